@@ -1,0 +1,177 @@
+"""Layout: the domain of each field of a state, and its place in 64-bit words.
+
+A layout is a state value whose leaves are `Range` or `Flag` instead of words.
+Fields are packed in order, none crosses a word boundary, so a packed state is
+exact: two states are equal iff their words are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import attrs
+from attrs import field, frozen
+
+from model.terms import Term
+
+WORD_BITS = 64
+MAX_WORDS = 4
+
+
+class LayoutError(ValueError):
+    """A layout that cannot be packed, or that does not describe its states."""
+
+
+class DomainError(ValueError):
+    """A value outside the domain of its field; the message names the field."""
+
+
+@frozen
+class Range:
+    """Domain of a word: the ints lo..hi, both included."""
+
+    lo: int
+    hi: int
+
+    @property
+    def bits(self) -> int:
+        """Bits that distinguish the values."""
+        return (self.hi - self.lo).bit_length()
+
+
+@frozen
+class Flag:
+    """Domain of a truth."""
+
+    lo: int = 0
+    hi: int = 1
+
+    @property
+    def bits(self) -> int:
+        """One bit."""
+        return 1
+
+
+Domain = Range | Flag
+
+
+def subset_of(count: int) -> Range:
+    """Domain of the mask of a `BrokerSet` over brokers 0..count-1."""
+    return Range(0, (1 << count) - 1)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of a nested value of attrs records and tuples, with their paths.
+
+    A record with one field adds no name of its own: the mask of a set named
+    `isr` is the leaf `isr`.
+    """
+    if isinstance(value, Range | Flag | Term) or not (isinstance(value, tuple) or attrs.has(type(value))):
+        yield path, value
+    elif isinstance(value, tuple):
+        for position, item in enumerate(value):
+            yield from leaves(item, f"{path}[{position}]")
+    else:
+        names = [f.name for f in attrs.fields(type(value))]
+        for name in names:
+            below = path if len(names) == 1 else f"{path}.{name}" if path else name
+            yield from leaves(getattr(value, name), below)
+
+
+def rebuild(shape: Any, take: Callable[[], Any]) -> Any:
+    """A value of the same shape whose leaves are drawn, in order, from `take`."""
+    if isinstance(shape, tuple):
+        return tuple(rebuild(item, take) for item in shape)
+    if attrs.has(type(shape)) and not isinstance(shape, Range | Flag | Term):
+        names = [f.name for f in attrs.fields(type(shape))]
+        return type(shape)(**{name: rebuild(getattr(shape, name), take) for name in names})
+    return take()
+
+
+@frozen
+class Slot:
+    """Where a leaf lives: bits `shift`.. of word `word`, stored as value - domain.lo."""
+
+    path: str
+    domain: Domain
+    word: int
+    shift: int
+
+
+@frozen
+class Layout:
+    """The packing of states of one shape.
+
+    Attributes:
+        shape: a state whose leaves are domains.
+        slots: one place for each leaf, in order.
+        words: number of 64-bit words of a packed state, 1..4.
+    """
+
+    shape: Any
+    slots: tuple[Slot, ...] = field(init=False)
+    words: int = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Assign places first-fit in order; refuse what is wider than 256 bits."""
+        slots, used = [], 0
+        for path, domain in leaves(self.shape):
+            if not isinstance(domain, Range | Flag):
+                raise LayoutError(f"layout field {path or '(state)'} is {domain!r}, not a Range or Flag")
+            if domain.hi < domain.lo or domain.bits > WORD_BITS - 1:
+                raise LayoutError(f"layout field {path} has the domain {domain.lo}..{domain.hi}; use at most 63 bits")
+            if used % WORD_BITS + domain.bits > WORD_BITS:
+                used += WORD_BITS - used % WORD_BITS
+            slots.append(Slot(path, domain, used // WORD_BITS, used % WORD_BITS))
+            used += domain.bits
+        words = max(1, -(-used // WORD_BITS))
+        if words > MAX_WORDS:
+            widest = max(slots, key=lambda s: s.domain.bits)
+            raise LayoutError(
+                f"a state needs {used} bits and the limit is {WORD_BITS * MAX_WORDS}; "
+                f"the widest field is {widest.path} with {widest.domain.bits}: lower its bound"
+            )
+        object.__setattr__(self, "slots", tuple(slots))
+        object.__setattr__(self, "words", words)
+
+    @property
+    def bits(self) -> int:
+        """Bits that hold information."""
+        return sum(slot.domain.bits for slot in self.slots)
+
+    def values(self, state: Any) -> tuple[int, ...]:
+        """The leaves of a concrete state, each checked against its domain.
+
+        Raises:
+            DomainError: naming the first field outside its domain.
+            LayoutError: when the state has another shape.
+        """
+        found = list(leaves(state))
+        if [path for path, _ in found] != [slot.path for slot in self.slots]:
+            wanted = {slot.path for slot in self.slots}
+            odd = sorted({path for path, _ in found} ^ wanted) or ["order of fields"]
+            raise LayoutError(f"the state does not have the fields of its layout: {', '.join(odd[:4])}")
+        for (path, value), slot in zip(found, self.slots, strict=True):
+            kind = bool if isinstance(slot.domain, Flag) else int
+            if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
+                raise LayoutError(f"{path} is {value!r}, not {'a truth' if kind is bool else 'an int'}")
+            if not slot.domain.lo <= value <= slot.domain.hi:
+                raise DomainError(f"{path} = {value} is outside its domain {slot.domain.lo}..{slot.domain.hi}")
+        return tuple(int(value) for _, value in found)
+
+    def pack(self, state: Any) -> tuple[int, ...]:
+        """The packed words of a concrete state; raises as `values` does."""
+        words = [0] * self.words
+        for value, slot in zip(self.values(state), self.slots, strict=True):
+            words[slot.word] |= (value - slot.domain.lo) << slot.shift
+        return tuple(words)
+
+    def unpack(self, words: Sequence[int]) -> Any:
+        """The state that `pack` packed into these words."""
+        values: list[int | bool] = []
+        for slot in self.slots:
+            raw = (int(words[slot.word]) >> slot.shift) & ((1 << slot.domain.bits) - 1)
+            values.append(bool(raw) if isinstance(slot.domain, Flag) else raw + slot.domain.lo)
+        feed = iter(values)
+        return rebuild(self.shape, lambda: next(feed))

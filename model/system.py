@@ -1,0 +1,197 @@
+"""A transition system: what it starts in, what can happen, what should hold.
+
+A system answers four questions for a `Setting` (scope and rules): `initial`,
+`actions`, `properties`, `layout`. Guards, effects and properties are rules:
+they run on ints and on terms alike.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from model.terms import Truth
+from model.words import all_of
+
+Conjuncts = Mapping[str, Truth]
+"""Named parts of a guard or property; all must hold. Names carry their bindings."""
+
+
+class ScopeError(ValueError):
+    """A scope, bound, rule set or variant that the system does not have."""
+
+
+@frozen
+class Bound:
+    """One number that makes the state space finite.
+
+    Attributes:
+        name: the command-line flag without dashes.
+        lo, hi: smallest and largest value accepted.
+        help: a sentence for the user.
+    """
+
+    name: str
+    lo: int
+    hi: int
+    help: str
+
+
+@frozen
+class Setting:
+    """What a system is instantiated with.
+
+    Attributes:
+        scope: name of the preset that the bounds started from.
+        bounds: value of each bound.
+        rules: the rule set, or None for systems without one.
+    """
+
+    scope: str
+    bounds: Mapping[str, int]
+    rules: Any = None
+
+    def __getitem__(self, bound: str) -> int:
+        """The value of a bound."""
+        return self.bounds[bound]
+
+
+@frozen
+class Step:
+    """One transition, as step properties see it.
+
+    Attributes:
+        before, after: the states.
+        action: name of the action, always concrete.
+        arguments: argument values by name.
+        event: what the effect reported besides the state (None if nothing).
+    """
+
+    before: Any
+    after: Any
+    action: str
+    arguments: Mapping[str, Any]
+    event: Any = None
+
+
+@frozen
+class Outcome:
+    """Result of an effect that reports an event besides the next state."""
+
+    state: Any
+    event: Any = None
+
+
+@frozen
+class Action:
+    """One kind of thing that can happen.
+
+    Attributes:
+        name: shown in traces.
+        effect: `(state, **arguments) -> state | Outcome`.
+        guard: `(state, **arguments) -> truth | named conjuncts`; absent: always enabled.
+        parameters: for each argument the values it ranges over.
+        source: where the action comes from.
+    """
+
+    name: str
+    effect: Callable[..., Any]
+    guard: Callable[..., Truth | Conjuncts] | None = None
+    parameters: Mapping[str, Sequence[Any]] = field(factory=dict)
+    source: str = ""
+
+    def guards(self, state: Any, arguments: Mapping[str, Any]) -> dict[str, Truth]:
+        """The guard's conjuncts by name; empty when always enabled."""
+        return conjuncts(True if self.guard is None else self.guard(state, **arguments), "guard")
+
+    def enabled(self, state: Any, arguments: Mapping[str, Any]) -> Truth:
+        """Whether the action may happen with these arguments."""
+        return all_of(*self.guards(state, arguments).values())
+
+    def outcome(self, state: Any, arguments: Mapping[str, Any]) -> Outcome:
+        """The effect, as an `Outcome`."""
+        result = self.effect(state, **arguments)
+        return result if isinstance(result, Outcome) else Outcome(result)
+
+
+def conjuncts(value: Truth | Conjuncts, name: str) -> dict[str, Truth]:
+    """A truth or a mapping of named truths, as the latter; constant truths included."""
+    return dict(value) if isinstance(value, Mapping) else {name: value}
+
+
+@frozen
+class Property:
+    """A claim about a system.
+
+    Attributes:
+        id: short name, unique within a system.
+        kind: `always` (states), `step` (transitions) or `sometimes` (must be witnessed).
+        sentence: the claim in words.
+        predicate: `(state)` or `(step)` to a truth or named conjuncts.
+        source: where the claim comes from.
+        refuted_by: variants that must break it; empty only for `sometimes`.
+    """
+
+    id: str
+    kind: str
+    sentence: str
+    predicate: Callable[[Any], Truth | Conjuncts]
+    source: str = ""
+    refuted_by: tuple[str, ...] = ()
+
+    def parts(self, subject: Any) -> dict[str, Truth]:
+        """The property's conjuncts by name."""
+        return conjuncts(self.predicate(subject), self.id)
+
+
+@frozen
+class System:
+    """A named transition system.
+
+    Attributes:
+        name, summary: shown by `kraftcheck list`.
+        initial, actions, layout, properties: the four questions, of a setting.
+        scopes: presets, name to bounds; the first is the default.
+        bounds: the bounds a scope gives values to.
+        quiescent: states that may have no enabled action; None: no state may.
+        rules: whether the system takes a rule set.
+    """
+
+    name: str
+    summary: str
+    initial: Callable[[Setting], Iterable[Any]]
+    actions: Callable[[Setting], Sequence[Action]]
+    layout: Callable[[Setting], Any]
+    properties: Callable[[Setting], Sequence[Property]] = lambda setting: ()
+    scopes: Mapping[str, Mapping[str, int]] = field(factory=lambda: {"default": {}})
+    bounds: tuple[Bound, ...] = ()
+    quiescent: Callable[[Any], Truth] | None = None
+    rules: bool = False
+
+    def setting(self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None) -> Setting:
+        """The setting of a preset with single bounds overridden.
+
+        Raises:
+            ScopeError: for an unknown scope or bound (nearest names given) or a value out of range.
+        """
+        name = next(iter(self.scopes)) if scope is None else scope
+        if name not in self.scopes:
+            raise ScopeError(f"{self.name} has no scope {name!r}; {nearest(name, self.scopes)}")
+        known = {bound.name: bound for bound in self.bounds}
+        values = {**self.scopes[name], **(overrides or {})}
+        for key, value in values.items():
+            if key not in known:
+                raise ScopeError(f"{self.name} has no bound {key!r}; {nearest(key, known)}")
+            if not known[key].lo <= value <= known[key].hi:
+                raise ScopeError(f"{self.name}: {key} = {value} is out of range {known[key].lo}..{known[key].hi}")
+        return Setting(name, values, rules)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Words for an error message: the nearest known names, else all of them."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or sorted(names)
+    return "did you mean " + ", ".join(close) + "?" if close else "there are none"

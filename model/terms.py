@@ -1,0 +1,370 @@
+"""Symbolic words: the expression graph that every engine but the interpreter reads.
+
+A rule called with Python ints computes a value; the same rule called with
+`Term` arguments builds a graph. Terms have two sorts, truth and word; a word
+knows the interval its value lies in, from which readers derive widths and
+overflow checks. Terms are hash-consed within one `Graph`: equal expressions
+are the same object, so shared work is emitted once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn, TypeAlias
+
+from attrs import define, field
+
+TRUTH_OPERATORS = frozenset({"not", "and", "or", "eq", "lt", "member"})
+WORD_OPERATORS = frozenset({"add", "sub", "band", "bor", "bclear", "single", "count", "lowest"})
+
+MASK_BITS = 62
+"""Masks use bits 0..61; the top bits stay clear so that `member(mask, -1)` is false."""
+
+
+class UntraceableRule(TypeError):
+    """A rule asked a symbolic value for a concrete one (an `if`, `and`, `in`, index ...)."""
+
+
+@define(eq=False, slots=True)
+class Term:
+    """One node of the graph: operator, arguments, sort and interval.
+
+    Attributes:
+        graph: the graph the term belongs to; terms of two graphs never mix.
+        op: `const`, `var`, `ite`, or a name of `TRUTH_OPERATORS` / `WORD_OPERATORS`.
+        args: argument terms (`var`: none).
+        value: the constant of a `const`; the index in `graph.variables` of a `var`.
+        lo, hi: inclusive interval of the value; truths have 0 and 1.
+        is_truth: the sort.
+        index: position in `graph.nodes`; arguments come before their users.
+    """
+
+    graph: Graph = field(repr=False)
+    op: str
+    args: tuple[Term, ...]
+    value: int
+    lo: int
+    hi: int
+    is_truth: bool
+    index: int
+
+    def __bool__(self) -> NoReturn:
+        """Refuse to be a condition: name the line that asked."""
+        _refuse("a condition (if, and, or, not, while, a chained comparison)", "choose(), all_of(), any_of(), none_of()")
+
+    def __int__(self) -> NoReturn:
+        """Refuse to be an int."""
+        _refuse("an int", "arithmetic and comparisons on words")
+
+    def __index__(self) -> NoReturn:
+        """Refuse to be an index or a shift count."""
+        _refuse("an index or a shift count", "BrokerSet.has(), BrokerSet.just() or choose()")
+
+    def __iter__(self) -> NoReturn:
+        """Refuse to be iterated."""
+        _refuse("an iterable", "a loop over the fixed slots")
+
+    def __hash__(self) -> int:
+        """Identity: hash-consing makes equal terms the same object."""
+        return id(self)
+
+    def __eq__(self, other: object) -> Term | bool:  # type: ignore[override]
+        """The truth that both are equal."""
+        return self.graph.apply("eq", self, self._operand(other))
+
+    def __ne__(self, other: object) -> Term | bool:  # type: ignore[override]
+        """The truth that both differ."""
+        return self.graph.negate(self.graph.apply("eq", self, self._operand(other)))
+
+    def __lt__(self, other: int | Term) -> Term | bool:
+        """The truth that this word is below the other."""
+        return self.graph.apply("lt", self, self._operand(other))
+
+    def __gt__(self, other: int | Term) -> Term | bool:
+        """The truth that this word is above the other."""
+        return self.graph.apply("lt", self._operand(other), self)
+
+    def __le__(self, other: int | Term) -> Term | bool:
+        """The truth that this word is at most the other."""
+        return self.graph.negate(self.graph.apply("lt", self._operand(other), self))
+
+    def __ge__(self, other: int | Term) -> Term | bool:
+        """The truth that this word is at least the other."""
+        return self.graph.negate(self.graph.apply("lt", self, self._operand(other)))
+
+    def __add__(self, other: int | Term) -> Word:
+        """Sum of two words."""
+        return self.graph.apply("add", self, self._operand(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: int | Term) -> Word:
+        """Difference of two words."""
+        return self.graph.apply("sub", self, self._operand(other))
+
+    def __rsub__(self, other: int) -> Word:
+        """Difference of a constant and this word."""
+        return self.graph.apply("sub", self._operand(other), self)
+
+    def __and__(self, other: bool | int | Term) -> Truth:
+        """Conjunction of truths, or intersection of masks."""
+        return self.graph.apply("and" if self.is_truth else "band", self, self._operand(other))
+
+    __rand__ = __and__
+
+    def __or__(self, other: bool | int | Term) -> Truth:
+        """Disjunction of truths, or union of masks."""
+        return self.graph.apply("or" if self.is_truth else "bor", self, self._operand(other))
+
+    __ror__ = __or__
+
+    def _operand(self, other: object) -> Term:
+        if isinstance(other, Term):
+            return other
+        if isinstance(other, int):
+            return self.graph.constant(other)
+        raise UntraceableRule(f"{_place()}: a symbolic word meets {type(other).__name__} {other!r}; use words only")
+
+
+Word: TypeAlias = int | Term
+Truth: TypeAlias = bool | Term
+
+
+@define(eq=False)
+class Graph:
+    """A hash-consed graph of terms with constant folding.
+
+    Attributes:
+        nodes: every term, arguments before users.
+        variables: name of each variable, by its number.
+    """
+
+    nodes: list[Term] = field(factory=list)
+    variables: list[str] = field(factory=list)
+    _known: dict[tuple[object, ...], Term] = field(factory=dict, repr=False)
+
+    def variable(self, name: str, lo: int, hi: int) -> Term:
+        """A new word variable with values lo..hi."""
+        self.variables.append(name)
+        return self._intern("var", (), len(self.variables) - 1, lo, hi, False)
+
+    def truth_variable(self, name: str) -> Term:
+        """A new truth variable."""
+        self.variables.append(name)
+        return self._intern("var", (), len(self.variables) - 1, 0, 1, True)
+
+    def constant(self, value: int) -> Term:
+        """The constant, a truth when `value` is a bool."""
+        return self._intern("const", (), int(value), int(value), int(value), isinstance(value, bool))
+
+    def lift(self, value: Word) -> Term:
+        """The value as a term of this graph."""
+        return value if isinstance(value, Term) else self.constant(value)
+
+    def negate(self, value: Truth) -> Truth:
+        """The negation of a truth."""
+        return (not value) if isinstance(value, bool) else self.apply("not", value)
+
+    def ite(self, condition: Term, then: Word, otherwise: Word) -> Word:
+        """`then` where the condition holds, else `otherwise`; both of one sort."""
+        a, b = self.lift(then), self.lift(otherwise)
+        if a.is_truth != b.is_truth:
+            raise UntraceableRule(f"{_place()}: choose() between a truth and a word")
+        if a is b:
+            return lower(a)
+        if condition.op == "not":
+            return self.ite(condition.args[0], b, a)
+        if a.op == "ite" and a.args[0] is condition:
+            return self.ite(condition, a.args[1], b)
+        if b.op == "ite" and b.args[0] is condition:
+            return self.ite(condition, a, b.args[2])
+        if a.is_truth:
+            return self._ite_of_truths(condition, a, b)
+        lo, hi = min(a.lo, b.lo), max(a.hi, b.hi)
+        return self._intern("ite", (condition, a, b), 0, lo, hi, False)
+
+    def _ite_of_truths(self, c: Term, a: Term, b: Term) -> Truth:
+        if a.op == "const":
+            return self.apply("or", c, b) if a.value else self._both(self.negate(c), b)
+        if b.op == "const":
+            return self._either(self.negate(c), a) if b.value else self.apply("and", c, a)
+        return self._intern("ite", (c, a, b), 0, 0, 1, True)
+
+    def _both(self, left: Truth, right: Term) -> Truth:
+        return self.apply("and", self.lift(left), right)
+
+    def _either(self, left: Truth, right: Term) -> Truth:
+        return self.apply("or", self.lift(left), right)
+
+    def apply(self, op: str, *args: Term) -> Truth:
+        """The folded application of an operator.
+
+        Returns a Python bool or int when the result is constant, so that
+        rules specialise themselves wherever their inputs are known.
+        """
+        wants_truth = op in ("not", "and", "or")
+        for arg in args:
+            if arg.graph is not self:
+                raise UntraceableRule(f"{_place()}: terms of two graphs meet in {op}")
+            if op != "eq" and arg.is_truth != wants_truth:
+                raise UntraceableRule(f"{_place()}: {op} got a {'truth' if arg.is_truth else 'word'}")
+        if all(arg.op == "const" for arg in args):
+            return evaluate(op, [arg.value for arg in args], args[0].is_truth)
+        simpler = _simplify(self, op, args)
+        if simpler is not None:
+            return simpler
+        lo, hi = interval(op, args)
+        if lo == hi and op in WORD_OPERATORS:
+            return lo
+        if op in ("and", "or", "eq", "add", "band", "bor") and args[0].index > args[1].index:
+            args = (args[1], args[0])
+        return self._intern(op, args, 0, lo, hi, op in TRUTH_OPERATORS)
+
+    def _intern(self, op: str, args: tuple[Term, ...], value: int, lo: int, hi: int, truth: bool) -> Term:
+        key = (op, value, truth, *(id(arg) for arg in args))
+        known = self._known.get(key)
+        if known is None:
+            known = Term(self, op, args, value, lo, hi, truth, len(self.nodes))
+            self.nodes.append(known)
+            self._known[key] = known
+        return known
+
+
+def lower(term: Term) -> Word:
+    """A constant term as the Python value it stands for; any other term itself."""
+    if term.op != "const":
+        return term
+    return bool(term.value) if term.is_truth else term.value
+
+
+def evaluate(op: str, values: Sequence[int], of_truths: bool = False) -> Truth:
+    """The meaning of each operator on ints: the definition every reader must agree with.
+
+    `member(m, i)` and `single(i)` are total: an index outside 0..61 is no
+    member and gives the empty mask, so NO_LEADER (-1) needs no special case.
+    """
+    a = values[0]
+    b = values[1] if len(values) > 1 else 0
+    match op:
+        case "not":
+            return not a
+        case "and":
+            return bool(a and b)
+        case "or":
+            return bool(a or b)
+        case "eq":
+            return a == b
+        case "lt":
+            return a < b
+        case "member":
+            return 0 <= b < MASK_BITS and (a >> b) & 1 == 1
+        case "add":
+            return a + b
+        case "sub":
+            return a - b
+        case "band":
+            return a & b
+        case "bor":
+            return a | b
+        case "bclear":
+            return a & ~b
+        case "single":
+            return 1 << a if 0 <= a < MASK_BITS else 0
+        case "count":
+            return a.bit_count()
+        case "lowest":
+            return (a & -a).bit_length() - 1
+    raise ValueError(f"unknown operator {op}")
+
+
+def interval(op: str, args: Sequence[Term]) -> tuple[int, int]:
+    """An interval that holds every value of the operator over its arguments' intervals."""
+    if op in TRUTH_OPERATORS:
+        return 0, 1
+    a = args[0]
+    b = args[-1]
+    if op in ("band", "bor", "bclear", "count", "lowest") and min(a.lo, b.lo) < 0:
+        raise UntraceableRule(f"{_place()}: {op} needs masks, which are never negative")
+    match op:
+        case "add":
+            return a.lo + b.lo, a.hi + b.hi
+        case "sub":
+            return a.lo - b.hi, a.hi - b.lo
+        case "band":
+            return 0, min(a.hi, b.hi)
+        case "bor":
+            return max(a.lo, b.lo), (1 << max(a.hi.bit_length(), b.hi.bit_length())) - 1
+        case "bclear":
+            return 0, a.hi
+        case "single":
+            return (1 << a.lo if a.lo >= 0 else 0), (1 << a.hi if a.hi >= 0 else 0)
+        case "count":
+            return (1 if a.lo > 0 else 0), a.hi.bit_length()
+    return (0 if a.lo > 0 else -1), a.hi.bit_length() - 1
+
+
+def _simplify(graph: Graph, op: str, args: tuple[Term, ...]) -> Truth | None:
+    """Algebra that needs no search; None when nothing applies."""
+    if len(args) == 1:
+        return args[0].args[0] if op == "not" and args[0].op == "not" else None
+    a, b = args
+    if op in ("and", "or", "band", "bor") and a.op == "const":
+        a, b = b, a
+    match op:
+        case "and" | "or":
+            if b.op == "const":
+                return lower(a) if bool(b.value) == (op == "and") else bool(b.value)
+            if a is b:
+                return a
+            if (a.op == "not" and a.args[0] is b) or (b.op == "not" and b.args[0] is a):
+                return op == "or"
+        case "band":
+            if a is b or (b.op == "const" and b.value == (1 << b.value.bit_length()) - 1 >= a.hi >= a.lo >= 0):
+                return a
+        case "bor" | "bclear" | "add" | "sub":
+            if b.op == "const" and b.value == 0:
+                return a
+            if a is b and op != "add":
+                return a if op == "bor" else 0
+        case "eq" | "lt":
+            return _compare(graph, op, a, b)
+        case "member":
+            if b.hi < 0 or a.hi == 0:
+                return False
+    return None
+
+
+def _compare(graph: Graph, op: str, a: Term, b: Term) -> Truth | None:
+    if a is b:
+        return op == "eq"
+    if a.is_truth != b.is_truth:
+        raise UntraceableRule(f"{_place()}: a truth is compared with a word")
+    if op == "lt":
+        return True if a.hi < b.lo else False if a.lo >= b.hi else None
+    if a.hi < b.lo or b.hi < a.lo:
+        return False
+    if a.op == "const":
+        a, b = b, a
+    if b.op == "const" and a.is_truth:
+        return a if b.value else graph.negate(a)
+    if b.op == "const" and a.op == "ite" and any(arm.op == "const" for arm in a.args[1:]):
+        condition, then, otherwise = a.args
+        return graph.ite(condition, graph.apply("eq", then, b), graph.apply("eq", otherwise, b))
+    return None
+
+
+def _place() -> str:
+    """The line of the rule at work: the nearest caller outside the word machinery."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_machinery(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _is_machinery(filename: str) -> bool:
+    return filename.startswith("<attrs") or filename.endswith(("model/terms.py", "model/words.py", "attr/_make.py"))
+
+
+def _refuse(what: str, instead: str) -> NoReturn:
+    raise UntraceableRule(f"{_place()}: a symbolic word was used as {what}; use {instead}")

@@ -1,0 +1,249 @@
+"""A system traced into terms: what the compiled engines and the provers read.
+
+Each action kind is traced once with symbolic state and symbolic arguments;
+the argument values are a table that the engine loops over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from model.layout import DomainError, Flag, Layout, LayoutError, leaves, rebuild
+from model.system import Action, Outcome, Property, Setting, Step, System
+from model.terms import Graph, Term, Truth, UntraceableRule
+
+MAX_INSTANCES = 65_535
+"""Action instances are numbered in 16 bits."""
+
+
+class SystemFault(ValueError):
+    """A system that raises, or answers with the wrong type; the message names the part."""
+
+
+@frozen
+class Kind:
+    """One action kind, traced.
+
+    Attributes:
+        action: the action.
+        first: number of its first instance among all instances.
+        instances: argument values by name, one mapping for each instance.
+        variables: argument leaves as terms.
+        table: for each instance, the value of each argument leaf.
+        guard: named conjuncts.
+        after: for each layout slot, the leaf after the effect.
+        unchecked: slots whose new value may leave the domain.
+        steps: for each step property, its truth on this transition.
+    """
+
+    action: Action
+    first: int
+    instances: tuple[Mapping[str, Any], ...]
+    variables: tuple[Term, ...]
+    table: tuple[tuple[int, ...], ...]
+    guard: Mapping[str, Term]
+    after: tuple[Term, ...]
+    unchecked: tuple[int, ...]
+    steps: tuple[Term, ...]
+
+
+@frozen
+class Program:
+    """A system at a setting, traced.
+
+    Attributes:
+        system, setting, layout: what was traced.
+        graph: holds every term.
+        state: state leaves as terms, one for each layout slot.
+        kinds: the action kinds in order.
+        always, steps, sometimes: the properties of each kind, in order.
+        always_terms, sometimes_terms: their truths, of the state.
+        quiescent: truth that the state may have no successor.
+        initial: packed initial states, distinct, sorted.
+    """
+
+    system: System
+    setting: Setting
+    layout: Layout
+    graph: Graph
+    state: tuple[Term, ...]
+    kinds: tuple[Kind, ...]
+    always: tuple[Property, ...]
+    steps: tuple[Property, ...]
+    sometimes: tuple[Property, ...]
+    always_terms: tuple[Term, ...]
+    sometimes_terms: tuple[Term, ...]
+    quiescent: Term
+    initial: tuple[tuple[int, ...], ...]
+
+    @property
+    def instances(self) -> int:
+        """Number of action instances of all kinds."""
+        return sum(len(kind.instances) for kind in self.kinds)
+
+    def instance(self, number: int) -> tuple[Action, Mapping[str, Any]]:
+        """The action and arguments of an instance number."""
+        for kind in self.kinds:
+            if number < kind.first + len(kind.instances):
+                return kind.action, kind.instances[number - kind.first]
+        raise IndexError(f"action instance {number} of {self.instances}")
+
+    def digest(self) -> str:
+        """SHA-256 of everything an engine compiles: graph, roles of its terms, tables, layout."""
+        text = hashlib.sha256()
+        for node in self.graph.nodes:
+            text.update(f"{node.op} {node.value} {node.lo} {node.hi} {[a.index for a in node.args]}\n".encode())
+        for kind in self.kinds:
+            roles = (*kind.variables, *kind.guard.values(), *kind.after, *kind.steps)
+            text.update(f"{[r.index for r in roles]} {kind.unchecked} {kind.table}\n".encode())
+        roles = (*self.state, *self.always_terms, *self.sometimes_terms, self.quiescent)
+        text.update(f"{[r.index for r in roles]} {self.layout.slots}".encode())
+        return text.hexdigest()
+
+
+def trace(system: System, setting: Setting) -> Program:
+    """Trace a system at a setting.
+
+    Raises:
+        SystemFault: when a part of the system raises or has the wrong type or shape.
+        UntraceableRule: when a rule needs concrete values; the message names its line.
+        LayoutError: when the layout is over 256 bits or malformed.
+    """
+    layout = Layout(_ask("layout", lambda: system.layout(setting)))
+    properties = tuple(_ask("properties", lambda: system.properties(setting)))
+    graph = Graph()
+    variables = tuple(
+        graph.truth_variable(s.path) if isinstance(s.domain, Flag) else graph.variable(s.path, s.domain.lo, s.domain.hi)
+        for s in layout.slots
+    )
+    feed = iter(variables)
+    state = rebuild(layout.shape, lambda: next(feed))
+    grouped = {kind: tuple(p for p in properties if p.kind == kind) for kind in ("always", "step", "sometimes")}
+    kinds, first = [], 0
+    for action in _ask("actions", lambda: tuple(system.actions(setting))):
+        kind = _trace_action(action, first, graph, layout, state, grouped["step"])
+        kinds.append(kind)
+        first += len(kind.instances)
+    if first > MAX_INSTANCES:
+        raise LayoutError(f"{system.name} has {first} action instances; the limit is {MAX_INSTANCES}: lower a bound")
+    quiescent = False if system.quiescent is None else system.quiescent(state)
+    return Program(
+        system, setting, layout, graph, variables, tuple(kinds),
+        grouped["always"], grouped["step"], grouped["sometimes"],
+        tuple(_claim(graph, p, state) for p in grouped["always"]),
+        tuple(_claim(graph, p, state) for p in grouped["sometimes"]),
+        graph.lift(quiescent), _initial(system, setting, layout),
+    )  # fmt: skip
+
+
+def _ask(what: str, question: Callable[[], Any]) -> Any:
+    """Call a part of the system; blame that part for what it raises."""
+    try:
+        return question()
+    except (UntraceableRule, LayoutError):
+        raise
+    except Exception as error:
+        raise SystemFault(f"{what} raised {type(error).__name__}: {error}") from error
+
+
+def _initial(system: System, setting: Setting, layout: Layout) -> tuple[tuple[int, ...], ...]:
+    states = _ask("initial", lambda: list(system.initial(setting)))
+    try:
+        packed = {layout.pack(state) for state in states}
+    except (DomainError, LayoutError) as error:
+        raise SystemFault(f"initial gave a state that does not fit the layout: {error}") from error
+    if not packed:
+        raise SystemFault("initial gave no state")
+    return tuple(sorted(packed))
+
+
+def _claim(graph: Graph, claim: Property, subject: Any) -> Term:
+    parts = _ask(f"property {claim.id}", lambda: claim.parts(subject))
+    return _conjunction(graph, f"property {claim.id}", parts)
+
+
+def _conjunction(graph: Graph, what: str, parts: Mapping[str, Truth]) -> Term:
+    result = graph.constant(True)
+    for name, part in parts.items():
+        result = graph.lift(graph.apply("and", result, _truth(graph, f"{what} ({name})", part)))
+    return result
+
+
+def _truth(graph: Graph, what: str, value: Any) -> Term:
+    if isinstance(value, bool) or (isinstance(value, Term) and value.is_truth):
+        return graph.lift(value)
+    raise SystemFault(f"{what} gave {value!r}, not a truth")
+
+
+def _trace_action(
+    action: Action, first: int, graph: Graph, layout: Layout, state: Any, steps: Sequence[Property]
+) -> Kind:
+    what = f"action {action.name}"
+    instances, table = _instances(action)
+    variables = _argument_variables(action, graph, instances, table)
+    feed = iter(variables)
+    arguments = {name: rebuild(value, lambda: next(feed)) for name, value in instances[0].items()} if instances else {}
+    guard = {
+        name: _truth(graph, f"{what}, guard {name}", part)
+        for name, part in _ask(f"{what}, guard", lambda: action.guards(state, arguments)).items()
+    }
+    outcome: Outcome = _ask(f"{what}, effect", lambda: action.outcome(state, arguments))
+    after = _after(what, graph, layout, outcome.state)
+    step = Step(state, outcome.state, action.name, arguments, outcome.event)
+    unchecked = tuple(
+        i for i, (term, slot) in enumerate(zip(after, layout.slots, strict=True))
+        if term.lo < slot.domain.lo or term.hi > slot.domain.hi
+    )  # fmt: skip
+    return Kind(
+        action, first, instances, variables, table, guard, after, unchecked, tuple(_claim(graph, p, step) for p in steps)
+    )
+
+
+def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, ...]:
+    found = list(leaves(state))
+    if [path for path, _ in found] != [slot.path for slot in layout.slots]:
+        odd = sorted({path for path, _ in found} ^ {slot.path for slot in layout.slots})
+        raise SystemFault(f"{what} gave a state of another shape: {', '.join(odd[:4]) or type(state).__name__}")
+    result = []
+    for (path, value), slot in zip(found, layout.slots, strict=True):
+        truth = isinstance(slot.domain, Flag)
+        if not isinstance(value, int | Term) or truth != (value.is_truth if isinstance(value, Term) else isinstance(value, bool)):
+            raise SystemFault(f"{what} set {path} to {value!r}, not {'a truth' if truth else 'a word'}")
+        result.append(graph.lift(value))
+    return tuple(result)
+
+
+def _instances(action: Action) -> tuple[tuple[Mapping[str, Any], ...], tuple[tuple[int, ...], ...]]:
+    names = list(action.parameters)
+    rows = [dict(zip(names, row, strict=True)) for row in itertools.product(*action.parameters.values())]
+    table = tuple(tuple(_leaf(action, path, v) for path, v in leaves(tuple(row.values()))) for row in rows)
+    return tuple(rows), table
+
+
+def _leaf(action: Action, path: str, value: Any) -> int:
+    if not isinstance(value, int):
+        raise SystemFault(f"action {action.name}, parameter {path} ranges over {value!r}; use words, truths or records of them")
+    return value
+
+
+def _argument_variables(
+    action: Action, graph: Graph, instances: Sequence[Mapping[str, Any]], table: Sequence[Sequence[int]]
+) -> tuple[Term, ...]:
+    if not instances:
+        return ()
+    paths = [path for name, value in instances[0].items() for path, _ in leaves(value, name)]
+    if any(len(row) != len(paths) for row in table):
+        raise SystemFault(f"action {action.name}: argument values differ in shape")
+    columns = list(zip(*table, strict=True)) if paths else []
+    return tuple(
+        graph.truth_variable(f"{action.name}.{path}")
+        if isinstance(column[0], bool)
+        else graph.variable(f"{action.name}.{path}", min(column), max(column))
+        for path, column in zip(paths, columns, strict=True)
+    )
+

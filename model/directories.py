@@ -13,7 +13,7 @@ from typing import Protocol
 from attrs import frozen
 
 from model.terms import Truth, Word
-from model.words import Brokers, IdList, BrokerSet, all_of, any_of, choose
+from model.words import Brokers, BrokerSet, IdList, all_of, any_of, choose
 
 MIGRATING = 0
 """Placed somewhere, not known where: the state during migration."""

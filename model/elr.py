@@ -1,0 +1,67 @@
+"""Eligible leader replicas: who could still be elected without losing data.
+
+Source: KIP-966; `PartitionChangeBuilder.maybePopulateTargetElr`.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from model.rules import RuleSet
+from model.terms import Truth, Word
+from model.words import Brokers, choose
+
+
+@frozen
+class Eligible:
+    """The ELR and the last-known ELR of a partition."""
+
+    elr: Brokers
+    last_known: Brokers
+
+
+@frozen
+class ElrInputs:
+    """What decides the new ELR.
+
+    Attributes:
+        isr: the wanted ISR.
+        previous_isr: the ISR before the change.
+        replicas: the wanted replicas.
+        eligible: ELR and last-known ELR before the change.
+        unclean_shutdown: brokers known to have stopped uncleanly.
+        min_isr: effective min ISR.
+        collect_last_known: whether former members are collected (the mode
+            without last-known leader).
+    """
+
+    isr: Brokers
+    previous_isr: Brokers
+    replicas: Brokers
+    eligible: Eligible
+    unclean_shutdown: Brokers
+    min_isr: Word
+    collect_last_known: bool
+
+
+def populate(inputs: ElrInputs, enabled: Truth, rules: RuleSet) -> Eligible:
+    """The ELR for the wanted ISR.
+
+    At or above min ISR nobody needs to be eligible. Below it, old ELR and old
+    ISR members that leave the ISR stay eligible, unless they stopped
+    uncleanly or are no longer replicas.
+    """
+    isr, old = inputs.isr, inputs.eligible
+    candidates = old.elr.plus(inputs.previous_isr)
+    elr = candidates if rules.elr_keeps_isr_members else candidates.minus(isr)
+    if not rules.elr_keeps_unclean_replicas:
+        elr = elr.minus(inputs.unclean_shutdown)
+    if not rules.removed_replicas_stay_in_elr:
+        elr = elr.keep(inputs.replicas)
+    elr = elr.ascending()
+    last_known = old.last_known
+    if inputs.collect_last_known:
+        last_known = candidates.plus(last_known).minus(isr).minus(elr).ascending()
+    at_min = Eligible(old.elr.minus(isr) if rules.elr_kept_at_min_isr else old.elr.none(), old.last_known.none())
+    populated = choose(isr.size() >= inputs.min_isr, at_min, Eligible(elr, last_known))
+    return choose(enabled, populated, old)

@@ -107,6 +107,9 @@ def _merged_directories(p: Partition, change: PartitionChange) -> Directories:
     if not isinstance(directories, DirectoryList):
         return directories
     replicas = tuple(cast(IdList, change.replicas.or_else(p.replicas)))
+    both = all_of(change.replicas.present, change.directories.present)
+    if both and directories.ids and len(directories.ids) != len(replicas):
+        raise DirectoryMismatch(f"{len(replicas)} replicas but {len(directories.ids)} directories in the change")
     if all(directory == MIGRATING for directory in directories.ids):
         return DirectoryList(replicas, (MIGRATING,) * len(replicas))
     if len(directories.ids) != len(replicas):

@@ -10,8 +10,9 @@ from typing import cast
 from attrs import fields, frozen
 
 from model.directories import MIGRATING, Directories, DirectoryList, DirectoryMismatch
+from model.rules import RIGHT, RuleSet
 from model.terms import Truth, Word
-from model.words import NO_LEADER, Brokers, IdList, Maybe, absent, all_of, any_of, negate, none_of, word
+from model.words import NO_LEADER, Brokers, IdList, Maybe, absent, all_of, any_of, choose, negate, none_of, word
 
 
 @frozen
@@ -75,7 +76,7 @@ def no_change(p: Partition) -> PartitionChange:
     return PartitionChange(**{field.name: absent(getattr(p, field.name)) for field in fields(PartitionChange)})
 
 
-def merge(p: Partition, change: PartitionChange) -> Partition:
+def merge(p: Partition, change: PartitionChange, rules: RuleSet = RIGHT) -> Partition:
     """The partition after its change record is replayed.
 
     The partition epoch always rises by one; the leader epoch iff the leader
@@ -96,9 +97,16 @@ def merge(p: Partition, change: PartitionChange) -> Partition:
         adding=change.adding.or_else(p.adding),
         leader=change.leader.or_else(p.leader),
         recovering=change.recovering.or_else(p.recovering),
-        leader_epoch=p.leader_epoch + word(change.leader.present),
-        partition_epoch=p.partition_epoch + 1,
+        leader_epoch=p.leader_epoch + _leader_epoch_rise(change, rules),
+        partition_epoch=p.partition_epoch
+        + (word(change.leader.present) if rules.partition_epoch_follows_leader else 1),
     )
+
+
+def _leader_epoch_rise(change: PartitionChange, rules: RuleSet) -> Word:
+    if rules.leader_change_keeps_epoch:
+        return 0
+    return choose(change.leader.present, 2 if rules.leader_epoch_rises_twice else 1, 0)
 
 
 def _merged_directories(p: Partition, change: PartitionChange) -> Directories:

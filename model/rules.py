@@ -138,6 +138,9 @@ class RuleSet:
     unfence_rejoins_isr: bool = _choice("seeded", "KIP-497", "an unfenced replica rejoins the ISR by itself")
 
 
+RIGHT = RuleSet()
+"""Every choice right: what rules use that are called without a rule set."""
+
 DEFECTS = tuple(f.name for f in attrs.fields(RuleSet) if f.metadata["group"] == "defect")
 """Choices that are defects of the snapshot, or of the design documents."""
 
@@ -149,7 +152,7 @@ PRESETS: dict[str, RuleSet] = {
     ),
     "kafka-3.9": RuleSet(**{**_SNAPSHOT, "elr_available": False}),
     "kafka-4.0": RuleSet(**_SNAPSHOT),
-    "fixed": RuleSet(),
+    "fixed": RIGHT,
 }
 """The presets; `kafka-4.0` is the 4.0.0-SNAPSHOT of October 2024."""
 

@@ -128,11 +128,12 @@ class Property:
 
     Attributes:
         id: short name, unique within a system.
-        kind: `always` (states), `step` (transitions) or `sometimes` (must be witnessed).
+        kind: `always` (every state), `step` (every transition), `sometimes` (some
+            state must show it) or `happens` (some transition must show it).
         sentence: the claim in words.
         predicate: `(state)` or `(step)` to a truth or named conjuncts.
         source: where the claim comes from.
-        refuted_by: variants that must break it; empty only for `sometimes`.
+        refuted_by: variants that must break it; empty only for goals.
     """
 
     id: str

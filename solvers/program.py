@@ -15,7 +15,10 @@ from attrs import frozen
 
 from model.layout import DomainError, Flag, Layout, LayoutError, leaves, rebuild
 from model.system import Action, Outcome, Property, Setting, Step, System
-from model.terms import Graph, Term, Truth, UntraceableRule
+from model.terms import Graph, Term, Truth, UntraceableRule, lower
+
+KINDS = ("always", "step", "sometimes", "happens")
+"""Kinds of property."""
 
 MAX_INSTANCES = 65_535
 """Action instances are numbered in 16 bits."""
@@ -38,7 +41,8 @@ class Kind:
         guard: named conjuncts.
         after: for each layout slot, the leaf after the effect.
         unchecked: slots whose new value may leave the domain.
-        steps: for each step property, its truth on this transition.
+        steps: for each step property its truth on this transition, then for
+            each `happens` goal the truth that this transition does not show it.
     """
 
     action: Action
@@ -61,7 +65,7 @@ class Program:
         graph: holds every term.
         state: state leaves as terms, one for each layout slot.
         kinds: the action kinds in order.
-        always, steps, sometimes: the properties of each kind, in order.
+        always, steps, sometimes, happens: the properties of each kind, in order.
         always_terms, sometimes_terms: their truths, of the state.
         quiescent: truth that the state may have no successor.
         initial: packed initial states, distinct, sorted.
@@ -76,6 +80,7 @@ class Program:
     always: tuple[Property, ...]
     steps: tuple[Property, ...]
     sometimes: tuple[Property, ...]
+    happens: tuple[Property, ...]
     always_terms: tuple[Term, ...]
     sometimes_terms: tuple[Term, ...]
     quiescent: Term
@@ -123,10 +128,10 @@ def trace(system: System, setting: Setting) -> Program:
     )
     feed = iter(variables)
     state = rebuild(layout.shape, lambda: next(feed))
-    grouped = {kind: tuple(p for p in properties if p.kind == kind) for kind in ("always", "step", "sometimes")}
+    grouped = {kind: tuple(p for p in properties if p.kind == kind) for kind in KINDS}
     kinds, first = [], 0
     for action in _ask("actions", lambda: tuple(system.actions(setting))):
-        kind = _trace_action(action, first, graph, layout, state, grouped["step"])
+        kind = _trace_action(action, first, graph, layout, state, grouped["step"], grouped["happens"])
         kinds.append(kind)
         first += len(kind.instances)
     if first > MAX_INSTANCES:
@@ -134,7 +139,7 @@ def trace(system: System, setting: Setting) -> Program:
     quiescent = False if system.quiescent is None else system.quiescent(state)
     return Program(
         system, setting, layout, graph, variables, tuple(kinds),
-        grouped["always"], grouped["step"], grouped["sometimes"],
+        grouped["always"], grouped["step"], grouped["sometimes"], grouped["happens"],
         tuple(_claim(graph, p, state) for p in grouped["always"]),
         tuple(_claim(graph, p, state) for p in grouped["sometimes"]),
         graph.lift(quiescent), _initial(system, setting, layout),
@@ -181,8 +186,9 @@ def _truth(graph: Graph, what: str, value: Any) -> Term:
 
 
 def _trace_action(
-    action: Action, first: int, graph: Graph, layout: Layout, state: Any, steps: Sequence[Property]
-) -> Kind:
+    action: Action, first: int, graph: Graph, layout: Layout, state: Any,
+    steps: Sequence[Property], happens: Sequence[Property],
+) -> Kind:  # fmt: skip
     what = f"action {action.name}"
     instances, table = _instances(action)
     variables = _argument_variables(action, graph, instances, table)
@@ -199,9 +205,9 @@ def _trace_action(
         i for i, (term, slot) in enumerate(zip(after, layout.slots, strict=True))
         if term.lo < slot.domain.lo or term.hi > slot.domain.hi
     )  # fmt: skip
-    return Kind(
-        action, first, instances, variables, table, guard, after, unchecked, tuple(_claim(graph, p, step) for p in steps)
-    )
+    claims = [_claim(graph, p, step) for p in steps]
+    claims += [graph.lift(graph.negate(lower(_claim(graph, p, step)))) for p in happens]
+    return Kind(action, first, instances, variables, table, guard, after, unchecked, tuple(claims))
 
 
 def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, ...]:

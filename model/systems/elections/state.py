@@ -1,0 +1,176 @@
+"""State of the `elections` system, and the partition and brokers as rules see them.
+
+Leader and partition epochs are not state: each event starts them at 0, so the
+partition after the event carries how often each rose. That keeps the state
+space finite without a budget; what is lost is the absolute number.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from model.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap, is_online
+from model.layout import Flag, Range, subset_of
+from model.partition import Partition
+from model.rules import RuleSet
+from model.system import Setting
+from model.terms import Truth, Word
+from model.words import EMPTY, NO_LEADER, AtMostOne, BrokerSet, Replicas, choose
+
+
+@frozen
+class Elections:
+    """One partition, its brokers, and the configuration that elections depend on.
+
+    Attributes:
+        replicas .. recovering: the partition's registration, see `Partition`.
+        registered, fenced, shutting_down: brokers with that status; an
+            unregistered broker is in no other set.
+        online_dirs: for each broker, its registered directories, numbered from 0.
+        min_insync_replicas: the topic's configuration.
+        unclean_election: the topic's unclean.leader.election.enable.
+        elr_enabled: whether ELR is on; before, the metadata version lacks it.
+    """
+
+    replicas: Replicas
+    directories: DirectoryMap
+    isr: BrokerSet
+    elr: BrokerSet
+    last_known_elr: AtMostOne
+    removing: BrokerSet
+    adding: BrokerSet
+    leader: Word
+    recovering: Truth
+    registered: BrokerSet
+    fenced: BrokerSet
+    shutting_down: BrokerSet
+    online_dirs: tuple[BrokerSet, ...]
+    min_insync_replicas: Word
+    unclean_election: Truth
+    elr_enabled: Truth
+
+    def partition(self) -> Partition:
+        """The registration with both epochs at 0."""
+        return Partition(
+            self.replicas, self.directories, self.isr, self.elr, self.last_known_elr,
+            self.removing, self.adding, self.leader, self.recovering, 0, 0,
+        )  # fmt: skip
+
+    def with_partition(self, p: Partition) -> Elections:
+        """The state with the partition's fields, epochs forgotten."""
+        names = ("replicas", "directories", "isr", "elr", "last_known_elr", "removing", "adding", "leader", "recovering")
+        return evolve(self, **{name: getattr(p, name) for name in names})
+
+    def active(self) -> BrokerSet:
+        """Brokers that are registered, unfenced and not shutting down."""
+        return self.registered.minus(self.fenced).minus(self.shutting_down)
+
+    def effective_min_isr(self) -> Word:
+        """The smaller of the configured minimum and the replication factor."""
+        factor = self.replicas.size()
+        return choose(factor < self.min_insync_replicas, factor, self.min_insync_replicas)
+
+    def dirs_of(self, broker: Word) -> BrokerSet:
+        """The registered directories of a broker."""
+        found = self.online_dirs[0]
+        for position, dirs in enumerate(self.online_dirs):
+            found = choose(broker == position, dirs, found)
+        return found
+
+    def with_dirs(self, broker: Word, dirs: BrokerSet) -> Elections:
+        """The state with other registered directories of one broker."""
+        return evolve(
+            self,
+            online_dirs=tuple(choose(broker == b, dirs, old) for b, old in enumerate(self.online_dirs)),
+        )
+
+
+@frozen
+class Event:
+    """What happened in one step besides the state change.
+
+    Attributes:
+        records: partition change records written.
+        leader_epoch_bumps, partition_epoch_bumps: how often each epoch rose.
+        unclean: a leader was seated from outside ISR and ELR.
+        last_known: the last known leader was elected.
+        from_elr: an ELR member was elected cleanly.
+        over_isr: an ELR member was elected while the wanted ISR had members.
+        completed: a reassignment completed.
+        resigned: the controller met an exception and resigned; nothing was written.
+        unclean_shutdown: brokers that the event reported as stopped uncleanly.
+        min_isr: the effective min ISR the event was decided with.
+    """
+
+    records: Word
+    leader_epoch_bumps: Word
+    partition_epoch_bumps: Word
+    unclean: Truth
+    last_known: Truth
+    from_elr: Truth
+    over_isr: Truth
+    completed: Truth
+    resigned: Truth
+    unclean_shutdown: BrokerSet
+    min_isr: Word
+
+
+def directory_online(state: Elections, broker: int, directory: Word, rules: RuleSet) -> Truth:
+    """Whether the controller takes a replica's directory on a broker to be online."""
+    dirs = state.online_dirs[broker]
+    none_known: Truth = False
+    if rules.one_directory_means_all_online:
+        none_known = dirs.size() <= 1
+    elif rules.empty_directory_list_means_no_change:
+        none_known = dirs.is_empty()
+    return is_online(directory, state.registered.has(broker), none_known, dirs.has(directory - FIRST_LOCAL))
+
+
+def replicas_online(state: Elections, rules: RuleSet) -> BrokerSet:
+    """Brokers whose replica sits in an online directory."""
+    mask: Word = 0
+    for b in range(len(state.online_dirs)):
+        mask = mask | choose(directory_online(state, b, state.directories.slots[b], rules), 1 << b, 0)
+    return BrokerSet(mask)
+
+
+def layout(setting: Setting) -> Elections:
+    """The domain of each field; see `Elections`."""
+    brokers, dirs = setting["brokers"], setting["directories"]
+    broker, some = Range(NO_LEADER, brokers - 1), BrokerSet(subset_of(brokers))
+    return Elections(
+        replicas=Replicas((broker,) * brokers),
+        directories=DirectoryMap((Range(0, FIRST_LOCAL + dirs - 1),) * brokers),
+        isr=some, elr=some,
+        last_known_elr=AtMostOne(Range(EMPTY, brokers - 1)),
+        removing=some, adding=some,
+        leader=broker, recovering=Flag(),
+        registered=some, fenced=some, shutting_down=some,
+        online_dirs=(BrokerSet(subset_of(dirs)),) * brokers,
+        min_insync_replicas=Range(1, brokers),
+        unclean_election=Flag(), elr_enabled=Flag(),
+    )  # fmt: skip
+
+
+def initial(setting: Setting) -> list[Elections]:
+    """A new topic on live brokers, for each replication factor and min ISR of the scope."""
+    brokers, everyone = setting["brokers"], BrokerSet.of(range(setting["brokers"]))
+    dirs = setting["directories"]
+    first = UNASSIGNED if dirs > 1 or setting.rules.default_directory_unassigned else FIRST_LOCAL
+    states = []
+    smallest = 1 if setting["reassignment"] else setting["replication"]
+    for factor in range(smallest, setting["replication"] + 1):
+        replicas = BrokerSet.of(range(factor))
+        states += [
+            Elections(
+                replicas=Replicas.of(range(factor), brokers),
+                directories=DirectoryMap(tuple(first if b < factor else UNASSIGNED for b in range(brokers))),
+                isr=replicas, elr=BrokerSet(), last_known_elr=AtMostOne(),
+                removing=BrokerSet(), adding=BrokerSet(), leader=0, recovering=False,
+                registered=everyone, fenced=BrokerSet(), shutting_down=BrokerSet(),
+                online_dirs=(BrokerSet.of(range(dirs)),) * brokers,
+                min_insync_replicas=min_isr, unclean_election=False, elr_enabled=False,
+            )
+            for min_isr in range(1, setting["replication"] + 1)
+        ]  # fmt: skip
+    return states

@@ -1,0 +1,196 @@
+"""The `elections` system: actions with their guards, scopes and bounds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
+from model.elections import Candidates, may_designate
+from model.reassignment import in_progress, revert
+from model.rules import RuleSet
+from model.system import Action, Bound, Conjuncts, Setting, System
+from model.systems.elections.passes import acceptable, trigger
+from model.systems.elections.state import Elections, initial, layout
+from model.systems.elections.triggers import Triggers
+from model.terms import Truth, Word
+from model.words import NO_LEADER, BrokerSet, Replicas, all_of, any_of, implies, negate, none_of
+
+BOUNDS = (
+    Bound("brokers", 2, 5, "number of brokers"),
+    Bound("directories", 1, 2, "log directories of each broker"),
+    Bound("replication", 1, 5, "largest replication factor"),
+    Bound("reassignment", 0, 1, "whether replicas may be reassigned (0: fixed, replication factor exact)"),
+    Bound("reserved", 0, 1, "whether AssignReplicasToDirs may name MIGRATING, UNASSIGNED and LOST"),
+)
+
+SCOPES = {
+    "default": {"brokers": 3, "directories": 1, "replication": 3, "reassignment": 1, "reserved": 0},
+    "tiny": {"brokers": 2, "directories": 1, "replication": 2, "reassignment": 1, "reserved": 0},
+    "directories": {"brokers": 2, "directories": 2, "replication": 2, "reassignment": 0, "reserved": 1},
+}
+
+
+def registered_and(state: Elections, broker: Word, **more: Truth) -> Conjuncts:
+    """Guard of triggers that name a registered broker."""
+    return {"broker is registered": state.registered.has(broker), **{k.replace("_", " "): v for k, v in more.items()}}
+
+
+def unfenced(state: Elections, broker: Word) -> Conjuncts:
+    """Guard of fencing."""
+    return registered_and(state, broker, broker_is_unfenced=negate(state.fenced.has(broker)))
+
+
+def fenced(state: Elections, broker: Word) -> Conjuncts:
+    """Guard of unfencing."""
+    return registered_and(state, broker, broker_is_fenced=state.fenced.has(broker))
+
+
+def running(state: Elections, broker: Word) -> Conjuncts:
+    """Guard of controlled shutdown."""
+    return {**unfenced(state, broker), "broker is not shutting down": negate(state.shutting_down.has(broker))}
+
+
+def has_dirs(state: Elections, broker: Word, failed: BrokerSet) -> Conjuncts:
+    """Guard of a directory failure: only ids that are still registered act."""
+    return registered_and(state, broker, directories_are_registered=failed.within(state.dirs_of(broker)))
+
+
+def fenced_has_dirs(state: Elections, broker: Word, failed: BrokerSet) -> Conjuncts:
+    """Guard of a heartbeat that unfences and reports failures."""
+    return {**fenced(state, broker), **has_dirs(state, broker, failed)}
+
+
+def may_assign(state: Elections, broker: Word, directory: Word) -> Conjuncts:
+    """Guard of AssignReplicasToDirs: else NOT_LEADER_OR_FOLLOWER or STALE_BROKER_EPOCH."""
+    return registered_and(state, broker, broker_is_a_replica=state.replicas.has(broker))
+
+
+def may_alter(state: Elections, isr: BrokerSet, recovering: Truth, rules: RuleSet) -> Conjuncts:
+    """Checks of AlterPartition that do not concern epochs; section 4, rows 5 and 7-11."""
+    grows = False if rules.recovering_isr_may_grow else all_of(recovering, isr.size() > 1)
+    return {
+        "sender leads and is registered": all_of(state.leader >= 0, state.registered.has(state.leader)),
+        "ISR holds replicas only": isr.within(state.replicas),
+        "ISR holds the leader": isr.has(state.leader),
+        "a RECOVERING partition has one member": negate(grows),
+        "RECOVERING is not requested anew": implies(recovering, state.recovering),
+        "members are unfenced and not shutting down": isr.within(state.active()),
+    }
+
+
+def not_preferred(state: Elections) -> Conjuncts:
+    """Guard of preferred elections: else ELECTION_NOT_NEEDED."""
+    return {"leader is not the first replica": negate(state.leader == state.replicas.first())}
+
+
+def leaderless(state: Elections) -> Conjuncts:
+    """Guard of unclean elections on request: else ELECTION_NOT_NEEDED."""
+    return {"partition is leaderless": state.leader == NO_LEADER}
+
+
+def leaderless_and_unclean(state: Elections) -> Conjuncts:
+    """Guard of the unclean timer."""
+    return {**leaderless(state), "topic allows unclean election": state.unclean_election}
+
+
+def targets_registered(state: Elections, target: Replicas) -> Conjuncts:
+    """Guard of a reassignment: else INVALID_REPLICA_ASSIGNMENT."""
+    return {"targets are registered": target.within(state.registered)}
+
+
+def may_cancel(state: Elections) -> Conjuncts:
+    """Guard of a cancellation: else NO_REASSIGNMENT_IN_PROGRESS or INVALID_REPLICA_ASSIGNMENT."""
+    back = revert(state.partition())
+    return {
+        "a reassignment is in progress": in_progress(state.removing, state.adding),
+        "an original replica is left": back.possible,
+        "the ISR keeps an original replica, or unclean election is allowed": any_of(
+            none_of(back.unclean), state.unclean_election
+        ),
+    }
+
+
+def ordered_subsets(brokers: int, largest: int) -> Iterator[Replicas]:
+    """Every replica list of 1..largest distinct brokers."""
+    for size in range(1, largest + 1):
+        for ids in itertools.permutations(range(brokers), size):
+            yield Replicas.of(ids, brokers)
+
+
+def _nonempty_sets(count: int) -> list[BrokerSet]:
+    return [BrokerSet(mask) for mask in range(1, 1 << count)]
+
+
+def actions(setting: Setting) -> list[Action]:
+    """Every trigger of the semantics reference, section 3."""
+    brokers, dirs, rules = setting["brokers"], setting["directories"], setting.rules
+    do = Triggers(rules)
+    each = {"broker": tuple(range(brokers))}
+    dir_sets = _nonempty_sets(dirs)
+    listed = [
+        Action("fence", do.fence, unfenced, each, "handleBrokerFenced"),
+        Action("unfence", do.unfence, fenced, each, "handleBrokerUnfenced"),
+        Action("controlled_shutdown", do.controlled_shutdown, running, each, "handleBrokerInControlledShutdown"),
+        Action("unregister", do.unregister, registered_and, each, "handleBrokerUnregistered"),
+        Action("new_incarnation", do.new_incarnation, None, {**each, "clean": (False, True), "dirs": dir_sets},
+               "registerBroker, handleBrokerUncleanShutdown"),
+        Action("directories_offline", do.directories_offline, has_dirs, {**each, "failed": dir_sets},
+               "handleDirectoriesOffline"),
+        Action("assign", do.assign, may_assign, {**each, "directory": _assignable(setting)},
+               "handleAssignReplicasToDirs"),
+        Action("alter_partition", do.alter_partition,
+               lambda state, isr, recovering: may_alter(state, isr, recovering, rules),
+               {"isr": _nonempty_sets(brokers), "recovering": (False, True)}, "alterPartition"),
+        Action("elect_preferred", do.elect_preferred, not_preferred, {}, "electLeaders PREFERRED"),
+        Action("elect_unclean", do.elect_unclean, leaderless, {}, "electLeaders UNCLEAN"),
+        Action("unclean_timer", do.elect_unclean, leaderless_and_unclean, {},
+               "maybeElectUncleanLeaders"),
+        Action("balance_timer", do.elect_preferred, not_preferred, {}, "maybeBalancePartitionLeaders"),
+        Action("set_min_isr", do.set_min_isr, lambda state, minimum: {"value differs": negate(state.min_insync_replicas == minimum)},
+               {"minimum": tuple(range(1, setting["replication"] + 1))}, "min.insync.replicas"),
+        Action("set_unclean_election", do.set_unclean_election, None, {}, "unclean.leader.election.enable"),
+    ]  # fmt: skip
+    if dirs > 1:
+        listed.append(Action("heartbeat", do.heartbeat, fenced_has_dirs, {**each, "failed": dir_sets},
+                             "processBrokerHeartbeat"))  # fmt: skip
+    if rules.designated_elections:
+        listed.append(Action("elect_designated", do.elect_designated, _designable(rules), each,
+                             "unclean-recovery KIP"))  # fmt: skip
+    if rules.elr_available:
+        listed.append(Action("enable_elr", do.enable_elr, lambda state: {"ELR is off": negate(state.elr_enabled)}, {},
+                             "eligible.leader.replicas.enable"))  # fmt: skip
+    if setting["reassignment"]:
+        targets = tuple(ordered_subsets(brokers, setting["replication"]))
+        listed += [
+            Action("reassign", do.reassign, targets_registered, {"target": targets}, "changePartitionReassignment"),
+            Action("cancel", do.cancel, may_cancel, {}, "cancelPartitionReassignment"),
+        ]
+    return listed
+
+
+def _assignable(setting: Setting) -> tuple[int, ...]:
+    reserved = (MIGRATING, UNASSIGNED, LOST) if setting["reserved"] else ()
+    return (*reserved, *(FIRST_LOCAL + d for d in range(setting["directories"])))
+
+
+def _designable(rules: RuleSet):  # type: ignore[no-untyped-def]
+    def guard(state: Elections, broker: Word) -> Conjuncts:
+        p = state.partition()
+        eligible = acceptable(state, trigger(state), rules)
+        return may_designate(Candidates(p.replicas, p.isr, p.elr, p.leader, p.last_known_elr, eligible), broker)
+
+    return guard
+
+
+ELECTIONS = System(
+    name="elections",
+    summary="one partition's registration under every trigger of the controller",
+    initial=initial,
+    actions=actions,
+    layout=layout,
+    scopes=SCOPES,
+    bounds=BOUNDS,
+    rules=True,
+)
+"""The system without its properties; `properties.catalogue` adds them."""

@@ -1,0 +1,1 @@
+"""The rules: pure functions on words, records and systems."""

@@ -103,7 +103,6 @@ def registration_of(record: RegisterBrokerRecord) -> Registration:
     return Registration(
         id=record.broker_id,
         epoch=record.broker_epoch,
-        incarnation=record.incarnation,
         dirs=record.log_dirs,
         **{name: getattr(record, name) for name in _SHARED},
     )

@@ -56,8 +56,18 @@ class Flag:
 Domain = Range | Flag
 
 
-def subset_of(count: int) -> Range:
-    """Domain of the mask of a `BrokerSet` over brokers 0..count-1."""
+def ints(lo: int, hi: int) -> Any:
+    """The domain lo..hi, typed so that it can stand where a state has a word."""
+    return Range(lo, hi)
+
+
+def truth() -> Any:
+    """The domain of a truth, typed so that it can stand where a state has one."""
+    return Flag()
+
+
+def subset_of(count: int) -> Any:
+    """The domain of the mask of a `BrokerSet` over brokers 0..count-1."""
     return Range(0, (1 << count) - 1)
 
 

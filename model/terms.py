@@ -11,18 +11,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias, cast, get_args, overload
 
 from attrs import define, field
 
-TRUTH_OPERATORS = frozenset({"not", "and", "or", "eq", "lt", "member"})
-WORD_OPERATORS = frozenset({"add", "sub", "band", "bor", "bclear", "single", "count", "lowest"})
+TruthOperator: TypeAlias = Literal["not", "and", "or", "eq", "lt", "member"]
+WordOperator: TypeAlias = Literal["add", "sub", "band", "bor", "bclear", "single", "count", "lowest"]
+
+TRUTH_OPERATORS: frozenset[str] = frozenset(get_args(TruthOperator))
+WORD_OPERATORS: frozenset[str] = frozenset(get_args(WordOperator))
 
 MASK_BITS = 62
 """Masks use bits 0..61; the top bits stay clear so that `member(mask, -1)` is false."""
 
 
-class UntraceableRule(TypeError):
+class UntraceableRule(TypeError):  # noqa: N818 - it names the rule's fault, as TLC names its own
     """A rule asked a symbolic value for a concrete one (an `if`, `and`, `in`, index ...)."""
 
 
@@ -51,7 +54,7 @@ class Term:
 
     def __bool__(self) -> NoReturn:
         """Refuse to be a condition: name the line that asked."""
-        _refuse("a condition (if, and, or, not, while, a chained comparison)", "choose(), all_of(), any_of(), none_of()")
+        _refuse("a condition (if, and, or, not, while, a chained comparison)", "choose(), all_of() or any_of()")
 
     def __int__(self) -> NoReturn:
         """Refuse to be an int."""
@@ -109,13 +112,13 @@ class Term:
 
     def __and__(self, other: bool | int | Term) -> Truth:
         """Conjunction of truths, or intersection of masks."""
-        return self.graph.apply("and" if self.is_truth else "band", self, self._operand(other))
+        return cast(Truth, self.graph.apply("and" if self.is_truth else "band", self, self._operand(other)))
 
     __rand__ = __and__
 
     def __or__(self, other: bool | int | Term) -> Truth:
         """Disjunction of truths, or union of masks."""
-        return self.graph.apply("or" if self.is_truth else "bor", self, self._operand(other))
+        return cast(Truth, self.graph.apply("or" if self.is_truth else "bor", self, self._operand(other)))
 
     __ror__ = __or__
 
@@ -197,11 +200,21 @@ class Graph:
     def _either(self, left: Truth, right: Term) -> Truth:
         return self.apply("or", self.lift(left), right)
 
-    def apply(self, op: str, *args: Term) -> Truth:
+    @overload
+    def apply(self, op: TruthOperator, *args: Term) -> Truth: ...
+
+    @overload
+    def apply(self, op: WordOperator, *args: Term) -> Word: ...
+
+    @overload
+    def apply(self, op: str, *args: Term) -> Any: ...
+
+    def apply(self, op: str, *args: Term) -> Any:
         """The folded application of an operator.
 
         Returns a Python bool or int when the result is constant, so that
-        rules specialise themselves wherever their inputs are known.
+        rules specialise themselves wherever their inputs are known; else a
+        term. The operator decides the sort, hence the loose return type.
         """
         wants_truth = op in ("not", "and", "or")
         for arg in args:
@@ -210,7 +223,7 @@ class Graph:
             if op != "eq" and arg.is_truth != wants_truth:
                 raise UntraceableRule(f"{_place()}: {op} got a {'truth' if arg.is_truth else 'word'}")
         if all(arg.op == "const" for arg in args):
-            return evaluate(op, [arg.value for arg in args], args[0].is_truth)
+            return evaluate(op, [arg.value for arg in args])
         simpler = _simplify(self, op, args)
         if simpler is not None:
             return simpler
@@ -231,14 +244,14 @@ class Graph:
         return known
 
 
-def lower(term: Term) -> Word:
+def lower(term: Term) -> Any:
     """A constant term as the Python value it stands for; any other term itself."""
     if term.op != "const":
         return term
     return bool(term.value) if term.is_truth else term.value
 
 
-def evaluate(op: str, values: Sequence[int], of_truths: bool = False) -> Truth:
+def evaluate(op: str, values: Sequence[int]) -> Any:
     """The meaning of each operator on ints: the definition every reader must agree with.
 
     `member(m, i)` and `single(i)` are total: an index outside 0..61 is no
@@ -304,7 +317,7 @@ def interval(op: str, args: Sequence[Term]) -> tuple[int, int]:
     return (0 if a.lo > 0 else -1), a.hi.bit_length() - 1
 
 
-def _simplify(graph: Graph, op: str, args: tuple[Term, ...]) -> Truth | None:
+def _simplify(graph: Graph, op: str, args: tuple[Term, ...]) -> Any:
     """Algebra that needs no search; None when nothing applies."""
     if len(args) == 1:
         return args[0].args[0] if op == "not" and args[0].op == "not" else None
@@ -335,7 +348,7 @@ def _simplify(graph: Graph, op: str, args: tuple[Term, ...]) -> Truth | None:
     return None
 
 
-def _compare(graph: Graph, op: str, a: Term, b: Term) -> Truth | None:
+def _compare(graph: Graph, op: str, a: Term, b: Term) -> Any:
     if a is b:
         return op == "eq"
     if a.is_truth != b.is_truth:

@@ -15,12 +15,12 @@ change to a list and no change to a mask, and printed order is ascending.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 import attrs
 from attrs import frozen
 
-from model.terms import Graph, Term, Truth, UntraceableRule, Word, evaluate
+from model.terms import Graph, Term, Truth, TruthOperator, UntraceableRule, Word, WordOperator, evaluate
 
 T = TypeVar("T")
 
@@ -46,7 +46,8 @@ def choose(condition: Truth, then: T, otherwise: T) -> T:
     1
     """
     if isinstance(condition, Term):
-        return _merge(condition, then, otherwise)
+        merged: T = _merge(condition, then, otherwise)
+        return merged
     return then if condition else otherwise
 
 
@@ -110,10 +111,18 @@ def word(value: Truth) -> Word:
     return choose(value, 1, 0)
 
 
-def _apply(op: str, *operands: Word) -> Word:
+@overload
+def _apply(op: TruthOperator, *operands: Word) -> Truth: ...
+
+
+@overload
+def _apply(op: WordOperator, *operands: Word) -> Word: ...
+
+
+def _apply(op: str, *operands: Word) -> Any:
     graph: Graph | None = next((o.graph for o in operands if isinstance(o, Term)), None)
     if graph is None:
-        return evaluate(op, operands)  # type: ignore[arg-type]
+        return evaluate(op, [int(o) for o in operands])
     return graph.apply(op, *(graph.lift(o) for o in operands))
 
 
@@ -273,7 +282,7 @@ class BrokerSet:
 
     def has(self, broker: Word) -> Truth:
         """See `Brokers.has`."""
-        return _apply("member", self.mask, broker)  # type: ignore[return-value]
+        return _apply("member", self.mask, broker)
 
     def minus(self, other: Brokers) -> BrokerSet:
         """See `Brokers.minus`."""

@@ -1,0 +1,1 @@
+"""Properties of the systems: invariants, action properties and goals, as data."""

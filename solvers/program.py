@@ -24,7 +24,7 @@ MAX_INSTANCES = 65_535
 """Action instances are numbered in 16 bits."""
 
 
-class SystemFault(ValueError):
+class SystemFault(ValueError):  # noqa: N818 - the fault is the system's, not ours
     """A system that raises, or answers with the wrong type; the message names the part."""
 
 
@@ -218,7 +218,8 @@ def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, .
     result = []
     for (path, value), slot in zip(found, layout.slots, strict=True):
         truth = isinstance(slot.domain, Flag)
-        if not isinstance(value, int | Term) or truth != (value.is_truth if isinstance(value, Term) else isinstance(value, bool)):
+        is_truth = value.is_truth if isinstance(value, Term) else isinstance(value, bool)
+        if not isinstance(value, int | Term) or truth != is_truth:
             raise SystemFault(f"{what} set {path} to {value!r}, not {'a truth' if truth else 'a word'}")
         result.append(graph.lift(value))
     return tuple(result)
@@ -233,7 +234,8 @@ def _instances(action: Action) -> tuple[tuple[Mapping[str, Any], ...], tuple[tup
 
 def _leaf(action: Action, path: str, value: Any) -> int:
     if not isinstance(value, int):
-        raise SystemFault(f"action {action.name}, parameter {path} ranges over {value!r}; use words, truths or records of them")
+        what = f"action {action.name}, parameter {path}"
+        raise SystemFault(f"{what} ranges over {value!r}; use words, truths or records of them")
     return value
 
 

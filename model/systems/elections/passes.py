@@ -7,6 +7,8 @@ second pass uses.
 
 from __future__ import annotations
 
+from typing import Any
+
 from attrs import evolve, fields, frozen
 
 from model.change import Build, BuildContext, Target, build
@@ -138,13 +140,11 @@ def _lookup_failed(base: Partition, built: Build, eligible: BrokerSet) -> Truth:
 
 def gate(change: PartitionChange, when: Truth) -> PartitionChange:
     """The change with every field absent unless `when` holds."""
-    return PartitionChange(
-        **{f.name: _gated(getattr(change, f.name), when) for f in fields(PartitionChange)}
-    )
 
+    def gated(field: Any) -> Any:
+        return Maybe(all_of(field.present, when), field.value)
 
-def _gated(field: Maybe[Word], when: Truth) -> Maybe[Word]:
-    return Maybe(all_of(field.present, when), field.value)
+    return PartitionChange(**{f.name: gated(getattr(change, f.name)) for f in fields(PartitionChange)})
 
 
 def clear_elr(p: Partition, when: Truth) -> PartitionChange:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from model.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap, is_online
-from model.layout import Flag, Range, subset_of
+from model.layout import ints, subset_of, truth
 from model.partition import Partition
 from model.rules import RuleSet
 from model.system import Setting
@@ -137,18 +137,18 @@ def replicas_online(state: Elections, rules: RuleSet) -> BrokerSet:
 def layout(setting: Setting) -> Elections:
     """The domain of each field; see `Elections`."""
     brokers, dirs = setting["brokers"], setting["directories"]
-    broker, some = Range(NO_LEADER, brokers - 1), BrokerSet(subset_of(brokers))
+    broker, some = ints(NO_LEADER, brokers - 1), BrokerSet(subset_of(brokers))
     return Elections(
         replicas=Replicas((broker,) * brokers),
-        directories=DirectoryMap((Range(0, FIRST_LOCAL + dirs - 1),) * brokers),
+        directories=DirectoryMap((ints(0, FIRST_LOCAL + dirs - 1),) * brokers),
         isr=some, elr=some,
-        last_known_elr=AtMostOne(Range(EMPTY, brokers - 1)),
+        last_known_elr=AtMostOne(ints(EMPTY, brokers - 1)),
         removing=some, adding=some,
-        leader=broker, recovering=Flag(),
+        leader=broker, recovering=truth(),
         registered=some, fenced=some, shutting_down=some,
         online_dirs=(BrokerSet(subset_of(dirs)),) * brokers,
-        min_insync_replicas=Range(1, brokers),
-        unclean_election=Flag(), elr_enabled=Flag(),
+        min_insync_replicas=ints(1, brokers),
+        unclean_election=truth(), elr_enabled=truth(),
     )  # fmt: skip
 
 

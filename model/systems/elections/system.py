@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from model.elections import Candidates, may_designate
@@ -14,7 +14,7 @@ from model.systems.elections.passes import acceptable, trigger
 from model.systems.elections.state import Elections, initial, layout
 from model.systems.elections.triggers import Triggers
 from model.terms import Truth, Word
-from model.words import NO_LEADER, BrokerSet, Replicas, all_of, any_of, implies, negate, none_of
+from model.words import NO_LEADER, BrokerSet, Replicas, all_of, any_of, implies, negate
 
 BOUNDS = (
     Bound("brokers", 2, 5, "number of brokers"),
@@ -99,16 +99,28 @@ def targets_registered(state: Elections, target: Replicas) -> Conjuncts:
     return {"targets are registered": target.within(state.registered)}
 
 
-def may_cancel(state: Elections) -> Conjuncts:
-    """Guard of a cancellation: else NO_REASSIGNMENT_IN_PROGRESS or INVALID_REPLICA_ASSIGNMENT."""
+def may_cancel(state: Elections, rules: RuleSet) -> Conjuncts:
+    """Guard of a cancellation: else NO_REASSIGNMENT_IN_PROGRESS or INVALID_REPLICA_ASSIGNMENT.
+
+    Where a silent unclean revert is mended, a replica that can lead must be left.
+    """
     back = revert(state.partition())
+    able = acceptable(state, trigger(state), rules).keep(back.replicas)
     return {
         "a reassignment is in progress": in_progress(state.removing, state.adding),
         "an original replica is left": back.possible,
         "the ISR keeps an original replica, or unclean election is allowed": any_of(
-            none_of(back.unclean), state.unclean_election
+            negate(back.unclean), state.unclean_election
+        ),
+        "an original replica can lead where the ISR keeps none": any_of(
+            negate(back.unclean), rules.unclean_cancel_is_silent, negate(able.is_empty())
         ),
     }
+
+
+def other_min_isr(state: Elections, minimum: Word) -> Conjuncts:
+    """Guard of a change of min.insync.replicas."""
+    return {"value differs": negate(state.min_insync_replicas == minimum)}
 
 
 def ordered_subsets(brokers: int, largest: int) -> Iterator[Replicas]:
@@ -147,7 +159,7 @@ def actions(setting: Setting) -> list[Action]:
         Action("unclean_timer", do.elect_unclean, leaderless_and_unclean, {},
                "maybeElectUncleanLeaders"),
         Action("balance_timer", do.elect_preferred, not_preferred, {}, "maybeBalancePartitionLeaders"),
-        Action("set_min_isr", do.set_min_isr, lambda state, minimum: {"value differs": negate(state.min_insync_replicas == minimum)},
+        Action("set_min_isr", do.set_min_isr, other_min_isr,
                {"minimum": tuple(range(1, setting["replication"] + 1))}, "min.insync.replicas"),
         Action("set_unclean_election", do.set_unclean_election, None, {}, "unclean.leader.election.enable"),
     ]  # fmt: skip
@@ -164,7 +176,7 @@ def actions(setting: Setting) -> list[Action]:
         targets = tuple(ordered_subsets(brokers, setting["replication"]))
         listed += [
             Action("reassign", do.reassign, targets_registered, {"target": targets}, "changePartitionReassignment"),
-            Action("cancel", do.cancel, may_cancel, {}, "cancelPartitionReassignment"),
+            Action("cancel", do.cancel, lambda state: may_cancel(state, rules), {}, "cancelPartitionReassignment"),
         ]
     return listed
 
@@ -174,7 +186,7 @@ def _assignable(setting: Setting) -> tuple[int, ...]:
     return (*reserved, *(FIRST_LOCAL + d for d in range(setting["directories"])))
 
 
-def _designable(rules: RuleSet):  # type: ignore[no-untyped-def]
+def _designable(rules: RuleSet) -> Callable[[Elections, Word], Conjuncts]:
     def guard(state: Elections, broker: Word) -> Conjuncts:
         p = state.partition()
         eligible = acceptable(state, trigger(state), rules)

@@ -15,7 +15,7 @@ from model.partition import Partition, merge
 from model.reassignment import plan_for, revert
 from model.rules import RuleSet
 from model.system import Outcome
-from model.systems.elections.passes import Progress, Trigger, clear_elr, gate, run, start, trigger
+from model.systems.elections.passes import Progress, Trigger, clear_elr, run, start, trigger
 from model.systems.elections.state import Elections, directory_online
 from model.terms import Truth, Word
 from model.words import NO_LEADER, BrokerSet, Maybe, Replicas, all_of, any_of, choose, negate, word
@@ -61,7 +61,8 @@ class Triggers:
 
     def unfence(self, state: Elections, broker: Word) -> Outcome:
         """A heartbeat of a caught-up broker; leaderless partitions are tried again."""
-        return finish(state, self._unfenced(state, broker), self._returns(state, state.partition(), start(state), broker))
+        done = self._returns(state, state.partition(), start(state), broker)
+        return finish(state, self._unfenced(state, broker), done)
 
     def _unfenced(self, state: Elections, broker: Word) -> Elections:
         one = state.fenced.just(broker)
@@ -186,7 +187,7 @@ class Triggers:
         """AlterPartitionReassignments with a target; never elects uncleanly."""
         p, rules = state.partition(), self.rules
         plan = plan_for(p, target)
-        replicas = _repeated(target, p.replicas) if rules.reassignment_repeats_replicas else plan.replicas
+        replicas = _repeated(target, state.replicas) if rules.reassignment_repeats_replicas else plan.replicas
         removing, adding = plan.removing, plan.adding
         if rules.retarget_keeps_old_reassignment:
             removing = choose(removing.is_empty(), p.removing, removing)

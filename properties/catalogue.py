@@ -1,0 +1,34 @@
+"""The catalogue: every shipped system with its properties.
+
+Expected verdicts are data in `properties.expected`.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from model.rules import variants
+from model.system import Property, ScopeError, Setting, System, nearest
+from model.systems.elections.system import ELECTIONS as ELECTIONS_SYSTEM
+from properties import eligibility, goals, leadership, shape
+from properties.core import validate
+
+
+def elections_properties(setting: Setting) -> tuple[Property, ...]:
+    """Every property of `elections`, validated."""
+    parts = (shape, leadership, eligibility, goals)
+    return validate([claim for part in parts for claim in part.properties(setting)], variants())
+
+
+ELECTIONS = evolve(ELECTIONS_SYSTEM, properties=elections_properties)
+"""`elections` with its properties."""
+
+SYSTEMS: dict[str, System] = {system.name: system for system in (ELECTIONS,)}
+"""Shipped systems by name."""
+
+
+def find(name: str) -> System:
+    """A shipped system; raises `ScopeError` with the nearest names for another."""
+    if name not in SYSTEMS:
+        raise ScopeError(f"unknown system {name!r}; {nearest(name, SYSTEMS)}")
+    return SYSTEMS[name]

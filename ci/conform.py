@@ -1,0 +1,197 @@
+"""`kraftcheck conform`: the model against what Kafka's own tests expect."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+from attrs import asdict, frozen
+
+from ci.vectors import run_vector
+from ci.vectors.core import FAILED, PASSED, UNSUPPORTED, Outcome, Vector
+from ci.vectors.files import VectorError, find, read
+from model.fields import FormError
+from model.rules import RuleSet, parse
+from model.system import ScopeError
+
+NON_CONFORMANT = 23
+"""Exit code when a vector failed, or was not run and nobody allowed that."""
+
+DOCUMENT_VERSION = 1
+"""Version of the JSON document."""
+
+
+@frozen
+class Row:
+    """One vector and its judgement."""
+
+    path: Path
+    vector: Vector
+    outcome: Outcome
+
+
+@frozen
+class Report:
+    """The judgement of every vector read, in the order of the files.
+
+    Attributes:
+        rules: name of the rule set.
+        files: the files read, empty ones included.
+        rows: one a vector.
+    """
+
+    rules: str
+    files: tuple[Path, ...]
+    rows: tuple[Row, ...]
+
+    def counts(self, path: Path | None = None) -> Counter[str]:
+        """How many passed, failed and were unsupported, of one file or of all."""
+        return Counter(row.outcome.status for row in self.rows if path in (None, row.path))
+
+    def exit_code(self, allow_unsupported: bool) -> int:
+        """0 when every vector passed, or was unsupported and that is allowed."""
+        counts = self.counts()
+        return NON_CONFORMANT if counts[FAILED] or (counts[UNSUPPORTED] and not allow_unsupported) else 0
+
+    def document(self) -> dict[str, Any]:
+        """The report as plain values."""
+        return {
+            "version": DOCUMENT_VERSION,
+            "command": "conform",
+            "rules": self.rules,
+            "totals": {status: self.counts()[status] for status in (PASSED, FAILED, UNSUPPORTED)},
+            "rows": [
+                {
+                    "file": str(row.path),
+                    "id": row.vector.id,
+                    "function": row.vector.function,
+                    "status": row.outcome.status,
+                    "reason": row.outcome.reason,
+                    "differences": [asdict(difference) for difference in row.outcome.differences],
+                }
+                for row in self.rows
+            ],
+        }
+
+
+def conform(paths: tuple[Path, ...], rules: str = "kafka-4.0") -> Report:
+    """Run every vector of files and folders.
+
+    Args:
+        paths: JSON files, or folders of them.
+        rules: rule set, `PRESET[+VARIANT...]`.
+
+    Raises:
+        VectorError: when nothing was read, or naming file, vector and key of what is malformed.
+        ScopeError: for an unknown rule set.
+    """
+    chosen = parse(rules)
+    files = tuple(find(paths))
+    rows = tuple(row for path in files for row in _run_file(path, chosen))
+    if not rows:
+        raise VectorError(f"no vectors in {', '.join(map(str, paths)) or 'no path at all'}")
+    return Report(rules, files, rows)
+
+
+def _run_file(path: Path, rules: RuleSet) -> list[Row]:
+    vectors = {vector.id: vector for vector in read(path).vectors}
+    rows = []
+    for vector in vectors.values():
+        try:
+            outcome = run_vector(vector, rules, vectors.get(vector.given_continues or ""))
+        except FormError as reason:
+            raise VectorError(f"{path}: {vector.id}: {reason}") from None
+        rows.append(Row(path, vector, outcome))
+    return rows
+
+
+def lines(report: Report) -> list[str]:
+    """The report for a reader: counts per file, then what went wrong field by field."""
+    text = []
+    for path in report.files:
+        counts = report.counts(path)
+        text.append(
+            f"{path}: {counts[PASSED]} passed, {counts[FAILED]} failed, {counts[UNSUPPORTED]} unsupported"
+        )
+    for row in report.rows:
+        if row.outcome.status == FAILED:
+            text.append(f"FAILED {row.vector.id} ({row.vector.function}, {row.path})")
+            for found in row.outcome.differences:
+                text.append(f"  {found.field}: expected {_shown(found.expected)}, actual {_shown(found.actual)}")
+    unsupported = Counter(row.outcome.reason for row in report.rows if row.outcome.status == UNSUPPORTED)
+    text += [f"UNSUPPORTED {number} x {reason}" for reason, number in sorted(unsupported.items())]
+    counts = report.counts()
+    text.append(
+        f"{report.rules}: {counts[PASSED]} passed, {counts[FAILED]} failed, {counts[UNSUPPORTED]} unsupported"
+    )
+    return text
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, default=str)
+
+
+def write_json(document: dict[str, Any], target: str) -> None:
+    """Write a document to standard output (`-`) or to a file, which is never left half-written.
+
+    Raises:
+        OSError: when the file cannot be written.
+    """
+    text = json.dumps(document, indent=2, default=str) + "\n"
+    if target == "-":
+        sys.stdout.write(text)
+        return
+    path = Path(target)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+class Refusal(click.ClickException):
+    """Bad input: one line, exit code 2."""
+
+    exit_code = 2
+
+
+@click.command("conform", short_help="The model against vectors from Kafka's own tests.")
+@click.option("--vectors", "first", multiple=True, metavar="PATH...", help="Files or folders of vectors; repeatable.")
+@click.argument("more", nargs=-1, metavar="")
+@click.option("--rules", default="kafka-4.0", show_default=True, help="Rule set, PRESET[+VARIANT|-VARIANT...].")
+@click.option("--json", "target", metavar="FILE|-", help="Write one row per vector as a JSON document.")
+@click.option("--allow-unsupported", is_flag=True, help="Exit 0 although some vectors could not be run.")
+def conform_command(
+    first: tuple[str, ...], more: tuple[str, ...], rules: str, target: str | None, allow_unsupported: bool
+) -> None:
+    """Run conformance vectors and report what differs, field by field.
+
+    Exit code 0: every vector passed; 23: one failed or could not be run; 2: bad input.
+
+    \b
+    Examples:
+      kraftcheck conform --vectors tests/vectors/partition_change.json
+      kraftcheck conform --vectors tests/vectors --allow-unsupported --json rows.json
+    """
+    if not first:
+        raise Refusal("name files or folders of vectors: --vectors PATH...")
+    try:
+        report = conform(tuple(Path(path) for path in (*first, *more)), rules)
+        if target is not None:
+            write_json(report.document(), target)
+    except (VectorError, ScopeError) as reason:
+        raise Refusal(str(reason)) from None
+    except OSError as reason:
+        raise Refusal(f"cannot write {target}: {reason.strerror or reason}") from None
+    for line in lines(report):
+        click.echo(line, err=target == "-")
+    sys.exit(report.exit_code(allow_unsupported))

@@ -1,0 +1,237 @@
+"""Exhaustive exploration of a program by compiled code: states, counts, verdicts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from model.system import Property
+from solvers.frame import CONJUNCTS_PER_WORD, NO_ACTION
+from solvers.native import Kernel, load_kernel
+from solvers.program import Program
+from solvers.replay import confirm
+from solvers.search import Limits, Search
+from solvers.store import Store
+from solvers.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Trace, Vacuous, Verdict
+
+DEFAULT_MEMORY = 4 << 30
+
+
+@frozen
+class Progress:
+    """How far an exploration is.
+
+    Attributes:
+        depth: steps from the initial states to those being expanded.
+        generated, distinct: transitions taken (and initial states), different states.
+        queue: states of this depth that wait.
+        seconds: since the search began.
+    """
+
+    depth: int
+    generated: int
+    distinct: int
+    queue: int
+    seconds: float
+
+
+@frozen
+class Exploration:
+    """What an exploration found.
+
+    Attributes:
+        program: what was explored.
+        verdicts: one for each property, deadlock last.
+        distinct, generated, depth: size of the space; generated counts initial states and every transition taken.
+        levels: distinct states by depth.
+        seconds, compile_seconds: time of the search and of making its code.
+        cached: whether the code came from the cache.
+        fired: transitions taken, by action; 0: never fired.
+        never_true, never_false: guard conjuncts as (action, conjunct).
+        pruned: transitions that a field's domain cut, by field; fields that cut none are absent.
+        bytes_per_state: memory in use per distinct state, buffers included.
+        cut: why it is incomplete; None when it is complete.
+        warnings: what the user should know.
+        store: the visited set, unless dropped.
+    """
+
+    program: Program
+    verdicts: tuple[PropertyVerdict, ...]
+    distinct: int
+    generated: int
+    depth: int
+    levels: tuple[int, ...]
+    seconds: float
+    compile_seconds: float
+    cached: bool
+    fired: Mapping[str, int]
+    never_true: tuple[tuple[str, str], ...]
+    never_false: tuple[tuple[str, str], ...]
+    pruned: Mapping[str, int]
+    bytes_per_state: float
+    cut: str | None
+    warnings: tuple[str, ...]
+    store: Store | None
+
+    def verdict(self, claim: str) -> PropertyVerdict:
+        """The verdict of a property by its id.
+
+        Raises:
+            KeyError: for an unknown id.
+        """
+        return {found.claim: found for found in self.verdicts}[claim]
+
+    def states(self) -> Iterator[tuple[int, ...]]:
+        """All packed states, in an order that does not depend on the number of threads.
+
+        Raises:
+            ValueError: when the exploration did not keep them.
+        """
+        return iter(self._kept())
+
+    def packed(self) -> npt.NDArray[np.uint64]:
+        """All packed states as an array, one row a state; raises as `states` does."""
+        return np.concatenate([shard.states[: shard.count] for shard in self._kept().shards])
+
+    def _kept(self) -> Store:
+        if self.store is None:
+            raise ValueError("the states were not kept; explore with keep=True")
+        return self.store
+
+
+def explore(
+    program: Program,
+    *,
+    clock: Callable[[], float],
+    threads: int = 1,
+    memory: int = DEFAULT_MEMORY,
+    max_depth: int | None = None,
+    max_states: int | None = None,
+    stop_at_first: bool = False,
+    cache_dir: Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    stop: threading.Event | None = None,
+    keep: bool = True,
+) -> Exploration:
+    """Explore every reachable state.
+
+    Args:
+        program: the traced system.
+        clock: seconds, from any origin.
+        threads: how many; results do not depend on it.
+        memory: most bytes for visited set and buffers; past it the verdict is Incomplete.
+        max_depth, max_states: limits; past them the verdict is Incomplete.
+        stop_at_first: end after the round that refuted a property.
+        cache_dir: folder for compiled code; None: keep none.
+        progress: called every few hundred thousand transitions.
+        stop: once set, the search ends within a fraction of a second.
+        keep: whether the result holds the states.
+
+    Raises:
+        EngineDisagreement: when ints do not confirm a witness.
+        LoweringError: when a term does not fit 64 bits.
+    """
+    begun = clock()
+    kernel = load_kernel(program, cache_dir)
+    ready = clock()
+
+    def report(search: Search) -> None:
+        if progress is not None:
+            depth = max(0, len(search.levels) - 1)
+            progress(Progress(depth, search.generated, search.distinct, search.queue, clock() - ready))
+
+    limits = Limits(memory, max_depth, max_states, stop_at_first)
+    search = Search(kernel, limits, max(1, threads), stop or threading.Event(), report)
+    search.run()
+    return _result(search, kernel, clock() - ready, ready - begun, keep)
+
+
+def _result(search: Search, kernel: Kernel, seconds: float, compile_seconds: float, keep: bool) -> Exploration:
+    program, plan = kernel.program, kernel.plan
+    counters = search.counters()
+    fired: dict[str, int] = {}
+    for number, kind in enumerate(program.kinds):
+        fired[kind.action.name] = fired.get(kind.action.name, 0) + int(counters[plan.fired + number])
+    pruned = {
+        slot.path: int(counters[plan.pruned + number])
+        for number, slot in enumerate(program.layout.slots)
+        if counters[plan.pruned + number]
+    }
+    never_true, never_false = _coverage(kernel, counters)
+    return Exploration(
+        program, _verdicts(search, _bound_text(search, pruned)), search.distinct, search.generated,
+        len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, kernel.cached, fired,
+        never_true, never_false, pruned, search.touched() / max(1, search.distinct), search.cut, kernel.warnings,
+        search.store if keep else None,
+    )  # fmt: skip
+
+
+Names = tuple[tuple[str, str], ...]
+
+
+def _coverage(kernel: Kernel, counters: npt.NDArray[np.int64]) -> tuple[Names, Names]:
+    """The guard conjuncts that were never true, and those never false."""
+    plan = kernel.plan
+    never_true, never_false = [], []
+    for number, kind in enumerate(kernel.program.kinds):
+        if kind.action.guard is None or not kind.instances:
+            continue
+        words = plan.coverage_words(kind)
+        for position, name in enumerate(kind.guard):
+            at = plan.covered[number] + position // CONJUNCTS_PER_WORD
+            bit = position % CONJUNCTS_PER_WORD
+            if not int(counters[at]) >> bit & 1:
+                never_true.append((kind.action.name, name))
+            if not int(counters[at + words]) >> bit & 1:
+                never_false.append((kind.action.name, name))
+    return tuple(never_true), tuple(never_false)
+
+
+def _bound_text(search: Search, pruned: Mapping[str, int]) -> str:
+    program = search.kernel.program
+    bounds = ", ".join(f"{name} {value}" for name, value in program.setting.bounds.items())
+    text = f"all {search.distinct:,} states of {program.system.name}" + (f" with {bounds}" if bounds else "")
+    cuts = [f"{path} pruned {count:,} transition{'s' if count > 1 else ''}" for path, count in pruned.items()]
+    return text + (f"; the bound on {'; the bound on '.join(cuts)}" if cuts else "")
+
+
+def _verdicts(search: Search, bound: str) -> tuple[PropertyVerdict, ...]:
+    program, plan = search.kernel.program, search.kernel.plan
+    claims: list[tuple[int, Property | None]] = list(enumerate((*program.always, *program.sometimes)))
+    claims += list(enumerate(program.steps, plan.first_step))
+    claims.append((plan.deadlock, None))
+    return tuple(_verdict(search, bound, number, claim) for number, claim in claims)
+
+
+def _verdict(search: Search, bound: str, number: int, claim: Property | None) -> PropertyVerdict:
+    kind, name = (claim.kind, claim.id) if claim is not None else (DEADLOCK, DEADLOCK)
+    trace = _witness(search, claim, search.claims[number]) if number in search.claims else None
+    verdict: Verdict
+    if trace is not None:
+        verdict = Holds(bound, trace) if kind == "sometimes" else Refuted(trace)
+    elif search.cut is not None:
+        verdict = Incomplete(_cut_text(search))
+    else:
+        verdict = Vacuous(name) if kind == "sometimes" else Holds(bound)
+    return PropertyVerdict(name, kind, verdict, len(trace.steps) if trace is not None else None)
+
+
+def _cut_text(search: Search) -> str:
+    return f"{search.cut}, after {search.distinct:,} states to depth {len(search.levels) - 1}"
+
+
+def _witness(search: Search, claim: Property | None, mark: int) -> Trace:
+    """The trace of a claim's first occasion, confirmed on ints."""
+    identity, instance = mark >> 16, mark & NO_ACTION
+    first, instances = search.store.path(identity)
+    end = None
+    if instance != NO_ACTION:
+        instances.append(instance)
+    else:
+        end = search.store.state(identity)
+    return confirm(search.kernel.program, claim, search.store.state(first), instances, end)

@@ -1,0 +1,88 @@
+"""The frame: one thread's counters, which the compiled search writes and the explorer reads.
+
+A frame is an array of 64-bit integers; `FramePlan` says what lies where.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from solvers.program import Kind, Program
+
+Words: TypeAlias = npt.NDArray[np.uint64]
+
+NO_ACTION = 0xFFFF
+"""The instance number of what no action led to: initial states, claims about a state."""
+
+CONJUNCTS_PER_WORD = 64
+
+
+def live_kinds(program: Program) -> list[tuple[int, Kind]]:
+    """The kinds that have instances, with their positions."""
+    return [(number, kind) for number, kind in enumerate(program.kinds) if kind.instances]
+
+
+@frozen
+class FramePlan:
+    """Offsets of the parts of a frame.
+
+    Attributes:
+        shard, index: where expansion resumes when a buffer is full.
+        enabled: nonzero when the state at work has an enabled instance.
+        found: nonzero when a claim was recorded in this piece.
+        claims: for each claim (always, sometimes, deadlock, step) 0, or 1 + the
+            mark (state id << 16 | instance) of the first occasion.
+        fired: transitions taken, for each kind.
+        pruned: transitions cut because they left the domain, for each slot.
+        covered: for each kind the first of its words "ever true", then "ever false".
+        size: length of a frame.
+    """
+
+    program: Program
+    shard: int = field(init=False, default=0)
+    index: int = field(init=False, default=1)
+    enabled: int = field(init=False, default=2)
+    found: int = field(init=False, default=3)
+    claims: int = field(init=False, default=4)
+    fired: int = field(init=False)
+    pruned: int = field(init=False)
+    covered: tuple[int, ...] = field(init=False)
+    size: int = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Lay the parts out one after the other."""
+        p = self.program
+        fired = self.claims + self.claim_count
+        pruned = fired + len(p.kinds)
+        at = pruned + len(p.layout.slots)
+        covered = []
+        for kind in p.kinds:
+            covered.append(at)
+            at += 2 * self.coverage_words(kind)
+        for name, value in (("fired", fired), ("pruned", pruned), ("covered", tuple(covered)), ("size", at)):
+            object.__setattr__(self, name, value)
+
+    @staticmethod
+    def coverage_words(kind: Kind) -> int:
+        """Words that hold one bit for each guard conjunct."""
+        return -(-len(kind.guard) // CONJUNCTS_PER_WORD)
+
+    @property
+    def claim_count(self) -> int:
+        """Number of claims: properties and deadlock."""
+        p = self.program
+        return len(p.always) + len(p.sometimes) + 1 + len(p.steps)
+
+    @property
+    def deadlock(self) -> int:
+        """Number of the claim that no state is stuck."""
+        return len(self.program.always) + len(self.program.sometimes)
+
+    @property
+    def first_step(self) -> int:
+        """Number of the first step property's claim."""
+        return self.deadlock + 1

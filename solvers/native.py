@@ -1,0 +1,154 @@
+"""Compiled kernels: LLVM modules to object code to functions that can be called.
+
+Calls release the interpreter's lock, so that threads run kernels side by side.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+from llvmlite import ir
+
+import model.terms
+from model.terms import Graph, Term
+from solvers import frame, irtools, kernel, kinds, lower, table
+from solvers.frame import FramePlan
+from solvers.kernel import Geometry, emit_kernel
+from solvers.objectcache import ObjectCache
+from solvers.program import Program
+
+_SOURCES = (model.terms, irtools, lower, frame, kinds, table, kernel)
+"""The modules that decide what is compiled: a change of their text makes old object code useless."""
+
+
+def _machine() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2, jit=True
+    )
+
+
+def object_code(module: ir.Module) -> bytes:
+    """The module optimised and compiled for this machine's processor."""
+    machine = _machine()
+    parsed = llvm.parse_assembly(str(module))
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(parsed, builder)
+    code: bytes = machine.emit_object(parsed)
+    return code
+
+
+class Library:
+    """Object code loaded into this process; its functions take words and pointers and return a word."""
+
+    def __init__(self, code: bytes) -> None:
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def function(self, name: str, parameters: int) -> Callable[..., int]:
+        """A public function by name."""
+        kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * parameters)
+        return kind(self._engine.get_function_address(name))
+
+
+def cache_key(program: Program) -> str:
+    """A hash of what a program's object code depends on: the program, this engine, LLVM, the processor."""
+    text = hashlib.sha256(program.digest().encode())
+    for source in _SOURCES:
+        text.update(Path(str(source.__file__)).read_bytes())
+    machine = (llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    text.update(repr((*machine, llvm.get_default_triple())).encode())
+    return text.hexdigest()
+
+
+@frozen
+class Kernel:
+    """The compiled search of one program.
+
+    Attributes:
+        program, plan, geometry: what was compiled.
+        library: the loaded code.
+        expand, insert, rehash: kernel functions, as described in `kernel` and `table`.
+        shard_of: shard of a packed state at an address.
+        cached: whether the code came from the cache.
+        warnings: what went wrong with the cache.
+    """
+
+    program: Program
+    plan: FramePlan
+    geometry: Geometry
+    library: Library
+    expand: Callable[..., int]
+    insert: Callable[..., int]
+    rehash: Callable[..., int]
+    shard_of: Callable[..., int]
+    cached: bool
+    warnings: tuple[str, ...]
+
+    def successors(self, state: Sequence[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """The action instances that a packed state enables, in order, with the packed states they lead to."""
+        record = self.geometry.record
+        source = np.array(state, dtype=np.uint64)
+        out = np.empty((self.geometry.instances + 1) * record, dtype=np.uint64)
+        counters = np.zeros(self.plan.size, dtype=np.int64)
+        used = self.library.function("successors", 3)(address(source), address(out), address(counters)) // 8
+        for row in out[:used].reshape(-1, record).tolist():
+            yield row[-1], tuple(row[:-1])
+
+
+def address(array: npt.NDArray[Any]) -> int:
+    """Where an array's elements are."""
+    return int(array.ctypes.data)
+
+
+def load_kernel(program: Program, cache_dir: Path | None = None) -> Kernel:
+    """The kernel of a program, from the cache if it is there."""
+    cache = ObjectCache(cache_dir)
+    key = cache_key(program)
+    code = cache.get(key)
+    cached = code is not None
+    library = _try_load(code, cache) if code is not None else None
+    if library is None:
+        cached = False
+        code = object_code(emit_kernel(program))
+        library = Library(code)
+        cache.put(key, code)
+    return Kernel(
+        program, FramePlan(program), Geometry.of(program), library,
+        library.function("expand", 8), library.function("insert", 5), library.function("rehash", 1),
+        library.function("shard_of", 1), cached, tuple(cache.warnings),
+    )  # fmt: skip
+
+
+def _try_load(code: bytes, cache: ObjectCache) -> Library | None:
+    try:
+        return Library(code)
+    except RuntimeError as error:
+        cache.warnings.append(f"compiled code cannot be loaded ({error}); compiling again")
+        return None
+
+
+def evaluate_rows(graph: Graph, roots: Sequence[Term], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The values of the roots for each row of values of the graph's variables."""
+    variables = [node for node in graph.nodes if node.op == "var"]
+    variables.sort(key=lambda node: node.value)
+    module = ir.Module("terms")
+    lower.lower_rows(module, "rows", variables, roots)
+    library = Library(object_code(module))
+    source = np.ascontiguousarray(rows, dtype=np.int64)
+    result = np.zeros((len(source), len(roots)), dtype=np.int64)
+    library.function("rows", 3)(address(source), len(source), address(result))
+    return result

@@ -1,0 +1,145 @@
+"""Verdicts: what an engine says about a property. Only `Holds` is a pass.
+
+A verdict is one of five classes, never a bare bool. Exit codes follow TLC
+where TLC has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from attrs import frozen
+
+DEADLOCK = "deadlock"
+"""Id of the built-in property that a state without successors is quiescent."""
+
+
+@frozen
+class TraceStep:
+    """One step of a trace.
+
+    Attributes:
+        action, arguments: what happened.
+        state: the state it led to.
+        event: what the effect reported besides the state.
+    """
+
+    action: str
+    arguments: Mapping[str, Any]
+    state: Any
+    event: Any = None
+
+
+@frozen
+class Trace:
+    """A witness: a run of the system, confirmed on ints.
+
+    Attributes:
+        initial: the state it starts in.
+        steps: what happened then.
+        claim: id of the property it is about.
+        kind: `always`, `step`, `sometimes`, `deadlock` or `leads_to`.
+        failing: names of the conjuncts that fail at its end (none for `sometimes` and `deadlock`).
+    """
+
+    initial: Any
+    steps: tuple[TraceStep, ...]
+    claim: str
+    kind: str
+    failing: tuple[str, ...] = ()
+
+    @property
+    def states(self) -> tuple[Any, ...]:
+        """All states, the initial one first."""
+        return (self.initial, *(step.state for step in self.steps))
+
+
+@frozen
+class Holds:
+    """The property holds, of what the bound says; `sometimes` goals have a witness."""
+
+    bound: str
+    witness: Trace | None = None
+
+
+@frozen
+class Refuted:
+    """The property is broken, as the trace shows."""
+
+    trace: Trace
+
+
+@frozen
+class Incomplete:
+    """Nothing was found, but not everything was looked at."""
+
+    cut: str
+
+
+@frozen
+class Unknown:
+    """The engine cannot tell."""
+
+    reason: str
+
+
+@frozen
+class Vacuous:
+    """A goal that had to be reached is not reachable."""
+
+    goal: str
+
+
+Verdict: TypeAlias = Holds | Refuted | Incomplete | Unknown | Vacuous
+
+EXIT_HOLDS = 0
+EXIT_DEADLOCK = 11
+EXIT_SAFETY = 12
+EXIT_LIVENESS = 13
+EXIT_INCOMPLETE = 20
+EXIT_VACUOUS = 21
+EXIT_UNKNOWN = 22
+
+_REFUTED = {"deadlock": EXIT_DEADLOCK, "leads_to": EXIT_LIVENESS}
+_WORST_FIRST = (
+    EXIT_SAFETY, EXIT_DEADLOCK, EXIT_LIVENESS, EXIT_INCOMPLETE, EXIT_UNKNOWN, EXIT_VACUOUS, EXIT_HOLDS
+)  # fmt: skip
+
+
+def exit_code(verdict: Verdict) -> int:
+    """The exit code of one verdict."""
+    match verdict:
+        case Holds():
+            return EXIT_HOLDS
+        case Refuted(trace):
+            return _REFUTED.get(trace.kind, EXIT_SAFETY)
+        case Incomplete():
+            return EXIT_INCOMPLETE
+        case Unknown():
+            return EXIT_UNKNOWN
+        case Vacuous():
+            return EXIT_VACUOUS
+
+
+def worst_exit_code(verdicts: Iterable[Verdict]) -> int:
+    """The exit code of several verdicts: refuted beats incomplete beats unknown beats vacuous beats holds."""
+    codes = {exit_code(verdict) for verdict in verdicts}
+    return next((code for code in _WORST_FIRST if code in codes), EXIT_HOLDS)
+
+
+@frozen
+class PropertyVerdict:
+    """A property and what was found about it.
+
+    Attributes:
+        claim: its id.
+        kind: `always`, `step`, `sometimes` or `deadlock`.
+        verdict: what was found.
+        depth: steps of the witness or counterexample, if any.
+    """
+
+    claim: str
+    kind: str
+    verdict: Verdict
+    depth: int | None = None

@@ -203,7 +203,7 @@ def _bound_text(search: Search, pruned: Mapping[str, int]) -> str:
 def _verdicts(search: Search, bound: str) -> tuple[PropertyVerdict, ...]:
     program, plan = search.kernel.program, search.kernel.plan
     claims: list[tuple[int, Property | None]] = list(enumerate((*program.always, *program.sometimes)))
-    claims += list(enumerate(program.steps, plan.first_step))
+    claims += list(enumerate((*program.steps, *program.happens), plan.first_step))
     claims.append((plan.deadlock, None))
     return tuple(_verdict(search, bound, number, claim) for number, claim in claims)
 
@@ -211,13 +211,14 @@ def _verdicts(search: Search, bound: str) -> tuple[PropertyVerdict, ...]:
 def _verdict(search: Search, bound: str, number: int, claim: Property | None) -> PropertyVerdict:
     kind, name = (claim.kind, claim.id) if claim is not None else (DEADLOCK, DEADLOCK)
     trace = _witness(search, claim, search.claims[number]) if number in search.claims else None
+    is_goal = number in search.kernel.plan.goals
     verdict: Verdict
     if trace is not None:
-        verdict = Holds(bound, trace) if kind == "sometimes" else Refuted(trace)
+        verdict = Holds(bound, trace) if is_goal else Refuted(trace)
     elif search.cut is not None:
         verdict = Incomplete(_cut_text(search))
     else:
-        verdict = Vacuous(name) if kind == "sometimes" else Holds(bound)
+        verdict = Vacuous(name) if is_goal else Holds(bound)
     return PropertyVerdict(name, kind, verdict, len(trace.steps) if trace is not None else None)
 
 

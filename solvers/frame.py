@@ -34,7 +34,7 @@ class FramePlan:
         shard, index: where expansion resumes when a buffer is full.
         enabled: nonzero when the state at work has an enabled instance.
         found: nonzero when a claim was recorded in this piece.
-        claims: for each claim (always, sometimes, deadlock, step) 0, or 1 + the
+        claims: for each claim (always, sometimes, deadlock, step, happens) 0, or 1 + the
             mark (state id << 16 | instance) of the first occasion.
         fired: transitions taken, for each kind.
         pruned: transitions cut because they left the domain, for each slot.
@@ -75,7 +75,7 @@ class FramePlan:
     def claim_count(self) -> int:
         """Number of claims: properties and deadlock."""
         p = self.program
-        return len(p.always) + len(p.sometimes) + 1 + len(p.steps)
+        return len(p.always) + len(p.sometimes) + 1 + len(p.steps) + len(p.happens)
 
     @property
     def deadlock(self) -> int:
@@ -84,5 +84,12 @@ class FramePlan:
 
     @property
     def first_step(self) -> int:
-        """Number of the first step property's claim."""
+        """Number of the first step property's claim; `happens` goals follow the step properties."""
         return self.deadlock + 1
+
+    @property
+    def goals(self) -> frozenset[int]:
+        """Numbers of the claims whose occasion is welcome."""
+        p = self.program
+        happens = self.first_step + len(p.steps)
+        return frozenset((*range(len(p.always), self.deadlock), *range(happens, happens + len(p.happens))))

@@ -68,7 +68,7 @@ def confirm(
 
     Args:
         program: what was explored.
-        claim: the property it breaks (or, for `sometimes`, reaches); None: deadlock.
+        claim: the property it breaks (or, for goals, reaches); None: deadlock.
         initial: packed initial state.
         instances: the action instances.
         end: the packed state that the engine says they lead to, if it knows.
@@ -84,14 +84,14 @@ def confirm(
         _confirm_stuck(program, state)
         return Trace(first, steps, DEADLOCK, DEADLOCK)
     subject = state
-    if claim.kind == "step":
+    if claim.kind in ("step", "happens"):
         if not steps:
-            raise EngineDisagreement(f"{claim.id}: a step property is refuted without a step")
+            raise EngineDisagreement(f"{claim.id}: a claim about steps is decided without a step")
         last = steps[-1]
         before = steps[-2].state if len(steps) > 1 else first
         subject = Step(before, state, last.action, last.arguments, last.event)
     failing = tuple(name for name, part in claim.parts(subject).items() if not part)
-    if bool(failing) == (claim.kind == "sometimes"):
+    if bool(failing) == (claim.kind in ("sometimes", "happens")):
         raise EngineDisagreement(f"{claim.id}: the engine and ints differ on {subject}; failing on ints: {failing}")
     return Trace(first, steps, claim.id, claim.kind, failing)
 

@@ -199,10 +199,9 @@ class Search:
         limits, plan = self.limits, self.kernel.plan
         if self.cut is not None:
             return
-        goals = range(len(plan.program.always), plan.deadlock)
         if self.stop.is_set():
             self.cut = STOPPED
-        elif limits.stop_at_first and any(claim not in goals for claim in self.claims):
+        elif limits.stop_at_first and not plan.goals.issuperset(self.claims):
             self.cut = "stopped at the first violation"
         elif limits.max_states is not None and self.distinct >= limits.max_states and self._unfinished(last):
             self.cut = f"state limit {limits.max_states:,}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -95,7 +95,7 @@ class Shard:
 
     def _announce(self, *, rehash: bool = False) -> None:
         """Tell the kernel where the arrays are now."""
-        arrays = {STATES: self.states, PARENTS: self.parents, ACTIONS: self.actions, TABLE: self.table}
+        arrays: dict[int, npt.NDArray[Any]] = {STATES: self.states, PARENTS: self.parents, ACTIONS: self.actions, TABLE: self.table}
         for entry, array in arrays.items():
             self.control[entry] = address(array)
         self.control[MASK] = len(self.table) - 1

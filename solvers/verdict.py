@@ -39,8 +39,8 @@ class Trace:
         initial: the state it starts in.
         steps: what happened then.
         claim: id of the property it is about.
-        kind: `always`, `step`, `sometimes`, `deadlock` or `leads_to`.
-        failing: names of the conjuncts that fail at its end (none for `sometimes` and `deadlock`).
+        kind: `always`, `step`, `sometimes`, `happens`, `deadlock` or `leads_to`.
+        failing: names of the conjuncts that fail at its end (none for goals and `deadlock`).
     """
 
     initial: Any
@@ -57,7 +57,7 @@ class Trace:
 
 @frozen
 class Holds:
-    """The property holds, of what the bound says; `sometimes` goals have a witness."""
+    """The property holds, of what the bound says; goals have a witness."""
 
     bound: str
     witness: Trace | None = None
@@ -134,7 +134,7 @@ class PropertyVerdict:
 
     Attributes:
         claim: its id.
-        kind: `always`, `step`, `sometimes` or `deadlock`.
+        kind: `always`, `step`, `sometimes`, `happens` or `deadlock`.
         verdict: what was found.
         depth: steps of the witness or counterexample, if any.
     """

@@ -311,7 +311,8 @@ def interval(op: str, args: Sequence[Term]) -> tuple[int, int]:
         case "bclear":
             return 0, a.hi
         case "single":
-            return (1 << a.lo if a.lo >= 0 else 0), (1 << a.hi if a.hi >= 0 else 0)
+            inside = 0 <= a.lo and a.hi < MASK_BITS
+            return (1 << a.lo if inside else 0), (1 << min(a.hi, MASK_BITS - 1) if a.hi >= 0 else 0)
         case "count":
             return (1 if a.lo > 0 else 0), a.hi.bit_length()
     return (0 if a.lo > 0 else -1), a.hi.bit_length() - 1
@@ -343,7 +344,7 @@ def _simplify(graph: Graph, op: str, args: tuple[Term, ...]) -> Any:
         case "eq" | "lt":
             return _compare(graph, op, a, b)
         case "member":
-            if b.hi < 0 or a.hi == 0:
+            if b.hi < 0 or a.lo == a.hi == 0:
                 return False
     return None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -104,11 +104,16 @@ class Program:
         for node in self.graph.nodes:
             text.update(f"{node.op} {node.value} {node.lo} {node.hi} {[a.index for a in node.args]}\n".encode())
         for kind in self.kinds:
-            roles = (*kind.variables, *kind.guard.values(), *kind.after, *kind.steps)
-            text.update(f"{[r.index for r in roles]} {kind.unchecked} {kind.table}\n".encode())
-        roles = (*self.state, *self.always_terms, *self.sometimes_terms, self.quiescent)
-        text.update(f"{[r.index for r in roles]} {self.layout.slots}".encode())
+            groups = (kind.variables, kind.guard.values(), kind.after, kind.steps)
+            text.update(f"{_indices(groups)} {kind.unchecked} {kind.table}\n".encode())
+        groups = (self.state, self.always_terms, self.sometimes_terms, (self.quiescent,))
+        text.update(f"{_indices(groups)} {len(self.steps)} {self.layout.slots}".encode())
         return text.hexdigest()
+
+
+def _indices(groups: Iterable[Iterable[Term]]) -> list[list[int]]:
+    """The terms of each group by index; groups stay apart, for a term's role matters."""
+    return [[term.index for term in group] for group in groups]
 
 
 def trace(system: System, setting: Setting) -> Program:

@@ -95,7 +95,12 @@ class Shard:
 
     def _announce(self, *, rehash: bool = False) -> None:
         """Tell the kernel where the arrays are now."""
-        arrays: dict[int, npt.NDArray[Any]] = {STATES: self.states, PARENTS: self.parents, ACTIONS: self.actions, TABLE: self.table}
+        arrays: dict[int, npt.NDArray[Any]] = {
+            STATES: self.states,
+            PARENTS: self.parents,
+            ACTIONS: self.actions,
+            TABLE: self.table,
+        }
         for entry, array in arrays.items():
             self.control[entry] = address(array)
         self.control[MASK] = len(self.table) - 1

@@ -116,9 +116,7 @@ def lines(report: Report) -> list[str]:
     text = []
     for path in report.files:
         counts = report.counts(path)
-        text.append(
-            f"{path}: {counts[PASSED]} passed, {counts[FAILED]} failed, {counts[UNSUPPORTED]} unsupported"
-        )
+        text.append(f"{path}: {counts[PASSED]} passed, {counts[FAILED]} failed, {counts[UNSUPPORTED]} unsupported")
     for row in report.rows:
         if row.outcome.status == FAILED:
             text.append(f"FAILED {row.vector.id} ({row.vector.function}, {row.path})")
@@ -127,9 +125,7 @@ def lines(report: Report) -> list[str]:
     unsupported = Counter(row.outcome.reason for row in report.rows if row.outcome.status == UNSUPPORTED)
     text += [f"UNSUPPORTED {number} x {reason}" for reason, number in sorted(unsupported.items())]
     counts = report.counts()
-    text.append(
-        f"{report.rules}: {counts[PASSED]} passed, {counts[FAILED]} failed, {counts[UNSUPPORTED]} unsupported"
-    )
+    text.append(f"{report.rules}: {counts[PASSED]} passed, {counts[FAILED]} failed, {counts[UNSUPPORTED]} unsupported")
     return text
 
 

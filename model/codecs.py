@@ -125,15 +125,11 @@ def _read_remove_topic(fields: Fields, version: int, form: Form) -> RemoveTopicR
 _CODECS: Mapping[type, Codec] = {
     TopicRecord: Codec("TOPIC_RECORD", 0, _write_topic, _read_topic),
     RemoveTopicRecord: Codec("REMOVE_TOPIC_RECORD", 0, _write_remove_topic, _read_remove_topic),
-    PartitionRecord: Codec(
-        "PARTITION_RECORD", 2, partition_codecs.write_partition, partition_codecs.read_partition
-    ),
+    PartitionRecord: Codec("PARTITION_RECORD", 2, partition_codecs.write_partition, partition_codecs.read_partition),
     PartitionChangeRecord: Codec(
         "PARTITION_CHANGE_RECORD", 2, partition_codecs.write_change, partition_codecs.read_change
     ),
-    RegisterBrokerRecord: Codec(
-        "REGISTER_BROKER_RECORD", 3, broker_codecs.write_register, broker_codecs.read_register
-    ),
+    RegisterBrokerRecord: Codec("REGISTER_BROKER_RECORD", 3, broker_codecs.write_register, broker_codecs.read_register),
     UnregisterBrokerRecord: Codec(
         "UNREGISTER_BROKER_RECORD", 0, broker_codecs.write_unregister, broker_codecs.read_unregister
     ),

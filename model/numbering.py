@@ -112,9 +112,7 @@ KIP = Numbering(
 )
 """The numbering of the design document."""
 
-DRAFT = Numbering(
-    "the draft of KIP-858", (Reserved("UnknownDir", 0, UNASSIGNED), Reserved("OfflineDir", 1, LOST))
-)
+DRAFT = Numbering("the draft of KIP-858", (Reserved("UnknownDir", 0, UNASSIGNED), Reserved("OfflineDir", 1, LOST)))
 """The numbering of the design document's earlier draft, which has no MIGRATING."""
 
 

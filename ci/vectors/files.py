@@ -25,7 +25,7 @@ class VectorFile:
 
 
 def find(paths: tuple[Path, ...]) -> list[Path]:
-    """The files named, and the JSON files of the folders named, each once.
+    """The files named, and the JSON files below the folders named, each once.
 
     Raises:
         VectorError: when a path does not exist.
@@ -33,7 +33,7 @@ def find(paths: tuple[Path, ...]) -> list[Path]:
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            found.update(dict.fromkeys(sorted(path.glob("*.json"))))
+            found.update(dict.fromkeys(sorted(path.rglob("*.json"))))
         elif path.is_file():
             found[path] = None
         else:

@@ -179,4 +179,3 @@ FUNCTIONS = {
     "directory_of": Function(_directory_of, ("partition",), ("broker",), {"directory": whole}),
 }
 """The functions of the file by name; one name is shared with another file and carries a prefix."""
-

@@ -71,8 +71,6 @@ FUNCTIONS = {
     "maybe_complete_reassignment": Function(_complete, _EXPLICIT, ("isr",), {"in_progress": whole, "completed": whole}),
     "is_reassignment_in_progress": Function(_in_progress, ("partition", *_EXPLICIT), (), {"in_progress": whole}),
     "original_replicas": Function(_original, _EXPLICIT, (), {"original_replicas": whole}),
-    "revert_reassignment": Function(
-        _revert, ("partition",), (), {"replicas": whole, "isr": whole, "unclean": whole}
-    ),
+    "revert_reassignment": Function(_revert, ("partition",), (), {"replicas": whole, "isr": whole, "unclean": whole}),
 }
 """The functions of the two files by name."""

@@ -1,0 +1,285 @@
+"""Conformance: all given vectors pass, any tampering is noticed, bad input is named."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ci.conform import conform, conform_command
+from ci.vectors import FUNCTIONS, run_vector
+from ci.vectors.core import FAILED, PASSED, UNSUPPORTED, Vector
+from ci.vectors.files import VectorError, read
+from model.fields import Fields
+from model.rules import preset
+
+FOLDER = Path(__file__).parent / "vectors"
+SUPPORTED = {
+    "partition_change": 68,
+    "reassignment_replicas": 9,
+    "reassignment_revert": 3,
+    "partition_registration": 16,
+    "broker_registration": 15,
+    "directory_id": 7,
+}
+RULES = preset("kafka-4.0")
+
+
+def load(name):
+    """The content of a given vector file."""
+    return json.loads((FOLDER / f"{name}.json").read_text())
+
+
+def vector(raw):
+    """The vector that an object describes."""
+    parts = {part: Fields.of(raw[part], part) for part in ("given", "when", "then")}
+    return Vector(raw["id"], raw["function"], **parts)
+
+
+ALL = [raw for name in SUPPORTED for raw in load(name)]
+MODIFIERS = ("exact", "unchanged", "reason")
+
+
+def mutations(value):
+    """Other values of the same shape, each differing from the given one in one leaf."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield value + 1
+    elif isinstance(value, str):
+        yield value + "x"
+    elif value is None:
+        yield 7
+    elif isinstance(value, list):
+        yield [*value, 77]
+        if value:
+            yield value[:-1]
+        if len(value) > 1 and value[0] != value[-1]:
+            yield value[::-1]
+        for n, item in enumerate(value):
+            for other in mutations(item):
+                yield [*value[:n], other, *value[n + 1 :]]
+    else:
+        for key, item in value.items():
+            for other in mutations(item):
+                yield {**value, key: other}
+        yield {**value, "no_such_field": 1}
+
+
+def invisible(raw, key, other):
+    """Mutations that do not change what is expected: order of ELR lists, which compare as sets."""
+    if raw["function"] != "build_change" or not isinstance(other, dict):
+        return False
+    before, after = copy.deepcopy(raw["then"][key]), copy.deepcopy(other)
+    for state in (before, after):
+        for name in ("elr", "last_known_elr"):
+            if isinstance((state or {}).get(name), list):
+                state[name].sort()
+    return before == after
+
+
+@pytest.mark.parametrize(("name", "number"), SUPPORTED.items())
+def test_given_vectors_pass(name, number):
+    """Every given vector of the file passes under kafka-4.0."""
+    report = conform((FOLDER / f"{name}.json",))
+    assert report.counts() == {PASSED: number}
+
+
+@pytest.mark.parametrize("raw", ALL, ids=lambda raw: raw["id"])
+def test_tampering_is_noticed(raw):
+    """No expected value of the vector can be changed without making it fail."""
+    number = 0
+    for key, value in raw["then"].items():
+        if key in MODIFIERS:
+            continue
+        for other in mutations(value):
+            if invisible(raw, key, other):
+                continue
+            tampered = vector({**raw, "then": {**raw["then"], key: other}})
+            outcome = run_vector(tampered, RULES)
+            assert outcome.status == FAILED, (key, other)
+            assert outcome.differences[0].field.startswith(key)
+            number += 1
+    assert number or raw["then"].get("change") == {}
+
+
+def test_unchanged_is_checked():
+    """A field that must stay unchanged and is in the change makes the vector fail."""
+    raw = next(raw for raw in ALL if raw["then"].get("unchanged") and raw["then"]["change"])
+    tampered = {**raw, "then": {**raw["then"], "unchanged": list(raw["then"]["change"])}}
+    assert run_vector(vector(tampered), RULES).status == FAILED
+
+
+def test_unexpected_error_fails():
+    """A vector that expects a result fails when the model answers with an error, and the other way round."""
+    lost = next(raw for raw in ALL if raw["function"] == "directory_of")
+    assert run_vector(vector({**lost, "when": {"broker": 9}}), RULES).status == FAILED
+    asked = {**lost, "when": {"broker": 9}, "then": {"error": "ILLEGAL_ARGUMENT"}}
+    assert run_vector(vector(asked), RULES).status == PASSED
+    assert run_vector(vector({**lost, "then": {"error": "ILLEGAL_ARGUMENT"}}), RULES).status == FAILED
+
+
+@pytest.mark.parametrize("part", ["given", "when", "then"])
+def test_unknown_keys_are_unsupported(part):
+    """A key that would be ignored makes a vector unsupported rather than passed."""
+    raw = load("directory_id")[0]
+    outcome = run_vector(vector({**raw, part: {**raw[part], "novelty": 1}}), RULES)
+    assert outcome.status == UNSUPPORTED
+    assert f"{part}.novelty" in outcome.reason
+
+
+def test_wrong_rules_fail_some_vector():
+    """The vectors tell rule sets apart: a variant that keeps the epoch on removal fails."""
+    report = conform((FOLDER / "partition_change.json",), "kafka-4.0+no-bump-on-replica-removal")
+    assert report.counts()[FAILED] > 0
+    assert report.exit_code(allow_unsupported=True) == 23
+
+
+def test_continued_vectors_start_where_the_others_end(tmp_path):
+    """A vector whose start is not the result of the vector it continues fails."""
+    vectors = load("partition_change")
+    known = {raw["id"] for raw in vectors}
+    continued = next(raw for raw in vectors if raw.get("given_continues") in known)
+    assert conform((write(tmp_path, vectors),)).counts() == {PASSED: 68}
+    continued["given"]["partition"]["partition_epoch"] += 5
+    assert "after" not in continued["then"]
+    assert conform((write(tmp_path, vectors),)).counts()[FAILED] == 1
+
+
+@pytest.mark.parametrize(
+    ("when", "then"),
+    [
+        ({"set_directories": {"3": "LOST"}}, {"directories": ["MIGRATING", "MIGRATING", "LOST"]}),
+        ({"set_directories": {"9": "LOST"}}, None),
+        ({"target_removing": [], "target_adding": []}, None),
+        (
+            {"target_removing": [3]},
+            {"replicas": [1, 2], "leader": 1, "isr": [1, 2], "directories": ["MIGRATING"] * 2},
+        ),
+        ({"target_replicas": []}, {"leader": 1}),
+    ],
+)  # fmt: skip
+def test_wanted_values(when, then):
+    """Every wanted value of the schema reaches the build."""
+    state = load("partition_registration")[2]["given"]["partition"]
+    state = {**state, "isr": [1, 2, 3], "directories": ["MIGRATING"] * 3}
+    given = {
+        "partition": state, "acceptable_leaders": [1, 2, 3], "min_isr": 1, "elr_enabled": False,
+        "use_last_known_leader": True, "directory_assignment_supported": True, "leader_recovery_supported": True,
+        "bump_leader_epoch_on_isr_shrink": False, "default_directory": None,
+    }  # fmt: skip
+    raw = {"id": "x", "function": "build_change", "given": given, "when": when, "then": {"change": then}}
+    assert run_vector(vector(raw), RULES).differences == ()
+
+
+def write(folder, content):
+    """A vector file with this content."""
+    path = folder / "vectors.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def invoke(*arguments):
+    """The result of the command with these arguments."""
+    return CliRunner().invoke(conform_command, [str(argument) for argument in arguments])
+
+
+def test_command_counts_per_file():
+    """Files may be named several at a time and repeatedly; each gets a line of counts."""
+    a, b, c = (FOLDER / f"{name}.json" for name in ("directory_id", "reassignment_revert", "broker_registration"))
+    result = invoke("--vectors", a, b, "--vectors", c)
+    assert result.exit_code == 0
+    for path, number in ((a, 7), (b, 3), (c, 15)):
+        assert f"{path}: {number} passed, 0 failed, 0 unsupported" in result.output
+
+
+def test_command_on_a_folder():
+    """A folder stands for its files; functions that cannot be run fail the command unless allowed."""
+    result = invoke("--vectors", FOLDER)
+    assert result.exit_code == 23
+    assert "118 passed, 0 failed, 134 unsupported" in result.output
+    assert invoke("--vectors", FOLDER, "--allow-unsupported").exit_code == 0
+
+
+def test_command_shows_failures_field_by_field(tmp_path):
+    """A failure shows the vector's id and each field with both values; allowing unsupported does not help."""
+    vectors = load("reassignment_revert")
+    vectors[0]["then"]["isr"] = [9]
+    result = invoke("--vectors", write(tmp_path, vectors), "--allow-unsupported")
+    assert result.exit_code == 23
+    assert f"FAILED {vectors[0]['id']}" in result.output
+    assert "isr: expected [9], actual [3, 2]" in result.output
+
+
+def test_json_has_a_row_per_vector(tmp_path):
+    """The document is versioned, has a row per vector, and nothing else is left beside it."""
+    target = tmp_path / "rows.json"
+    assert invoke("--vectors", FOLDER / "directory_id.json", "--json", target).exit_code == 0
+    document = json.loads(target.read_text())
+    assert document["version"] == 1
+    assert document["totals"] == {"passed": 7, "failed": 0, "unsupported": 0}
+    assert len(document["rows"]) == 7
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_json_to_standard_output_is_only_json():
+    """With `--json -` standard output is the document alone."""
+    result = invoke("--vectors", FOLDER / "directory_id.json", "--json", "-")
+    assert len(json.loads(result.stdout)["rows"]) == 7
+    assert "7 passed" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "vectors.json"),
+        ('{"a": 1}', "a list is wanted"),
+        ("[1]", "vector 0"),
+        ("[]", "no vectors"),
+        ('[{"id": "v", "id": "w"}]', "'id' is repeated"),
+        ([{"id": "v", "function": "is_reserved", "given": {}, "when": {}}], "v: then: missing"),
+        ([{"id": "v", "function": "is_reserved", "given": {}, "when": {}, "then": {}}], "v: when.dir: missing"),
+        ([{"id": "v", "function": "is_reserved", "given": {}, "when": {"dir": "?"}, "then": {}}], "v: when.dir: '?'"),
+        (
+            [{"id": "v", "function": "broker_id", "given": {"registration": 3}, "when": {}, "then": {}}],
+            "given.registration",
+        ),
+        ([load("directory_id")[0]] * 2, "used twice"),
+    ],
+)
+def test_malformed_vectors_are_named(tmp_path, content, message):
+    """Malformed input ends in one line that names file, vector and key, with exit code 2."""
+    result = invoke("--vectors", write(tmp_path, content))
+    assert result.exit_code == 2
+    assert message in result.output
+    assert str(tmp_path) in result.output
+    assert result.output.strip().count("\n") == 0
+
+
+def test_other_bad_input(tmp_path):
+    """Missing paths, unknown rule sets and unwritable output end in one line with exit code 2."""
+    good = FOLDER / "directory_id.json"
+    bad = [
+        ("--vectors", tmp_path / "none"),
+        ("--vectors", tmp_path),
+        (),
+        ("--vectors", good, "--rules", "kafka-9"),
+        ("--vectors", good, "--json", tmp_path / "no" / "where.json"),
+    ]
+    for arguments in bad:
+        result = invoke(*arguments)
+        assert result.exit_code == 2, arguments
+        assert result.output.strip().count("\n") == 0
+
+
+def test_every_function_has_a_vector():
+    """Each supported function is exercised by a given vector."""
+    used = {raw["function"] for raw in ALL}
+    assert {name.split(".")[-1] for name in FUNCTIONS} == used
+
+
+def test_duplicate_ids_are_refused(tmp_path):
+    """Two vectors of one id in a file cannot be told apart and are refused."""
+    with pytest.raises(VectorError, match="used twice"):
+        read(write(tmp_path, [load("directory_id")[0]] * 2))

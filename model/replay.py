@@ -83,7 +83,7 @@ def replay(image: ClusterImage, record: Record) -> ClusterImage:
         raise TypeError(f"{record!r} is not a record")
     try:
         after = rule(image, record)
-    except (DirectoryMismatch, StaleEpochError, UnknownFlagError, _Refused) as reason:
+    except (DirectoryMismatch, StaleEpochError, UnknownFlagError, _RefusalError) as reason:
         raise ReplayError(f"cannot replay {record!r}: {reason}") from None
     return evolve(after, next_offset=image.next_offset + 1)
 
@@ -97,7 +97,7 @@ def replay_all(image: ClusterImage, records: Iterable[Record]) -> ClusterImage:
     return reduce(replay, records, image)
 
 
-class _Refused(Exception):
+class _RefusalError(Exception):
     """Why a record does not fit; becomes a `ReplayError`."""
 
 
@@ -112,7 +112,7 @@ def _without(mapping: Mapping[K, V], key: K) -> dict[K, V]:
 def _topic(image: ClusterImage, record: TopicRecord) -> ClusterImage:
     for topic_id, topic in image.topics.items():
         if topic.name == record.name:
-            raise _Refused(f"a topic of that name exists with id {topic_id}")
+            raise _RefusalError(f"a topic of that name exists with id {topic_id}")
     return evolve(image, topics=_with(image.topics, record.topic_id, Topic(record.name)))
 
 
@@ -128,7 +128,7 @@ def _partition(image: ClusterImage, record: PartitionRecord) -> ClusterImage:
 def _partition_change(image: ClusterImage, record: PartitionChangeRecord) -> ClusterImage:
     before = _existing_topic(image, record.topic_id).partitions.get(record.partition_id)
     if before is None:
-        raise _Refused(f"topic {record.topic_id} has no partition {record.partition_id}")
+        raise _RefusalError(f"topic {record.topic_id} has no partition {record.partition_id}")
     return _with_partition(image, record.topic_id, record.partition_id, merge(before, record.change))
 
 
@@ -140,7 +140,7 @@ def _with_partition(image: ClusterImage, topic_id: str, partition_id: int, p: Pa
 
 def _existing_topic(image: ClusterImage, topic_id: str) -> Topic:
     if topic_id not in image.topics:
-        raise _Refused(f"there is no topic with id {topic_id}")
+        raise _RefusalError(f"there is no topic with id {topic_id}")
     return image.topics[topic_id]
 
 
@@ -153,7 +153,7 @@ def _register(image: ClusterImage, record: RegisterBrokerRecord) -> ClusterImage
 def _unregister(image: ClusterImage, record: UnregisterBrokerRecord) -> ClusterImage:
     known = _existing_registration(image, record.broker_id)
     if known.epoch != record.broker_epoch:
-        raise _Refused(f"epoch {record.broker_epoch} but broker {known.id} has {known.epoch}")
+        raise _RefusalError(f"epoch {record.broker_epoch} but broker {known.id} has {known.epoch}")
     return evolve(
         image,
         registrations=_without(image.registrations, record.broker_id),
@@ -169,13 +169,13 @@ def _with_registration(image: ClusterImage, registration: Registration) -> Clust
     for directory in registration.dirs:
         owner = image.directory_owner(directory)
         if owner not in (None, registration.id):
-            raise _Refused(f"directory {directory} belongs to broker {owner}")
+            raise _RefusalError(f"directory {directory} belongs to broker {owner}")
     return evolve(image, registrations=_with(image.registrations, registration.id, registration))
 
 
 def _existing_registration(image: ClusterImage, broker: int) -> Registration:
     if broker not in image.registrations:
-        raise _Refused(f"broker {broker} is not registered")
+        raise _RefusalError(f"broker {broker} is not registered")
     return image.registrations[broker]
 
 

@@ -273,6 +273,50 @@ def test_other_bad_input(tmp_path):
         assert result.output.strip().count("\n") == 0
 
 
+@pytest.mark.parametrize(
+    ("function", "given", "when", "then"),
+    [
+        ("is_noop_change", {}, {"change": {}}, {"noop": True}),
+        ("is_noop_change", {}, {"change": {"directories": ["LOST"]}}, {"noop": False}),
+        ("is_noop_change", {}, {"change": {"leader_recovery_state": "RECOVERED"}}, {"noop": False}),
+        ("construct", {}, {"fields": {}}, {"error": "ILLEGAL_STATE", "missing_field": "replicas"}),
+        ("construct", {}, {"fields": {"replicas": [1], "directories": []}}, {"error": "ILLEGAL_STATE"}),
+        ("is_online", {"online_dirs": []}, {"dir": "P2aL9r4sSqqyt7bC0uierg"}, {"online": True}),
+        ("is_online", {"online_dirs": []}, {"dir": "LOST"}, {"online": False}),
+        ("original_replicas", {"replicas": [4, 1], "adding": [4], "removing": []}, {}, {"original_replicas": [1]}),
+        ("is_reserved", {}, {"dir": "AAAAAAAAAAAAAAAAAAAAYw"}, {"reserved": True}),
+        ("is_reserved", {}, {"dir": "AAAAAAAAAAAAAAAAAAAAZA"}, {"reserved": False}),
+        ("create_assignment_map", {}, {"replicas": [], "directories": []}, {"map": {}}),
+        (
+            "maybe_complete_reassignment",
+            {"removing": [], "adding": [], "replicas": [0, 1]},
+            {"isr": [0, 1]},
+            {"in_progress": False, "completed": None},
+        ),
+    ],
+)
+def test_other_inputs_of_the_schema(function, given, when, then):
+    """The schema's further inputs and errors are judged, not only those of the given vectors."""
+    raw = {"id": "x", "function": function, "given": given, "when": when, "then": then}
+    assert run_vector(vector(raw), RULES).differences == ()
+    assert run_vector(vector(raw), RULES).status == PASSED
+
+
+@pytest.mark.parametrize("known", [(False, False), (True, False), (True, True)])
+def test_stored_form_follows_the_metadata_version(known):
+    """Directories and ELR lists are stored only where the metadata version knows them."""
+    state = load("partition_registration")[2]["given"]["partition"]
+    state = {**state, "directories": ["UNASSIGNED", "LOST", "MIGRATING"], "elr": [3], "last_known_elr": [2]}
+    directories, elr = known
+    record = {key: value for key, value in state.items() if key not in ("directories", "elr", "last_known_elr")}
+    record["directories"] = state["directories"] if directories else []
+    record["elr"], record["last_known_elr"] = ([3], [2]) if elr else (None, None)
+    when = {"directory_assignment_supported": directories, "elr_supported": elr, "metadata_version": "any"}
+    then = {"record": record, "loses_directories": not directories}
+    raw = {"id": "x", "function": "to_record", "given": {"partition": state}, "when": when, "then": then}
+    assert run_vector(vector(raw), RULES).differences == ()
+
+
 def test_every_function_has_a_vector():
     """Each supported function is exercised by a given vector."""
     used = {raw["function"] for raw in ALL}

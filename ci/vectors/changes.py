@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from attrs import evolve
 
-from ci.vectors.core import Compare, Difference, Function, Vector, _compare, listed, whole
+from ci.vectors.core import Compare, Difference, Function, Vector, compare_values, listed, whole
 from ci.vectors.forms import CHANGE_KEYS, brokers, directory, read_change, read_partition, write_change, write_partition
 from model.change import BuildContext, Target, build_change, bump_on_removal, bump_on_shrink, candidates
 from model.directories import DirectoryList, DirectoryMismatch
@@ -107,7 +107,7 @@ def _same_change(expected: Any, actual: Any, vector: Vector) -> list[Difference]
         return whole(expected, actual, vector)
     if isinstance(expected, dict):
         return listed(expected, actual or {}, vector)
-    return _compare(expected, actual, "", partial=False)
+    return compare_values(expected, actual, "", partial=False)
 
 
 def _same_after(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
@@ -156,7 +156,7 @@ def _bump(vector: Vector, rules: RuleSet) -> dict[str, Any]:
 
 
 def _noop(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    change = vector.when.read("change", lambda value, where: read_change(_NOBODY, value, where))
+    change = vector.when.read("change", lambda value, where: read_change(_NOBODY, value or {}, where))
     return {"noop": change.is_noop()}
 
 

@@ -79,17 +79,17 @@ Compare = Callable[[Any, Any, "Vector"], list[Difference]]
 
 def whole(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
     """Equality; differing objects are reported key by key."""
-    return _compare(expected, actual, "", partial=False)
+    return compare_values(expected, actual, "", partial=False)
 
 
 def listed(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
     """Equality of the keys that the expectation lists."""
-    return _compare(expected, actual, "", partial=True)
+    return compare_values(expected, actual, "", partial=True)
 
 
 def as_exact_says(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
     """Equality of the whole unless the vector says `exact: false`."""
-    return _compare(expected, actual, "", partial=vector.then.data.get("exact") is False)
+    return compare_values(expected, actual, "", partial=vector.then.data.get("exact") is False)
 
 
 @frozen
@@ -161,14 +161,15 @@ def canonical(value: Any) -> Any:
     return value
 
 
-def _compare(expected: Any, actual: Any, path: str, partial: bool) -> list[Difference]:
+def compare_values(expected: Any, actual: Any, path: str, partial: bool) -> list[Difference]:
+    """Differences between two plain values, with paths; `partial` asks for the expected keys only."""
     expected, actual = canonical(expected), canonical(actual)
     if isinstance(expected, dict) and isinstance(actual, dict):
         keys = expected if partial else dict.fromkeys((*expected, *actual))
         differences = []
         for key in keys:
             pair = expected.get(key, MISSING), actual.get(key, MISSING)
-            differences += _compare(*pair, f"{path}.{key}", partial=False)
+            differences += compare_values(*pair, f"{path}.{key}", partial=False)
         return differences
     same = expected == actual and _kinds(expected) == _kinds(actual)
     return [] if same else [Difference(path, expected, actual)]

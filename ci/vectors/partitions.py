@@ -57,8 +57,7 @@ def _construct(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     for key in MANDATORY:
         if not fields.has(key):
             raise KafkaError("ILLEGAL_STATE", missing_field=key)
-        lengths = (len(fields.data.get("replicas") or ()), len(fields.data.get("directories") or ()))
-        if key == "directories" and lengths[0] != lengths[1]:
+        if key == "directories" and len(fields.read("replicas", integers)) != len(fields.read(key, directories)):
             raise KafkaError("ILLEGAL_STATE")
     state = {**dict.fromkeys(LISTS, ()), **{key: fields.data[key] for key in fields.data if fields.has(key)}}
     return {"after": write_partition(read_partition(state, fields.where))}

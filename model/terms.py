@@ -311,7 +311,7 @@ def interval(op: str, args: Sequence[Term]) -> tuple[int, int]:
         case "bclear":
             return 0, a.hi
         case "single":
-            inside = 0 <= a.lo and a.hi < MASK_BITS
+            inside = a.lo >= 0 and a.hi < MASK_BITS
             return (1 << a.lo if inside else 0), (1 << min(a.hi, MASK_BITS - 1) if a.hi >= 0 else 0)
         case "count":
             return (1 if a.lo > 0 else 0), a.hi.bit_length()

@@ -21,9 +21,6 @@ from solvers.table import emit_insert, emit_rehash, hash_words, shard_of_hash
 SHARDS = 32
 """Parts of the visited set; fixed, so that results do not depend on the number of threads."""
 
-SLICE = 64
-"""States that one chunk takes from each shard."""
-
 
 @frozen
 class Geometry:

@@ -106,8 +106,8 @@ class Program:
         for kind in self.kinds:
             groups = (kind.variables, kind.guard.values(), kind.after, kind.steps)
             text.update(f"{_indices(groups)} {kind.unchecked} {kind.table}\n".encode())
-        groups = (self.state, self.always_terms, self.sometimes_terms, (self.quiescent,))
-        text.update(f"{_indices(groups)} {len(self.steps)} {self.layout.slots}".encode())
+        claims = (self.state, self.always_terms, self.sometimes_terms, (self.quiescent,))
+        text.update(f"{_indices(claims)} {len(self.steps)} {self.layout.slots}".encode())
         return text.hexdigest()
 
 

@@ -19,11 +19,18 @@ from attrs import define, field, frozen
 
 from solvers.crew import Crew
 from solvers.frame import NO_ACTION
-from solvers.kernel import SHARDS, SLICE
+from solvers.kernel import SHARDS
 from solvers.native import Kernel, address
 from solvers.store import NO_PARENT, Store
 
-CHUNKS_PER_ROUND = 32
+SLICE = 64
+"""Most states that one chunk takes from each shard."""
+
+CHUNKS = 32
+"""Most chunks of a round."""
+
+CANDIDATES = 1 << 24
+"""Most candidates of a round, as far as a round of one chunk of one slice allows."""
 
 Counters: TypeAlias = npt.NDArray[np.int64]
 
@@ -105,11 +112,18 @@ class Search:
     queue: int = 0
     cut: str | None = None
     pieces: list[Piece] = field(factory=list)
+    _slice: int = field(init=False)
+    _chunks: int = field(init=False)
     _idle: list[Piece] = field(factory=list)
     _crew: Crew = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Allocate what each thread needs."""
+        """Choose the size of a round; allocate what each thread needs."""
+        geometry = self.kernel.geometry
+        each = SHARDS * max(1, geometry.instances)
+        self._slice = max(1, min(SLICE, CANDIDATES // each))
+        affordable = self.limits.memory // (64 * geometry.piece)
+        self._chunks = max(1, min(CHUNKS, CANDIDATES // (each * self._slice), affordable))
         self.store = Store(self.kernel)
         self.hands = [Hand(self.kernel) for _ in range(self.threads)]
         self._crew = Crew(self.threads)
@@ -177,22 +191,18 @@ class Search:
     def _level(self, begins: list[int], ends: list[int]) -> None:
         """Expand the states of one depth, round by round."""
         judge_only = self.limits.max_depth is not None and len(self.levels) > self.limits.max_depth
-        chunks = max(-(-(end - begin) // SLICE) for begin, end in zip(begins, ends, strict=True))
+        chunks = max(-(-(end - begin) // self._slice) for begin, end in zip(begins, ends, strict=True))
         starts, stops = np.array(begins), np.array(ends)
-        per_round = self._chunks_per_round()
-        for first in range(0, chunks, per_round):
-            number = min(per_round, chunks - first)
-            self._round(starts + first * SLICE, stops, number, judge_only)
-            self.queue = int(np.maximum(stops - starts - (first + number) * SLICE, 0).sum())
+        for first in range(0, chunks, self._chunks):
+            number = min(self._chunks, chunks - first)
+            self._round(starts + first * self._slice, stops, number, judge_only)
+            self.queue = int(np.maximum(stops - starts - (first + number) * self._slice, 0).sum())
             self.on_round(self)
             self._check_limits(last=first + number >= chunks)
             if self.cut is not None:
                 return
         if judge_only:
             self.cut = f"depth limit {self.limits.max_depth}"
-
-    def _chunks_per_round(self) -> int:
-        return max(1, min(CHUNKS_PER_ROUND, self.limits.memory // (64 * self.kernel.geometry.piece)))
 
     def _check_limits(self, *, last: bool) -> None:
         """Cut the search where a limit is reached; a memory cut was noted on insertion."""
@@ -215,8 +225,8 @@ class Search:
 
         def expand(thread: int, chunk: int) -> None:
             hand = self.hands[thread]
-            np.minimum(starts + chunk * SLICE, stops, out=hand.ranges[:, 0])
-            np.minimum(starts + (chunk + 1) * SLICE, stops, out=hand.ranges[:, 1])
+            np.minimum(starts + chunk * self._slice, stops, out=hand.ranges[:, 0])
+            np.minimum(starts + (chunk + 1) * self._slice, stops, out=hand.ranges[:, 1])
             hand.frame[self.kernel.plan.shard] = hand.frame[self.kernel.plan.index] = 0
             finished = False
             while not finished:
@@ -252,7 +262,7 @@ class Search:
         """Insert the candidates of pieces, in order; a full shard cuts the search."""
         addresses = np.array([address(piece.records) for piece in pieces], dtype=np.int64)
         counts = np.array([piece.counts for piece in pieces], dtype=np.int64)
-        buffers = min(self.limits.memory // 4, 8 * self.kernel.geometry.piece * self._chunks_per_round())
+        buffers = min(self.limits.memory // 4, 8 * self.kernel.geometry.piece * self._chunks)
         budget = (self.limits.memory - buffers) // SHARDS
         full: list[int] = []
 

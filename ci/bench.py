@@ -1,0 +1,159 @@
+"""The benchmark: `python -m ci.bench [--runs N] [--json FILE] [CASE ...]`.
+
+Prints compile time, generated and distinct states a second, and bytes a
+state, with one thread and with two, medians of the runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import platform
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from attrs import asdict, frozen
+
+from model.rules import parse
+from properties.catalogue import find
+from solvers.explorer import Exploration, explore
+from solvers.program import Program, trace
+from solvers.verdict import Incomplete
+
+THREADS = (1, 2)
+ELECTIONS_STATES = 5_000_000
+
+
+@frozen
+class Case:
+    """A system to measure.
+
+    Attributes:
+        name: as on the command line.
+        program: makes the traced system.
+        distinct: the states it must have; None: not pinned.
+        max_states: where to stop; None: nowhere.
+    """
+
+    name: str
+    program: Callable[[], Program]
+    distinct: int | None = None
+    max_states: int | None = None
+
+
+@frozen
+class Row:
+    """Medians of one case with one number of threads."""
+
+    case: str
+    threads: int
+    distinct: int
+    generated: int
+    compile_seconds: float
+    seconds: float
+    generated_per_second: float
+    distinct_per_second: float
+    bytes_per_state: float
+
+
+class WrongCountError(AssertionError):
+    """A benchmark that counts wrong measures nothing."""
+
+
+def two_phase_commit(managers: int) -> Program:
+    """Two-phase commit, the toy of the tests."""
+    system = importlib.import_module("tests.toys").TWO_PHASE
+    return trace(system, system.setting(str(managers)))
+
+
+def elections() -> Program:
+    """The default scope of `elections` under the rules of Kafka 4.0."""
+    system = find("elections")
+    return trace(system, system.setting(rules=parse("kafka-4.0")))
+
+
+CASES = (
+    Case("two-phase-commit-7", lambda: two_phase_commit(7), 296_448),
+    Case("two-phase-commit-9", lambda: two_phase_commit(9), 10_340_352),
+    Case("elections", elections, max_states=ELECTIONS_STATES),
+)
+
+
+def measure(case: Case, threads: int, runs: int) -> Row:
+    """The medians of several runs, nothing cached.
+
+    Raises:
+        WrongCountError: when a run finds another number of states than it must.
+    """
+    program = case.program()
+    found = [
+        explore(program, clock=time.perf_counter, threads=threads, max_states=case.max_states, keep=False)
+        for _ in range(runs)
+    ]
+    for one in found:
+        check(case, one)
+    seconds = statistics.median(one.seconds for one in found)
+    first = found[0]
+    return Row(
+        case.name, threads, first.distinct, first.generated, statistics.median(one.compile_seconds for one in found),
+        seconds, first.generated / seconds, first.distinct / seconds, first.bytes_per_state,
+    )  # fmt: skip
+
+
+def check(case: Case, found: Exploration) -> None:
+    """Refuse a run that found another number of states, or was cut although nothing limits it."""
+    cut = any(isinstance(verdict.verdict, Incomplete) for verdict in found.verdicts)
+    if (case.distinct is not None and found.distinct != case.distinct) or (cut and case.max_states is None):
+        raise WrongCountError(f"{case.name}: {found.distinct:,} states instead of {case.distinct}, cut: {found.cut}")
+
+
+def line(row: Row, alone: Row) -> str:
+    """A row of the table."""
+    speed_up = f"{alone.seconds / row.seconds:.2f}" if row.threads > 1 else ""
+    return (
+        f"{row.case:20} {row.threads:7} {row.distinct:12,} {row.generated:13,} {row.compile_seconds:9.2f} "
+        f"{row.seconds:8.2f} {row.generated_per_second / 1e6:12.2f} {row.distinct_per_second / 1e6:11.2f} "
+        f"{row.bytes_per_state:11.1f} {speed_up:>8}"
+    )
+
+
+HEADER = (
+    f"{'system':20} {'threads':>7} {'distinct':>12} {'generated':>13} {'compile s':>9} {'search s':>8} "
+    f"{'M gener./s':>12} {'M dist./s':>11} {'bytes/state':>11} {'speed-up':>8}"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure the cases and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m ci.bench", description="Measures the native explorer.")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(case.name for case in CASES))
+    parser.add_argument("--runs", type=int, default=3, help="runs of which the median counts (default 3)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
+    options = parser.parse_args(arguments)
+    unknown = set(options.cases) - {case.name for case in CASES}
+    if unknown or options.runs < 1:
+        parser.error(f"unknown case: {', '.join(sorted(unknown))}" if unknown else "--runs must be at least 1")
+    rows = []
+    print(HEADER)
+    for case in CASES:
+        if not options.cases or case.name in options.cases:
+            measured = [measure(case, threads, options.runs) for threads in THREADS]
+            rows += measured
+            for row in measured:
+                print(line(row, measured[0]), flush=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\nmedians of {options.runs}; peak memory of this process {peak:,.0f} MB; {platform.machine()}, "
+          f"Python {platform.python_version()}")  # fmt: skip
+    print(f"elections stops once {ELECTIONS_STATES:,} states are known.")
+    if options.json is not None:
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""The benchmark runs, and refuses to measure wrong counts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from ci import bench
+
+
+def test_the_benchmark_measures_with_one_and_two_threads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A case gives a row for each number of threads, as text and as JSON, with the pinned count."""
+    target = tmp_path / "rows.json"
+    assert bench.main(["two-phase-commit-7", "--runs", "1", "--json", str(target)]) == 0
+    rows = json.loads(target.read_text())
+    assert [(row["threads"], row["distinct"]) for row in rows] == [(1, 296_448), (2, 296_448)]
+    assert all(row["bytes_per_state"] <= 48 for row in rows)
+    assert capsys.readouterr().out.count("two-phase-commit-7") == 2
+
+
+def test_a_wrong_count_is_not_measured() -> None:
+    """A case that finds another number of states than it must is an error."""
+    wrong = evolve(bench.CASES[0], distinct=296_447)
+    with pytest.raises(bench.WrongCountError, match="296,448 states instead of 296447"):
+        bench.measure(wrong, 1, 1)
+
+
+def test_an_unknown_case_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """A case that does not exist ends with code 2 and its name."""
+    with pytest.raises(SystemExit) as left:
+        bench.main(["three-phase-commit"])
+    assert left.value.code == 2
+    assert "unknown case: three-phase-commit" in capsys.readouterr().err

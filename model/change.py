@@ -114,7 +114,7 @@ def build(p: Partition, target: Target, context: BuildContext, rules: RuleSet) -
     election = _election(p, target, eligible, context, rules)
     change, isr, elr = _apply_election(p, target.isr, eligible.elr, election, context, rules)
     change = bump_on_removal(p, change, target.replicas, rules)
-    change = _elr_fields(p, change, elr, eligible.last_known, context)
+    change = _elr_fields(p, change, elr, eligible.last_known, context, rules)
     change = _isr_field(p, change, isr, context, rules)
     change = _last_known_leader(p, change, target.replicas, context, rules)
     change = _assignment(p, change, target, context)
@@ -210,11 +210,11 @@ def _apply_election(
 
 
 def _elr_fields(
-    p: Partition, change: PartitionChange, elr: Brokers, last_known: Brokers, context: BuildContext
+    p: Partition, change: PartitionChange, elr: Brokers, last_known: Brokers, context: BuildContext, rules: RuleSet
 ) -> PartitionChange:
     """Step 5: an unclean election, and a build with ELR off, clear both lists."""
     clear = any_of(change.isr.present, negate(context.elr))
-    elr = choose(clear, elr.none(), elr)
+    elr = choose(negate(context.elr) if rules.unclean_election_keeps_elr else clear, elr.none(), elr)
     change = evolve(change, elr=change.elr.set_when(negate(elr.same(p.elr)), elr))
     if context.use_last_known_leader:
         return change
@@ -253,7 +253,7 @@ def _last_known_leader(
     field = change.last_known_elr.set_when(remember, last).set_when(forget, known.none())
     if not rules.removed_replica_stays_last_known:
         final = field.or_else(known)
-        gone = negate(final.within(replicas))
+        gone = all_of(final.first() >= 0, negate(final.within(replicas)))
         field = field.set_when(gone, known.none())
     return evolve(change, last_known_elr=field)
 

@@ -103,6 +103,7 @@ class RuleSet:
     elr_keeps_isr_members: bool = _choice(
         "seeded", "KIP-966 TLA+ UpdateElr", "a member that rejoins the ISR stays in the ELR"
     )
+    unclean_election_keeps_elr: bool = _choice("seeded", "KIP-966", "an unclean election leaves the ELR as it was")
     elr_elected_over_isr: bool = _choice("seeded", "KIP-966", "ELR members may lead while the ISR has members")
     fenced_leader_acceptable: bool = _choice("seeded", "KIP-631", "a fenced broker may be elected")
     unclean_without_recovering: bool = _choice(

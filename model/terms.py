@@ -25,7 +25,7 @@ MASK_BITS = 62
 """Masks use bits 0..61; the top bits stay clear so that `member(mask, -1)` is false."""
 
 
-class UntraceableRule(TypeError):  # noqa: N818 - it names the rule's fault, as TLC names its own
+class UntraceableRule(TypeError):
     """A rule asked a symbolic value for a concrete one (an `if`, `and`, `in`, index ...)."""
 
 

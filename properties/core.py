@@ -52,6 +52,8 @@ def happens(id: str, sentence: str, predicate: Callable[[Step], Truth | Conjunct
 def validate(properties: Iterable[Property], variants: Collection[str]) -> tuple[Property, ...]:
     """The properties, if they form an honest catalogue.
 
+    A refuting variant may be a combination, `a+b`, where `a` alone cannot be reached.
+
     Raises:
         CatalogueError: for a duplicate id, an unknown variant, or a safety
             property that no variant refutes.
@@ -62,7 +64,7 @@ def validate(properties: Iterable[Property], variants: Collection[str]) -> tuple
         if claim.id in seen:
             raise CatalogueError(f"property {claim.id} is listed twice")
         seen.add(claim.id)
-        unknown = [name for name in claim.refuted_by if name not in variants]
+        unknown = [n for variant in claim.refuted_by for n in variant.split("+") if n not in variants]
         if unknown:
             raise CatalogueError(f"property {claim.id} names the unknown variant {unknown[0]}")
         if claim.kind in ("always", "step") and not claim.refuted_by:

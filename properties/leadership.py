@@ -12,14 +12,15 @@ from properties.core import always, step
 
 def properties(setting: Setting) -> list[Property]:
     """Invariants 10-12, 18, 28-30 and 32."""
-    return [
+    claims = [
         always("leader-active", "the leader is registered, unfenced and not shutting down",
                lambda s: implies(s.leader >= 0, s.active().has(s.leader)),
                "invariant 10; KIP-841",
                ("dead-last-known-leader-electable", "stale-reregistration-keeps-isr",
                 "unfence-ignores-controlled-shutdown", "fenced-leader-acceptable")),
         always("leader-directory-online", "the leader's directory is online", _directory_online,
-               "invariant 11; KIP-858", ("offline-directory-leader-kept", "passes-share-one-base")),
+               "invariant 11; KIP-858", ("offline-directory-leader-kept", "passes-share-one-base",
+                "one-directory-means-all-online")),
         always("isr-active-while-led", "while there is a leader, every ISR member is active", _isr_active,
                "invariant 12; KIP-841", ("stale-reregistration-keeps-isr",)),
         step("partition-epoch-covers-leader-epoch", "the partition epoch rises at least as often as the leader epoch",
@@ -38,8 +39,11 @@ def properties(setting: Setting) -> list[Property]:
         step("controller-stays", "no event makes the controller look up a broker that is no replica",
              lambda t: negate(t.event.resigned),
              "B1, B4; PartitionRegistration.directory",
-             ("removed-replicas-stay-in-elr", "removed-replica-stays-last-known")),
+             ("removed-replicas-stay-in-elr",)),
+        step("failed-directories-unregistered", "a directory reported as failed is no longer registered",
+             _failures_recorded, "KIP-858; X6", ("empty-directory-list-means-no-change",)),
     ]  # fmt: skip
+    return [c for c in claims if c.id != "failed-directories-unregistered" or setting["directories"] > 1]
 
 
 def _directory_online(s: Elections) -> Conjuncts:
@@ -66,6 +70,13 @@ def _new_epoch(t: Step) -> Conjuncts:
         "epoch rises": implies(moved, t.event.leader_epoch_bumps > 0),
         "at most once for each record": t.event.leader_epoch_bumps <= t.event.records,
     }
+
+
+def _failures_recorded(t: Step) -> Truth:
+    if t.action not in ("directories_offline", "heartbeat"):
+        return True
+    after: Elections = t.after
+    return after.dirs_of(t.arguments["broker"]).keep(t.arguments["failed"]).is_empty()
 
 
 def _shutdown_stays(t: Step) -> Truth:

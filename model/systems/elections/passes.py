@@ -108,7 +108,9 @@ def run(
     after = merge(sofar.partition, change, rules)
     # A change without fields is not written; replaying it would only raise the partition epoch.
     after = evolve(after, partition_epoch=choose(written, after.partition_epoch, sofar.partition.partition_epoch))
-    return Progress(after, _note(base, sofar, when, built, written, after, eligible))
+    event = _note(base, sofar, when, built, written, after, eligible)
+    stopped = BrokerSet(choose(when, trig.unclean_shutdown.mask, 0))
+    return Progress(after, evolve(event, unclean_shutdown=event.unclean_shutdown.plus(stopped)))
 
 
 def _note(

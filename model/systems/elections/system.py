@@ -26,6 +26,7 @@ BOUNDS = (
 
 SCOPES = {
     "default": {"brokers": 3, "directories": 1, "replication": 3, "reassignment": 1, "reserved": 0},
+    "small": {"brokers": 3, "directories": 1, "replication": 3, "reassignment": 0, "reserved": 0},
     "tiny": {"brokers": 2, "directories": 1, "replication": 2, "reassignment": 1, "reserved": 0},
     "directories": {"brokers": 2, "directories": 2, "replication": 2, "reassignment": 0, "reserved": 1},
 }
@@ -147,8 +148,6 @@ def actions(setting: Setting) -> list[Action]:
         Action("unregister", do.unregister, registered_and, each, "handleBrokerUnregistered"),
         Action("new_incarnation", do.new_incarnation, None, {**each, "clean": (False, True), "dirs": dir_sets},
                "registerBroker, handleBrokerUncleanShutdown"),
-        Action("directories_offline", do.directories_offline, has_dirs, {**each, "failed": dir_sets},
-               "handleDirectoriesOffline"),
         Action("assign", do.assign, may_assign, {**each, "directory": _assignable(setting)},
                "handleAssignReplicasToDirs"),
         Action("alter_partition", do.alter_partition,
@@ -163,9 +162,12 @@ def actions(setting: Setting) -> list[Action]:
                {"minimum": tuple(range(1, setting["replication"] + 1))}, "min.insync.replicas"),
         Action("set_unclean_election", do.set_unclean_election, None, {}, "unclean.leader.election.enable"),
     ]  # fmt: skip
-    if dirs > 1:
-        listed.append(Action("heartbeat", do.heartbeat, fenced_has_dirs, {**each, "failed": dir_sets},
-                             "processBrokerHeartbeat"))  # fmt: skip
+    if dirs > 1:  # A broker halts when its only directory fails; to the controller that is a fence.
+        failures = {**each, "failed": dir_sets}
+        listed += [
+            Action("directories_offline", do.directories_offline, has_dirs, failures, "handleDirectoriesOffline"),
+            Action("heartbeat", do.heartbeat, fenced_has_dirs, failures, "processBrokerHeartbeat"),
+        ]
     if rules.designated_elections:
         listed.append(Action("elect_designated", do.elect_designated, _designable(rules), each,
                              "unclean-recovery KIP"))  # fmt: skip

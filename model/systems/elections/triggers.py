@@ -10,7 +10,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from model.change import Target
-from model.directories import FIRST_LOCAL
+from model.directories import FIRST_LOCAL, DirectoryMap
 from model.partition import Partition, merge
 from model.reassignment import plan_for, revert
 from model.rules import RuleSet
@@ -146,16 +146,24 @@ class Triggers:
     def assign(self, state: Elections, broker: Word, directory: Word) -> Outcome:
         """AssignReplicasToDirs; an assignment to an offline directory also ends leadership there."""
         p, rules = state.partition(), self.rules
-        trig = evolve(trigger(state), unclean=False, elr=False if rules.assignment_clears_elr else state.elr_enabled)
-        target = evolve(Target.of(p), directory=lambda b: Maybe(b == broker, directory))
-        first = run(state, p, start(state), True, target, trig, rules)
+        elr = False if rules.assignment_clears_elr else state.elr_enabled
+        placed = evolve(Target.of(p), directory=lambda b: Maybe(b == broker, directory))
         offline = negate(self._online(state, broker, directory))
         if rules.passes_share_one_base:
+            trig = evolve(trigger(state), unclean=False, elr=elr)
+            first = run(state, p, start(state), True, placed, trig, rules)
             done = run(state, p, first, offline, without(p, broker), trigger(state, broker), rules)
-        else:
-            middle, q = state.with_partition(first.partition), first.partition
-            done = run(middle, q, first, offline, without(q, broker), trigger(state, broker), rules)
-        return finish(state, state, done)
+            return finish(state, state, done)
+        # Mended: one record, decided on the directory that the replica will have.
+        moved = evolve(state, directories=self._placed(state, broker, directory))
+        goal = evolve(placed, isr=choose(offline, without(p, broker).isr, p.isr))
+        barred = BrokerSet(choose(offline, BrokerSet().just(broker).mask, 0))
+        trig = evolve(trigger(state), barred=barred, unclean=all_of(offline, state.unclean_election), elr=elr)
+        return finish(state, state, run(moved, p, start(state), True, goal, trig, rules))
+
+    def _placed(self, state: Elections, broker: Word, directory: Word) -> DirectoryMap:
+        slots = state.directories.slots
+        return DirectoryMap(tuple(choose(broker == b, directory, old) for b, old in enumerate(slots)))
 
     def _online(self, state: Elections, broker: Word, directory: Word) -> Truth:
         brokers = range(len(state.online_dirs))

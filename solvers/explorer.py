@@ -158,7 +158,7 @@ def _result(search: Search, kernel: Kernel, seconds: float, compile_seconds: flo
     for number, kind in enumerate(program.kinds):
         fired[kind.action.name] = fired.get(kind.action.name, 0) + int(counters[plan.fired + number])
     pruned = {
-        slot.path: int(counters[plan.pruned + number])
+        slot.path or "(state)": int(counters[plan.pruned + number])
         for number, slot in enumerate(program.layout.slots)
         if counters[plan.pruned + number]
     }

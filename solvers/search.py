@@ -29,6 +29,9 @@ SLICE = 64
 CHUNKS = 32
 """Most chunks of a round."""
 
+ALONE = 4096
+"""Candidates that one thread inserts sooner than several threads meet."""
+
 CANDIDATES = 1 << 24
 """Most candidates of a round, as far as a round of one chunk of one slice allows."""
 
@@ -265,12 +268,14 @@ class Search:
         buffers = min(self.limits.memory // 4, 8 * self.kernel.geometry.piece * self._chunks)
         budget = (self.limits.memory - buffers) // SHARDS
         full: list[int] = []
+        receiving = np.flatnonzero(counts.any(axis=0)).tolist() if pieces else []
 
-        def insert(_: int, shard: int) -> None:
+        def insert(_: int, job: int) -> None:
+            shard = receiving[job]
             if not self.store.shards[shard].insert(address(addresses), address(counts), len(pieces), shard, budget):
                 full.append(shard)
 
-        self._crew.run(SHARDS if pieces else 0, insert)
+        (self._crew if counts.sum() > ALONE else Crew(1)).run(len(receiving), insert)
         for piece in pieces:
             piece.reset()
             self._idle.append(piece)

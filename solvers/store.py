@@ -131,7 +131,7 @@ class Store:
 
     def addresses(self) -> npt.NDArray[np.int64]:
         """Where each shard's states are."""
-        return np.array([address(shard.states) for shard in self.shards], dtype=np.int64)
+        return np.array([shard.control[STATES] for shard in self.shards], dtype=np.int64)
 
     def state(self, identity: int) -> tuple[int, ...]:
         """The packed state of an id."""

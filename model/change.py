@@ -10,13 +10,14 @@ from collections.abc import Callable
 
 from attrs import evolve, frozen
 
+from model.brokersets import Brokers
 from model.elections import Candidates, Election, designate, elect
 from model.elr import Eligible, ElrInputs, populate
 from model.partition import Partition, PartitionChange, no_change
 from model.reassignment import complete
 from model.rules import RuleSet
 from model.terms import Truth, Word
-from model.words import NO_LEADER, Brokers, Maybe, absent, all_of, any_of, choose, negate
+from model.words import NO_LEADER, Maybe, absent, all_of, any_of, choose, negate
 
 
 def nowhere(broker: Word) -> Maybe[Word]:

@@ -8,12 +8,14 @@ the code; the KIP's own numbering is a codec matter, see `model.codecs`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from attrs import frozen
 
-from model.terms import Truth, Word
-from model.words import Brokers, BrokerSet, IdList, all_of, any_of, choose
+from model.brokersets import Brokers, BrokerSet
+from model.idlists import IdList
+from model.terms import Term, Truth, Word
+from model.words import all_of, any_of, choose
 
 MIGRATING = 0
 """Placed somewhere, not known where: the state during migration."""
@@ -83,6 +85,7 @@ class DirectoryList:
         ids: their directories; records may disagree in length, `of` then raises.
     """
 
+    concrete_only: ClassVar[bool] = True
     replicas: tuple[int, ...]
     ids: tuple[int, ...]
 
@@ -113,6 +116,12 @@ class DirectoryMap:
 
     slots: tuple[Word, ...]
 
+    def __str__(self) -> str:
+        """As traces print it: `0:UNASSIGNED 1:dir0`."""
+        if any(isinstance(slot, Term) for slot in self.slots):
+            return repr(self)
+        return " ".join(f"{broker}:{local_name(slot)}" for broker, slot in enumerate(self.slots))
+
     def of(self, broker: Word) -> Word:
         """The directory of a replica; of another broker UNASSIGNED."""
         if isinstance(broker, int) and 0 <= broker < len(self.slots):
@@ -133,6 +142,18 @@ class DirectoryMap:
         if not isinstance(other, DirectoryMap):
             raise TypeError(f"a directory map is compared with {other!r}")
         return all_of(*(a == b for a, b in zip(self.slots, other.slots, strict=True)))
+
+
+def local_name(directory: Word) -> str:
+    """A reserved id, or a broker's own directory of an explored system, in words.
+
+    >>> local_name(LOST), local_name(FIRST_LOCAL + 1)
+    ('LOST', 'dir1')
+    """
+    if isinstance(directory, Term):
+        return repr(directory)
+    names = {MIGRATING: "MIGRATING", UNASSIGNED: "UNASSIGNED", LOST: "LOST"}
+    return names.get(directory, f"dir{directory - FIRST_LOCAL}")
 
 
 def assignment_map(replicas: Sequence[int], directories: Sequence[int]) -> dict[int, int]:

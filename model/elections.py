@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from model.brokersets import Brokers
 from model.rules import RuleSet
 from model.terms import Truth, Word
-from model.words import NO_LEADER, Brokers, all_of, any_of, choose, negate
+from model.words import NO_LEADER, all_of, any_of, choose, negate
 
 
 @frozen

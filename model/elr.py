@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from model.brokersets import Brokers
 from model.rules import RuleSet
 from model.terms import Truth, Word
-from model.words import Brokers, choose
+from model.words import choose
 
 
 @frozen

@@ -9,10 +9,12 @@ from typing import cast
 
 from attrs import fields, frozen
 
+from model.brokersets import Brokers
 from model.directories import MIGRATING, Directories, DirectoryList, DirectoryMismatch
+from model.idlists import IdList
 from model.rules import RIGHT, RuleSet
 from model.terms import Truth, Word
-from model.words import NO_LEADER, Brokers, IdList, Maybe, absent, all_of, any_of, choose, negate, none_of, word
+from model.words import NO_LEADER, Maybe, absent, all_of, any_of, choose, negate, none_of, word
 
 
 @frozen

@@ -6,12 +6,14 @@ from typing import Any, cast
 
 from attrs import frozen
 
+from model.brokersets import Brokers
 from model.directories import Directories, DirectoryList
 from model.fields import Fields, FormError, each, integer, integers, text
+from model.idlists import IdList
 from model.numbering import DirectoryTextError, Numbering
 from model.partition import PartitionChange
 from model.records import Ids, PartitionChangeRecord, PartitionRecord, ids
-from model.words import NO_LEADER, Brokers, IdList, Maybe, absent, present
+from model.words import NO_LEADER, Maybe, absent, present
 
 KEEP_LEADER = -2
 """The leader of a change that does not name one."""

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from model.brokersets import Brokers
 from model.partition import Partition
 from model.terms import Truth
-from model.words import Brokers, all_of, any_of, choose, implies, negate
+from model.words import all_of, any_of, choose, implies, negate
 
 
 @frozen

@@ -12,9 +12,11 @@ from typing import Protocol, TypeAlias
 
 from attrs import field, frozen
 
+from model.brokersets import Brokers
 from model.directories import MIGRATING, DirectoryList, DirectoryMismatch
+from model.idlists import IdList
 from model.partition import Partition, PartitionChange
-from model.words import NO_LEADER, Brokers, IdList
+from model.words import NO_LEADER
 
 Ids: TypeAlias = tuple[int, ...]
 

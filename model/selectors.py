@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from model.brokersets import Brokers
 from model.partition import Partition
 from model.terms import Truth, Word
-from model.words import NO_LEADER, Brokers, all_of, choose, negate
+from model.words import NO_LEADER, all_of, choose, negate
 
 
 @frozen

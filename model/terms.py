@@ -376,8 +376,11 @@ def _place() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
+_MACHINERY = ("model/terms.py", "model/words.py", "model/brokersets.py", "model/idlists.py", "attr/_make.py")
+
+
 def _is_machinery(filename: str) -> bool:
-    return filename.startswith("<attrs") or filename.endswith(("model/terms.py", "model/words.py", "attr/_make.py"))
+    return filename.startswith("<attrs") or filename.endswith(_MACHINERY)
 
 
 def _refuse(what: str, instead: str) -> NoReturn:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from model.brokersets import BrokerSet
 from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from model.system import Conjuncts, Property, Setting, Step
 from model.systems.elections.state import Elections
 from model.terms import Truth
-from model.words import BrokerSet, all_of, any_of, implies, negate
+from model.words import all_of, any_of, implies, negate
 from properties.core import always, step
 
 

@@ -8,6 +8,7 @@ from attrs import evolve
 from hypothesis import strategies as st
 
 from model.directories import MIGRATING, DirectoryList
+from model.idlists import IdList
 from model.partition import Partition, PartitionChange
 from model.records import (
     BrokerRegistrationChangeRecord,
@@ -22,7 +23,7 @@ from model.records import (
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
 )
-from model.words import NO_LEADER, IdList, Maybe, absent, present
+from model.words import NO_LEADER, Maybe, absent, present
 
 DIR_A, DIR_B, DIR_C = (0x1111 << 100) + 7, (0x2222 << 100) + 7, (0xF222 << 112) + 7
 

@@ -5,11 +5,13 @@ from itertools import permutations
 import pytest
 from attrs import evolve
 
+from model.brokersets import BrokerSet, Replicas
 from model.directories import DirectoryMap
+from model.idlists import AtMostOne, IdList
 from model.partition import Partition
 from model.reassignment import complete, in_progress, original_replicas, plan, plan_for, revert
 from model.terms import Graph, Term
-from model.words import NO_LEADER, AtMostOne, BrokerSet, IdList, Replicas
+from model.words import NO_LEADER
 from tests.recordings import partition
 
 BROKERS = range(4)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 
 from model.directories import LOST, MIGRATING, UNASSIGNED, DirectoryMismatch
+from model.idlists import IdList
 from model.records import (
     BrokerRegistrationChangeRecord,
     Listener,
@@ -14,7 +15,6 @@ from model.records import (
     partition_record,
     record_version,
 )
-from model.words import IdList
 from tests.recordings import DIR_A, partition, partition_records
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.directories import MIGRATING
+from model.idlists import IdList
 from model.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
@@ -18,7 +19,7 @@ from model.records import (
     UnregisterBrokerRecord,
 )
 from model.replay import ClusterImage, ReplayError, replay, replay_all
-from model.words import NO_LEADER, IdList
+from model.words import NO_LEADER
 from tests.recordings import DIR_A, DIR_B, change, records
 
 PARTITION = PartitionRecord("t", 0, (1, 2, 3), (1, 2), leader=1, leader_epoch=4, partition_epoch=7)

@@ -5,6 +5,8 @@ from itertools import product
 import pytest
 from attrs import evolve
 
+from model.brokersets import BrokerSet
+from model.idlists import IdList
 from model.selectors import (
     select_controlled_shutdown,
     select_offline,
@@ -13,7 +15,7 @@ from model.selectors import (
     select_restarted,
 )
 from model.terms import Graph, Term
-from model.words import NO_LEADER, BrokerSet, IdList
+from model.words import NO_LEADER
 from tests.recordings import partition
 from tests.test_reassignment import SETS, masked, slots
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from model.brokersets import BrokerSet
 from model.layout import Flag, Range, subset_of
 from model.system import Action, Bound, Property, Setting, Step, System
 from model.terms import Truth, Word
-from model.words import BrokerSet, all_of, any_of, choose, negate
+from model.words import all_of, any_of, choose, negate
 
 
 @frozen

@@ -8,14 +8,16 @@ from attrs import evolve
 
 from ci.vectors.core import Compare, Difference, Function, Vector, compare_values, listed, whole
 from ci.vectors.forms import CHANGE_KEYS, brokers, directory, read_change, read_partition, write_change, write_partition
+from model.brokersets import Brokers
 from model.change import BuildContext, Target, build_change, bump_on_removal, bump_on_shrink, candidates
 from model.directories import DirectoryList, DirectoryMismatch
 from model.elections import elect
 from model.fields import Fields, FormError, choice, each, flag, integer
+from model.idlists import IdList
 from model.partition import Partition, PartitionChange, merge, no_change
 from model.rules import RuleSet
 from model.terms import Word
-from model.words import Brokers, IdList, Maybe, absent, all_of, present
+from model.words import Maybe, absent, all_of, present
 
 GIVEN = (
     "partition", "acceptable_leaders", "min_isr", "elr_enabled", "use_last_known_leader",

@@ -7,12 +7,14 @@ from typing import Any, cast
 from attrs import evolve
 
 from model.brokers import Registration
+from model.brokersets import Brokers
 from model.directories import DirectoryList
 from model.fields import Fields, FormError, choice, each, flag, integer, integers, items, long, text
+from model.idlists import IdList
 from model.numbering import CODE, DirectoryTextError
 from model.partition import Partition, PartitionChange, no_change
 from model.records import Feature, Ids, Listener, ids
-from model.words import Brokers, IdList, present
+from model.words import present
 
 RECOVERY = ("RECOVERED", "RECOVERING")
 """The leader recovery states by their number."""

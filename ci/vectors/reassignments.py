@@ -7,10 +7,10 @@ from typing import Any, cast
 from ci.vectors.core import Function, KafkaError, Vector, whole
 from ci.vectors.forms import brokers, read_partition
 from model.fields import Fields
+from model.idlists import IdList
 from model.reassignment import Plan, complete, in_progress, original_replicas, plan, revert
 from model.records import ids
 from model.rules import RuleSet
-from model.words import IdList
 
 PLAN_INPUT = ("current_replicas", "target_replicas")
 

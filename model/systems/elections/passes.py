@@ -11,13 +11,14 @@ from typing import Any
 
 from attrs import evolve, fields, frozen
 
+from model.brokersets import BrokerSet
 from model.change import Build, BuildContext, Target, build
 from model.directories import FIRST_LOCAL, MIGRATING, UNASSIGNED
 from model.partition import Partition, PartitionChange, merge, no_change
 from model.rules import RuleSet
 from model.systems.elections.state import Elections, Event, replicas_online
 from model.terms import Truth, Word
-from model.words import NO_LEADER, BrokerSet, Maybe, all_of, any_of, choose, negate, word
+from model.words import NO_LEADER, Maybe, all_of, any_of, choose, negate, word
 
 
 @frozen

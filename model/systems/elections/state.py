@@ -7,15 +7,17 @@ space finite without a budget; what is lost is the absolute number.
 
 from __future__ import annotations
 
-from attrs import evolve, frozen
+from attrs import evolve, fields, frozen
 
+from model.brokersets import BrokerSet, Replicas
 from model.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap, is_online
+from model.idlists import AtMostOne
 from model.layout import ints, subset_of, truth
 from model.partition import Partition
 from model.rules import RuleSet
 from model.system import Setting
 from model.terms import Truth, Word
-from model.words import EMPTY, NO_LEADER, AtMostOne, BrokerSet, Replicas, choose
+from model.words import EMPTY, NO_LEADER, choose
 
 
 @frozen
@@ -58,7 +60,8 @@ class Elections:
 
     def with_partition(self, p: Partition) -> Elections:
         """The state with the partition's fields, epochs forgotten."""
-        names = ("replicas", "directories", "isr", "elr", "last_known_elr", "removing", "adding", "leader", "recovering")
+        epochs = ("leader_epoch", "partition_epoch")
+        names = [field.name for field in fields(Partition) if field.name not in epochs]
         return evolve(self, **{name: getattr(p, name) for name in names})
 
     def active(self) -> BrokerSet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
+from model.brokersets import BrokerSet, Replicas
 from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from model.elections import Candidates, may_designate
 from model.reassignment import in_progress, revert
@@ -14,7 +15,7 @@ from model.systems.elections.passes import acceptable, trigger
 from model.systems.elections.state import Elections, initial, layout
 from model.systems.elections.triggers import Triggers
 from model.terms import Truth, Word
-from model.words import NO_LEADER, BrokerSet, Replicas, all_of, any_of, implies, negate
+from model.words import NO_LEADER, all_of, any_of, implies, negate
 
 BOUNDS = (
     Bound("brokers", 2, 5, "number of brokers"),

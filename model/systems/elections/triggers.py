@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from model.brokersets import BrokerSet, Replicas
 from model.change import Target
 from model.directories import FIRST_LOCAL, DirectoryMap
 from model.partition import Partition, merge
@@ -18,7 +19,7 @@ from model.system import Outcome
 from model.systems.elections.passes import Progress, Trigger, clear_elr, run, start, trigger
 from model.systems.elections.state import Elections, directory_online
 from model.terms import Truth, Word
-from model.words import NO_LEADER, BrokerSet, Maybe, Replicas, all_of, any_of, choose, negate, word
+from model.words import NO_LEADER, Maybe, all_of, any_of, choose, negate, word
 
 
 def finish(before: Elections, after: Elections, done: Progress) -> Outcome:

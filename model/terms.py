@@ -9,24 +9,12 @@ are the same object, so shared work is emitted once.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from typing import Any, Literal, NoReturn, TypeAlias, cast, get_args, overload
+from typing import Any, NoReturn, TypeAlias, cast, overload
 
 from attrs import define, field
 
-TruthOperator: TypeAlias = Literal["not", "and", "or", "eq", "lt", "member"]
-WordOperator: TypeAlias = Literal["add", "sub", "band", "bor", "bclear", "single", "count", "lowest"]
-
-TRUTH_OPERATORS: frozenset[str] = frozenset(get_args(TruthOperator))
-WORD_OPERATORS: frozenset[str] = frozenset(get_args(WordOperator))
-
-MASK_BITS = 62
-"""Masks use bits 0..61; the top bits stay clear so that `member(mask, -1)` is false."""
-
-
-class UntraceableRule(TypeError):
-    """A rule asked a symbolic value for a concrete one (an `if`, `and`, `in`, index ...)."""
+from model.algebra import TRUTH_OPERATORS, WORD_OPERATORS, TruthOperator, WordOperator, evaluate, interval
+from model.untraceable import UntraceableRule, place, refuse
 
 
 @define(eq=False, slots=True)
@@ -54,19 +42,19 @@ class Term:
 
     def __bool__(self) -> NoReturn:
         """Refuse to be a condition: name the line that asked."""
-        _refuse("a condition (if, and, or, not, while, a chained comparison)", "choose(), all_of() or any_of()")
+        refuse("a condition (if, and, or, not, while, a chained comparison)", "choose(), all_of() or any_of()")
 
     def __int__(self) -> NoReturn:
         """Refuse to be an int."""
-        _refuse("an int", "arithmetic and comparisons on words")
+        refuse("an int", "arithmetic and comparisons on words")
 
     def __index__(self) -> NoReturn:
         """Refuse to be an index or a shift count."""
-        _refuse("an index or a shift count", "BrokerSet.has(), BrokerSet.just() or choose()")
+        refuse("an index or a shift count", "BrokerSet.has(), BrokerSet.just() or choose()")
 
     def __iter__(self) -> NoReturn:
         """Refuse to be iterated."""
-        _refuse("an iterable", "a loop over the fixed slots")
+        refuse("an iterable", "a loop over the fixed slots")
 
     def __hash__(self) -> int:
         """Identity: hash-consing makes equal terms the same object."""
@@ -127,7 +115,7 @@ class Term:
             return other
         if isinstance(other, int):
             return self.graph.constant(other)
-        raise UntraceableRule(f"{_place()}: a symbolic word meets {type(other).__name__} {other!r}; use words only")
+        raise UntraceableRule(f"{place()}: a symbolic word meets {type(other).__name__} {other!r}; use words only")
 
 
 Word: TypeAlias = int | Term
@@ -173,9 +161,9 @@ class Graph:
         """`then` where the condition holds, else `otherwise`; both of one sort."""
         a, b = self.lift(then), self.lift(otherwise)
         if a.is_truth != b.is_truth:
-            raise UntraceableRule(f"{_place()}: choose() between a truth and a word")
+            raise UntraceableRule(f"{place()}: choose() between a truth and a word")
         if a is b:
-            return lower(a)
+            return cast(Word, lower(a))
         if condition.op == "not":
             return self.ite(condition.args[0], b, a)
         if a.op == "ite" and a.args[0] is condition:
@@ -219,15 +207,18 @@ class Graph:
         wants_truth = op in ("not", "and", "or")
         for arg in args:
             if arg.graph is not self:
-                raise UntraceableRule(f"{_place()}: terms of two graphs meet in {op}")
+                raise UntraceableRule(f"{place()}: terms of two graphs meet in {op}")
             if op != "eq" and arg.is_truth != wants_truth:
-                raise UntraceableRule(f"{_place()}: {op} got a {'truth' if arg.is_truth else 'word'}")
+                raise UntraceableRule(f"{place()}: {op} got a {'truth' if arg.is_truth else 'word'}")
         if all(arg.op == "const" for arg in args):
             return evaluate(op, [arg.value for arg in args])
         simpler = _simplify(self, op, args)
         if simpler is not None:
             return simpler
-        lo, hi = interval(op, args)
+        try:
+            lo, hi = interval(op, *((arg.lo, arg.hi) for arg in args))
+        except ValueError as error:
+            raise UntraceableRule(f"{place()}: {error}") from None
         if lo == hi and op in WORD_OPERATORS:
             return lo
         if op in ("and", "or", "eq", "add", "band", "bor") and args[0].index > args[1].index:
@@ -249,73 +240,6 @@ def lower(term: Term) -> Any:
     if term.op != "const":
         return term
     return bool(term.value) if term.is_truth else term.value
-
-
-def evaluate(op: str, values: Sequence[int]) -> Any:
-    """The meaning of each operator on ints: the definition every reader must agree with.
-
-    `member(m, i)` and `single(i)` are total: an index outside 0..61 is no
-    member and gives the empty mask, so NO_LEADER (-1) needs no special case.
-    """
-    a = values[0]
-    b = values[1] if len(values) > 1 else 0
-    match op:
-        case "not":
-            return not a
-        case "and":
-            return bool(a and b)
-        case "or":
-            return bool(a or b)
-        case "eq":
-            return a == b
-        case "lt":
-            return a < b
-        case "member":
-            return 0 <= b < MASK_BITS and (a >> b) & 1 == 1
-        case "add":
-            return a + b
-        case "sub":
-            return a - b
-        case "band":
-            return a & b
-        case "bor":
-            return a | b
-        case "bclear":
-            return a & ~b
-        case "single":
-            return 1 << a if 0 <= a < MASK_BITS else 0
-        case "count":
-            return a.bit_count()
-        case "lowest":
-            return (a & -a).bit_length() - 1
-    raise ValueError(f"unknown operator {op}")
-
-
-def interval(op: str, args: Sequence[Term]) -> tuple[int, int]:
-    """An interval that holds every value of the operator over its arguments' intervals."""
-    if op in TRUTH_OPERATORS:
-        return 0, 1
-    a = args[0]
-    b = args[-1]
-    if op in ("band", "bor", "bclear", "count", "lowest") and min(a.lo, b.lo) < 0:
-        raise UntraceableRule(f"{_place()}: {op} needs masks, which are never negative")
-    match op:
-        case "add":
-            return a.lo + b.lo, a.hi + b.hi
-        case "sub":
-            return a.lo - b.hi, a.hi - b.lo
-        case "band":
-            return 0, min(a.hi, b.hi)
-        case "bor":
-            return max(a.lo, b.lo), (1 << max(a.hi.bit_length(), b.hi.bit_length())) - 1
-        case "bclear":
-            return 0, a.hi
-        case "single":
-            inside = a.lo >= 0 and a.hi < MASK_BITS
-            return (1 << a.lo if inside else 0), (1 << min(a.hi, MASK_BITS - 1) if a.hi >= 0 else 0)
-        case "count":
-            return (1 if a.lo > 0 else 0), a.hi.bit_length()
-    return (0 if a.lo > 0 else -1), a.hi.bit_length() - 1
 
 
 def _simplify(graph: Graph, op: str, args: tuple[Term, ...]) -> Any:
@@ -353,7 +277,7 @@ def _compare(graph: Graph, op: str, a: Term, b: Term) -> Any:
     if a is b:
         return op == "eq"
     if a.is_truth != b.is_truth:
-        raise UntraceableRule(f"{_place()}: a truth is compared with a word")
+        raise UntraceableRule(f"{place()}: a truth is compared with a word")
     if op == "lt":
         return True if a.hi < b.lo else False if a.lo >= b.hi else None
     if a.hi < b.lo or b.hi < a.lo:
@@ -366,22 +290,3 @@ def _compare(graph: Graph, op: str, a: Term, b: Term) -> Any:
         condition, then, otherwise = a.args
         return graph.ite(condition, graph.apply("eq", then, b), graph.apply("eq", otherwise, b))
     return None
-
-
-def _place() -> str:
-    """The line of the rule at work: the nearest caller outside the word machinery."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and _is_machinery(frame.f_code.co_filename):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-_MACHINERY = ("model/terms.py", "model/words.py", "model/brokersets.py", "model/idlists.py", "attr/_make.py")
-
-
-def _is_machinery(filename: str) -> bool:
-    return filename.startswith("<attrs") or filename.endswith(_MACHINERY)
-
-
-def _refuse(what: str, instead: str) -> NoReturn:
-    raise UntraceableRule(f"{_place()}: a symbolic word was used as {what}; use {instead}")

@@ -11,7 +11,9 @@ from typing import Any, Generic, TypeVar, overload
 import attrs
 from attrs import frozen
 
-from model.terms import Graph, Term, Truth, TruthOperator, UntraceableRule, Word, WordOperator, evaluate
+from model.algebra import TruthOperator, WordOperator, evaluate
+from model.terms import Graph, Term, Truth, Word
+from model.untraceable import UntraceableRule
 
 T = TypeVar("T")
 

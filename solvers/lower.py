@@ -11,8 +11,9 @@ from typing import Any
 
 from llvmlite import ir
 
+from model.algebra import MASK_BITS
 from model.layout import Layout
-from model.terms import MASK_BITS, Term
+from model.terms import Term
 from solvers.irtools import POINTER, TRUTH, WORD, begin, count_up, load, store, word
 
 Leaf = Callable[[ir.IRBuilder, Term], Any]

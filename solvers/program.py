@@ -15,7 +15,8 @@ from attrs import frozen
 
 from model.layout import DomainError, Flag, Layout, LayoutError, leaves, rebuild
 from model.system import Action, Outcome, Property, Setting, Step, System
-from model.terms import Graph, Term, Truth, UntraceableRule, lower
+from model.terms import Graph, Term, Truth, lower
+from model.untraceable import UntraceableRule
 
 KINDS = ("always", "step", "sometimes", "happens")
 """Kinds of property."""
@@ -24,7 +25,7 @@ MAX_INSTANCES = 65_535
 """Action instances are numbered in 16 bits."""
 
 
-class SystemFault(ValueError):  # noqa: N818 - the fault is the system's, not ours
+class SystemFault(ValueError):
     """A system that raises, or answers with the wrong type; the message names the part."""
 
 

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from model.terms import MASK_BITS, Graph, Term, UntraceableRule, evaluate
+from model.algebra import MASK_BITS, evaluate
+from model.terms import Graph, Term
+from model.untraceable import UntraceableRule
 from solvers.lower import LoweringError
 from solvers.native import evaluate_rows
 

@@ -20,6 +20,7 @@ from llvmlite import ir
 
 import model.algebra
 import model.layout
+import model.layout
 import model.terms
 from model.terms import Graph, Term
 from solvers import frame, irtools, kernel, kinds, lower, table
@@ -28,7 +29,7 @@ from solvers.kernel import Geometry, emit_kernel
 from solvers.objectcache import ObjectCache
 from solvers.program import Program
 
-_SOURCES = (model.algebra, model.terms, irtools, lower, frame, kinds, table, kernel)
+_SOURCES = (model.algebra, model.terms, model.layout, irtools, lower, frame, kinds, table, kernel)
 """The modules that decide what is compiled: a change of their text makes old object code useless."""
 
 

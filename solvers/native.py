@@ -20,7 +20,6 @@ from llvmlite import ir
 
 import model.algebra
 import model.layout
-import model.layout
 import model.terms
 from model.terms import Graph, Term
 from solvers import frame, irtools, kernel, kinds, lower, table

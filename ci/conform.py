@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,8 @@ from typing import Any
 import click
 from attrs import asdict, frozen
 
+from ci.files import write_json
+from ci.refusal import Refusal
 from ci.vectors import run_vector
 from ci.vectors.core import FAILED, PASSED, UNSUPPORTED, Outcome, Vector
 from ci.vectors.files import VectorError, find, read
@@ -133,33 +133,6 @@ def _shown(value: Any) -> str:
     return json.dumps(value, default=str)
 
 
-def write_json(document: dict[str, Any], target: str) -> None:
-    """Write a document to standard output (`-`) or to a file, which is never left half-written.
-
-    Raises:
-        OSError: when the file cannot be written.
-    """
-    text = json.dumps(document, indent=2, default=str) + "\n"
-    if target == "-":
-        sys.stdout.write(text)
-        return
-    path = Path(target)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-class Refusal(click.ClickException):
-    """Bad input: one line, exit code 2."""
-
-    exit_code = 2
-
-
 @click.command("conform", short_help="The model against vectors from Kafka's own tests.")
 @click.option("--vectors", "first", multiple=True, metavar="PATH...", help="Files or folders of vectors; repeatable.")
 @click.argument("more", nargs=-1, metavar="")
@@ -183,11 +156,9 @@ def conform_command(
     try:
         report = conform(tuple(Path(path) for path in (*first, *more)), rules)
         if target is not None:
-            write_json(report.document(), target)
+            write_json(target, report.document())
     except (VectorError, ScopeError) as reason:
         raise Refusal(str(reason)) from None
-    except OSError as reason:
-        raise Refusal(f"cannot write {target}: {reason.strerror or reason}") from None
     for line in lines(report):
         click.echo(line, err=target == "-")
     sys.exit(report.exit_code(allow_unsupported))

@@ -92,6 +92,10 @@ class RuleSet:
         "defect", "KIP-858", "a replica in an unknown directory is online when its broker registers one directory"
     )
 
+    designated_may_be_leaving: bool = _choice(
+        "defect", "unclean-recovery KIP", "a replica may be designated that the same change removes"
+    )
+
     # Seeded defects: each refutes a property that no release is known to break.
     no_bump_on_replica_removal: bool = _choice(
         "seeded", "KIP-966 discussion, PR 14170", "removing a replica does not raise the leader epoch"
@@ -145,11 +149,15 @@ RIGHT = RuleSet()
 DEFECTS = tuple(f.name for f in attrs.fields(RuleSet) if f.metadata["group"] == "defect")
 """Choices that are defects of the snapshot, or of the design documents."""
 
-_SNAPSHOT = {name: True for name in DEFECTS if name != "one_directory_means_all_online"}
+_OF_DOCUMENTS = ("one_directory_means_all_online", "designated_may_be_leaving")
+_SNAPSHOT = {name: True for name in DEFECTS if name not in _OF_DOCUMENTS}
 
 PRESETS: dict[str, RuleSet] = {
     "kip": RuleSet(
-        designated_elections=True, default_directory_unassigned=True, one_directory_means_all_online=True
+        designated_elections=True,
+        default_directory_unassigned=True,
+        one_directory_means_all_online=True,
+        designated_may_be_leaving=True,
     ),
     "kafka-3.9": RuleSet(**{**_SNAPSHOT, "elr_available": False}),
     "kafka-4.0": RuleSet(**_SNAPSHOT),

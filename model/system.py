@@ -172,7 +172,9 @@ class System:
     quiescent: Callable[[Any], Truth] | None = None
     rules: bool = False
 
-    def setting(self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None) -> Setting:
+    def setting(
+        self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None
+    ) -> Setting:
         """The setting of a preset with single bounds overridden.
 
         Raises:

@@ -1,0 +1,1 @@
+"""Engines: what decides whether properties hold."""

@@ -16,7 +16,7 @@ from solvers.program import Program
 from solvers.verdict import DEADLOCK, Trace, TraceStep
 
 
-class EngineDisagreement(RuntimeError):  # noqa: N818 - the name says it
+class EngineDisagreement(RuntimeError):
     """An engine's witness is not what the rules on ints say."""
 
 

@@ -103,7 +103,7 @@ EXIT_UNKNOWN = 22
 
 _REFUTED = {"deadlock": EXIT_DEADLOCK, "leads_to": EXIT_LIVENESS}
 _WORST_FIRST = (
-    EXIT_SAFETY, EXIT_DEADLOCK, EXIT_LIVENESS, EXIT_INCOMPLETE, EXIT_UNKNOWN, EXIT_VACUOUS, EXIT_HOLDS
+    EXIT_SAFETY, EXIT_DEADLOCK, EXIT_LIVENESS, EXIT_INCOMPLETE, EXIT_UNKNOWN, EXIT_VACUOUS
 )  # fmt: skip
 
 
@@ -124,8 +124,14 @@ def exit_code(verdict: Verdict) -> int:
 
 def worst_exit_code(verdicts: Iterable[Verdict]) -> int:
     """The exit code of several verdicts: refuted beats incomplete beats unknown beats vacuous beats holds."""
-    codes = {exit_code(verdict) for verdict in verdicts}
-    return next((code for code in _WORST_FIRST if code in codes), EXIT_HOLDS)
+    return worst_first(exit_code(verdict) for verdict in verdicts)
+
+
+def worst_first(codes: Iterable[int]) -> int:
+    """The worst of several exit codes; a code of the command line's own comes last before 0."""
+    seen = set(codes)
+    ranked = [code for code in _WORST_FIRST if code in seen]
+    return ranked[0] if ranked else max(seen, default=EXIT_HOLDS)
 
 
 @frozen

@@ -7,7 +7,7 @@ space finite without a budget; what is lost is the absolute number.
 
 from __future__ import annotations
 
-from attrs import evolve, fields, frozen
+from attrs import evolve, field, fields, frozen
 
 from model.brokersets import BrokerSet, Replicas
 from model.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap, is_online
@@ -115,7 +115,7 @@ class Event:
     completed: Truth
     resigned: Truth
     unclean_shutdown: BrokerSet
-    min_isr: Word
+    min_isr: Word = field(metadata={"context": True})
 
 
 def directory_online(state: Elections, broker: int, directory: Word, rules: RuleSet) -> Truth:

@@ -193,7 +193,10 @@ def _designable(rules: RuleSet) -> Callable[[Elections, Word], Conjuncts]:
     def guard(state: Elections, broker: Word) -> Conjuncts:
         p = state.partition()
         eligible = acceptable(state, trigger(state), rules)
-        return may_designate(Candidates(p.replicas, p.isr, p.elr, p.leader, p.last_known_elr, eligible), broker)
+        named = may_designate(Candidates(p.replicas, p.isr, p.elr, p.leader, p.last_known_elr, eligible), broker)
+        if rules.designated_may_be_leaving:
+            return named
+        return {**named, "designated broker is not being removed": negate(p.removing.has(broker))}
 
     return guard
 

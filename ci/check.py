@@ -1,0 +1,204 @@
+"""`kraftcheck check`: every property on every engine that suits it, against expected verdicts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+from attrs import frozen
+from rich.console import Console
+from rich.table import Table
+
+from ci import report
+from ci.conform import NON_CONFORMANT, conform
+from ci.conform import lines as conform_lines
+from ci.explore import default_memory, memory_size, run, write_traces
+from ci.files import write_json
+from ci.refusal import Refusal
+from ci.screen import console
+from ci.settings import Subject, find_system, subject
+from ci.vectors.files import VectorError
+from model.system import nearest
+from properties.expected import EXPECTED, Row, expected
+from solvers.explorer import Exploration
+from solvers.verdict import EXIT_VACUOUS, PropertyVerdict, exit_code, worst_first
+
+
+@frozen
+class Surprise:
+    """A verdict that is not the expected one.
+
+    Attributes:
+        row: system, scope, rule set.
+        claim: property.
+        wanted, got: verdicts in words.
+        code: its exit code.
+    """
+
+    row: Row
+    claim: str
+    wanted: str
+    got: str
+    code: int
+
+
+def surprises(row: Row, result: Exploration) -> Iterator[Surprise]:
+    """Every verdict of an exploration that is not the expected one, in either direction."""
+    judged = set()
+    for found in result.verdicts:
+        judged.add(found.claim)
+        wanted, got = expected(row, found.claim), report.word_of(found)
+        if wanted != got:
+            yield Surprise(row, found.claim, wanted, got, exit_code(found.verdict) or EXIT_VACUOUS)
+    for claim in sorted(set(EXPECTED[row]) - judged):
+        yield Surprise(row, claim, EXPECTED[row][claim], "not judged", EXIT_VACUOUS)
+
+
+def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) -> list[Row]:
+    """The rows to check: those with expected verdicts, filtered.
+
+    Raises:
+        Refusal: for a name no row has.
+    """
+    for position, (what, names) in enumerate((("system", systems), ("scope", scopes), ("rule set", rules))):
+        known = sorted({row[position] for row in EXPECTED})
+        for name in names:
+            if name not in known:
+                raise Refusal(f"no expected verdicts for {what} {name!r}; {nearest(name, known)}")
+    wanted = (systems, scopes, rules)
+    rows = [r for r in EXPECTED if all(not names or r[i] in names for i, names in enumerate(wanted))]
+    if not rows:
+        raise Refusal("no row has expected verdicts for this system, scope and rule set together")
+    return rows
+
+
+def table(results: Sequence[tuple[Row, Exploration]], odd: Sequence[Surprise]) -> Table:
+    """A row for each property, a column for each rule set; the shortest refutation over all scopes."""
+    presets = list(dict.fromkeys(row[2] for row, _ in results))
+    shown = Table(box=None, pad_edge=False)
+    shown.add_column("property")
+    for preset in presets:
+        shown.add_column(preset)
+    claims = dict.fromkeys(found.claim for _, result in results for found in result.verdicts)
+    for claim in claims:
+        judged = [(row, result.verdict(claim)) for row, result in results if _judges(result, claim)]
+        shown.add_row(claim, *(_cell([pair for pair in judged if pair[0][2] == preset], odd) for preset in presets))
+    return shown
+
+
+def _judges(result: Exploration, claim: str) -> bool:
+    return any(found.claim == claim for found in result.verdicts)
+
+
+def _cell(found: Sequence[tuple[Row, PropertyVerdict]], odd: Sequence[Surprise]) -> str:
+    if not found:
+        return "-"
+    ranked = sorted(found, key=lambda pair: (-(exit_code(pair[1].verdict) or 0), pair[1].depth or 0))
+    words = report.word_of(ranked[0][1])
+    if any(s.row == row and s.claim == verdict.claim for row, verdict in found for s in odd):
+        return f"[bold red]{words} UNEXPECTED[/]"
+    return f"[{report.STYLES[words.split()[0]]}]{words}[/]"
+
+
+@click.command("check", short_help="Every property against its expected verdict: the CI command.")
+@click.argument("systems", nargs=-1)
+@click.option("--scope", "scopes", multiple=True, help="Only this scope; repeatable.")
+@click.option("--rules", multiple=True, help="Only this rule set; repeatable.")
+@click.option("--vectors", multiple=True, type=click.Path(path_type=Path), help="Also run these vectors; repeatable.")
+@click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default=True, help="Threads.")
+@click.option("--memory", help="Most memory for one search, such as 4G; default half of the machine's.")
+@click.option("--out", metavar="DIR", help="Write every counterexample there, a folder for each row.")
+@click.option("--json", "target", metavar="FILE|-", help="Write the results as a JSON document.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def check_command(
+    systems: tuple[str, ...], scopes: tuple[str, ...], rules: tuple[str, ...], vectors: tuple[Path, ...],
+    workers: int, memory: str | None, out: str | None, target: str | None, quiet: bool,
+) -> None:  # fmt: skip
+    """Explore every SYSTEM (default: all) at its scopes and rule sets and compare with the expected verdicts.
+
+    A known defect that is no longer found fails as much as a new one.
+
+    \b
+    Exit codes: 0 all as expected; else the worst of 12 refuted, 20 incomplete,
+    21 vacuous or a known defect not found, 23 a vector failed; 2 bad input.
+
+    \b
+    Examples:
+      kraftcheck check
+      kraftcheck check elections --scope tiny --rules fixed
+    """
+    for name in systems:
+        find_system(name)
+    rows = plan(systems, scopes, rules)
+    budget = default_memory() if memory is None else memory_size(memory)
+    screen = console(to_stderr=target == "-")
+    results, odd = [], []
+    for row in rows:
+        chosen = subject(row[0], row[1], {}, row[2])
+        result = run(chosen, workers=workers, memory=budget, quiet=quiet)
+        results.append((row, chosen, result))
+        odd += list(surprises(row, result))
+        screen.print(_row_line(row, result, odd), soft_wrap=True)
+        if out is not None:
+            write_traces(str(Path(out) / "-".join(row)), chosen, result)
+    codes = [s.code for s in odd] + _vectors(screen, vectors)
+    _finish(screen, results, odd)
+    code = worst_first(codes)
+    if target is not None:
+        write_json(target, document(results, odd, code))
+    judged = sum(len(result.verdicts) for _, _, result in results)
+    screen.print(f"{judged} verdicts, {len(odd)} unexpected (exit {code})")
+    sys.exit(code)
+
+
+def _row_line(row: Row, result: Exploration, odd: Sequence[Surprise]) -> str:
+    mine = sum(s.row == row for s in odd)
+    told = "as expected" if not mine else f"[bold red]{mine} UNEXPECTED[/]"
+    return (
+        f"{' '.join(row):34} {result.distinct:>12,} distinct {result.generated:>14,} generated  depth {result.depth:>3}"
+        f" {result.seconds:6.1f} s (+{result.compile_seconds:.1f} s compile)  {told}"
+    )
+
+
+def _vectors(screen: Console, paths: Sequence[Path]) -> list[int]:
+    if not paths:
+        return []
+    try:
+        told = conform(tuple(paths))
+    except VectorError as error:
+        raise Refusal(str(error)) from error
+    for line in conform_lines(told):
+        screen.print(line, markup=False, soft_wrap=True)
+    failed = told.exit_code(allow_unsupported=False)
+    return [NON_CONFORMANT] if failed else []
+
+
+def _finish(screen: Console, results: Sequence[tuple[Row, Subject, Exploration]], odd: Sequence[Surprise]) -> None:
+    screen.print()
+    for system in dict.fromkeys(row[0] for row, _, _ in results):
+        screen.print(f"{system}: the worst verdict over all scopes, with the length of the shortest trace")
+        screen.print(table([(row, result) for row, _, result in results if row[0] == system], odd))
+    for s in odd:
+        where = " ".join(s.row)
+        screen.print(f"UNEXPECTED {where} {s.claim}: expected {s.wanted}, got {s.got}", soft_wrap=True)
+
+
+def document(
+    results: Sequence[tuple[Row, Subject, Exploration]], odd: Sequence[Surprise], code: int
+) -> dict[str, object]:
+    """The whole run as plain values."""
+    return {
+        "version": report.DOCUMENT_VERSION,
+        "command": "check",
+        "exit_code": code,
+        "runs": [report.document(chosen, result) for _, chosen, result in results],
+        "unexpected": [
+            {"system": s.row[0], "scope": s.row[1], "rules": s.row[2], "property": s.claim, "expected": s.wanted,
+             "actual": s.got}
+            for s in odd
+        ],
+        "versions": report.versions(),
+    }  # fmt: skip

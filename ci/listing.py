@@ -1,0 +1,101 @@
+"""`kraftcheck list`: what there is to check."""
+
+from __future__ import annotations
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ci.files import write_json
+from ci.screen import console
+from ci.settings import find_system
+from model import rules
+from model.system import Property, System
+from properties.catalogue import SYSTEMS
+
+
+def _properties(system: System) -> dict[str, Property]:
+    """Properties of the default scope and, for what only they have, of the other scopes and rule sets."""
+    presets = rules.PRESETS if system.rules else {"": None}
+    found: dict[str, Property] = {}
+    for scope in system.scopes:
+        for preset in presets.values():
+            for claim in system.properties(system.setting(scope, rules=preset)):
+                found.setdefault(claim.id, claim)
+    return found
+
+
+def describe(system: System) -> dict[str, object]:
+    """A system as plain values."""
+    return {
+        "name": system.name,
+        "summary": system.summary,
+        "scopes": {name: dict(bounds) for name, bounds in system.scopes.items()},
+        "bounds": [{"name": b.name, "lo": b.lo, "hi": b.hi, "help": b.help} for b in system.bounds],
+        "properties": [
+            {"id": c.id, "kind": c.kind, "sentence": c.sentence, "source": c.source, "refuted_by": list(c.refuted_by)}
+            for c in _properties(system).values()
+        ],
+    }
+
+
+def catalogue() -> dict[str, object]:
+    """Everything that can be named on the command line."""
+    return {
+        "version": 1,
+        "command": "list",
+        "systems": [describe(system) for system in SYSTEMS.values()],
+        "rules": dict(rules.PRESET_NOTES),
+        "variants": [
+            {"name": name, **{key: choice.metadata[key] for key in ("group", "source", "text")}}
+            for name, choice in rules.variants().items()
+        ],
+    }
+
+
+@click.command("list", short_help="Systems, properties, rule sets, variants, scopes.")
+@click.argument("system", required=False)
+@click.option("--json", "target", metavar="FILE|-", help="Write the whole catalogue as a JSON document.")
+def list_command(system: str | None, target: str | None) -> None:
+    """Show what there is: all systems, rule sets and variants, or the properties of one SYSTEM.
+
+    \b
+    Examples:
+      kraftcheck list
+      kraftcheck list elections
+    """
+    if target is not None:
+        write_json(target, catalogue())
+        return
+    screen = console()
+    if system is not None:
+        _print_system(screen, find_system(system))
+        return
+    screen.print("[bold]systems[/] (kraftcheck list SYSTEM shows properties)")
+    for known in SYSTEMS.values():
+        screen.print(f"  {known.name}: {known.summary}")
+    screen.print("\n[bold]rule sets[/]")
+    for name, note in rules.PRESET_NOTES.items():
+        screen.print(f"  {name}: {note}")
+    screen.print("\n[bold]variants[/] (PRESET+NAME switches one on, PRESET-NAME off)")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, choice in rules.variants().items():
+        table.add_row("  " + name, choice.metadata["group"], choice.metadata["text"], choice.metadata["source"])
+    screen.print(table)
+
+
+def _print_system(screen: Console, system: System) -> None:
+    screen.print(f"{system.name}: {system.summary}\n")
+    screen.print("[bold]scopes[/] (the first is the default)")
+    for name, bounds in system.scopes.items():
+        screen.print(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in bounds.items()))
+    screen.print("\n[bold]bounds[/]")
+    for bound in system.bounds:
+        screen.print(f"  --{bound.name} {bound.lo}..{bound.hi}: {bound.help}")
+    screen.print("\n[bold]properties[/]")
+    table = Table(box=None, pad_edge=False)
+    for column in ("id", "kind", "says", "source", "refuted by"):
+        table.add_column(column, overflow="fold")
+    for claim in _properties(system).values():
+        table.add_row(claim.id, claim.kind, claim.sentence, claim.source, ", ".join(claim.refuted_by))
+    screen.print(table)

@@ -1,0 +1,149 @@
+"""Reports of explorations: tables for people, documents for machines."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from importlib import metadata
+from typing import Any
+
+from rich.table import Table
+
+from ci.settings import Subject
+from solvers.explorer import Exploration
+from solvers.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Vacuous, worst_exit_code
+
+DOCUMENT_VERSION = 1
+
+WORDS = {Holds: "holds", Refuted: "refuted", Incomplete: "incomplete", Unknown: "unknown", Vacuous: "vacuous"}
+"""Name of each verdict in tables and documents."""
+
+STYLES = {"holds": "green", "refuted": "red", "incomplete": "yellow", "unknown": "yellow", "vacuous": "magenta"}
+
+
+def word_of(found: PropertyVerdict) -> str:
+    """A verdict in a word, with the length of its trace: `holds`, `refuted 7`, `vacuous`."""
+    word = WORDS[type(found.verdict)]
+    return f"{word} {found.depth}" if isinstance(found.verdict, Refuted) else word
+
+
+def detail(found: PropertyVerdict) -> str:
+    """What a table says beside the verdict."""
+    match found.verdict:
+        case Refuted():
+            return f"in {found.depth} step{'' if found.depth == 1 else 's'}, shortest"
+        case Holds(_, witness) if witness is not None:
+            return f"shown in {found.depth} step{'' if found.depth == 1 else 's'}"
+        case Incomplete(cut):
+            return cut
+        case Unknown(reason):
+            return reason
+        case Vacuous():
+            return "no reachable case shows it"
+    return ""
+
+
+def verdict_table(result: Exploration) -> Table:
+    """A row for each property: verdict, detail, sentence."""
+    sentences = {claim.id: claim.sentence for claim in _claims(result)}
+    table = Table(box=None, pad_edge=False)
+    for column in ("property", "verdict", "", "says"):
+        table.add_column(column, overflow="fold")
+    for found in result.verdicts:
+        word = WORDS[type(found.verdict)]
+        said = sentences.get(found.claim, "a state without successors is quiescent")
+        table.add_row(found.claim, f"[{STYLES[word]}]{word}[/]", detail(found), said)
+    return table
+
+
+def _claims(result: Exploration) -> Sequence[Any]:
+    p = result.program
+    return (*p.always, *p.steps, *p.sometimes, *p.happens)
+
+
+def summary(result: Exploration) -> list[str]:
+    """Size, speed, and what the exploration did not touch."""
+    rate, distinct_rate = (count / max(result.seconds, 1e-9) for count in (result.generated, result.distinct))
+    told = [
+        f"{result.distinct:,} distinct states, {result.generated:,} generated, depth {result.depth}, "
+        f"in {result.seconds:.1f} s ({rate:,.0f} generated/s, {distinct_rate:,.0f} distinct/s, "
+        f"{result.bytes_per_state:.0f} bytes a state); compiled in {result.compile_seconds:.1f} s"
+        + (" (from cache)" if result.cached else "")
+    ]
+    idle = [action for action, count in result.fired.items() if not count]
+    if idle:
+        told.append(f"actions that never happened: {', '.join(idle)}")
+    if result.never_true:
+        told.append("guards never true: " + "; ".join(f"{a}: {c}" for a, c in result.never_true))
+    if result.never_false:
+        told.append("guards never false: " + "; ".join(f"{a}: {c}" for a, c in result.never_false))
+    told += [f"bound on {name} pruned {count:,} transitions" for name, count in result.pruned.items()]
+    if result.cut:
+        told.append(f"incomplete: {result.cut}")
+    return told
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the result depends on."""
+    names = ("kraftcheck", "llvmlite", "numpy", "attrs")
+    known = {}
+    for name in names:
+        try:
+            known[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            known[name] = "not installed"
+    return {**known, "python": platform.python_version()}
+
+
+def document(subject: Subject, result: Exploration) -> dict[str, Any]:
+    """One exploration as plain values; see README, "The JSON document"."""
+    return {
+        "version": DOCUMENT_VERSION,
+        "command": "explore",
+        "engine": "native",
+        "system": subject.name,
+        "scope": subject.setting.scope,
+        "bounds": dict(subject.setting.bounds),
+        "rules": subject.rules,
+        "exit_code": worst_exit_code(v.verdict for v in result.verdicts),
+        "complete": result.cut is None,
+        "cut": result.cut,
+        "states": {
+            "distinct": result.distinct,
+            "generated": result.generated,
+            "depth": result.depth,
+            "levels": list(result.levels),
+            "bits": result.program.layout.bits,
+            "bytes_per_state": round(result.bytes_per_state, 1),
+        },
+        "seconds": {"explore": result.seconds, "compile": result.compile_seconds, "cached": result.cached},
+        "rates": {
+            "generated": result.generated / max(result.seconds, 1e-9),
+            "distinct": result.distinct / max(result.seconds, 1e-9),
+        },
+        "properties": [_property(found, result) for found in result.verdicts],
+        "fired": dict(result.fired),
+        "guards": {
+            "never_true": [list(pair) for pair in result.never_true],
+            "never_false": [list(pair) for pair in result.never_false],
+        },
+        "pruned": dict(result.pruned),
+        "warnings": list(result.warnings),
+        "digest": result.program.digest(),
+        "versions": versions(),
+    }
+
+
+def _property(found: PropertyVerdict, result: Exploration) -> dict[str, Any]:
+    claim = next((c for c in _claims(result) if c.id == found.claim), None)
+    return {
+        "id": found.claim,
+        "kind": found.kind,
+        "verdict": WORDS[type(found.verdict)],
+        "depth": found.depth,
+        "detail": detail(found),
+        "bound": found.verdict.bound if isinstance(found.verdict, Holds) else None,
+        "failing": list(found.verdict.trace.failing) if isinstance(found.verdict, Refuted) else [],
+        "sentence": claim.sentence if claim else None,
+        "source": claim.source if claim else None,
+    }

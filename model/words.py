@@ -13,7 +13,7 @@ from attrs import frozen
 
 from model.algebra import TruthOperator, WordOperator, evaluate
 from model.terms import Graph, Term, Truth, Word
-from model.untraceable import UntraceableRule
+from model.untraceable import UntraceableRule, place
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ def _merge(condition: Term, a: Any, b: Any) -> Any:
             return type(a)(**{n: _merge(condition, getattr(a, n), getattr(b, n)) for n in fields})
         if a == b:
             return a
-    raise UntraceableRule(f"choose() on a symbolic condition between {a!r} and {b!r}, which differ in shape")
+    raise UntraceableRule(f"{place()}: choose() on a symbolic condition between {a!r} and {b!r}, which differ in shape")
 
 
 def _concrete_only(value: object) -> bool:
@@ -132,7 +132,7 @@ def concrete(value: Word) -> int:
         UntraceableRule: when it is symbolic.
     """
     if isinstance(value, Term):
-        raise UntraceableRule("a symbolic broker where only a concrete one can be; use BrokerSet or Replicas")
+        raise UntraceableRule(f"{place()}: a symbolic word where only a concrete one can be; ask has() of each broker")
     return value
 
 

@@ -142,13 +142,14 @@ def trace(system: System, setting: Setting) -> Program:
         first += len(kind.instances)
     if first > MAX_INSTANCES:
         raise LayoutError(f"{system.name} has {first} action instances; the limit is {MAX_INSTANCES}: lower a bound")
-    quiescent = False if system.quiescent is None else system.quiescent(state)
+    resting = system.quiescent
+    quiescent = False if resting is None else _ask("quiescent", lambda: resting(state))
     return Program(
         system, setting, layout, graph, variables, tuple(kinds),
         grouped["always"], grouped["step"], grouped["sometimes"], grouped["happens"],
         tuple(_claim(graph, p, state) for p in grouped["always"]),
         tuple(_claim(graph, p, state) for p in grouped["sometimes"]),
-        graph.lift(quiescent), _initial(system, setting, layout),
+        _truth(graph, "quiescent", quiescent), _initial(system, setting, layout),
     )  # fmt: skip
 
 

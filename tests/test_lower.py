@@ -7,11 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from model.algebra import MASK_BITS, evaluate
+from model.algebra import MASK_BITS
 from model.terms import Graph, Term
 from model.untraceable import UntraceableRule
 from solvers.lower import LoweringError
 from solvers.native import evaluate_rows
+from tests.readers import int_reader
 
 WORD_LIMIT = 1 << 62
 VARIABLES = (
@@ -26,23 +27,6 @@ VARIABLES = (
 )
 BINARY = ("add", "sub", "band", "bor", "bclear", "eq", "lt", "member")
 UNARY = ("single", "count", "lowest")
-
-
-def int_reader(term: Term, values: list[int]) -> int:
-    """The value of a term by the definition of the operators."""
-    found: dict[int, int | bool] = {}
-    for node in term.graph.nodes[: term.index + 1]:
-        if node.op == "const":
-            found[node.index] = node.value
-        elif node.op == "var":
-            found[node.index] = values[node.value]
-        else:
-            arguments = [found[arg.index] for arg in node.args]
-            if node.op == "ite":
-                found[node.index] = arguments[1] if arguments[0] else arguments[2]
-            else:
-                found[node.index] = int(evaluate(node.op, [int(a) for a in arguments]))
-    return int(found[term.index])
 
 
 def fits(term: object) -> bool:

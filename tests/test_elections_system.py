@@ -333,7 +333,8 @@ def test_b5_a_leaderless_partition_remembers_nobody() -> None:
 def test_b8_a_heartbeat_seats_a_leader_on_a_dead_directory() -> None:
     """As found, unfencing and a directory failure in one heartbeat are both computed from the state before."""
     state = evolve(
-        HEALTHY, isr=ids(0), leader=NO_LEADER, fenced=ids(0, 1, 2), online_dirs=(ids(0, 1),) * BROKERS, elr_enabled=False
+        HEALTHY, isr=ids(0), leader=NO_LEADER, fenced=ids(0, 1, 2), elr_enabled=False,
+        online_dirs=(ids(0, 1),) * BROKERS,
     )  # fmt: skip
     found, mended = (after(state, "heartbeat", rules, broker=0, failed=ids(0)) for rules in ("kafka-4.0", "fixed"))
     assert (found.leader, found.directories.slots[0], found.online_dirs[0]) == (0, D0, ids(1))

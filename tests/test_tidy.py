@@ -1,0 +1,210 @@
+"""The style of the project as tests: layers, effects, lengths, docstrings."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LAYERS = ("model", "properties", "solvers", "ci")
+"""Each layer imports itself and those before it."""
+
+SOURCES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
+TESTS = sorted((ROOT / "tests").glob("*.py"))
+EVERY = SOURCES + TESTS
+
+MODULE_LINES, TEST_LINES, FUNCTION_LINES = 300, 400, 50
+
+PURE = frozenset({
+    "__future__", "attrs", "base64", "binascii", "collections", "dataclasses", "difflib", "enum", "functools",
+    "itertools", "math", "re", "types", "typing", "uuid",
+})  # fmt: skip
+"""What `model` and `properties` may import besides each other: nothing that has effects."""
+
+EFFECTS_OF_CI = ("print", "open", "input")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def name_of(path: Path) -> str:
+    """A path as test ids show it."""
+    return str(path.relative_to(ROOT))
+
+
+def module_of(path: Path) -> str:
+    """The import name of a source file."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def tree_of(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports_of(path: Path) -> set[str]:
+    """Every module that a file imports, at the top or inside functions."""
+    found: set[str] = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)}:{node.lineno} imports relatively"
+            base = node.module or ""
+            found |= {f"{base}.{a.name}" if f"{base}.{a.name}" in MODULES else base for a in node.names}
+    return found
+
+
+MODULES = {module_of(path): path for path in SOURCES}
+
+
+def functions_of(tree: ast.Module) -> Iterator[Function]:
+    """Every function and method."""
+    return (node for node in ast.walk(tree) if isinstance(node, Function))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_imports_go_one_way(path: Path) -> None:
+    """`ci` imports `solvers`, which imports `properties`, which imports `model`; never the other way."""
+    allowed = LAYERS[: LAYERS.index(path.relative_to(ROOT).parts[0]) + 1]
+    ours = {name for name in imports_of(path) if name.split(".")[0] in (*LAYERS, "tests")}
+    assert {name for name in ours if name.split(".")[0] not in allowed} == set()
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """The modules can be ordered so that each imports only earlier ones."""
+    waiting = {name: {n for n in imports_of(path) if n in MODULES and n != name} for name, path in MODULES.items()}
+    while waiting:
+        ready = {name for name, needed in waiting.items() if not needed & waiting.keys()}
+        assert ready, f"import circle among {sorted(waiting)}"
+        waiting = {name: needed for name, needed in waiting.items() if name not in ready}
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if module_of(p).split(".")[0] in LAYERS[:2]], ids=name_of)
+def test_rules_are_pure(path: Path) -> None:
+    """`model` and `properties` import nothing with effects; only the error of a rule looks at the call stack."""
+    allowed = PURE | set(LAYERS[:2]) | ({"sys"} if name_of(path) == "model/untraceable.py" else set())
+    assert {name.split(".")[0] for name in imports_of(path)} - allowed == set()
+
+
+def calls_of(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Plain and dotted calls by name, with their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id, node.lineno
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield ast.unparse(node.func), node.lineno
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if module_of(p).split(".")[0] != "ci"], ids=name_of)
+def test_only_ci_prints_and_reads_the_clock(path: Path) -> None:
+    """Below `ci` nothing prints, opens by name, or asks the time: clocks are arguments."""
+    dotted = re.compile(r"^(time\.|datetime\.|sys\.std|random\.|os\.environ)")
+    assert [(call, line) for call, line in calls_of(tree_of(path)) if call in EFFECTS_OF_CI or dotted.match(call)] == []
+    assert not imports_of(path) & {"time", "datetime", "random", "logging", "argparse", "click", "rich"}
+
+
+@pytest.mark.parametrize("path", EVERY, ids=name_of)
+def test_files_fit(path: Path) -> None:
+    """A source file has at most 300 lines, a test file 400."""
+    limit = TEST_LINES if path in TESTS else MODULE_LINES
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= limit
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_functions_fit_a_screen(path: Path) -> None:
+    """A function has at most 50 lines."""
+    lengths = {f.name: (f.end_lineno or 0) - f.lineno + 1 for f in functions_of(tree_of(path))}
+    assert {name: length for name, length in lengths.items() if length > FUNCTION_LINES} == {}
+
+
+def undocumented(node: ast.Module | ast.ClassDef, where: str) -> Iterator[str]:
+    """Public definitions without a docstring, in a module or class."""
+    for item in node.body:
+        if not isinstance(item, Function | ast.ClassDef) or item.name.startswith("_"):
+            continue
+        overloaded = any(ast.unparse(d).endswith("overload") for d in item.decorator_list)
+        if ast.get_docstring(item) is None and not overloaded:
+            yield f"{where}.{item.name}"
+        if isinstance(item, ast.ClassDef):
+            yield from undocumented(item, f"{where}.{item.name}")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_public_names_are_documented(path: Path) -> None:
+    """Modules and their public classes, functions and methods have docstrings."""
+    tree = tree_of(path)
+    assert ast.get_docstring(tree)
+    assert list(undocumented(tree, module_of(path))) == []
+
+
+def asserts(test: Function) -> bool:
+    """Whether a test can fail: it asserts, expects an error, or calls a helper that checks."""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Assert):
+            return True
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func).split(".")[-1]
+            if name.startswith(("check", "assert", "agree", "raises", "verify")):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("path", [p for p in TESTS if p.name.startswith("test_")], ids=name_of)
+def test_tests_state_a_fact_and_assert_it(path: Path) -> None:
+    """Every test function has a docstring and an assertion, and no name is used twice."""
+    tests = [f for f in functions_of(tree_of(path)) if f.name.startswith("test_")]
+    assert [f.name for f in tests if not ast.get_docstring(f)] == []
+    assert [f.name for f in tests if not asserts(f)] == []
+    assert len({f.name for f in tests}) == len(tests)
+
+
+def comments_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The comments of a file with their lines."""
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+@pytest.mark.parametrize("path", EVERY, ids=name_of)
+def test_no_loose_ends(path: Path) -> None:
+    """No leftover notes to self, no ignored type error without its code, no blanket noqa, no bare except."""
+    notes = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX|HA" + r"CK)\b")
+    blanket = re.compile(r"type: ignore(?!\[)|noqa(?!: ?[A-Z])")
+    assert [(line, text) for line, text in comments_of(path) if notes.search(text) or blanket.search(text)] == []
+    handlers = (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ExceptHandler))
+    assert [handler.lineno for handler in handlers if handler.type is None] == []
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_packages_hold_no_code(layer: str) -> None:
+    """An `__init__` file says what its package is, and imports nothing that others could import from it."""
+    for path in (ROOT / layer).rglob("__init__.py"):
+        extra = [node for node in tree_of(path).body if isinstance(node, ast.Import | ast.ImportFrom)]
+        exported = [node for node in extra if "__future__" not in ast.unparse(node)]
+        assert exported == [] or name_of(path) == "ci/vectors/__init__.py"
+
+
+def test_every_dependency_says_why() -> None:
+    """Each dependency in pyproject.toml has a comment on its line."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)["project"]
+    listed = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
+    silent = [d for d in listed if not re.search(rf'"{re.escape(d)}",?\s+# \w+', text)]
+    assert listed
+    assert silent == []
+
+
+def test_every_package_is_shipped() -> None:
+    """The package list of pyproject.toml is the folders that hold code."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    shipped = tomllib.loads(text)["tool"]["setuptools"]["packages"]
+    folders = {module_of(path / "__init__.py") for path in {source.parent for source in SOURCES}}
+    assert set(shipped) == folders

@@ -22,10 +22,10 @@ def explored(system: System, scope: str | None = None) -> Exploration:
 
 
 @pytest.mark.parametrize(
-    ("managers", "distinct", "generated"), [("3", 288, 762), ("5", 8_832, 37_346), ("7", 296_448, 1_735_810)]
+    ("managers", "distinct", "generated"), [("3", 288, 762), ("5", 8_832, 37_346), ("7", 296_448, 1_735_810), ("9", 10_340_352, 77_616_642)]
 )
 def test_two_phase_commit_has_its_known_number_of_states(managers: str, distinct: int, generated: int) -> None:
-    """Two-phase commit has 288, 8,832 and 296,448 states for 3, 5 and 7 managers, and its properties hold."""
+    """Two-phase commit has its known number of states for 3, 5, 7 and 9 managers, and its properties hold."""
     found = explored(toys.TWO_PHASE, managers)
     assert (found.distinct, found.generated, found.depth) == (distinct, generated, 3 * int(managers) + 1)
     assert all(isinstance(verdict.verdict, Holds) for verdict in found.verdicts)

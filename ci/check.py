@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 from attrs import frozen
-from rich.console import Console
 from rich.table import Table
 
-from ci import report
-from ci.conform import NON_CONFORMANT, conform
+from ci import options, report
+from ci.conform import NON_CONFORMANT, Report, conform
 from ci.conform import lines as conform_lines
-from ci.explore import default_memory, memory_size, run, write_traces
-from ci.files import write_json
+from ci.explore import Budget, run, write_traces
+from ci.files import check_writable, folder, write_json
 from ci.refusal import Refusal
-from ci.screen import console
-from ci.settings import Subject, find_system, subject
+from ci.screen import Screen, console
+from ci.settings import Subject, find_system, program, subject
 from ci.vectors.files import VectorError
 from model.system import nearest
 from properties.expected import EXPECTED, Row, expected
 from solvers.explorer import Exploration
-from solvers.verdict import EXIT_VACUOUS, PropertyVerdict, exit_code, worst_first
+from solvers.search import STOPPED
+from solvers.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, PropertyVerdict, exit_code, worst_first
 
 
 @frozen
@@ -108,14 +107,14 @@ def _cell(found: Sequence[tuple[Row, PropertyVerdict]], odd: Sequence[Surprise])
 @click.option("--scope", "scopes", multiple=True, help="Only this scope; repeatable.")
 @click.option("--rules", multiple=True, help="Only this rule set; repeatable.")
 @click.option("--vectors", multiple=True, type=click.Path(path_type=Path), help="Also run these vectors; repeatable.")
-@click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default=True, help="Threads.")
-@click.option("--memory", help="Most memory for one search, such as 4G; default half of the machine's.")
+@options.workers
+@options.memory
 @click.option("--out", metavar="DIR", help="Write every counterexample there, a folder for each row.")
-@click.option("--json", "target", metavar="FILE|-", help="Write the results as a JSON document.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@options.document
+@options.quiet
 def check_command(
     systems: tuple[str, ...], scopes: tuple[str, ...], rules: tuple[str, ...], vectors: tuple[Path, ...],
-    workers: int, memory: str | None, out: str | None, target: str | None, quiet: bool,
+    workers: int, memory: int, out: str | None, target: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Explore every SYSTEM (default: all) at its scopes and rule sets and compare with the expected verdicts.
 
@@ -133,25 +132,42 @@ def check_command(
     for name in systems:
         find_system(name)
     rows = plan(systems, scopes, rules)
-    budget = default_memory() if memory is None else memory_size(memory)
+    check_writable(target)
+    conformed = _conform(vectors)
+    if out is not None:
+        folder(Path(out))
     screen = console(to_stderr=target == "-")
     results, odd = [], []
     for row in rows:
         chosen = subject(row[0], row[1], {}, row[2])
-        result = run(chosen, workers=workers, memory=budget, quiet=quiet)
+        result = run(program(chosen), Budget(workers, memory), quiet)
         results.append((row, chosen, result))
         odd += list(surprises(row, result))
         screen.print(_row_line(row, result, odd), soft_wrap=True)
         if out is not None:
             write_traces(str(Path(out) / "-".join(row)), chosen, result)
-    codes = [s.code for s in odd] + _vectors(screen, vectors)
-    _finish(screen, results, odd)
+        if result.cut == STOPPED:
+            break
+    skipped = len(rows) - len(results)
+    _finish(screen, results, odd, conformed)
+    failed = conformed is not None and conformed.exit_code(allow_unsupported=False) != 0
+    codes = [s.code for s in odd] + [NON_CONFORMANT] * failed + [EXIT_INCOMPLETE] * (skipped > 0)
     code = worst_first(codes)
     if target is not None:
         write_json(target, document(results, odd, code))
-    judged = sum(len(result.verdicts) for _, _, result in results)
-    screen.print(f"{judged} verdicts, {len(odd)} unexpected (exit {code})")
+    screen.plain(last_line(sum(len(result.verdicts) for _, _, result in results), len(odd), failed, skipped, code))
     sys.exit(code)
+
+
+def last_line(judged: int, odd: int, failed: bool, skipped: int, code: int) -> str:
+    """What went wrong, if anything did, before what did not.
+
+    >>> last_line(185, 0, False, 0, 0)
+    '185 verdicts, 0 unexpected (exit 0)'
+    """
+    told = [f"{odd} UNEXPECTED of {judged} verdicts" if odd else f"{judged} verdicts, 0 unexpected"]
+    told = ["a vector FAILED"] * failed + [f"stopped: {skipped} rows NOT checked"] * (skipped > 0) + told
+    return ", ".join(told) + f" (exit {code})"
 
 
 def _row_line(row: Row, result: Exploration, odd: Sequence[Surprise]) -> str:
@@ -163,27 +179,26 @@ def _row_line(row: Row, result: Exploration, odd: Sequence[Surprise]) -> str:
     )
 
 
-def _vectors(screen: Console, paths: Sequence[Path]) -> list[int]:
+def _conform(paths: Sequence[Path]) -> Report | None:
     if not paths:
-        return []
+        return None
     try:
-        told = conform(tuple(paths))
+        return conform(tuple(paths))
     except VectorError as error:
         raise Refusal(str(error)) from error
-    for line in conform_lines(told):
-        screen.print(line, markup=False, soft_wrap=True)
-    failed = told.exit_code(allow_unsupported=False)
-    return [NON_CONFORMANT] if failed else []
 
 
-def _finish(screen: Console, results: Sequence[tuple[Row, Subject, Exploration]], odd: Sequence[Surprise]) -> None:
+def _finish(
+    screen: Screen, results: Sequence[tuple[Row, Subject, Exploration]], odd: Sequence[Surprise], told: Report | None
+) -> None:
+    for line in [] if told is None else conform_lines(told):
+        screen.plain(line)
     screen.print()
     for system in dict.fromkeys(row[0] for row, _, _ in results):
         screen.print(f"{system}: the worst verdict over all scopes, with the length of the shortest trace")
         screen.print(table([(row, result) for row, _, result in results if row[0] == system], odd))
     for s in odd:
-        where = " ".join(s.row)
-        screen.print(f"UNEXPECTED {where} {s.claim}: expected {s.wanted}, got {s.got}", soft_wrap=True)
+        screen.plain(f"UNEXPECTED {' '.join(s.row)} {s.claim}: expected {s.wanted}, got {s.got}")
 
 
 def document(

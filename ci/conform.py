@@ -11,8 +11,9 @@ from typing import Any
 import click
 from attrs import asdict, frozen
 
-from ci.files import write_json
+from ci.files import check_writable, write_json
 from ci.refusal import Refusal
+from ci.screen import console
 from ci.vectors import run_vector
 from ci.vectors.core import FAILED, PASSED, UNSUPPORTED, Outcome, Vector
 from ci.vectors.files import VectorError, find, read
@@ -153,12 +154,13 @@ def conform_command(
     """
     if not first:
         raise Refusal("name files or folders of vectors: --vectors PATH...")
+    check_writable(target)
     try:
         report = conform(tuple(Path(path) for path in (*first, *more)), rules)
         if target is not None:
             write_json(target, report.document())
     except (VectorError, ScopeError) as reason:
         raise Refusal(str(reason)) from None
-    for line in lines(report):
-        click.echo(line, err=target == "-")
-    sys.exit(report.exit_code(allow_unsupported))
+    screen, code = console(to_stderr=target == "-"), report.exit_code(allow_unsupported)
+    screen.plain("\n".join(lines(report)) + f" (exit {code})")
+    sys.exit(code)

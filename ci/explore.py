@@ -3,47 +3,28 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+import threading
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 import click
-from rich.console import Console
+from attrs import frozen
 
-from ci import report
-from ci.files import folder, write, write_json
-from ci.progress import metered, stoppable
+from ci import options, report
+from ci.files import check_writable, folder, write, write_json
+from ci.progress import attended, metered, stoppable
 from ci.refusal import Refusal
-from ci.screen import console
-from ci.settings import DEFAULT_RULES, Subject, find_system, parse_bounds, program, subject
-from model.system import System
+from ci.screen import Screen, console
+from ci.settings import DEFAULT_RULES, Subject, find_system, parse_words, program, subject
 from solvers import itf
-from solvers.explorer import Exploration, explore
+from solvers.explorer import Exploration, Progress, explore
+from solvers.lower import LoweringError
 from solvers.program import Program
 from solvers.trace import lines
 from solvers.verdict import Refuted, Trace, worst_exit_code
-
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-
-
-def memory_size(text: str) -> int:
-    """Bytes from `4G`, `512M`, `100K` or a plain number.
-
-    >>> memory_size("2K")
-    2048
-
-    Raises:
-        Refusal: for anything else.
-    """
-    number, unit = (text[:-1], text[-1].upper()) if text and text[-1].isalpha() else (text, "")
-    if unit not in UNITS or not number.isdigit() or int(number) == 0:
-        raise Refusal(f"--memory takes a size such as 512M or 4G, not {text!r}")
-    return int(number) * UNITS[unit]
-
-
-def default_memory() -> int:
-    """Half of the machine's memory."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 def cache_folder() -> Path:
@@ -52,16 +33,51 @@ def cache_folder() -> Path:
     return Path(home) / "kraftcheck"
 
 
-def run(
-    chosen: Subject, *, workers: int, memory: int, quiet: bool, cache: bool = True, **limits: int | bool | None
-) -> Exploration:
-    """Explore a subject with progress on standard error; Ctrl-C and SIGTERM cut it."""
-    traced: Program = program(chosen)
+@frozen
+class Budget:
+    """What a search may use.
+
+    Attributes:
+        workers: threads.
+        memory: bytes.
+        max_depth, max_states, stop_at_first: limits, as `explore` takes them.
+        cache: whether compiled code is kept.
+    """
+
+    workers: int
+    memory: int
+    max_depth: int | None = None
+    max_states: int | None = None
+    stop_at_first: bool = False
+    cache: bool = True
+
+
+def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
+    """Explore with progress on standard error; Ctrl-C and SIGTERM cut it.
+
+    Raises:
+        Refusal: when a term of the system is too wide for the engine.
+        Interrupted: when it was cut before the search began.
+    """
+    begun = threading.Event()
     with stoppable() as stop, metered(quiet) as meter:
-        return explore(
-            traced, clock=time.monotonic, threads=workers, memory=memory, progress=meter, stop=stop,
-            cache_dir=cache_folder() if cache else None, keep=False, **limits,  # type: ignore[arg-type]
-        )  # fmt: skip
+
+        def note(now: Progress) -> None:
+            begun.set()
+            if meter is not None:
+                meter(now)
+
+        def work() -> Exploration:
+            return explore(
+                traced, clock=time.monotonic, threads=budget.workers, memory=budget.memory, progress=note, stop=stop,
+                cache_dir=cache_folder() if budget.cache else None, keep=False, max_depth=budget.max_depth,
+                max_states=budget.max_states, stop_at_first=budget.stop_at_first,
+            )  # fmt: skip
+
+        try:
+            return attended(work, stop, begun)
+        except LoweringError as error:
+            raise Refusal(f"{traced.system.name}: {error}") from error
 
 
 def traces(result: Exploration) -> list[Trace]:
@@ -70,25 +86,25 @@ def traces(result: Exploration) -> list[Trace]:
     return sorted(found, key=lambda trace: (len(trace.steps), trace.claim))
 
 
-def print_traces(screen: Console, chosen: Subject, result: Exploration, number: int) -> None:
+def print_traces(screen: Screen, chosen: Subject, result: Exploration, number: int) -> None:
     """Show the shortest counterexamples, each with the command that finds it again."""
     sentences = {claim.id: claim.sentence for claim in chosen.system.properties(chosen.setting)}
     found = traces(result)
     for trace in found[:number]:
-        screen.print(f"\n{trace.claim} is refuted: {sentences.get(trace.claim, 'a state has no successor')}")
-        screen.print("\n".join(lines(trace)), markup=False, soft_wrap=True)
-        only = "" if trace.claim == "deadlock" else f" --property {trace.claim}"
-        screen.print(f"     again: {chosen.command()}{only}", soft_wrap=True)
+        sentence = sentences.get(trace.claim, "a state that is not quiescent has no successor")
+        screen.plain(f"\n{trace.claim} is refuted: {sentence}")
+        screen.plain("\n".join(lines(trace)))
+        screen.plain(f"     again: {chosen.command()} --property {shlex.quote(trace.claim)}")
     if len(found) > number:
         rest = ", ".join(trace.claim for trace in found[number:])
-        screen.print(f"\nalso refuted (--traces {len(found)} shows all): {rest}", soft_wrap=True)
+        screen.plain(f"\nalso refuted (--traces {len(found)} shows all): {rest}")
 
 
 def write_traces(out: str, chosen: Subject, result: Exploration) -> list[Path]:
     """Write every counterexample as ITF; returns the files."""
     place, written = folder(Path(out)), []
     for trace in traces(result):
-        path = place / f"{trace.claim}.itf.json"
+        path = place / f"{quote(trace.claim, safe=' +')}.itf.json"
         content = itf.document(trace, result.program, chosen.name, chosen.rules, shortest=True)
         write(path, itf.text(content))
         written.append(path)
@@ -96,27 +112,29 @@ def write_traces(out: str, chosen: Subject, result: Exploration) -> list[Path]:
 
 
 @click.command(
-    "explore",
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-    short_help="Exhaustive search of one system.",
+    "explore", context_settings={"ignore_unknown_options": True}, short_help="Exhaustive search of one system."
 )
-@click.argument("system")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
-@click.option("--property", "only", multiple=True, help="Judge only this property; repeatable.")
+@click.option("--property", "only", multiple=True, help="Judge only this property (and deadlock); repeatable.")
 @click.option("--engine", type=click.Choice(["native"]), default="native", help="Which engine.")
-@click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default=True, help="Threads.")
-@click.option("--memory", help="Most memory for the search, such as 4G; default half of the machine's.")
+@options.workers
+@options.memory
 @click.option("--max-depth", type=click.IntRange(0), help="Stop after this many steps (verdict incomplete).")
 @click.option("--max-states", type=click.IntRange(1), help="Stop after this many states (verdict incomplete).")
 @click.option("--stop-at-first", is_flag=True, help="Stop at the first violation.")
 @click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--out", metavar="DIR", help="Write every counterexample there as ITF JSON.")
-@click.option("--json", "target", metavar="FILE|-", help="Write the result as a JSON document.")
+@options.document
 @click.option("--no-cache", is_flag=True, help="Compile anew, keep nothing.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@options.quiet
 @click.pass_context
-def explore_command(context: click.Context, /, system: str, **options: object) -> None:
+def explore_command(
+    context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
+    engine: str, workers: int, memory: int, max_depth: int | None, max_states: int | None, stop_at_first: bool,
+    shown: int, out: str | None, target: str | None, no_cache: bool, quiet: bool,
+) -> None:  # fmt: skip
     """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).
 
     Each bound of the system is a flag too, such as --brokers 2.
@@ -131,43 +149,40 @@ def explore_command(context: click.Context, /, system: str, **options: object) -
       kraftcheck explore elections --rules fixed+fenced-leader-acceptable --property leader-active
       kraftcheck explore mymodule:SYSTEM --json - --quiet
     """
-    found: System = find_system(system)
-    bounds = parse_bounds(context.args, [b.name for b in found.bounds])
-    chosen = subject(system, options["scope"], bounds, options["rules"], options["only"])  # type: ignore[arg-type]
-    target, out = options["target"], options["out"]
+    flags = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
+    typed = parse_words(words, flags)
+    bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], flags)
+    chosen = subject(typed.system, scope, bounds, rules, only)
+    traced = program(chosen)
+    check_writable(target)
     if out is not None:
-        folder(Path(str(out)))
-    memory = default_memory() if options["memory"] is None else memory_size(str(options["memory"]))
-    names = ("max_depth", "max_states", "stop_at_first")
-    limits = {name: options[name] for name in names}
-    workers, quiet = int(str(options["workers"])), bool(options["quiet"])
-    result = run(chosen, workers=workers, memory=memory, quiet=quiet, cache=not options["no_cache"], **limits)  # type: ignore[arg-type]
+        folder(Path(out))
+    result = run(traced, Budget(workers, memory, max_depth, max_states, stop_at_first, not no_cache), quiet)
     screen = console(to_stderr=target == "-")
-    _print(screen, chosen, result, int(str(options["shown"])))
+    _print(screen, chosen, result, shown)
     if out is not None:
-        for path in write_traces(str(out), chosen, result):
-            screen.print(f"wrote {path}", soft_wrap=True)
+        for path in write_traces(out, chosen, result):
+            screen.plain(f"wrote {path}")
     if target is not None:
-        write_json(str(target), report.document(chosen, result))
+        write_json(target, report.document(chosen, result))
     code = worst_exit_code(found.verdict for found in result.verdicts)
-    screen.print(_last_line(result, code))
+    screen.plain(last_line(result, code))
     sys.exit(code)
 
 
-def _print(screen: Console, chosen: Subject, result: Exploration, shown: int) -> None:
-    screen.print(chosen.title(), soft_wrap=True)
+def _print(screen: Screen, chosen: Subject, result: Exploration, shown: int) -> None:
+    screen.plain(chosen.title())
     for warning in result.warnings:
-        screen.print(f"warning: {warning}")
+        screen.plain(f"warning: {warning}")
     screen.print(report.verdict_table(result))
     print_traces(screen, chosen, result, shown)
     screen.print()
     for line in report.summary(result):
-        screen.print(line, markup=False, soft_wrap=True)
+        screen.plain(line)
 
 
-def _last_line(result: Exploration, code: int) -> str:
-    counts: dict[str, int] = {}
-    for found in result.verdicts:
-        word = report.WORDS[type(found.verdict)]
-        counts[word] = counts.get(word, 0) + 1
-    return ", ".join(f"{number} {word}" for word, number in counts.items()) + f" (exit {code})"
+def last_line(result: Exploration, code: int) -> str:
+    """How many properties have which verdict, the worst first."""
+    words = [report.WORDS[type(found.verdict)] for found in result.verdicts]
+    counts = [f"{words.count(word)} {word}" for word in report.WORST_FIRST if word in words]
+    return ", ".join(counts) + f" (exit {code})"

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
-from rich.console import Console
 from rich.table import Table
 
 from ci.files import write_json
-from ci.screen import console
-from ci.settings import find_system
+from ci.screen import Screen, console, escape
+from ci.settings import find_system, properties_of
 from model import rules
 from model.system import Property, System
 from properties.catalogue import SYSTEMS
 
 
-def _properties(system: System) -> dict[str, Property]:
+def _properties(name: str, system: System) -> dict[str, Property]:
     """Properties of the default scope and, for what only they have, of the other scopes and rule sets."""
     presets = rules.PRESETS if system.rules else {"": None}
     found: dict[str, Property] = {}
     for scope in system.scopes:
         for preset in presets.values():
-            for claim in system.properties(system.setting(scope, rules=preset)):
+            for claim in properties_of(name, system, system.setting(scope, rules=preset)):
                 found.setdefault(claim.id, claim)
     return found
 
@@ -34,17 +35,17 @@ def describe(system: System) -> dict[str, object]:
         "bounds": [{"name": b.name, "lo": b.lo, "hi": b.hi, "help": b.help} for b in system.bounds],
         "properties": [
             {"id": c.id, "kind": c.kind, "sentence": c.sentence, "source": c.source, "refuted_by": list(c.refuted_by)}
-            for c in _properties(system).values()
+            for c in _properties(system.name, system).values()
         ],
     }
 
 
-def catalogue() -> dict[str, object]:
+def catalogue(systems: Sequence[System]) -> dict[str, object]:
     """Everything that can be named on the command line."""
     return {
         "version": 1,
         "command": "list",
-        "systems": [describe(system) for system in SYSTEMS.values()],
+        "systems": [describe(system) for system in systems],
         "rules": dict(rules.PRESET_NOTES),
         "variants": [
             {"name": name, **{key: choice.metadata[key] for key in ("group", "source", "text")}}
@@ -55,7 +56,7 @@ def catalogue() -> dict[str, object]:
 
 @click.command("list", short_help="Systems, properties, rule sets, variants, scopes.")
 @click.argument("system", required=False)
-@click.option("--json", "target", metavar="FILE|-", help="Write the whole catalogue as a JSON document.")
+@click.option("--json", "target", metavar="FILE|-", help="Write the catalogue (of SYSTEM) as a JSON document.")
 def list_command(system: str | None, target: str | None) -> None:
     """Show what there is: all systems, rule sets and variants, or the properties of one SYSTEM.
 
@@ -63,13 +64,15 @@ def list_command(system: str | None, target: str | None) -> None:
     Examples:
       kraftcheck list
       kraftcheck list elections
+      kraftcheck list --json -
     """
+    chosen = None if system is None else find_system(system)
     if target is not None:
-        write_json(target, catalogue())
+        write_json(target, catalogue(tuple(SYSTEMS.values()) if chosen is None else (chosen,)))
         return
     screen = console()
-    if system is not None:
-        _print_system(screen, find_system(system))
+    if chosen is not None:
+        _print_system(screen, chosen)
         return
     screen.print("[bold]systems[/] (kraftcheck list SYSTEM shows properties)")
     for known in SYSTEMS.values():
@@ -84,18 +87,19 @@ def list_command(system: str | None, target: str | None) -> None:
     screen.print(table)
 
 
-def _print_system(screen: Console, system: System) -> None:
-    screen.print(f"{system.name}: {system.summary}\n")
+def _print_system(screen: Screen, system: System) -> None:
+    screen.plain(f"{system.name}: {system.summary}\n")
     screen.print("[bold]scopes[/] (the first is the default)")
     for name, bounds in system.scopes.items():
-        screen.print(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in bounds.items()))
+        screen.plain(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in bounds.items()))
     screen.print("\n[bold]bounds[/]")
     for bound in system.bounds:
-        screen.print(f"  --{bound.name} {bound.lo}..{bound.hi}: {bound.help}")
+        screen.plain(f"  --{bound.name} {bound.lo}..{bound.hi}: {bound.help}")
     screen.print("\n[bold]properties[/]")
     table = Table(box=None, pad_edge=False)
     for column in ("id", "kind", "says", "source", "refuted by"):
         table.add_column(column, overflow="fold")
-    for claim in _properties(system).values():
-        table.add_row(claim.id, claim.kind, claim.sentence, claim.source, ", ".join(claim.refuted_by))
+    for claim in _properties(system.name, system).values():
+        cells = (claim.id, claim.kind, claim.sentence, claim.source, ", ".join(claim.refuted_by))
+        table.add_row(*map(escape, cells))
     screen.print(table)

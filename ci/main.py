@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+import traceback
+from typing import Any, NoReturn
 
 import click
 
@@ -10,10 +14,36 @@ from ci.check import check_command
 from ci.conform import conform_command
 from ci.explore import explore_command
 from ci.listing import list_command
+from ci.progress import Interrupted
+from ci.refusal import Refusal
+from ci.screen import OutputClosed, silence
 from ci.trace import trace_command
+from model.system import nearest
+from solvers.verdict import EXIT_INCOMPLETE
+
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+EXIT_OUTPUT_CLOSED = 141
+EXIT_FAULT = 255
+"""A fault of kraftcheck itself, as in TLC; never a verdict."""
+
+SHOW_FAULTS = "KRAFTCHECK_TRACEBACK"
+"""Environment variable: when set, a fault of kraftcheck shows where it happened."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """A group that answers an unknown command with the nearest ones."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first argument names."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            raise Refusal(f"unknown command {args[0]!r}; {nearest(args[0], self.commands)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="kraftcheck")
 def cli() -> None:
     """Verify the replica logic of Apache Kafka's KRaft controller.
@@ -23,6 +53,10 @@ def cli() -> None:
       kraftcheck list
       kraftcheck explore elections --scope tiny --rules kafka-4.0
       kraftcheck check
+
+    \b
+    Exit codes: 0 every verdict is a pass, 2 bad input, 11 deadlock, 12 refuted,
+    20 incomplete, 21 vacuous, 23 a vector failed, 255 a fault of kraftcheck.
     """
 
 
@@ -31,19 +65,70 @@ for command in (list_command, check_command, explore_command, conform_command, t
 
 
 def main() -> None:
-    """Run the command line; bad input is one line on standard error and exit code 2."""
+    """Run the command line: whatever goes wrong is one line on standard error and an exit code above 0."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    code = _guarded()
     try:
-        code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
+    except OSError:
+        silence()
+        code = code or EXIT_OUTPUT_CLOSED
+    sys.exit(code)
+
+
+def _guarded() -> int:
+    try:
+        return _number(cli.main(standalone_mode=False))
+    except SystemExit as ended:
+        return _number(ended.code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
     except click.ClickException as error:
-        click.echo(f"kraftcheck: {error.format_message()}", err=True)
-        sys.exit(2)
-    except click.Abort:
-        click.echo("kraftcheck: interrupted", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
-    sys.exit(code or 0)
+        _say(error.format_message())
+    except Interrupted as error:
+        click.echo(f"incomplete: {error} (exit {EXIT_INCOMPLETE})")
+        _end_now(EXIT_INCOMPLETE)
+    except (click.Abort, KeyboardInterrupt):
+        _say("interrupted")
+        _end_now(EXIT_INTERRUPTED)
+    except OutputClosed:
+        silence()
+        return EXIT_OUTPUT_CLOSED
+    except OSError as error:
+        silence()
+        _say(f"{error.filename or 'input or output'}: {error.strerror or error}")
+    except Exception as error:
+        _fault(error)
+        return EXIT_FAULT
+    return EXIT_USAGE
+
+
+def _number(code: Any) -> int:
+    return code if isinstance(code, int) else EXIT_FAULT if code else 0
+
+
+def _say(message: str) -> None:
+    """One line on standard error, whatever the message holds."""
+    with contextlib.suppress(OSError):  # where nobody reads standard error, the exit code has to do
+        click.echo("kraftcheck: " + " ".join(message.split()), err=True)
+
+
+def _fault(error: Exception) -> None:
+    if os.environ.get(SHOW_FAULTS):
+        traceback.print_exception(error)
+    _say(
+        f"fault of kraftcheck, no verdict: {type(error).__name__}: {error} "
+        f"({SHOW_FAULTS}=1 shows where; please report it)"
+    )
+
+
+def _end_now(code: int) -> NoReturn:
+    """End although a thread may still be compiling."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

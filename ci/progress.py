@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from types import FrameType
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from attrs import define, field
 
@@ -17,6 +19,13 @@ from solvers.explorer import Progress
 
 TERMINAL_SECONDS = 0.2
 PLAIN_SECONDS = 5.0
+GRACE_SECONDS = 1.0
+
+Result = TypeVar("Result")
+
+
+class Interrupted(Exception):
+    """Work was asked to stop before there was anything to report."""
 
 
 @define
@@ -54,17 +63,24 @@ class Meter:
         )
         self._seen = (now.seconds, now.generated, now.distinct)
         if self.stream.isatty():
-            self.stream.write(f"\r\x1b[K{text}")
+            width = shutil.get_terminal_size().columns
+            self._write(f"\r\x1b[K{text[: width - 1]}")
             self._open = True
         else:
-            self.stream.write(text + "\n")
-        self.stream.flush()
+            self._write(text + "\n")
+
+    def _write(self, text: str) -> None:
+        """Write; that nobody reads progress is no reason to stop the work."""
+        try:
+            self.stream.write(text)
+            self.stream.flush()
+        except OSError:
+            self._next = float("inf")
 
     def close(self) -> None:
         """Clear the line on a terminal."""
         if self._open:
-            self.stream.write("\r\x1b[K")
-            self.stream.flush()
+            self._write("\r\x1b[K")
             self._open = False
 
 
@@ -97,3 +113,32 @@ def metered(quiet: bool) -> Iterator[Meter | None]:
     finally:
         if meter is not None:
             meter.close()
+
+
+def attended(work: Callable[[], Result], stop: threading.Event, begun: threading.Event) -> Result:
+    """The result of work done on a thread of its own, so that signals are heard whatever it does.
+
+    Args:
+        work: is expected to end soon after `stop` is set, once it has set `begun`.
+        stop: set by signals.
+        begun: until it is set, the work is abandoned on a stop: a compiler does not ask.
+
+    Raises:
+        Interrupted: when the work was abandoned.
+    """
+    outcome: Future[Result] = Future()
+
+    def labour() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=labour, name="work", daemon=True).start()
+    while not outcome.done():
+        wait([outcome], timeout=0.1)
+        if stop.is_set() and not begun.is_set():
+            wait([outcome], timeout=GRACE_SECONDS)
+            if not outcome.done() and not begun.is_set():
+                raise Interrupted("stopped while compiling, nothing was explored")
+    return outcome.result()

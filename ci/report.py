@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
+from ci.screen import escape
 from ci.settings import Subject
 from solvers.explorer import Exploration
 from solvers.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Vacuous, worst_exit_code
@@ -17,6 +18,9 @@ DOCUMENT_VERSION = 1
 
 WORDS = {Holds: "holds", Refuted: "refuted", Incomplete: "incomplete", Unknown: "unknown", Vacuous: "vacuous"}
 """Name of each verdict in tables and documents."""
+
+WORST_FIRST = ("refuted", "incomplete", "unknown", "vacuous", "holds")
+"""Order of verdicts in a closing line: nothing that failed hides behind what holds."""
 
 STYLES = {"holds": "green", "refuted": "red", "incomplete": "yellow", "unknown": "yellow", "vacuous": "magenta"}
 
@@ -52,7 +56,7 @@ def verdict_table(result: Exploration) -> Table:
     for found in result.verdicts:
         word = WORDS[type(found.verdict)]
         said = sentences.get(found.claim, "a state without successors is quiescent")
-        table.add_row(found.claim, f"[{STYLES[word]}]{word}[/]", detail(found), said)
+        table.add_row(escape(found.claim), f"[{STYLES[word]}]{word}[/]", escape(detail(found)), escape(said))
     return table
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
+import shlex
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -15,7 +19,9 @@ from model.layout import LayoutError
 from model.system import Property, ScopeError, Setting, System, nearest
 from model.untraceable import UntraceableRule
 from properties import catalogue
-from solvers.program import Program, SystemFault, trace
+from solvers.lower import LoweringError
+from solvers.program import KINDS, Program, SystemFault, trace
+from solvers.verdict import DEADLOCK
 
 DEFAULT_RULES = "kafka-4.0"
 
@@ -41,7 +47,8 @@ class Subject:
         preset = self.system.scopes.get(self.setting.scope, {})
         bounds = [f"--{k} {v}" for k, v in self.setting.bounds.items() if preset.get(k) != v]
         rules = [] if self.rules is None else [f"--rules {self.rules}"]
-        return " ".join(["kraftcheck explore", self.name, f"--scope {self.setting.scope}", *bounds, *rules])
+        scope = f"--scope {shlex.quote(self.setting.scope)}"
+        return " ".join(["kraftcheck explore", shlex.quote(self.name), scope, *bounds, *rules])
 
     def title(self) -> str:
         """A line that says what is checked."""
@@ -62,14 +69,7 @@ def find_system(name: str) -> System:
         except ScopeError as error:
             raise Refusal(f"{error} (a system of your own is module:attribute)") from error
     module_name, _, attribute = name.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise Refusal(f"cannot import {module_name}: {error}; run from the folder that holds it") from error
-    except Exception as error:
-        raise Refusal(f"importing {module_name} raised {type(error).__name__}: {error}") from error
+    module = _import(module_name)
     if not hasattr(module, attribute):
         systems = [key for key, value in vars(module).items() if isinstance(value, System)]
         raise Refusal(f"module {module_name} has no {attribute!r}; {nearest(attribute, systems)}")
@@ -77,6 +77,23 @@ def find_system(name: str) -> System:
     if not isinstance(found, System):
         raise Refusal(f"{name} is a {type(found).__name__}, not a model.system.System")
     return found
+
+
+def _import(name: str) -> Any:
+    """The module, also from the working folder; what it prints goes to standard error."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise Refusal(f"{name!r} is no module name; a system of your own is module:attribute")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            return importlib.import_module(name)
+    except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
+        hint = "; run from the folder that holds it" if missing else ""
+        raise Refusal(f"cannot import {name}: {error}{hint}") from error
+    except (Exception, SystemExit) as error:
+        raise Refusal(f"importing {name} raised {type(error).__name__}: {error}") from error
 
 
 def subject(
@@ -97,49 +114,120 @@ def subject(
     system = find_system(name)
     if rules is not None and not system.rules:
         raise Refusal(f"{name} takes no rule set; leave out --rules")
-    text = (rules or DEFAULT_RULES) if system.rules else None
+    text = (DEFAULT_RULES if rules is None else rules) if system.rules else None
+    if not system.scopes:
+        raise Refusal(f"{name}: scopes is empty; a system has at least one")
     try:
         parsed = None if text is None else rule_sets.parse(text)
         setting = system.setting(scope, bounds, parsed)
     except ScopeError as error:
         raise Refusal(str(error)) from error
-    return Subject(name, _only(system, setting, only), setting, text)
+    return Subject(name, _only(name, system, setting, only), setting, text)
 
 
-def _only(system: System, setting: Setting, ids: Sequence[str]) -> System:
-    if not ids:
-        return system
-    known = {claim.id: claim for claim in system.properties(setting)}
+def _only(name: str, system: System, setting: Setting, ids: Sequence[str]) -> System:
+    """The system with the properties asked for; deadlock is judged in any case."""
+    claims = properties_of(name, system, setting)
+    known = {claim.id: claim for claim in claims}
     for id_ in ids:
-        if id_ not in known:
-            raise Refusal(f"{system.name} has no property {id_!r} at this setting; {nearest(id_, known)}")
-    chosen: tuple[Property, ...] = tuple(known[id_] for id_ in dict.fromkeys(ids))
+        if id_ not in known and id_ != DEADLOCK:
+            raise Refusal(f"{name} has no property {id_!r} at this setting; {nearest(id_, [*known, DEADLOCK])}")
+    chosen = tuple(known[id_] for id_ in dict.fromkeys(ids) if id_ in known) if ids else claims
     return evolve(system, properties=lambda _: chosen)
 
 
-def program(chosen: Subject) -> Program:
-    """The subject traced; faults of a user's system become one line."""
-    try:
-        return trace(chosen.system, chosen.setting)
-    except (SystemFault, UntraceableRule, LayoutError) as error:
-        raise Refusal(f"{chosen.name}: {error}") from error
-
-
-def parse_bounds(extra: Sequence[str], known: Sequence[str]) -> dict[str, int]:
-    """Single bounds typed as `--NAME N` or `--NAME=N`.
+def properties_of(name: str, system: System, setting: Setting) -> tuple[Property, ...]:
+    """The properties of a system, once none would be left out silently.
 
     Raises:
-        Refusal: for an unknown flag (nearest names given) or a value that is no int.
+        Refusal: when it raises, or one has an unknown kind or the id of another.
     """
-    bounds: dict[str, int] = {}
-    words = [part for word in extra for part in (word.split("=", 1) if word.startswith("--") else [word])]
-    while words:
-        flag = words.pop(0)
-        name = flag.removeprefix("--")
-        if not flag.startswith("--") or name not in known:
-            raise Refusal(f"unknown option {flag}; {nearest(name, known)}")
-        value = words.pop(0) if words else ""
-        if not value.lstrip("-").isdigit():
-            raise Refusal(f"--{name} takes an int, not {value!r}")
-        bounds[name] = int(value)
-    return bounds
+    try:
+        claims = tuple(system.properties(setting))
+    except Exception as error:
+        raise Refusal(f"{name}: properties raised {type(error).__name__}: {error}") from error
+    for claim in claims:
+        if not isinstance(claim, Property):
+            raise Refusal(f"{name}: properties gave {claim!r}, not a model.system.Property")
+        if claim.kind not in KINDS:
+            raise Refusal(f"{name}: property {claim.id} has kind {claim.kind!r}; {nearest(claim.kind, KINDS)}")
+    twice = [id_ for id_, number in Counter([*(c.id for c in claims), DEADLOCK]).items() if number > 1]
+    if twice:
+        raise Refusal(f"{name}: two properties have the id {twice[0]!r} ({DEADLOCK!r} is built in)")
+    return claims
+
+
+def program(chosen: Subject) -> Program:
+    """The subject traced.
+
+    Raises:
+        Refusal: where a user's system is at fault, in one line.
+    """
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            return trace(chosen.system, chosen.setting)
+    except (SystemFault, UntraceableRule, LayoutError, LoweringError) as error:
+        raise Refusal(f"{chosen.name}: {error}") from error
+    except Exception as error:
+        if ":" not in chosen.name:
+            raise
+        raise Refusal(f"{chosen.name}: tracing it raised {type(error).__name__}: {error}") from error
+
+
+@frozen
+class Words:
+    """The free words of a command line: one system, and flags with ints.
+
+    Attributes:
+        system: the system named.
+        flags: the other flags without dashes, with the text given.
+    """
+
+    system: str
+    flags: Mapping[str, str]
+
+    def bounds(self, known: Sequence[str], options: Sequence[str]) -> dict[str, int]:
+        """The flags as values of bounds.
+
+        Args:
+            known: the bounds of the system.
+            options: the command's own options, for suggestions.
+
+        Raises:
+            Refusal: for an unknown flag (nearest names given) or a value that is no int.
+        """
+        for name, value in self.flags.items():
+            if name not in known:
+                flags = [f"--{bound}" for bound in known]
+                raise Refusal(f"unknown option --{name}; {nearest(f'--{name}', [*flags, *options])}")
+            if not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 20):
+                raise Refusal(f"--{name} takes an int, not {value!r}")
+        return {name: int(value) for name, value in self.flags.items()}
+
+
+def parse_words(words: Sequence[str], options: Sequence[str]) -> Words:
+    """The system and the flags `--NAME N` or `--NAME=N` among the free words, in any order.
+
+    Raises:
+        Refusal: when there is no system or more than one, or a flag is given twice or without a value.
+    """
+    left, systems, flags = list(words), [], {}
+    while left:
+        word = left.pop(0)
+        if not word.startswith("-"):
+            systems.append(word)
+            continue
+        if not word.startswith("--"):
+            raise Refusal(f"unknown option {word}; {nearest(word, options)}")
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not equals:
+            value = left.pop(0) if left and not left[0].startswith("--") else ""
+        if name in flags:
+            raise Refusal(f"--{name} is given twice")
+        flags[name] = value
+    if not systems:
+        odd = [f"--{name}" for name, value in flags.items() if value and not value.lstrip("-").isdigit()]
+        raise Refusal(f"unknown option {odd[0]}; {nearest(odd[0], options)}" if odd else "missing argument SYSTEM")
+    if len(systems) > 1:
+        raise Refusal(f"one SYSTEM at a time; {', '.join(map(repr, systems[1:]))} is too much")
+    return Words(systems[0], flags)

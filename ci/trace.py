@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
-from ci.files import read_json, write
+from ci.files import check_writable, read_json, write
 from ci.refusal import Refusal
 from ci.screen import console
 from ci.settings import Subject, program, subject
 from model.system import Property
 from solvers import itf
 from solvers.program import Program
-from solvers.replay import EngineDisagreement, confirm
-from solvers.trace import lines, minimise
-from solvers.verdict import DEADLOCK, Trace
+from solvers.trace import BrokenTrace, lines, minimise, replayed
+from solvers.verdict import DEADLOCK
 
 
 def load(path: Path) -> tuple[Subject, itf.Recipe]:
@@ -65,27 +65,33 @@ def trace_command(file: Path, full: bool, shorten: bool, out: Path | None) -> No
       kraftcheck trace long.itf.json --minimise --out short.itf.json
     """
     chosen, told = load(file)
+    if out is not None:
+        check_writable(str(out))
     traced = program(chosen)
     try:
         claim = claim_of(told, traced)
         initial, instances = itf.instances(told, traced)
-        make = minimise if shorten else _as_told
-        trace = make(traced, claim, initial, instances)
-    except (itf.TraceError, EngineDisagreement) as error:
+        trace = replayed(traced, claim, initial, instances)
+        itf.check_states(told, trace)
+    except (itf.TraceError, BrokenTrace) as error:
         raise Refusal(f"{file}: {error}") from error
+    if shorten:
+        trace = minimise(traced, claim, initial, instances)
     screen = console()
     sentence = claim.sentence if claim is not None else "a state without successors is quiescent"
-    screen.print(f"{trace.claim}: {sentence}")
-    screen.print(chosen.title())
-    screen.print("\n".join(lines(trace, full)), markup=False, soft_wrap=True)
+    screen.plain(f"{trace.claim}: {sentence}")
+    screen.plain(chosen.title())
+    screen.plain("\n".join(lines(trace, full)))
+    screen.plain(f"     again: {chosen.command()} --property {shlex.quote(trace.claim)}")
     dropped = len(told.steps) - len(trace.steps)
     shortest = told.shortest and not dropped
-    told_length = "shortest" if shortest else "no single step can be dropped" if shorten else "not minimised"
-    screen.print(f"{len(trace.steps)} steps, {told_length}" + (f", {dropped} dropped" if dropped else ""))
     if out is not None:
         write(out, itf.text(itf.document(trace, traced, told.system, told.rules, shortest)))
-        screen.print(f"wrote {out}")
+        screen.plain(f"wrote {out}")
+    screen.plain(_length(len(trace.steps), dropped, shortest, shorten))
 
 
-def _as_told(traced: Program, claim: Property | None, initial: tuple[int, ...], instances: tuple[int, ...]) -> Trace:
-    return confirm(traced, claim, initial, instances, None)
+def _length(steps: int, dropped: int, shortest: bool, shorten: bool) -> str:
+    """How long the trace is, and how short it is known to be."""
+    known = "shortest as the file says" if shortest else "no step can be dropped" if shorten else "not minimised"
+    return f"{steps} step{'' if steps == 1 else 's'}, {known}" + (f", {dropped} dropped" if dropped else "")

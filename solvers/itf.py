@@ -17,6 +17,7 @@ from itf_py import value_from_json, value_to_json
 
 from model.brokersets import BrokerSet, Replicas
 from model.idlists import AtMostOne
+from model.system import nearest
 from solvers.program import Program
 from solvers.verdict import Trace
 
@@ -38,7 +39,7 @@ class Recipe:
         scope, bounds, rules: the setting; rules is the text given, or None.
         property: what the trace is about.
         shortest: whether the engine that made it found no shorter one.
-        initial: the encoded first state.
+        states: the encoded states, the initial one first.
         steps: action names and encoded arguments.
     """
 
@@ -48,7 +49,7 @@ class Recipe:
     rules: str | None
     property: str
     shortest: bool
-    initial: Any
+    states: tuple[Mapping[str, Any], ...]
     steps: tuple[tuple[str, Any], ...]
 
 
@@ -70,15 +71,19 @@ def plain(value: Any) -> Any:
 
 def encode(value: Any) -> Any:
     """A value as JSON in ITF's encoding; sets in ascending order, so that equal values have equal text."""
-    document = value_to_json(plain(value))
-    return _sorted_sets(document)
+    return _normal(value_to_json(plain(value)))
 
 
-def _sorted_sets(document: Any) -> Any:
+def _normal(document: Any) -> Any:
+    """ITF with one text for each value: sets ascending, every int a `#bigint`."""
     if isinstance(document, list):
-        return [_sorted_sets(item) for item in document]
+        return [_normal(item) for item in document]
+    if isinstance(document, int) and not isinstance(document, bool):
+        return {"#bigint": str(document)}
     if isinstance(document, dict):
-        inner = {key: _sorted_sets(item) for key, item in document.items()}
+        if "#bigint" in document:
+            return {"#bigint": str(int(document["#bigint"]))}
+        inner = {key: _normal(item) for key, item in document.items()}
         if "#set" in inner:
             inner["#set"] = sorted(inner["#set"], key=json.dumps)
         return inner
@@ -145,7 +150,7 @@ def recipe(document: Any) -> Recipe:
         try:
             for key in state.keys() - {"#meta"}:
                 value_from_json(state[key])
-        except (TypeError, ValueError, AttributeError) as error:
+        except (TypeError, ValueError, AttributeError, LookupError, RecursionError) as error:
             raise TraceError(f"key states[{number}]: not ITF: {error}") from error
     bounds = _get(about, "bounds", dict, "#meta.kraftcheck")
     rules = about.get("rules")
@@ -158,13 +163,29 @@ def recipe(document: Any) -> Recipe:
         rules=rules,
         property=_get(about, "property", str, "#meta.kraftcheck"),
         shortest=_get(about, "shortest", bool, "#meta.kraftcheck"),
-        initial=_state_part(states[0]),
-        steps=tuple((state[ACTION], state[PICKS]) for state in states[1:]),
+        states=tuple(_state_part(state) for state in states),
+        steps=tuple((state[ACTION], _normal(state[PICKS])) for state in states[1:]),
     )
 
 
 def _state_part(state: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in state.items() if key not in ("#meta", ACTION, PICKS)}
+    return {key: _normal(value) for key, value in state.items() if key not in ("#meta", ACTION, PICKS)}
+
+
+def check_states(told: Recipe, trace: Trace) -> None:
+    """Refuse a document whose states are not those that the rules lead to.
+
+    Raises:
+        TraceError: naming the first state and field that differ.
+    """
+    for number, (listed, state) in enumerate(zip(told.states, trace.states, strict=True)):
+        actual = _variables(state)
+        for key in [*actual, *(listed.keys() - actual.keys())]:
+            if key not in listed or key not in actual:
+                raise TraceError(f"key states[{number}].{key}: {'missing' if key in actual else 'no such field'}")
+            if listed[key] != actual[key]:
+                there, here = json.dumps(listed[key]), json.dumps(actual[key])
+                raise TraceError(f"key states[{number}].{key}: the file says {there}, the rules lead to {here}")
 
 
 def _get(document: Any, key: str, kind: type, path: str) -> Any:
@@ -183,7 +204,7 @@ def instances(told: Recipe, program: Program) -> tuple[tuple[int, ...], tuple[in
     Raises:
         TraceError: when the system has no such initial state, action or argument.
     """
-    initial = next((s for s in program.initial if _variables(program.layout.unpack(s)) == told.initial), None)
+    initial = next((s for s in program.initial if _variables(program.layout.unpack(s)) == told.states[0]), None)
     if initial is None:
         raise TraceError("key states[0]: not an initial state of the system at this setting")
     known = {}
@@ -194,13 +215,20 @@ def instances(told: Recipe, program: Program) -> tuple[tuple[int, ...], tuple[in
     for number, (name, picks) in enumerate(told.steps, start=1):
         instance = known.get(_step_key(name, picks))
         if instance is None:
-            raise TraceError(f"key states[{number}]: the system has no action {name} with these arguments")
+            raise TraceError(f"key states[{number}]: {_unknown_step(name, picks, program)}")
         found.append(instance)
     return initial, tuple(found)
 
 
+def _unknown_step(name: str, picks: Mapping[str, Any], program: Program) -> str:
+    actions = {kind.action.name for kind in program.kinds}
+    if name not in actions:
+        return f"the system has no action {name!r}; {nearest(name, actions)}"
+    return f"action {name} does not take the arguments {json.dumps(picks)}"
+
+
 def _step_key(action: str, picks: Mapping[str, Any]) -> str:
-    return action + json.dumps(_sorted_sets(dict(picks)), sort_keys=True)
+    return action + json.dumps(picks, sort_keys=True)
 
 
 def text(document: Mapping[str, Any]) -> str:

@@ -8,13 +8,18 @@ from typing import Any
 import attrs
 
 from model.brokersets import BrokerSet
+from model.layout import DomainError
 from model.system import Property
 from model.words import NO_LEADER
 from solvers.program import Program
-from solvers.replay import EngineDisagreement, confirm
-from solvers.verdict import Trace
+from solvers.replay import EngineDisagreement, confirm, successor
+from solvers.verdict import DEADLOCK, Trace
 
 INDENT = "      "
+
+
+class BrokenTrace(ValueError):
+    """A trace that the rules do not follow; the message names the step and what stops it."""
 
 
 def show(value: Any, name: str = "") -> str:
@@ -84,27 +89,78 @@ def lines(trace: Trace, full: bool = False) -> list[str]:
         told += changed or [f"{INDENT}(the state does not change)"]
         told += _event(step.event)
         before = step.state
-    if trace.failing:
+    if trace.failing or trace.kind == DEADLOCK:
         told.append(f"     fails: {trace.claim}")
         told += [f"{INDENT}false: {name}" for name in trace.failing if name != trace.claim]
+    if trace.kind == DEADLOCK:
+        told.append(f"{INDENT}no action is enabled, and the state is not quiescent")
     return told
+
+
+def replayed(program: Program, claim: Property | None, initial: Sequence[int], instances: Sequence[int]) -> Trace:
+    """The trace of action instances, as the rules on ints run it.
+
+    Args:
+        program: the traced system.
+        claim: the property that must fail (or, for goals, be shown) at its end; None: deadlock.
+        initial: packed initial state.
+        instances: the action instances.
+
+    Raises:
+        BrokenTrace: naming the step and the guard that stop it, or what does not fail at its end.
+    """
+    state = program.layout.unpack(initial)
+    for number, instance in enumerate(instances, start=1):
+        action, arguments = program.instance(instance)
+        step = f"step {number}, {call(action.name, arguments)}"
+        false = [name for name, part in action.guards(state, arguments).items() if not part]
+        if false:
+            raise BrokenTrace(f"{step}, is not enabled: false: {', '.join(false)}")
+        try:
+            taken = successor(program, state, instance)
+        except DomainError as error:
+            raise BrokenTrace(f"{step}: {error}") from error
+        state = taken.state if taken is not None else state
+    try:
+        return confirm(program, claim, initial, instances, None)
+    except EngineDisagreement as error:
+        raise BrokenTrace(f"every step can be taken, but the last one does not lead to it: {_missed(claim)}") from error
+
+
+def _missed(claim: Property | None) -> str:
+    if claim is None:
+        return "the state is quiescent, or an action is enabled"
+    return f"{claim.id} {'is not shown' if claim.kind in ('sometimes', 'happens') else 'holds'}"
 
 
 def minimise(program: Program, claim: Property | None, initial: Sequence[int], instances: Sequence[int]) -> Trace:
     """A trace that fails the same property and from which no single step can be dropped.
 
+    Runs of steps are dropped first: a detour leaves together or not at all.
+
     Raises:
         EngineDisagreement: when the trace given does not fail the property.
     """
-    best = confirm(program, claim, initial, instances, None)
-    kept = list(instances)
-    position = len(kept) - 1
-    while position >= 0:
-        shorter = kept[:position] + kept[position + 1 :]
-        try:
-            best = confirm(program, claim, initial, shorter, None)
-        except EngineDisagreement:
-            position -= 1
+    best, kept = confirm(program, claim, initial, instances, None), list(instances)
+    length = len(kept)
+    while length > 0:
+        found = _shorter(program, claim, initial, kept, length)
+        if found is None:
+            length = length // 2 if length > 8 else length - 1
         else:
-            kept, position = shorter, len(shorter) - 1
+            best, kept = found
+            length = min(length, len(kept))
     return best
+
+
+def _shorter(
+    program: Program, claim: Property | None, initial: Sequence[int], kept: Sequence[int], length: int
+) -> tuple[Trace, list[int]] | None:
+    """The trace without some run of so many steps, the last such run first; None where each is needed."""
+    for position in range(len(kept) - length, -1, -1):
+        left = [*kept[:position], *kept[position + length :]]
+        try:
+            return confirm(program, claim, initial, left, None), left
+        except EngineDisagreement:
+            continue
+    return None

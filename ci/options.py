@@ -1,0 +1,52 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ci.refusal import Refusal
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def memory_size(text: str) -> int:
+    """Bytes from `4G`, `512M`, `100K` or a plain number.
+
+    >>> memory_size("2K")
+    2048
+
+    Raises:
+        Refusal: for anything else.
+    """
+    number, unit = (text[:-1], text[-1].upper()) if text[-1:].isalpha() else (text, "")
+    if unit not in UNITS or not (number.isascii() and number.isdigit()) or int(number) == 0:
+        raise Refusal(f"--memory takes a size such as 512M or 4G, not {text!r}")
+    return int(number) * UNITS[unit]
+
+
+def default_memory() -> int:
+    """Half of the machine's memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+def _memory(context: click.Context, parameter: click.Parameter, text: str | None) -> int:
+    return default_memory() if text is None else memory_size(text)
+
+
+workers: Decorator = click.option(
+    "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default=True, help="Threads."
+)
+memory: Decorator = click.option(
+    "--memory", callback=_memory, metavar="SIZE",
+    help="Most memory for one search, such as 4G; default half of the machine's.",
+)  # fmt: skip
+document: Decorator = click.option(
+    "--json", "target", metavar="FILE|-", help="Write the result as a JSON document; - is standard output."
+)
+quiet: Decorator = click.option("--quiet", is_flag=True, help="No progress.")

@@ -196,6 +196,14 @@ def test_an_unclean_election_is_marked_and_clears_the_elr() -> None:
     assert change_of(case).leader == present(NO_LEADER)
 
 
+def test_a_recovering_partition_is_not_marked_again() -> None:
+    """A second unclean election leaves the recovery state absent: it is set already."""
+    case = evolve(wants_isr(evolve(CALM, isr=[0], recovering=True), []), acceptable=[1], unclean=True, elr_on=False)
+    case = evolve(case, isr=[], leader=NO_LEADER, wanted=([0, 1, 2], [], [], [], True))
+    change = change_of(case)
+    assert (change.leader, change.recovering.present) == (present(1), False)
+
+
 def test_without_elr_the_last_member_stays_listed() -> None:
     """With ELR off the ISR never empties: the partition is leaderless and keeps its last member."""
     case = evolve(wants_isr(evolve(CALM, isr=[0], elr_on=False), []), acceptable=[])

@@ -1,4 +1,4 @@
-"""The `elections` system: each trigger on small examples, each defect as found and as mended."""
+"""The `elections` system: each trigger on small examples."""
 
 from __future__ import annotations
 
@@ -8,69 +8,14 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from model.brokersets import BrokerSet, Replicas
-from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED, DirectoryMap
+from model.brokersets import BrokerSet
+from model.directories import LOST, MIGRATING, UNASSIGNED
 from model.idlists import AtMostOne
 from model.layout import Layout
 from model.rules import parse
-from model.system import Outcome
-from model.systems.elections.state import Elections
 from model.systems.elections.system import ELECTIONS, SCOPES
-from model.words import EMPTY, NO_LEADER
-
-BROKERS = 3
-
-
-def ids(*members: int) -> BrokerSet:
-    """A set of brokers."""
-    return BrokerSet.of(members)
-
-
-def replicas(*members: int) -> Replicas:
-    """A replica list."""
-    return Replicas.of(members, BROKERS)
-
-
-def dirs(*slots: int) -> DirectoryMap:
-    """Directories of the brokers."""
-    return DirectoryMap(slots)
-
-
-D0, D1 = FIRST_LOCAL, FIRST_LOCAL + 1
-
-HEALTHY = Elections(
-    replicas=replicas(0, 1, 2), directories=dirs(D0, D0, D0), isr=ids(0, 1, 2), elr=ids(), last_known_elr=AtMostOne(),
-    removing=ids(), adding=ids(), leader=0, recovering=False, registered=ids(0, 1, 2), fenced=ids(),
-    shutting_down=ids(), online_dirs=(ids(0),) * BROKERS, min_insync_replicas=2, unclean_election=False,
-    elr_enabled=True,
-)  # fmt: skip
-"""Three replicas in sync on live brokers, min ISR 2, ELR on."""
-
-LEADERLESS = evolve(HEALTHY, isr=ids(), leader=NO_LEADER, fenced=ids(0, 1, 2))
-"""Nobody in sync, nobody alive."""
-
-
-def outcome(state: Elections, action: str, rules: str = "fixed", **arguments: Any) -> Outcome:
-    """What an enabled action does."""
-    directories = max(2, *(len(list(some)) for some in state.online_dirs))
-    setting = ELECTIONS.setting("default", {"directories": directories}, parse(rules))
-    (found,) = [a for a in ELECTIONS.actions(setting) if a.name == action]
-    refused = [name for name, part in found.guards(state, arguments).items() if not part]
-    assert refused == [], f"{action} is not enabled"
-    return found.outcome(state, arguments)
-
-
-def after(state: Elections, action: str, rules: str = "fixed", **arguments: Any) -> Elections:
-    """The state after an enabled action."""
-    found: Elections = outcome(state, action, rules, **arguments).state
-    return found
-
-
-def refused(state: Elections, action: str, rules: str = "fixed", **arguments: Any) -> list[str]:
-    """The conjuncts of an action's guard that fail."""
-    setting = ELECTIONS.setting("default", {"directories": 2}, parse(rules))
-    (found,) = [a for a in ELECTIONS.actions(setting) if a.name == action]
-    return [name for name, part in found.guards(state, arguments).items() if not part]
+from model.words import NO_LEADER
+from tests.elections import BROKERS, D0, D1, HEALTHY, LEADERLESS, after, dirs, ids, outcome, refused, replicas
 
 
 @pytest.mark.parametrize("rules", ["fixed", "kafka-4.0", "kip"])
@@ -279,6 +224,26 @@ def test_a_reassignment_to_replicas_in_sync_completes_at_once() -> None:
     assert found.state.directories == dirs(D0, D0, UNASSIGNED)
 
 
+def test_a_reassignment_never_elects_uncleanly() -> None:
+    """Even where the topic allows unclean election a reassignment leaves a leaderless partition leaderless."""
+    state = evolve(LEADERLESS, unclean_election=True, fenced=ids(0, 1))
+    found = outcome(state, "reassign", target=replicas(2, 1))
+    assert (found.state.leader, found.event.unclean, found.state.removing) == (NO_LEADER, False, ids(0))
+
+
+@pytest.mark.parametrize(
+    ("known", "rules", "directory"),
+    [(ids(0), "fixed", D0), (ids(), "fixed", MIGRATING), (ids(0, 1), "fixed", UNASSIGNED), (ids(0), "kip", UNASSIGNED)],
+)
+def test_a_new_replica_gets_the_only_directory(known: BrokerSet, rules: str, directory: int) -> None:
+    """A new replica's directory is its broker's only one, MIGRATING without any, else UNASSIGNED; in the KIP always."""
+    state = evolve(
+        HEALTHY, replicas=replicas(0, 1), isr=ids(0, 1), directories=dirs(D0, D0, UNASSIGNED),
+        online_dirs=(ids(0), ids(0), known),
+    )  # fmt: skip
+    assert after(state, "reassign", rules, target=replicas(0, 1, 2)).directories == dirs(D0, D0, directory)
+
+
 def test_a_cancelled_reassignment_goes_back() -> None:
     """The original replicas remain, in the order of the running list, and the adding ones are gone."""
     running = evolve(HEALTHY, replicas=replicas(2, 1, 0), adding=ids(2), removing=ids(0), isr=ids(0, 1))
@@ -295,86 +260,6 @@ def test_min_isr_changes_drop_the_elr() -> None:
     assert (mended.state.min_insync_replicas, mended.state.elr, mended.event.records) == (1, ids(), 1)
     found = outcome(state, "set_min_isr", "kafka-4.0", minimum=1)
     assert (found.state.min_insync_replicas, found.state.elr, found.event.records) == (1, ids(1), 0)
-
-
-def test_b1_a_dead_last_known_leader_is_elected() -> None:
-    """As found, unfencing any broker seats the fenced last known leader; mended, nobody leads."""
-    state = evolve(LEADERLESS, last_known_elr=AtMostOne(0))
-    found, mended = (after(state, "unfence", rules, broker=1) for rules in ("kafka-4.0", "fixed"))
-    assert (found.leader, found.isr, found.fenced) == (0, ids(0), ids(0, 2))
-    assert (mended.leader, mended.isr, mended.last_known_elr) == (NO_LEADER, ids(), AtMostOne(0))
-
-
-def test_b2_an_assignment_wipes_the_elr() -> None:
-    """As found, any change of directory clears the ELR; mended, it stays."""
-    state = evolve(HEALTHY, isr=ids(0), elr=ids(1), online_dirs=(ids(0, 1),) * BROKERS)
-    found, mended = (after(state, "assign", rules, broker=2, directory=D1) for rules in ("kafka-4.0", "fixed"))
-    assert (found.elr, mended.elr) == (ids(), ids(1))
-    assert found.directories == mended.directories == dirs(D0, D0, D1)
-
-
-def test_b4_removed_replicas_haunt_the_elr() -> None:
-    """As found, a reassignment cancelled below min ISR leaves the removed replica in the ELR."""
-    running = evolve(HEALTHY, adding=ids(2), isr=ids(0, 2), elr=ids(1))
-    found, mended = (after(running, "cancel", rules) for rules in ("kafka-4.0", "fixed"))
-    assert (found.elr, mended.elr) == (ids(1, 2), ids(1))
-    assert found.replicas == mended.replicas == replicas(0, 1)
-
-
-def test_b5_a_leaderless_partition_remembers_nobody() -> None:
-    """As found, an ISR that empties while leaderless records -1 as the last known leader."""
-    state = evolve(HEALTHY, isr=ids(0), leader=NO_LEADER, fenced=ids(0, 1, 2))
-    arguments = {"broker": 0, "clean": False, "dirs": ids(0)}
-    found, mended = (after(state, "new_incarnation", rules, **arguments) for rules in ("kafka-4.0", "fixed"))
-    assert (found.isr, found.last_known_elr) == (ids(), AtMostOne(-1))
-    assert (mended.isr, mended.last_known_elr) == (ids(), AtMostOne(EMPTY))
-
-
-def test_b8_a_heartbeat_seats_a_leader_on_a_dead_directory() -> None:
-    """As found, unfencing and a directory failure in one heartbeat are both computed from the state before."""
-    state = evolve(
-        HEALTHY, isr=ids(0), leader=NO_LEADER, fenced=ids(0, 1, 2), elr_enabled=False,
-        online_dirs=(ids(0, 1),) * BROKERS,
-    )  # fmt: skip
-    found, mended = (after(state, "heartbeat", rules, broker=0, failed=ids(0)) for rules in ("kafka-4.0", "fixed"))
-    assert (found.leader, found.directories.slots[0], found.online_dirs[0]) == (0, D0, ids(1))
-    assert (mended.leader, mended.online_dirs[0]) == (NO_LEADER, ids(1))
-
-
-def test_b9_an_unregistered_broker_becomes_eligible() -> None:
-    """As found, unregistering an ISR member below min ISR puts it into the ELR."""
-    found, mended = (
-        after(evolve(HEALTHY, isr=ids(0, 1), min_insync_replicas=3), "unregister", rules, broker=1)
-        for rules in ("kafka-4.0", "fixed")
-    )
-    assert (found.elr, mended.elr) == (ids(1), ids())
-    assert found.registered == mended.registered == ids(0, 2)
-
-
-def test_b10_a_new_target_keeps_the_old_removing_set() -> None:
-    """As found, a target that keeps every replica leaves the earlier removal running."""
-    running = evolve(HEALTHY, isr=ids(0, 2), removing=ids(0))
-    found, mended = (after(running, "reassign", rules, target=replicas(0, 1, 2)) for rules in ("kafka-4.0", "fixed"))
-    assert (found.removing, mended.removing) == (ids(0), ids())
-    assert found.replicas == mended.replicas == replicas(0, 1, 2)
-
-
-def test_b11_an_unclean_cancel_is_silent() -> None:
-    """As found, the first original replica enters the ISR from outside without RECOVERING; mended, it is marked."""
-    running = evolve(HEALTHY, isr=ids(2), adding=ids(2), leader=2, unclean_election=True)
-    found, mended = (outcome(running, "cancel", rules) for rules in ("kafka-4.0", "fixed"))
-    assert (found.state.leader, found.state.isr, found.state.recovering) == (0, ids(0), False)
-    assert (mended.state.leader, mended.state.isr, mended.state.recovering) == (0, ids(0), True)
-    assert (found.event.unclean, mended.event.unclean) == (False, True)
-    forbidden = evolve(running, unclean_election=False)
-    assert refused(forbidden, "cancel") == ["the ISR keeps an original replica, or unclean election is allowed"]
-
-
-def test_b19_unfencing_ignores_controlled_shutdown() -> None:
-    """As found, a broker in controlled shutdown is elected while it is unfenced; mended, it is not."""
-    state = evolve(LEADERLESS, elr=ids(1), shutting_down=ids(1))
-    found, mended = (after(state, "unfence", rules, broker=1) for rules in ("kafka-4.0", "fixed"))
-    assert (found.leader, mended.leader) == (1, NO_LEADER)
 
 
 @pytest.mark.parametrize(

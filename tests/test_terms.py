@@ -137,6 +137,16 @@ def _if(t: Any) -> Any:
     return 1 if t == 1 else 0
 
 
+def test_a_choice_inside_its_own_choice_is_decided() -> None:
+    """Under a condition, an inner choice on the same condition is its own arm, on either side."""
+    graph = Graph()
+    c: Any = graph.truth_variable("c")
+    x, y, z = (graph.variable(name, 0, 7) for name in "xyz")
+    flat = choose(c, x, z)
+    assert choose(c, choose(c, x, y), z) is flat
+    assert choose(c, x, choose(c, y, z)) is flat
+
+
 USES: dict[str, Callable[[Any], Any]] = {
     "if": _if,
     "and": lambda t: t and 1,

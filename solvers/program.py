@@ -137,6 +137,8 @@ def trace(system: System, setting: Setting) -> Program:
     grouped = {kind: tuple(p for p in properties if p.kind == kind) for kind in KINDS}
     kinds, first = [], 0
     for action in _ask("actions", lambda: tuple(system.actions(setting))):
+        if not isinstance(action, Action):
+            raise SystemFault(f"actions gave {action!r}, not a model.system.Action")
         kind = _trace_action(action, first, graph, layout, state, grouped["step"], grouped["happens"])
         kinds.append(kind)
         first += len(kind.instances)
@@ -221,13 +223,15 @@ def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, .
     found = list(leaves(state))
     if [path for path, _ in found] != [slot.path for slot in layout.slots]:
         odd = sorted({path for path, _ in found} ^ {slot.path for slot in layout.slots})
-        raise SystemFault(f"{what} gave a state of another shape: {', '.join(odd[:4]) or type(state).__name__}")
+        named = type(state).__name__
+        raise SystemFault(f"{what} gave a state of another shape: {', '.join(filter(None, odd[:4])) or named}")
     result = []
     for (path, value), slot in zip(found, layout.slots, strict=True):
         truth = isinstance(slot.domain, Flag)
         is_truth = value.is_truth if isinstance(value, Term) else isinstance(value, bool)
         if not isinstance(value, int | Term) or truth != is_truth:
-            raise SystemFault(f"{what} set {path} to {value!r}, not {'a truth' if truth else 'a word'}")
+            wanted = "a truth" if truth else "a word"
+            raise SystemFault(f"{what} set {path or 'the state'} to {value!r}, not {wanted}")
         result.append(graph.lift(value))
     return tuple(result)
 
@@ -261,4 +265,3 @@ def _argument_variables(
         else graph.variable(f"{action.name}.{path}", min(column), max(column))
         for path, column in zip(paths, columns, strict=True)
     )
-

@@ -28,12 +28,15 @@ def find(paths: tuple[Path, ...]) -> list[Path]:
     """The files named, and the JSON files below the folders named, each once.
 
     Raises:
-        VectorError: when a path does not exist.
+        VectorError: when a path does not exist, or a folder holds no JSON file.
     """
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            found.update(dict.fromkeys(sorted(path.rglob("*.json"))))
+            inside = sorted(path.rglob("*.json"))
+            if not inside:
+                raise VectorError(f"no vectors in {path}")
+            found.update(dict.fromkeys(inside))
         elif path.is_file():
             found[path] = None
         else:

@@ -1,0 +1,103 @@
+"""Ctrl-C, SIGTERM, readers that go away and closed streams, in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.commands import ROOT, start
+
+LONG = ("explore", "tests.toys:TWO_PHASE", "--managers", 10, "--workers", 1)
+"""An exploration of tens of seconds, after a compilation of a fraction of one."""
+
+
+def wait_for_search(cache: Path) -> None:
+    """Wait until the kernel has been compiled, and the search has had a moment."""
+    deadline = time.monotonic() + 30
+    while not list(cache.rglob("*.o")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.4)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_a_stopped_exploration_reports(number: signal.Signals, tmp_path: Path) -> None:
+    """A signal ends a long search within two seconds with exit 20, a report that says incomplete, no traceback."""
+    process = start(LONG, environment={"XDG_CACHE_HOME": str(tmp_path)})
+    wait_for_search(tmp_path)
+    process.send_signal(number)
+    asked = time.monotonic()
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - asked < 2
+    assert (process.returncode, err) == (20, "")
+    assert "incomplete: stopped on request" in out
+    assert re.fullmatch(r"[123] incomplete(, [12] holds)? \(exit 20\)", out.splitlines()[-1])
+    assert [path.name for path in tmp_path.iterdir()] == ["kraftcheck"]
+
+
+def test_a_stop_while_compiling_ends_at_once() -> None:
+    """Ctrl-C while a large kernel is being compiled does not wait for the compiler, and claims nothing."""
+    process = start(("explore", "elections", "--rules", "fixed", "--no-cache"))
+    time.sleep(2.5)
+    process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - asked < 3
+    assert process.returncode in (20, 130)
+    assert "Traceback" not in err
+    assert "holds" not in out
+    assert process.returncode == 130 or out == "incomplete: stopped while compiling, nothing was explored (exit 20)\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "list",
+        "list --json -",
+        "explore tests.toys:DIGRAPH --json -",
+        "conform --vectors tests/vectors/directory_id.json",
+    ],
+)
+def test_a_reader_that_goes_away_gives_no_traceback(words: str) -> None:
+    """Output into a closed pipe ends quietly with an exit code above 0."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        process = start(words.split(), stdout=writer)
+        _, err = process.communicate(timeout=30)
+    finally:
+        os.close(writer)
+    assert process.returncode == 141
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
+
+
+def test_a_full_disk_gives_no_traceback() -> None:
+    """Output that cannot be written is one line and exit code 2."""
+    with open("/dev/full", "w") as full:
+        process = start(["list"], stdout=full)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert err.startswith("kraftcheck: ")
+    assert err.endswith("No space left on device\n")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_closed_streams_change_no_verdict(closed: str) -> None:
+    """With standard output or error closed by the caller the exit code is still the verdict's."""
+    number = {"stdout": 1, "stderr": 2}[closed]
+    command = [sys.executable, "-m", "ci.main", "explore", "tests.toys:STUCK"]
+    code = "import os, sys; os.close(int(sys.argv[1])); os.execv(sys.argv[2], sys.argv[2:])"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(number), *command], cwd=ROOT, capture_output=True, text=True, timeout=30
+    )
+    assert ran.returncode == 11
+    assert "Traceback" not in ran.stdout + ran.stderr

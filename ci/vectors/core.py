@@ -73,6 +73,10 @@ class KafkaError(Exception):
         self.actual = {"error": error, **details}
 
 
+class Unsupported(Exception):
+    """A part of the vector that would be ignored, so that the vector is not run."""
+
+
 Compare = Callable[[Any, Any, "Vector"], list[Difference]]
 """`(expected, actual, vector)` to differences, with paths below the key."""
 
@@ -123,6 +127,18 @@ class Function:
         return None
 
 
+def known_keys(step: Fields, *keys: str) -> Fields:
+    """The step, once it has no other keys than these.
+
+    Raises:
+        Unsupported: naming the key that would be ignored.
+    """
+    for key in step.data:
+        if key not in (*keys, "op", "reason", "metadata_version"):
+            raise Unsupported(f"unknown key {key} of step {step.data.get('op')}")
+    return step
+
+
 def judge(function: Function, vector: Vector, rules: RuleSet) -> Outcome:
     """Run a vector and compare every key that it expects.
 
@@ -134,6 +150,8 @@ def judge(function: Function, vector: Vector, rules: RuleSet) -> Outcome:
         return Outcome(UNSUPPORTED, reason=f"unknown key {unknown}")
     try:
         actual = function.run(vector, rules)
+    except Unsupported as reason:
+        return Outcome(UNSUPPORTED, reason=str(reason))
     except KafkaError as error:
         actual = error.actual
     expected = vector.then.data

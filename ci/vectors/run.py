@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ci.vectors import brokers, changes, partitions, reassignments
+from ci.vectors import brokers, changes, partitions, placements, reassignments, sessions
 from ci.vectors.core import FAILED, UNSUPPORTED, Difference, Function, Outcome, Vector, judge
 from ci.vectors.forms import read_partition, write_partition
 from model.directories import DirectoryMismatch
@@ -15,6 +15,8 @@ FUNCTIONS: Mapping[str, Function] = {
     **reassignments.FUNCTIONS,
     **partitions.FUNCTIONS,
     **brokers.FUNCTIONS,
+    **sessions.FUNCTIONS,
+    **placements.FUNCTIONS,
 }
 """Every function that is supported, by name."""
 

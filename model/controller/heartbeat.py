@@ -1,0 +1,222 @@
+"""Broker sessions, the soft state of the active controller: who is in touch, who may shut down.
+
+Times are any unit, the same throughout. Nothing here is in the log; a new
+controller starts with what `register` makes of the registrations. Source:
+`BrokerHeartbeatManager`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+
+from attrs import evolve, field, frozen
+
+from model.controller.errors import NotTracked, Resignation
+from model.controller.placement import UsableBroker
+
+UNKNOWN = -1
+"""A metadata offset not yet reported, and the offset of a controlled shutdown that has not begun."""
+
+
+@frozen
+class Session:
+    """The session of one broker.
+
+    Attributes:
+        last_contact: when it was last heard of.
+        metadata_offset: what it reported to have applied.
+        shutdown_offset: end of the log when its controlled shutdown began.
+    """
+
+    last_contact: int = 0
+    metadata_offset: int = UNKNOWN
+    shutdown_offset: int = UNKNOWN
+
+    @property
+    def shutting_down(self) -> bool:
+        """Whether a controlled shutdown has begun."""
+        return self.shutdown_offset >= 0
+
+
+class BrokerState(Enum):
+    """The state of a broker for the controller: fenced, and told to shut down."""
+
+    FENCED = (True, False)
+    UNFENCED = (False, False)
+    CONTROLLED_SHUTDOWN = (False, False, True)
+    SHUTDOWN_NOW = (True, True)
+
+    @property
+    def fenced(self) -> bool:
+        """Whether the broker is fenced."""
+        return bool(self.value[0])
+
+    @property
+    def should_shut_down(self) -> bool:
+        """Whether the broker is told to stop."""
+        return bool(self.value[1])
+
+
+@frozen
+class Wish:
+    """What a heartbeat asks for."""
+
+    fence: bool
+    shutdown: bool
+    metadata_offset: int
+
+
+def by_metadata_offset(offsets: Mapping[int, int]) -> tuple[int, ...]:
+    """The brokers by offset, then by id."""
+    return tuple(sorted(offsets, key=lambda broker: (offsets[broker], broker)))
+
+
+def by_last_contact(contacts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """The brokers of `(broker, last contact)` pairs, longest silent first; equals in the order given."""
+    return tuple(broker for broker, _ in sorted(contacts, key=lambda pair: pair[1]))
+
+
+@frozen
+class Sessions:
+    """The sessions of all brokers.
+
+    Attributes:
+        timeout: how long a live broker may be silent.
+        tracked: by broker.
+        live: brokers that are not fenced, longest silent first.
+    """
+
+    timeout: int
+    tracked: Mapping[int, Session] = field(factory=dict)
+    live: tuple[int, ...] = ()
+
+    def _of(self, broker: int) -> Session:
+        if broker not in self.tracked:
+            raise NotTracked(f"broker {broker} has no session")
+        return self.tracked[broker]
+
+    def register(self, broker: int, fenced: bool, now: int) -> Sessions:
+        """A registration is replayed: the broker is tracked; counts as contact.
+
+        The reported offset survives only a change of the fencing state.
+        """
+        known = self.tracked.get(broker)
+        if known is None:
+            return self._with(broker, Session()).touch(broker, fenced, UNKNOWN, now)
+        changes = fenced == (broker in self.live)
+        return self.touch(broker, fenced, known.metadata_offset if changes else UNKNOWN, now)
+
+    def touch(self, broker: int, fenced: bool, metadata_offset: int, now: int) -> Sessions:
+        """The broker is heard of; a fenced one leaves its controlled shutdown.
+
+        Raises:
+            NotTracked: for an unknown broker.
+        """
+        known = self._of(broker)
+        known = evolve(known, last_contact=now, metadata_offset=metadata_offset)
+        if fenced:
+            return self._with(broker, evolve(known, shutdown_offset=UNKNOWN)).fence(broker)
+        sessions = self._with(broker, known).fence(broker)
+        contacts = [(b, sessions.tracked[b].last_contact) for b in (*sessions.live, broker)]
+        return evolve(sessions, live=by_last_contact(contacts))
+
+    def fence(self, broker: int) -> Sessions:
+        """The broker is no longer live; its session stays."""
+        return evolve(self, live=tuple(b for b in self.live if b != broker))
+
+    def remove(self, broker: int) -> Sessions:
+        """The broker is forgotten."""
+        left = {b: session for b, session in self.tracked.items() if b != broker}
+        return evolve(self.fence(broker), tracked=left)
+
+    def begin_shutdown(self, broker: int, offset: int) -> Sessions:
+        """The broker's controlled shutdown begins at this end of the log; only the first offset counts.
+
+        Raises:
+            NotTracked: for an unknown broker.
+            Resignation: for a fenced broker.
+        """
+        known = self._of(broker)
+        if broker not in self.live:
+            raise Resignation(f"fenced broker {broker} cannot begin a controlled shutdown")
+        return self if known.shutting_down else self._with(broker, evolve(known, shutdown_offset=offset))
+
+    def is_valid(self, broker: int, now: int) -> bool:
+        """Whether the broker is live and has not been silent for longer than the timeout."""
+        return broker in self.live and self.tracked[broker].last_contact + self.timeout >= now
+
+    def stale(self, now: int) -> int | None:
+        """The live broker to fence now: the longest silent, if its session has ended."""
+        return next((broker for broker in self.live[:1] if not self.is_valid(broker, now)), None)
+
+    def next_check(self) -> int | None:
+        """When the oldest live session ends."""
+        return self.tracked[self.live[0]].last_contact + self.timeout if self.live else None
+
+    def lowest_active_offset(self) -> int | None:
+        """The lowest offset of a live broker that is not shutting down; None is infinite."""
+        sessions = (self.tracked[broker] for broker in self.live)
+        return min((s.metadata_offset for s in sessions if not s.shutting_down), default=None)
+
+    def shutdown_offset(self, broker: int) -> int | None:
+        """Where the broker's controlled shutdown began, if it did."""
+        known = self.tracked.get(broker)
+        return known.shutdown_offset if known is not None and known.shutting_down else None
+
+    def usable(self, rack: Callable[[int], str | None]) -> tuple[UsableBroker, ...]:
+        """Brokers to place replicas on: all tracked ones that are not shutting down."""
+        return tuple(
+            UsableBroker(broker, rack(broker), broker not in self.live)
+            for broker, session in self.tracked.items()
+            if not session.shutting_down
+        )
+
+    def state(self, broker: int) -> BrokerState:
+        """The broker's state.
+
+        Raises:
+            NotTracked: for an unknown broker.
+        """
+        if self._of(broker).shutting_down:
+            return BrokerState.CONTROLLED_SHUTDOWN
+        return BrokerState.UNFENCED if broker in self.live else BrokerState.FENCED
+
+    def next_state(self, broker: int, wish: Wish, registration_offset: int, leads: bool) -> BrokerState:
+        """The broker's state after a heartbeat; nothing is changed.
+
+        Args:
+            broker: who sends it.
+            wish: what it asks for; ignored during a controlled shutdown.
+            registration_offset: offset of the broker's registration record.
+            leads: whether it leads a partition.
+
+        Raises:
+            NotTracked: for an unknown broker.
+        """
+        current = self.state(broker)
+        if current is BrokerState.FENCED:
+            return _from_fenced(wish, registration_offset)
+        if current is BrokerState.UNFENCED:
+            return _from_unfenced(wish, leads)
+        lowest = self.lowest_active_offset()
+        followed = lowest is None or self.tracked[broker].shutdown_offset <= lowest
+        return BrokerState.SHUTDOWN_NOW if followed and not leads else current
+
+    def _with(self, broker: int, session: Session) -> Sessions:
+        return evolve(self, tracked={**self.tracked, broker: session})
+
+
+def _from_fenced(wish: Wish, registration_offset: int) -> BrokerState:
+    if wish.shutdown:
+        return BrokerState.SHUTDOWN_NOW
+    caught_up = not wish.fence and wish.metadata_offset >= registration_offset
+    return BrokerState.UNFENCED if caught_up else BrokerState.FENCED
+
+
+def _from_unfenced(wish: Wish, leads: bool) -> BrokerState:
+    if wish.fence:
+        return BrokerState.SHUTDOWN_NOW if wish.shutdown else BrokerState.FENCED
+    if not wish.shutdown:
+        return BrokerState.UNFENCED
+    return BrokerState.CONTROLLED_SHUTDOWN if leads else BrokerState.SHUTDOWN_NOW

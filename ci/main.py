@@ -80,7 +80,7 @@ def main() -> None:
 
 def _guarded() -> int:
     try:
-        return _number(cli.main(standalone_mode=False))
+        return _number(cli.main(prog_name="kraftcheck", standalone_mode=False))
     except SystemExit as ended:
         return _number(ended.code)
     except click.exceptions.NoArgsIsHelpError as error:

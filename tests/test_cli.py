@@ -38,6 +38,7 @@ def test_version_is_told() -> None:
     ran = kraftcheck("--version")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("kraftcheck, version ")
+    assert kraftcheck("explore", "--help").out.startswith("Usage: kraftcheck explore [OPTIONS] SYSTEM")
 
 
 def test_list_names_everything() -> None:

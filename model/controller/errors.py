@@ -62,10 +62,23 @@ class RequestError(Exception):
 
 
 class Resignation(Exception):
-    """The controller meets an exception that is no answer: it replies UNKNOWN_SERVER_ERROR and resigns."""
+    """The controller meets an exception that is no answer: it replies UNKNOWN_SERVER_ERROR and resigns.
+
+    Attributes:
+        kind: what the exception is.
+    """
 
     error = "UNKNOWN_SERVER_ERROR"
+    kind = "INTERNAL"
 
 
 class NotTracked(Resignation):
     """The soft state is asked about a broker that it does not track."""
+
+    kind = "NOT_REGISTERED"
+
+
+class NoReplica(Resignation):
+    """An election asks for the directory of a broker that is no replica."""
+
+    kind = "ILLEGAL_ARGUMENT"

@@ -1,0 +1,49 @@
+"""A configuration is changed.
+
+Source: `ConfigurationControlManager.incrementalAlterConfigs`.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from model.controller.configs import MIN_ISR
+from model.controller.records import TOPIC, ConfigRecord, LogRecord
+from model.controller.state import Controller, Outcome
+from model.partition import no_change
+from model.records import PartitionChangeRecord
+from model.rules import RuleSet
+
+
+def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> Outcome[None]:
+    """One configuration is set or removed; a topic's only where the value changes.
+
+    Mended, an ELR that was formed under another min ISR is dropped (defect B3).
+    """
+    known = controller.configs.of(wanted.scope, wanted.name)
+    if wanted.scope == TOPIC and known.get(wanted.key) == wanted.value:
+        return Outcome((), None, controller.soft)
+    records: tuple[LogRecord, ...] = (wanted,)
+    if wanted.key == MIN_ISR and not rules.min_isr_change_keeps_elr:
+        records = (*records, *_dropped(controller, wanted))
+    return Outcome(records, None, controller.soft)
+
+
+def _dropped(controller: Controller, wanted: ConfigRecord) -> tuple[LogRecord, ...]:
+    """Records that empty the ELRs of topics whose effective min ISR changes."""
+    after = evolve(controller, configs=controller.configs.replay(wanted))
+    records = []
+    for place in controller.places():
+        p = place.partition
+        if after.min_isr(place.topic_id) == controller.min_isr(place.topic_id):
+            continue
+        listed = not p.elr.is_empty() or not p.last_known_elr.is_empty()
+        change = no_change(p)
+        change = evolve(
+            change,
+            elr=change.elr.set_when(listed, p.elr.none()),
+            last_known_elr=change.last_known_elr.set_when(listed, p.last_known_elr.none()),
+        )
+        if listed:
+            records.append(PartitionChangeRecord(place.topic_id, place.index, change))
+    return tuple(records)

@@ -1,0 +1,61 @@
+"""Replica lists that requests give by hand, and the partitions that are made of replica lists.
+
+Source: `ReplicationControlManager.validateManualPartitionAssignment`,
+`buildPartitionRegistration`.
+"""
+
+from __future__ import annotations
+
+from model.controller.errors import RequestError
+from model.controller.passes import directory_of_new_replica
+from model.controller.state import Controller
+from model.records import Ids, PartitionRecord
+from model.rules import RuleSet
+
+
+def check_assignment(controller: Controller, replicas: Ids, factor: int | None = None) -> None:
+    """Refuse a replica list that cannot be.
+
+    Args:
+        controller: the state.
+        replicas: the list.
+        factor: how many replicas are wanted; None takes any number.
+
+    Raises:
+        RequestError: INVALID_REPLICA_ASSIGNMENT.
+    """
+    if not replicas:
+        raise RequestError("INVALID_REPLICA_ASSIGNMENT", "empty")
+    previous = None
+    for broker in sorted(replicas):
+        if controller.registration(broker) is None:
+            raise RequestError("INVALID_REPLICA_ASSIGNMENT", "broker_not_registered")
+        if broker == previous:
+            raise RequestError("INVALID_REPLICA_ASSIGNMENT", "duplicate_broker")
+        previous = broker
+    if factor is not None and len(replicas) != factor:
+        raise RequestError("INVALID_REPLICA_ASSIGNMENT", "replication_factor_differs")
+
+
+def new_partition(
+    controller: Controller, topic_id: str, index: int, replicas: Ids, rules: RuleSet
+) -> PartitionRecord | None:
+    """The record of a new partition; None when no replica is active.
+
+    The active replicas are the ISR and the first of them leads; whether their
+    directories are online is not asked.
+    """
+    isr = tuple(broker for broker in replicas if controller.is_active(broker))
+    if not isr:
+        return None
+    placed = tuple(directory_of_new_replica(controller, broker, rules) for broker in replicas)
+    return PartitionRecord(
+        topic_id,
+        index,
+        replicas=replicas,
+        isr=isr,
+        leader=isr[0],
+        leader_epoch=0,
+        partition_epoch=0,
+        directories=placed if controller.features.directories else None,
+    )

@@ -1,0 +1,70 @@
+"""Dynamic configurations and the order in which they are asked.
+
+Source: `ConfigurationControlManager.getTopicConfig`, `KafkaConfigSchema`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve, field, frozen
+
+from model.controller.records import CLUSTER, TOPIC, ConfigRecord
+
+MIN_ISR = "min.insync.replicas"
+UNCLEAN_ELECTION = "unclean.leader.election.enable"
+
+DEFAULTS = {MIN_ISR: "1", UNCLEAN_ELECTION: "false"}
+"""What holds where nothing is configured."""
+
+
+@frozen
+class Configs:
+    """Every dynamic configuration.
+
+    Attributes:
+        topics, nodes: key to value, by topic name and by node id.
+        cluster: the default of all nodes.
+    """
+
+    topics: Mapping[str, Mapping[str, str]] = field(factory=dict)
+    nodes: Mapping[str, Mapping[str, str]] = field(factory=dict)
+    cluster: Mapping[str, str] = field(factory=dict)
+
+    def of(self, scope: str, name: str) -> Mapping[str, str]:
+        """The configurations of one topic, of one node, or of the cluster."""
+        if scope == CLUSTER:
+            return self.cluster
+        return (self.topics if scope == TOPIC else self.nodes).get(name, {})
+
+    def resolve(self, topic: str, key: str, node: str, static: Mapping[str, str]) -> str:
+        """The value that counts for a topic: its own, its node's, the cluster's, the static one, the default.
+
+        Args:
+            topic: name of the topic.
+            key: what is asked for.
+            node: the active controller's own node.
+            static: its static configuration.
+        """
+        sources = (self.of(TOPIC, topic), self.nodes.get(node, {}), self.cluster, static, DEFAULTS)
+        return next((source[key] for source in sources if key in source), "")
+
+    def replay(self, record: ConfigRecord) -> Configs:
+        """The configurations after a record."""
+        values = {key: value for key, value in self.of(record.scope, record.name).items() if key != record.key}
+        if record.value is not None:
+            values[record.key] = record.value
+        if record.scope == CLUSTER:
+            return evolve(self, cluster=values)
+        if record.scope == TOPIC:
+            return evolve(self, topics={**self.topics, record.name: values})
+        return evolve(self, nodes={**self.nodes, record.name: values})
+
+    def without_topic(self, topic: str) -> Configs:
+        """The configurations after a topic is removed."""
+        return evolve(self, topics={name: values for name, values in self.topics.items() if name != topic})
+
+
+def is_true(value: str) -> bool:
+    """Whether a configured text means true, as `Boolean.parseBoolean` reads it."""
+    return value.lower() == "true"

@@ -1,0 +1,115 @@
+"""A broker's heartbeat: the state machine, what the new state writes, the reply.
+
+Source: `ReplicationControlManager.processBrokerHeartbeat`,
+`QuorumController.processBrokerHeartbeat`.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from model.controller.errors import RequestError
+from model.controller.heartbeat import BrokerState, Wish
+from model.controller.lifecycle import Records, directories_failed, fenced, leaving, unfenced
+from model.controller.passes import led_by
+from model.controller.state import Controller, Outcome, replay_record
+from model.records import Ids
+from model.rules import RuleSet
+
+
+@frozen
+class HeartbeatRequest:
+    """A heartbeat.
+
+    Attributes:
+        broker, broker_epoch: the sender and the epoch it registered with.
+        wish: what it asks for, and how far it has applied the log.
+        offline_dirs: every directory that failed since it started.
+    """
+
+    broker: int
+    broker_epoch: int
+    wish: Wish
+    offline_dirs: Ids = ()
+
+
+@frozen
+class HeartbeatReply:
+    """The answer to a heartbeat."""
+
+    caught_up: bool
+    fenced: bool
+    in_controlled_shutdown: bool
+    should_shut_down: bool
+
+
+def heartbeat(
+    controller: Controller, request: HeartbeatRequest, rules: RuleSet, registration_offset: int | None = None
+) -> Outcome[HeartbeatReply]:
+    """A heartbeat is processed.
+
+    Args:
+        controller: the state.
+        request: the heartbeat.
+        rules: the rule set.
+        registration_offset: where the broker's registration record is; None
+            takes what was replayed.
+
+    Raises:
+        RequestError: STALE_BROKER_EPOCH.
+        Resignation: when the broker has no session, or see `decide`.
+    """
+    broker, wish, soft = request.broker, request.wish, controller.soft
+    if registration_offset is None:
+        registration_offset = controller.image.registration_offsets.get(broker)
+    if registration_offset is None:
+        raise RequestError("STALE_BROKER_EPOCH", "not_registered")
+    controller.check_epoch(broker, request.broker_epoch)
+    leads = bool(led_by(controller, broker))
+    current, after = soft.sessions.state(broker), soft.sessions.next_state(broker, wish, registration_offset, leads)
+    records = _records(controller, request, after if after is not current else None, rules)
+    sessions = soft.sessions.touch(broker, after.fenced, wish.metadata_offset, soft.now)
+    leaves = after is BrokerState.CONTROLLED_SHUTDOWN
+    caught_up = wish.metadata_offset >= registration_offset
+    reply = HeartbeatReply(caught_up, after.fenced, leaves, after.should_shut_down)
+    return Outcome(records, reply, evolve(soft, sessions=sessions), broker if leaves else None)
+
+
+def _records(
+    controller: Controller, request: HeartbeatRequest, becomes: BrokerState | None, rules: RuleSet
+) -> Records:
+    """The two passes: the change of state, then the failed directories.
+
+    The code decides both on the state before the event (defect B8). Mended,
+    the directories come first and the change of state is decided after them.
+    """
+    failed = request.offline_dirs if controller.features.directories else ()
+    if rules.passes_share_one_base:
+        state = _change_of_state(controller, request.broker, becomes, rules)
+        return (*state, *directories_failed(controller, request.broker, failed, rules))
+    first = directories_failed(controller, request.broker, failed, rules)
+    for record in first:
+        controller = replay_record(controller, record)
+    return (*first, *_change_of_state(controller, request.broker, becomes, rules))
+
+
+def _change_of_state(controller: Controller, broker: int, becomes: BrokerState | None, rules: RuleSet) -> Records:
+    if becomes is None:
+        return ()
+    if becomes is BrokerState.UNFENCED:
+        return unfenced(controller, broker, rules)
+    if becomes is BrokerState.CONTROLLED_SHUTDOWN:
+        return leaving(controller, broker, rules)
+    return fenced(controller, broker, rules)
+
+
+def expired_heartbeat(controller: Controller, request: HeartbeatRequest) -> Outcome[None]:
+    """A heartbeat that waited too long: it counts as contact and does nothing else.
+
+    Raises:
+        RequestError: STALE_BROKER_EPOCH.
+    """
+    known = controller.check_epoch(request.broker, request.broker_epoch)
+    soft = controller.soft
+    sessions = soft.sessions.touch(request.broker, known.fenced, request.wish.metadata_offset, soft.now)
+    return Outcome((), None, evolve(soft, sessions=sessions))

@@ -1,0 +1,153 @@
+"""A broker's life: what fencing, unfencing, leaving, stopping and losing directories write.
+
+Each function gives the records of one trigger; the handlers at the end are
+the events that are nothing else. Source: `ReplicationControlManager`,
+`handleBroker...` and `handleDirectoriesOffline`.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from model.brokers import Registration
+from model.controller.errors import RequestError, Resignation
+from model.controller.passes import Trigger, elect, in_elr, in_isr, leaderless, leave
+from model.controller.records import LogRecord
+from model.controller.state import Controller, Outcome
+from model.directories import is_reserved
+from model.idlists import IdList
+from model.records import (
+    BrokerRegistrationChangeRecord,
+    FenceBrokerRecord,
+    Ids,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+)
+from model.rules import RuleSet
+
+Records = tuple[LogRecord, ...]
+
+
+def fenced(controller: Controller, broker: int, rules: RuleSet) -> Records:
+    """A broker is fenced: it leaves ISRs and leadership, the registration follows.
+
+    Raises:
+        Resignation: for a broker that is not registered.
+    """
+    known = _registered(controller, broker)
+    changes = leave(controller, in_isr(controller, broker), broker, Trigger(), rules)
+    if controller.features.registration_changes:
+        return (*changes, BrokerRegistrationChangeRecord(broker, known.epoch, fenced=1))
+    return (*changes, FenceBrokerRecord(broker, known.epoch))
+
+
+def unfenced(controller: Controller, broker: int, rules: RuleSet) -> Records:
+    """A broker is unfenced: the registration first, then an election wherever there is no leader."""
+    epoch = _registered(controller, broker).epoch
+    record: LogRecord = UnfenceBrokerRecord(broker, epoch)
+    if controller.features.registration_changes:
+        record = BrokerRegistrationChangeRecord(broker, epoch, fenced=-1)
+    return (record, *elect(controller, leaderless(controller), Trigger(counted=broker), rules))
+
+
+def leaving(controller: Controller, broker: int, rules: RuleSet) -> Records:
+    """A broker begins a controlled shutdown: the registration says so, then it leaves as if fenced."""
+    known = _registered(controller, broker)
+    changes = leave(controller, in_isr(controller, broker), broker, Trigger(), rules)
+    if controller.features.controlled_shutdown and not known.in_controlled_shutdown:
+        return (BrokerRegistrationChangeRecord(broker, known.epoch, in_controlled_shutdown=1), *changes)
+    return changes
+
+
+def unregistered(controller: Controller, broker: int, rules: RuleSet) -> Records:
+    """A broker is removed: it leaves ISRs, then ELRs, then its registration goes."""
+    known = _registered(controller, broker)
+    stopped = IdList() if rules.unregister_keeps_elr else IdList((broker,))
+    trigger = Trigger(stopped=stopped)
+    visited = (*in_isr(controller, broker), *in_elr(controller, broker))
+    return (*leave(controller, visited, broker, trigger, rules), UnregisterBrokerRecord(broker, known.epoch))
+
+
+def stopped_uncleanly(controller: Controller, broker: int, rules: RuleSet) -> Records:
+    """A broker is known to have stopped uncleanly: it leaves ISRs and ELRs; where ELR exists at all."""
+    if not controller.features.elr_supported:
+        return ()
+    visited = (*in_isr(controller, broker), *in_elr(controller, broker))
+    return leave(controller, visited, broker, Trigger(stopped=IdList((broker,))), rules)
+
+
+def directories_failed(controller: Controller, broker: int, failed: Ids, rules: RuleSet) -> Records:
+    """Directories of a broker are offline: those that were online count, once.
+
+    The record lists the directories left; where none is left, replay takes the
+    empty list for no change (defect X6).
+    """
+    known = _registered(controller, broker)
+    lost = tuple(directory for directory in known.dirs if directory in failed)
+    if not lost:
+        return ()
+    changes: Records = ()
+    for directory in lost:
+        if is_reserved(directory) or rules.offline_directory_leader_kept:
+            continue
+        visited = (place for place in controller.places() if _lists(place.partition.directories, directory))
+        changes = (*changes, *leave(controller, visited, broker, Trigger(), rules))
+    left = tuple(directory for directory in known.dirs if directory not in failed)
+    return (*changes, BrokerRegistrationChangeRecord(broker, known.epoch, log_dirs=left))
+
+
+def _lists(directories: object, directory: int) -> bool:
+    return directory in getattr(directories, "ids", ())
+
+
+def _registered(controller: Controller, broker: int) -> Registration:
+    known = controller.registration(broker)
+    if known is None:
+        raise Resignation(f"broker {broker} is not registered")
+    return known
+
+
+def expire_session(controller: Controller, broker: int, rules: RuleSet) -> Outcome[None]:
+    """The session of one broker has ended: the broker is fenced.
+
+    Raises:
+        Resignation: for a broker that is not registered.
+    """
+    records = fenced(controller, broker, rules)
+    return Outcome(records, None, evolve(controller.soft, sessions=controller.soft.sessions.fence(broker)))
+
+
+def fence_stale_broker(controller: Controller, rules: RuleSet) -> Outcome[None]:
+    """The session check: at most one broker, the longest silent, is fenced a time."""
+    stale = controller.soft.sessions.stale(controller.soft.now)
+    if stale is None:
+        return Outcome((), None, controller.soft)
+    return expire_session(controller, stale, rules)
+
+
+def unregister(controller: Controller, broker: int, rules: RuleSet) -> Outcome[None]:
+    """An administrator removes a broker.
+
+    Raises:
+        RequestError: BROKER_ID_NOT_REGISTERED.
+    """
+    if controller.registration(broker) is None:
+        raise RequestError("BROKER_ID_NOT_REGISTERED")
+    return Outcome(unregistered(controller, broker, rules), None, controller.soft)
+
+
+def unclean_shutdown(controller: Controller, broker: int, rules: RuleSet) -> Outcome[None]:
+    """The controller learns that a broker stopped uncleanly; its registration stays as it is."""
+    return Outcome(stopped_uncleanly(controller, broker, rules), None, controller.soft)
+
+
+def directories_offline(
+    controller: Controller, broker: int, broker_epoch: int, failed: Ids, rules: RuleSet
+) -> Outcome[None]:
+    """A broker reports failed directories outside a heartbeat.
+
+    Raises:
+        RequestError: STALE_BROKER_EPOCH.
+    """
+    controller.check_epoch(broker, broker_epoch)
+    return Outcome(directories_failed(controller, broker, failed, rules), None, controller.soft)

@@ -1,0 +1,163 @@
+"""Registration of brokers and controllers: what is checked, and what a new incarnation ends.
+
+Source: `ClusterControlManager.registerBroker`, `registerController`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve, field, frozen
+
+from model.brokers import Registration
+from model.controller.errors import RequestError
+from model.controller.lifecycle import Records, stopped_uncleanly
+from model.controller.passes import Trigger, in_isr, leave
+from model.controller.records import RegisterControllerRecord
+from model.controller.state import Controller, Outcome
+from model.directories import is_reserved
+from model.records import Feature, Ids, Listener, RegisterBrokerRecord
+from model.rules import RuleSet
+
+METADATA_VERSION = "metadata.version"
+"""The feature that every broker is assumed to support at its first level."""
+
+
+@frozen
+class RegistrationRequest:
+    """A broker asks to be registered.
+
+    Attributes:
+        cluster_id: the cluster it believes to be in.
+        broker, incarnation: its id and the identity of its process.
+        listeners, features, rack: as registered.
+        dirs: its online directories.
+        is_migrating_zk_broker: whether it runs in ZooKeeper mode.
+        previous_epoch: epoch before a clean stop, if there was one; read only
+            where the rules tell clean stops from others.
+    """
+
+    cluster_id: str | None
+    broker: int
+    incarnation: str
+    listeners: tuple[Listener, ...] = ()
+    features: tuple[Feature, ...] = ()
+    rack: str | None = None
+    dirs: Ids = ()
+    is_migrating_zk_broker: bool = False
+    previous_epoch: int | None = None
+
+
+@frozen
+class RegistrationContext:
+    """What a registration depends on besides the state.
+
+    Attributes:
+        finalized: level of each finalized feature.
+        new_epoch: epoch of a new incarnation; None takes the next offset.
+    """
+
+    finalized: Mapping[str, int] = field(factory=dict)
+    new_epoch: int | None = None
+
+
+def register_broker(
+    controller: Controller, request: RegistrationRequest, context: RegistrationContext, rules: RuleSet
+) -> Outcome[int]:
+    """A registration; the reply is the broker's epoch.
+
+    A new incarnation starts fenced and out of controlled shutdown, with a new
+    session; the same incarnation only amends what it told before.
+
+    Raises:
+        RequestError: in this order INCONSISTENT_CLUSTER_ID,
+            DUPLICATE_BROKER_REGISTRATION, BROKER_ID_NOT_REGISTERED,
+            INVALID_REGISTRATION, UNSUPPORTED_VERSION.
+    """
+    broker, soft = request.broker, controller.soft
+    known = controller.registration(broker)
+    if controller.settings.cluster_id != request.cluster_id:
+        raise RequestError("INCONSISTENT_CLUSTER_ID")
+    amends = known is not None and known.incarnation == request.incarnation
+    if known is not None and not amends and soft.sessions.is_valid(broker, soft.now):
+        raise RequestError("DUPLICATE_BROKER_REGISTRATION")
+    if request.is_migrating_zk_broker:
+        raise RequestError("BROKER_ID_NOT_REGISTERED", "zookeeper_mode")
+    if controller.features.directories:
+        _check_directories(controller, request)
+    features = _supported(request.features, context.finalized)
+    new_epoch = controller.image.next_offset if context.new_epoch is None else context.new_epoch
+    record = RegisterBrokerRecord(
+        broker_id=broker,
+        broker_epoch=known.epoch if known is not None and amends else new_epoch,
+        incarnation=request.incarnation,
+        listeners=request.listeners,
+        features=features,
+        rack=request.rack,
+        fenced=known.fenced if known is not None and amends else True,
+        in_controlled_shutdown=known.in_controlled_shutdown if known is not None and amends else False,
+        log_dirs=request.dirs if controller.features.directories else (),
+    )
+    ended = () if amends else _ended(controller, known, request, rules)
+    sessions = soft.sessions if amends else soft.sessions.remove(broker)
+    sessions = sessions.register(broker, record.fenced, soft.now)
+    return Outcome((*ended, record), record.broker_epoch, evolve(soft, sessions=sessions))
+
+
+def _check_directories(controller: Controller, request: RegistrationRequest) -> None:
+    if not request.dirs:
+        raise RequestError("INVALID_REGISTRATION", "no_directories")
+    if any(is_reserved(directory) for directory in request.dirs):
+        raise RequestError("INVALID_REGISTRATION", "reserved_directory")
+    if len(set(request.dirs)) != len(request.dirs):
+        raise RequestError("INVALID_REGISTRATION", "duplicate_directory")
+    for directory in request.dirs:
+        if controller.image.directory_owner(directory) not in (None, request.broker):
+            raise RequestError("INVALID_REGISTRATION", "directory_owned_by_other_broker")
+
+
+def _supported(features: tuple[Feature, ...], finalized: Mapping[str, int]) -> tuple[Feature, ...]:
+    """The features to register, once each finalized level is in the broker's range.
+
+    A feature that the broker does not name has the range 0 to 0, the metadata
+    version the range 1 to 1.
+    """
+    named = {feature.name for feature in features}
+    registered = features
+    if METADATA_VERSION not in named:
+        registered = (*features, Feature(METADATA_VERSION, 1, 1))
+    others = sorted(finalized.keys() - named - {METADATA_VERSION})
+    for feature in (*registered, *(Feature(name, 0, 0) for name in others if finalized[name] != 0)):
+        level = finalized.get(feature.name, 1 if feature.name == METADATA_VERSION else 0)
+        if not feature.min_level <= level <= feature.max_level:
+            accepted = [feature.min_level, feature.max_level]
+            raise RequestError("UNSUPPORTED_VERSION", feature=feature.name, finalized=level, accepted_range=accepted)
+    return registered
+
+
+def _ended(
+    controller: Controller, known: Registration | None, request: RegistrationRequest, rules: RuleSet
+) -> Records:
+    """What a new incarnation ends: membership of ISRs, and of ELRs after an unclean stop.
+
+    The code takes every stop for unclean (KAFKA-18635), and does nothing below
+    the metadata versions with ELR (defect B6).
+    """
+    clean = known is not None and request.previous_epoch == known.epoch and not rules.every_restart_is_unclean
+    broker = request.broker
+    if not clean and controller.features.elr_supported:
+        return stopped_uncleanly(controller, broker, rules)
+    if rules.stale_reregistration_keeps_isr and not controller.features.elr_supported:
+        return ()
+    return leave(controller, in_isr(controller, broker), broker, Trigger(), rules)
+
+
+def register_controller(controller: Controller, record: RegisterControllerRecord) -> Outcome[None]:
+    """A controller registers.
+
+    Raises:
+        RequestError: UNSUPPORTED_VERSION.
+    """
+    if not controller.features.controller_registration:
+        raise RequestError("UNSUPPORTED_VERSION", "no_controller_registration")
+    return Outcome((record,), None, controller.soft)

@@ -1,0 +1,251 @@
+"""The controller's state, what an event yields, and how the state takes it in.
+
+Handlers decide; `commit` replays. A handler that raises changes nothing.
+Source: `QuorumController`, `ReplicationControlManager`, `ClusterControlManager`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from typing import Any, Generic, TypeVar
+
+from attrs import evolve, field, frozen
+
+from model.brokers import Registration
+from model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs, is_true
+from model.controller.errors import RequestError, Resignation
+from model.controller.heartbeat import Sessions
+from model.controller.placement import UsableBroker
+from model.controller.records import ConfigRecord, LogRecord, RegisterControllerRecord
+from model.controller.streams import RandomStream
+from model.partition import Partition
+from model.records import (
+    BrokerRegistrationChangeRecord,
+    FenceBrokerRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+)
+from model.replay import ClusterImage, Topic, replay
+from model.rules import RuleSet
+
+T = TypeVar("T")
+
+SESSION_TIMEOUT = 9000
+"""Default of `broker.session.timeout.ms`."""
+
+
+@frozen
+class Features:
+    """What the metadata version has, and ELR's own switch.
+
+    Attributes:
+        leader_recovery: an unclean election marks the partition RECOVERING (3.2-IV0).
+        registration_changes: one record changes registrations (3.3-IV2).
+        controlled_shutdown: registrations record it (3.3-IV3).
+        bump_on_isr_shrink: an ISR shrink raises the leader epoch (before 3.6-IV0).
+        controller_registration: controllers register (3.7-IV0).
+        directories: replicas are assigned to directories (3.7-IV2).
+        elr_supported: ELR exists (4.0-IV1).
+        elr_enabled: the controller is configured to use it.
+    """
+
+    leader_recovery: bool = True
+    registration_changes: bool = True
+    controlled_shutdown: bool = True
+    bump_on_isr_shrink: bool = False
+    controller_registration: bool = True
+    directories: bool = True
+    elr_supported: bool = True
+    elr_enabled: bool = False
+
+    def elr(self, rules: RuleSet) -> bool:
+        """Whether builds maintain the ELR."""
+        return self.elr_supported and self.elr_enabled and rules.elr_available
+
+
+@frozen
+class Settings:
+    """The static configuration of the active controller.
+
+    Attributes:
+        cluster_id: what brokers must name when they register.
+        node: its own id, as configurations name it.
+        replication_factor, partitions: of topics that name none.
+        max_elections: records of one balancing or unclean-election event.
+        static: configuration file.
+    """
+
+    cluster_id: str | None = None
+    node: str = "0"
+    replication_factor: int = 3
+    partitions: int = 1
+    max_elections: int = 1000
+    static: Mapping[str, str] = field(factory=dict)
+
+
+@frozen
+class Soft:
+    """What only the active controller knows; nothing of it is in the log."""
+
+    sessions: Sessions = field(factory=lambda: Sessions(SESSION_TIMEOUT))
+    now: int = 0
+    random: RandomStream = field(factory=RandomStream)
+
+    def after(self, milliseconds: int) -> Soft:
+        """The same, later."""
+        return evolve(self, now=self.now + milliseconds)
+
+
+@frozen
+class Place:
+    """A partition where it is."""
+
+    topic_id: str
+    index: int
+    partition: Partition
+
+
+@frozen
+class Controller:
+    """The active controller.
+
+    Attributes:
+        image: topics and brokers.
+        configs: dynamic configurations.
+        controllers: registrations of controllers, by id.
+    """
+
+    image: ClusterImage = field(factory=ClusterImage)
+    configs: Configs = field(factory=Configs)
+    controllers: Mapping[int, RegisterControllerRecord] = field(factory=dict)
+    soft: Soft = field(factory=Soft)
+    features: Features = field(factory=Features)
+    settings: Settings = field(factory=Settings)
+
+    def topic_id(self, name: str) -> str | None:
+        """The id of a topic by its name."""
+        return next((known for known, topic in self.image.topics.items() if topic.name == name), None)
+
+    def topic(self, topic_id: str) -> Topic:
+        """A topic that exists."""
+        return self.image.topics[topic_id]
+
+    def places(self) -> Iterator[Place]:
+        """Every partition, topic by topic."""
+        for topic_id, topic in self.image.topics.items():
+            for index in sorted(topic.partitions):
+                yield Place(topic_id, index, topic.partitions[index])
+
+    def registration(self, broker: int) -> Registration | None:
+        """A broker's registration, or None."""
+        return self.image.registrations.get(broker)
+
+    def is_active(self, broker: int) -> bool:
+        """Whether a broker is registered, not fenced and not leaving."""
+        known = self.registration(broker)
+        return known is not None and known.is_active()
+
+    def check_epoch(self, broker: int, epoch: int) -> Registration:
+        """The broker's registration, once the epoch is its own.
+
+        Raises:
+            RequestError: STALE_BROKER_EPOCH.
+        """
+        known = self.registration(broker)
+        if known is None or known.epoch != epoch:
+            raise RequestError("STALE_BROKER_EPOCH")
+        return known
+
+    def config(self, topic: str, key: str) -> str:
+        """The value of a configuration that counts for a topic."""
+        return self.configs.resolve(topic, key, self.settings.node, self.settings.static)
+
+    def unclean_election(self, topic_id: str) -> bool:
+        """Whether a topic allows unclean elections."""
+        return is_true(self.config(self.topic(topic_id).name, UNCLEAN_ELECTION))
+
+    def min_isr(self, topic_id: str) -> int:
+        """The effective min ISR: at most as many as partition 0 has replicas, as found now.
+
+        Source: `ReplicationControlManager.getTopicEffectiveMinIsr`.
+        """
+        topic = self.topic(topic_id)
+        first = topic.partitions.get(0)
+        configured = self.config(topic.name, MIN_ISR)
+        if first is None or not re.fullmatch(r"[+-]?[0-9]+", configured):
+            raise Resignation(f"{topic.name} has no effective min ISR")
+        return min(int(configured), int(first.replicas.size()))
+
+    def usable_brokers(self) -> tuple[UsableBroker, ...]:
+        """Brokers that new replicas may be placed on."""
+
+        def rack(broker: int) -> str | None:
+            known = self.registration(broker)
+            return None if known is None else known.rack
+
+        return self.soft.sessions.usable(rack)
+
+
+@frozen
+class Outcome(Generic[T]):
+    """What an event decided.
+
+    Attributes:
+        records: to be replayed in order.
+        response: the reply, sent once the records are committed.
+        soft: the soft state when the records are replayed.
+        shutting_down: a broker whose controlled shutdown the event began or goes on with.
+    """
+
+    records: tuple[LogRecord, ...]
+    response: T
+    soft: Soft
+    shutting_down: int | None = None
+
+
+def commit(controller: Controller, outcome: Outcome[Any]) -> Controller:
+    """The state after an event.
+
+    Raises:
+        ReplayError: when a record does not fit.
+    """
+    after = reduce(replay_record, outcome.records, evolve(controller, soft=outcome.soft))
+    if outcome.shutting_down is None:
+        return after
+    sessions = after.soft.sessions.begin_shutdown(outcome.shutting_down, after.image.next_offset - 1)
+    return evolve(after, soft=evolve(after.soft, sessions=sessions))
+
+
+def replay_record(controller: Controller, record: LogRecord) -> Controller:
+    """The state after one more record, sessions included.
+
+    Raises:
+        ReplayError: see `model.replay.replay`.
+    """
+    image = controller.image
+    if isinstance(record, ConfigRecord | RegisterControllerRecord):
+        after = evolve(controller, image=evolve(image, next_offset=image.next_offset + 1))
+        if isinstance(record, ConfigRecord):
+            return evolve(after, configs=controller.configs.replay(record))
+        return evolve(after, controllers={**controller.controllers, record.controller: record})
+    after = evolve(controller, image=replay(image, record))
+    if isinstance(record, RemoveTopicRecord):
+        return evolve(after, configs=controller.configs.without_topic(image.topics[record.topic_id].name))
+    return evolve(after, soft=evolve(after.soft, sessions=_sessions(after, record, image)))
+
+
+def _sessions(after: Controller, record: LogRecord, before: ClusterImage) -> Sessions:
+    """The sessions once a broker record is replayed: each counts as contact."""
+    sessions, now = after.soft.sessions, after.soft.now
+    if isinstance(record, UnregisterBrokerRecord):
+        return sessions.remove(record.broker_id)
+    if isinstance(record, RegisterBrokerRecord):
+        kept = sessions.remove(record.broker_id) if record.broker_id in before.registrations else sessions
+        return kept.register(record.broker_id, record.fenced, now)
+    if isinstance(record, BrokerRegistrationChangeRecord | FenceBrokerRecord | UnfenceBrokerRecord):
+        return sessions.register(record.broker_id, after.image.registrations[record.broker_id].fenced, now)
+    return sessions

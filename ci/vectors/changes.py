@@ -7,7 +7,16 @@ from typing import Any, cast
 from attrs import evolve
 
 from ci.vectors.core import Compare, Difference, Function, Vector, compare_values, listed, whole
-from ci.vectors.forms import CHANGE_KEYS, brokers, directory, read_change, read_partition, write_change, write_partition
+from ci.vectors.forms import (
+    CHANGE_KEYS,
+    brokers,
+    directory,
+    elr_sorted,
+    read_change,
+    read_partition,
+    write_change,
+    write_partition,
+)
 from model.brokersets import Brokers
 from model.change import BuildContext, Target, build_change, bump_on_removal, bump_on_shrink, candidates
 from model.directories import DirectoryList, DirectoryMismatch
@@ -104,7 +113,7 @@ def _after(p: Partition, change: PartitionChange) -> dict[str, Any]:
 
 def _same_change(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
     """Exact, or at least the fields listed; the ELR lists compare as sets."""
-    expected, actual = _elr_sorted(expected), _elr_sorted(actual)
+    expected, actual = elr_sorted(expected), elr_sorted(actual)
     if vector.then.data.get("exact") is not False:
         return whole(expected, actual, vector)
     if isinstance(expected, dict):
@@ -113,14 +122,7 @@ def _same_change(expected: Any, actual: Any, vector: Vector) -> list[Difference]
 
 
 def _same_after(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
-    return listed(_elr_sorted(expected), _elr_sorted(actual), vector)
-
-
-def _elr_sorted(state: Any) -> Any:
-    if not isinstance(state, dict):
-        return state
-    lists = {key: state[key] for key in ("elr", "last_known_elr") if isinstance(state.get(key), list)}
-    return {**state, **{key: sorted(value, key=repr) for key, value in lists.items()}}
+    return listed(elr_sorted(expected), elr_sorted(actual), vector)
 
 
 def _unchanged(expected: Any, actual: Any, vector: Vector) -> list[Difference]:

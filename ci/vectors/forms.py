@@ -126,25 +126,44 @@ def write_change(change: PartitionChange) -> dict[str, Any] | None:
     return written
 
 
+def elr_sorted(state: Any) -> Any:
+    """A state or change with its ELR lists in one order, since they compare as sets."""
+    if not isinstance(state, dict):
+        return state
+    lists = {key: state[key] for key in ("elr", "last_known_elr") if isinstance(state.get(key), list)}
+    return {**state, **{key: sorted(value, key=repr) for key, value in lists.items()}}
+
+
 def read_registration(value: object, where: str) -> Registration:
     """A broker's registration."""
     fields = Fields.of(value, where).only(
         "id", "epoch", "incarnation", "listeners", "features", "rack",
         "fenced", "in_controlled_shutdown", "is_migrating_zk_broker", "dirs",
     )  # fmt: skip
-    listeners, features = fields.read("listeners", Fields.of), fields.read("features", Fields.of)
     return Registration(
         id=fields.read("id", integer),
         epoch=fields.read("epoch", long),
         incarnation=fields.read("incarnation", text),
-        listeners=tuple(Listener(name, *listeners.read(name, _address)) for name in listeners.data),
-        features=tuple(Feature(name, *features.read(name, _levels)) for name in features.data),
+        listeners=fields.read("listeners", read_listeners),
+        features=fields.read("features", read_levels),
         rack=fields.read_or("rack", text, None),
         fenced=fields.read("fenced", flag),
         in_controlled_shutdown=fields.read("in_controlled_shutdown", flag),
         is_migrating_zk_broker=fields.read("is_migrating_zk_broker", flag),
         dirs=fields.read("dirs", directories),
     )
+
+
+def read_listeners(value: object, where: str) -> tuple[Listener, ...]:
+    """Listeners from an object of names and addresses."""
+    fields = Fields.of(value, where)
+    return tuple(Listener(name, *fields.read(name, _address)) for name in fields.data)
+
+
+def read_levels(value: object, where: str) -> tuple[Feature, ...]:
+    """Features from an object of names and level ranges."""
+    fields = Fields.of(value, where)
+    return tuple(Feature(name, *fields.read(name, _levels)) for name in fields.data)
 
 
 def write_registration(registration: Registration) -> dict[str, Any]:

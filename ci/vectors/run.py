@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ci.vectors import brokers, changes, partitions, placements, reassignments, sessions
+from ci.vectors import brokers, changes, partitions, placements, reassignments, scenarios, sessions
 from ci.vectors.core import FAILED, UNSUPPORTED, Difference, Function, Outcome, Vector, judge
 from ci.vectors.forms import read_partition, write_partition
 from model.directories import DirectoryMismatch
@@ -17,6 +17,7 @@ FUNCTIONS: Mapping[str, Function] = {
     **brokers.FUNCTIONS,
     **sessions.FUNCTIONS,
     **placements.FUNCTIONS,
+    **scenarios.FUNCTIONS,
 }
 """Every function that is supported, by name."""
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import click
 
+from ci.bugs import bugs_command
 from ci.check import check_command
 from ci.conform import conform_command
 from ci.explore import explore_command
@@ -60,7 +61,7 @@ def cli() -> None:
     """
 
 
-for command in (list_command, check_command, explore_command, conform_command, trace_command):
+for command in (list_command, check_command, bugs_command, explore_command, conform_command, trace_command):
     cli.add_command(command)
 
 

@@ -10,7 +10,8 @@ from attrs import evolve
 from model.rules import variants
 from model.system import Property, ScopeError, Setting, System, nearest
 from model.systems.elections.system import ELECTIONS as ELECTIONS_SYSTEM
-from properties import eligibility, goals, leadership, shape
+from model.systems.replication.system import REPLICATION as REPLICATION_SYSTEM
+from properties import durability, eligibility, goals, leadership, shape
 from properties.core import validate
 
 
@@ -23,7 +24,17 @@ def elections_properties(setting: Setting) -> tuple[Property, ...]:
 ELECTIONS = evolve(ELECTIONS_SYSTEM, properties=elections_properties)
 """`elections` with its properties."""
 
-SYSTEMS: dict[str, System] = {system.name: system for system in (ELECTIONS,)}
+
+
+def replication_properties(setting: Setting) -> tuple[Property, ...]:
+    """Every property of `replication`, validated."""
+    return validate(durability.properties(setting), variants())
+
+
+REPLICATION = evolve(REPLICATION_SYSTEM, properties=replication_properties)
+"""`replication` with its properties."""
+
+SYSTEMS: dict[str, System] = {system.name: system for system in (ELECTIONS, REPLICATION)}
 """Shipped systems by name."""
 
 

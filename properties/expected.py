@@ -117,6 +117,24 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "isr-active-while-led": "refuted 1",
         "loss-is-marked": "refuted 5",
     },
+    ("replication", "tiny", "kafka-4.0"): {},
+    ("replication", "tiny", "fixed"): {},
+    ("replication", "tiny", "kip"): {},
+    ("replication", "tiny", "kafka-3.9"): {
+        "leader-complete": "refuted 5",
+        "candidates-complete": "refuted 5",
+        "acknowledged-survives": "refuted 6",
+        "isr-active": "refuted 2",
+    },
+    ("replication", "small", "kafka-4.0"): {},
+    ("replication", "small", "fixed"): {},
+    ("replication", "small", "kip"): {},
+    ("replication", "small", "kafka-3.9"): {
+        "leader-complete": "refuted 7",
+        "candidates-complete": "refuted 7",
+        "acknowledged-survives": "refuted 8",
+        "isr-active": "refuted 2",
+    },
 }
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import attrs
 
-from model.brokersets import BrokerSet
 from model.layout import DomainError
 from model.system import Property
 from model.words import NO_LEADER
@@ -30,17 +29,26 @@ def show(value: Any, name: str = "") -> str:
         return "none"
     if isinstance(value, tuple):
         return "[" + ", ".join(show(item) for item in value) + "]"
-    if attrs.has(type(value)) and "__str__" not in vars(type(value)):
+    if _is_record(value):
         inner = ", ".join(f"{f.name}={show(getattr(value, f.name), f.name)}" for f in attrs.fields(type(value)))
         return f"({inner})"
     return str(value)
 
 
-def fields(state: Any) -> dict[str, Any]:
-    """The top-level fields of a state by name; a state that is no record is one field."""
-    if attrs.has(type(state)) and not isinstance(state, BrokerSet):
-        return {f.name: getattr(state, f.name) for f in attrs.fields(type(state))}
-    return {"state": state}
+def _is_record(value: Any) -> bool:
+    """Whether a value is shown by its parts: a record without a text of its own."""
+    return attrs.has(type(value)) and "__str__" not in vars(type(value))
+
+
+def fields(state: Any, path: str = "") -> dict[str, Any]:
+    """The parts of a state by path, records and tuples of records opened up; the rest shown whole."""
+    if _is_record(state):
+        inner = [(f"{path}.{f.name}" if path else f.name, getattr(state, f.name)) for f in attrs.fields(type(state))]
+    elif isinstance(state, tuple) and any(_is_record(item) for item in state):
+        inner = [(f"{path}[{number}]", item) for number, item in enumerate(state)]
+    else:
+        return {path or "state": state}
+    return {name: value for part, item in inner for name, value in fields(item, part).items()}
 
 
 def call(action: str, arguments: Mapping[str, Any]) -> str:

@@ -170,7 +170,7 @@ def actions(setting: Setting) -> list[Action]:
             Action("heartbeat", do.heartbeat, fenced_has_dirs, failures, "processBrokerHeartbeat"),
         ]
     if rules.designated_elections:
-        listed.append(Action("elect_designated", do.elect_designated, _designable(rules), each,
+        listed.append(Action("elect_designated", do.elect_designated, designation(rules), each,
                              "unclean-recovery KIP"))  # fmt: skip
     if rules.elr_available:
         listed.append(Action("enable_elr", do.enable_elr, lambda state: {"ELR is off": negate(state.elr_enabled)}, {},
@@ -189,7 +189,9 @@ def _assignable(setting: Setting) -> tuple[int, ...]:
     return (*reserved, *(FIRST_LOCAL + d for d in range(setting["directories"])))
 
 
-def _designable(rules: RuleSet) -> Callable[[Elections, Word], Conjuncts]:
+def designation(rules: RuleSet) -> Callable[[Elections, Word], Conjuncts]:
+    """The guard of designated elections under a rule set."""
+
     def guard(state: Elections, broker: Word) -> Conjuncts:
         p = state.partition()
         eligible = acceptable(state, trigger(state), rules)

@@ -1,0 +1,1 @@
+"""The `replication` system: controller, brokers and logs of one partition."""

@@ -1,0 +1,215 @@
+"""Controller events of the replication system: the `elections` triggers, with processes and budgets around."""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from model.brokersets import BrokerSet, Replicas
+from model.rules import RuleSet
+from model.systems.elections import system as guards
+from model.systems.elections.triggers import Triggers
+from model.systems.replication.log import smaller
+from model.systems.replication.metadata import forget_incarnation
+from model.systems.replication.state import (
+    ACCEPTED,
+    INELIGIBLE,
+    NONE,
+    RUNNING,
+    STOPPED_CLEAN,
+    STOPPED_UNCLEAN,
+    UNKNOWN,
+    Broker,
+    Replication,
+    Reply,
+    decided,
+)
+from model.terms import Truth, Word
+from model.words import all_of, any_of, choose, negate, word
+
+
+@frozen
+class Control:
+    """The effects and guards of controller events under one rule set."""
+
+    rules: RuleSet
+
+    @property
+    def do(self) -> Triggers:
+        """The controller's triggers."""
+        return Triggers(self.rules)
+
+    def may_fence(self, state: Replication, broker: Word) -> dict[str, Truth]:
+        """A dead broker is fenced for free; a live one costs budget."""
+        live = state.broker(broker).running()
+        return {
+            **guards.unfenced(state.controller, broker),
+            "broker is dead or a fence is left": any_of(negate(live), state.left.fences > 0),
+        }
+
+    def fence(self, state: Replication, broker: Word) -> Replication:
+        """Session expiry."""
+        live = state.broker(broker).running()
+        left = evolve(state.left, fences=state.left.fences - word(live))
+        return decided(evolve(state, left=left), self.do.fence(state.controller, broker))
+
+    def may_unfence(self, state: Replication, broker: Word) -> dict[str, Truth]:
+        """A live broker heartbeats; it has applied its own registration."""
+        return {**guards.fenced(state.controller, broker), "broker runs": state.broker(broker).running()}
+
+    def unfence(self, state: Replication, broker: Word) -> Replication:
+        """A heartbeat unfences the broker."""
+        return decided(state, self.do.unfence(state.controller, broker))
+
+    def may_shut_down(self, state: Replication, broker: Word) -> dict[str, Truth]:
+        """A live broker asks to shut down."""
+        return {
+            **guards.running(state.controller, broker),
+            "broker runs": state.broker(broker).running(),
+            "a clean stop is left": state.left.clean_stops > 0,
+        }
+
+    def shut_down(self, state: Replication, broker: Word) -> Replication:
+        """Controlled shutdown begins."""
+        spent = evolve(state, left=evolve(state.left, clean_stops=state.left.clean_stops - 1))
+        return decided(spent, self.do.controlled_shutdown(state.controller, broker))
+
+    def may_stop(self, state: Replication, broker: Word) -> dict[str, Truth]:
+        """Shutdown is granted once the broker leads nothing."""
+        return {
+            "broker runs": state.broker(broker).running(),
+            "broker is in controlled shutdown": state.controller.shutting_down.has(broker),
+            "broker leads nothing": negate(state.controller.leader == broker),
+        }
+
+    def stop(self, state: Replication, broker: Word) -> Replication:
+        """The process ends, its log flushed."""
+        return state.with_broker(broker, evolve(state.broker(broker), status=STOPPED_CLEAN))
+
+    def may_crash(self, state: Replication, broker: Word, lost: Word) -> dict[str, Truth]:
+        """Any live process may die."""
+        b = state.broker(broker)
+        return {
+            "broker runs": b.running(),
+            "an unclean stop is left": state.left.unclean_stops > 0,
+            "no more is lost than there is": lost <= b.log.end(),
+        }
+
+    def crash(self, state: Replication, broker: Word, lost: Word) -> Replication:
+        """The process dies; the last records were not flushed."""
+        b = state.broker(broker)
+        log = b.log.truncate(b.log.end() - lost)
+        mark = smaller(b.high_watermark, log.end())
+        spent = evolve(state, left=evolve(state.left, unclean_stops=state.left.unclean_stops - 1))
+        return spent.with_broker(broker, evolve(b, status=STOPPED_UNCLEAN, log=log, high_watermark=mark))
+
+    def may_register(self, state: Replication, broker: Word) -> dict[str, Truth]:
+        """A stopped process comes back."""
+        return {"broker is stopped": negate(state.broker(broker).running())}
+
+    def register(self, state: Replication, broker: Word) -> Replication:
+        """A new incarnation registers, and applies the metadata up to its registration."""
+        b = state.broker(broker)
+        clean = b.status == STOPPED_CLEAN
+        told = self.do.new_incarnation(state.controller, broker, clean, BrokerSet.of([0]))
+        after = forget_incarnation(decided(state, told), broker)
+        back = Broker(
+            status=RUNNING, log=b.log, high_watermark=b.high_watermark, epoch=after.leader_epoch,
+            partition_epoch=after.partition_epoch, isr=after.controller.isr,
+            min_isr=after.controller.effective_min_isr(), proposed=BrokerSet(),
+            ends=(UNKNOWN,) * len(state.brokers), stale=BrokerSet(),
+        )  # fmt: skip
+        return after.with_broker(broker, back)
+
+    def may_alter(self, state: Replication) -> dict[str, Truth]:
+        """The request passes the checks of epochs and shape; rows 2-8 of the validation."""
+        request, controller = state.request, state.controller
+        version = request.partition_epoch == state.partition_epoch
+        return {
+            "a request is in flight": request.isr.size() > 0,
+            "leader epoch is current": request.epoch == state.leader_epoch,
+            "sender leads and is registered": all_of(
+                request.sender == controller.leader, controller.registered.has(request.sender)
+            ),
+            "partition epoch is current": any_of(self.rules.alter_partition_ignores_partition_epoch, version),
+            "ISR holds replicas only, and the leader": all_of(
+                request.isr.within(controller.replicas), request.isr.has(controller.leader)
+            ),
+        }
+
+    def alter(self, state: Replication) -> Replication:
+        """The controller answers: INELIGIBLE_REPLICA, or the change and its merged result."""
+        request, controller, rules = state.request, state.controller, self.rules
+        barred = BrokerSet()
+        if not rules.fenced_may_join_isr:
+            barred = barred.plus(controller.fenced)
+        if not rules.shutting_down_may_join_isr:
+            barred = barred.plus(controller.shutting_down)
+        if not rules.alter_partition_ignores_broker_epoch:
+            barred = barred.plus(request.stale)
+        eligible = all_of(request.isr.within(controller.registered), request.isr.keep(barred).is_empty())
+        changed = decided(state, self.do.alter_partition(controller, request.isr, False))
+        kept = changed.controller.leader == request.sender
+        accepted = Reply(
+            choose(kept, ACCEPTED, NONE), request.sender, changed.leader_epoch, changed.partition_epoch,
+            changed.controller.isr,
+        )  # fmt: skip
+        refused = Reply(INELIGIBLE, request.sender, request.epoch, request.partition_epoch, controller.isr)
+        return choose(eligible, evolve(changed, reply=accepted), evolve(state, reply=refused))
+
+    def may_elect_uncleanly(self, state: Replication) -> dict[str, Truth]:
+        """An operator elects anybody who lives, or the topic allows it."""
+        return {**guards.leaderless(state.controller), "an unclean election is left": state.left.unclean_elections > 0}
+
+    def elect_uncleanly(self, state: Replication) -> Replication:
+        """ElectLeaders UNCLEAN, or the unclean timer."""
+        left = evolve(state.left, unclean_elections=state.left.unclean_elections - 1)
+        return decided(evolve(state, left=left), self.do.elect_unclean(state.controller))
+
+    def may_designate(self, state: Replication, broker: Word) -> dict[str, Truth]:
+        """An operator names a live replica for a leaderless partition."""
+        named = guards.designation(self.rules)(state.controller, broker)
+        return {**named, "an unclean election is left": state.left.unclean_elections > 0}
+
+    def elect_designated(self, state: Replication, broker: Word) -> Replication:
+        """ElectLeaders DESIGNATED."""
+        left = evolve(state.left, unclean_elections=state.left.unclean_elections - 1)
+        return decided(evolve(state, left=left), self.do.elect_designated(state.controller, broker))
+
+    def may_elect_preferred(self, state: Replication) -> dict[str, Truth]:
+        """The leader is not the first replica."""
+        return dict(guards.not_preferred(state.controller))
+
+    def elect_preferred(self, state: Replication) -> Replication:
+        """ElectLeaders PREFERRED, or the balance timer."""
+        return decided(state, self.do.elect_preferred(state.controller))
+
+    def may_reassign(self, state: Replication, target: Replicas) -> dict[str, Truth]:
+        """An operator moves the partition."""
+        allowed = guards.targets_registered(state.controller, target)
+        return {**allowed, "a reassignment is left": state.left.reassignments > 0}
+
+    def reassign(self, state: Replication, target: Replicas) -> Replication:
+        """AlterPartitionReassignments to a target."""
+        return decided(self._reassigned(state), self.do.reassign(state.controller, target))
+
+    def may_cancel(self, state: Replication) -> dict[str, Truth]:
+        """An operator takes a reassignment back."""
+        allowed = guards.may_cancel(state.controller, self.rules)
+        return {**allowed, "a reassignment is left": state.left.reassignments > 0}
+
+    def cancel(self, state: Replication) -> Replication:
+        """AlterPartitionReassignments without a target."""
+        return decided(self._reassigned(state), self.do.cancel(state.controller))
+
+    def _reassigned(self, state: Replication) -> Replication:
+        return evolve(state, left=evolve(state.left, reassignments=state.left.reassignments - 1))
+
+    def may_set_min_isr(self, state: Replication, minimum: Word) -> dict[str, Truth]:
+        """An operator changes min.insync.replicas."""
+        allowed = guards.other_min_isr(state.controller, minimum)
+        return {**allowed, "a configuration change is left": state.left.config_changes > 0}
+
+    def set_min_isr(self, state: Replication, minimum: Word) -> Replication:
+        """The change takes effect in the controller; brokers apply it with the metadata log."""
+        left = evolve(state.left, config_changes=state.left.config_changes - 1)
+        return decided(evolve(state, left=left), self.do.set_min_isr(state.controller, minimum))

@@ -1,0 +1,213 @@
+"""Leaders and followers: produce, fetch, truncate, high watermark, ISR proposals.
+
+Source: semantics reference, sections 4 (leader side) and 7; `Partition`,
+`ReplicaManager`, `AbstractFetcherThread`.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from model.brokersets import BrokerSet
+from model.rules import RuleSet
+from model.systems.replication.log import Log, larger, smaller
+from model.systems.replication.state import ACCEPTED, UNKNOWN, Broker, Replication, Request, no_reply, no_request
+from model.terms import Truth, Word
+from model.words import all_of, any_of, choose, implies, negate
+
+
+@frozen
+class DataPlane:
+    """The effects of the data plane under one rule set."""
+
+    rules: RuleSet
+
+    def advance(self, state: Replication, number: Word, leader: Broker) -> Replication:
+        """Put a leader back with its high watermark re-evaluated, and note what became committed.
+
+        The watermark is frozen while the committed ISR is below min ISR (KAFKA-15583),
+        and waits for every member of the maximal ISR (KIP-497).
+        """
+        rules, minimum = self.rules, leader.min_isr
+        quorum = leader.maximal_isr()
+        if rules.hw_uses_committed_isr_only:
+            quorum = leader.isr
+        if rules.hw_uses_proposed_isr:
+            quorum = BrokerSet(choose(leader.pending(), leader.proposed.mask, leader.isr.mask))
+        gate = leader.maximal_isr() if rules.gate_counts_maximal_isr else leader.isr
+        candidate = leader.log.end()
+        for b, end in enumerate(leader.ends):
+            waits = all_of(quorum.has(b), negate(number == b))
+            candidate = choose(waits, smaller(candidate, self._counted(state, leader, b, end)), candidate)
+        free = True if rules.hw_advances_under_min_isr else gate.size() >= minimum
+        rises = all_of(free, candidate > leader.high_watermark)
+        mark = choose(rises, candidate, leader.high_watermark)
+        if rules.watermark_may_fall:
+            mark = choose(all_of(free, candidate >= 0), candidate, leader.high_watermark)
+        acked = all_of(rises, leader.maximal_isr().size() >= minimum)
+        known = state.committed.end()
+        entries = tuple(
+            choose(all_of(rises, known <= offset, mark > offset), entry, old)
+            for offset, (entry, old) in enumerate(zip(leader.log.entries, state.committed.entries, strict=True))
+        )
+        after = state.with_broker(number, evolve(leader, high_watermark=mark))
+        return evolve(
+            after,
+            committed=Log(entries),
+            acknowledged=choose(acked, larger(mark, state.acknowledged), state.acknowledged),
+        )
+
+    def _counted(self, state: Replication, leader: Broker, b: int, end: Word) -> Word:
+        """The follower's end as the watermark counts it; UNKNOWN holds it back."""
+        if not self.rules.hw_by_record_epoch_only:
+            return end
+        follower = state.brokers[b]
+        same = follower.log.agrees(leader.log, follower.log.end())
+        return choose(all_of(follower.running(), same), follower.log.end(), UNKNOWN)
+
+    def produce(self, state: Replication, broker: Word) -> Replication:
+        """A leader appends one record of its epoch."""
+        leader = state.broker(broker)
+        written = evolve(leader, log=leader.log.append(leader.epoch + 1))
+        spent = evolve(state, left=evolve(state.left, records=state.left.records - 1))
+        return self.advance(spent, broker, written)
+
+    def may_produce(self, state: Replication, broker: Word) -> dict[str, Truth]:
+        """With acks=all: NOT_ENOUGH_REPLICAS while the committed ISR is below min ISR."""
+        leader = state.broker(broker)
+        return {
+            "a record is left": state.left.records > 0,
+            "broker believes it leads": state.leads(broker, leader),
+            "ISR is at min ISR": leader.isr.size() >= leader.min_isr,
+            "log has room": negate(leader.log.is_full()),
+        }
+
+    def may_produce_locally(self, state: Replication, broker: Word) -> dict[str, Truth]:
+        """With acks=1 nobody asks for the ISR."""
+        leader = state.broker(broker)
+        return {
+            "a record is left": state.left.records > 0,
+            "broker believes it leads": state.leads(broker, leader),
+            "ISR is below min ISR": leader.isr.size() < leader.min_isr,
+            "log has room": negate(leader.log.is_full()),
+        }
+
+    def may_fetch(self, state: Replication, follower: Word, leader: Word, received: Word) -> dict[str, Truth]:
+        """Both run; the request's leader epoch is the leader's (else 74 or 75)."""
+        f, ldr = state.broker(follower), state.broker(leader)
+        followed = state.leader_at(f.epoch) == leader
+        same = True if self.rules.fetch_unfenced else f.epoch == ldr.epoch
+        return {
+            "they are two": negate(follower == leader),
+            "follower runs and follows the leader": all_of(f.running(), followed),
+            "leader runs and believes it leads": state.leads(leader, ldr),
+            "leader epochs are the same": same,
+            "follower is a replica": state.controller.replicas.has(follower),
+        }
+
+    def fetch(self, state: Replication, follower: Word, leader: Word, received: Word) -> Replication:
+        """One fetch: a diverging log is cut; otherwise the leader notes the offset and the follower appends.
+
+        At most `received` records arrive; 0: the reply is lost. The reply carries
+        the watermark from before the leader noted this fetch.
+        """
+        f, ldr = state.broker(follower), state.broker(leader)
+        own = f.log.last()
+        theirs = ldr.log.largest_to(own)
+        ends = ldr.log.count_to(own)
+        diverges = any_of(theirs < own, ends < f.log.end())
+        if self.rules.kip101_epoch_lookup:
+            diverges = ends < f.log.end()
+        if self.rules.no_epoch_entry_on_leadership:
+            diverges = all_of(diverges, ldr.log.last() >= own)
+        shared = f.log.largest_to(theirs)
+        cut = f.log.truncate(smaller(choose(shared == theirs, ends, f.log.count_to(shared)), f.log.count_to(theirs)))
+        if self.rules.kip101_epoch_lookup:
+            cut = f.log.truncate(smaller(ends, f.log.end()))
+        grown = f.log.copy_of(ldr.log).truncate(f.log.end() + received)
+        log = choose(diverges, cut, grown)
+        mark = choose(
+            diverges, smaller(f.high_watermark, cut.end()), smaller(ldr.high_watermark, grown.end())
+        )
+        if self.rules.truncation_keeps_watermark:
+            mark = choose(diverges, f.high_watermark, mark)
+        moved = state.with_broker(follower, choose(received > 0, evolve(f, log=log, high_watermark=mark), f))
+        served = [all_of(follower == b, negate(diverges)) for b in range(len(ldr.ends))]
+        noted = evolve(
+            ldr,
+            ends=tuple(choose(now, f.log.end(), end) for now, end in zip(served, ldr.ends, strict=True)),
+            stale=BrokerSet(choose(diverges, ldr.stale.mask, ldr.stale.minus(ldr.stale.just(follower)).mask)),
+        )
+        return self.advance(moved, leader, noted)
+
+    def may_expand(self, state: Replication, broker: Word, follower: Word) -> dict[str, Truth]:
+        """When a leader proposes to add a follower."""
+        leader = state.broker(broker)
+        end = leader.end_of(follower)
+        begun = leader.log.count_to(leader.epoch)
+        caught_up = all_of(end >= leader.high_watermark, end >= 0)
+        if not self.rules.no_leader_epoch_start_check:
+            caught_up = all_of(caught_up, end >= begun)
+        return {
+            "broker believes it leads": state.leads(broker, leader),
+            "no change is pending": negate(leader.pending()),
+            "follower is outside the ISR": negate(leader.isr.has(follower)),
+            "follower has caught up": caught_up,
+        }
+
+    def may_shrink(self, state: Replication, broker: Word, follower: Word) -> dict[str, Truth]:
+        """When a leader proposes to drop a follower that lags."""
+        leader = state.broker(broker)
+        return {
+            "a shrink is left": state.left.shrinks > 0,
+            "broker believes it leads": state.leads(broker, leader),
+            "no change is pending": negate(leader.pending()),
+            "follower is in the ISR": all_of(leader.isr.has(follower), negate(follower == broker)),
+            "follower lags": negate(leader.end_of(follower) == leader.log.end()),
+        }
+
+    def expand(self, state: Replication, broker: Word, follower: Word) -> Replication:
+        """Ask the controller to add a follower; the maximal ISR counts it at once."""
+        leader = state.broker(broker)
+        return self._propose(state, broker, leader, leader.isr.plus(leader.isr.just(follower)))
+
+    def shrink(self, state: Replication, broker: Word, follower: Word) -> Replication:
+        """Ask the controller to drop a follower; until confirmed it still counts."""
+        leader = state.broker(broker)
+        spent = evolve(state, left=evolve(state.left, shrinks=state.left.shrinks - 1))
+        return self._propose(spent, broker, leader, leader.isr.minus(leader.isr.just(follower)))
+
+    def give_up(self, state: Replication, broker: Word) -> Replication:
+        """The defect KAFKA-14154: a lost answer is taken for a refusal."""
+        leader = state.broker(broker)
+        return self.advance(state, broker, evolve(leader, proposed=BrokerSet()))
+
+    def _propose(self, state: Replication, broker: Word, leader: Broker, isr: BrokerSet) -> Replication:
+        stale = BrokerSet() if self.rules.broker_epoch_taken_from_metadata else leader.stale.keep(isr)
+        request = Request(broker, leader.epoch, leader.partition_epoch, isr, stale)
+        return self.advance(evolve(state, request=request), broker, evolve(leader, proposed=isr))
+
+    def may_take_reply(self, state: Replication, broker: Word) -> dict[str, Truth]:
+        """A reply counts only while its proposal is pending, in its epoch, and not behind."""
+        leader, reply = state.broker(broker), state.reply
+        return {
+            "a reply is for this broker": all_of(reply.kind > 0, reply.to == broker),
+            "broker believes it leads": state.leads(broker, leader),
+            "its proposal is pending in this epoch": all_of(leader.pending(), reply.epoch == leader.epoch),
+            "reply is not behind": implies(reply.kind == ACCEPTED, reply.partition_epoch >= leader.partition_epoch),
+        }
+
+    def take_reply(self, state: Replication, broker: Word) -> Replication:
+        """Commit the accepted ISR, or go back to the committed one after INELIGIBLE_REPLICA."""
+        leader, reply = state.broker(broker), state.reply
+        accepted = reply.kind == ACCEPTED
+        settled = evolve(
+            leader,
+            isr=choose(accepted, reply.isr, leader.proposed if self.rules.refusal_taken_for_success else leader.isr),
+            partition_epoch=choose(accepted, reply.partition_epoch, leader.partition_epoch),
+            proposed=BrokerSet(),
+        )
+        # Copies of a request arrive in order: once one is answered, no earlier one is under way.
+        answered = all_of(state.request.sender == broker, negate(self.rules.answered_request_survives))
+        request = choose(answered, no_request(), state.request)
+        return self.advance(evolve(state, reply=no_reply(), request=request), broker, settled)

@@ -1,0 +1,91 @@
+"""A replica's log: the leader epoch of each record, by offset.
+
+A record is known by its offset and its leader epoch: a leader writes each
+offset of its epoch once. Entry 0 is vacant, entry e + 1 is a record of epoch
+e; epochs never fall along a log.
+
+Source: KIP-101, KIP-279, KIP-320; `LeaderEpochFileCache`, `AbstractFetcherThread`.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from model.terms import Truth, Word
+from model.words import all_of, choose, implies, word
+
+VACANT = 0
+
+
+@frozen
+class Log:
+    """The log as a fixed number of entries."""
+
+    entries: tuple[Word, ...]
+
+    def __str__(self) -> str:
+        """The epochs of the records: `[0 0 1]`."""
+        told = [str(e - 1) if isinstance(e, int) else str(e) for e in self.entries if e is not VACANT]
+        return f"[{' '.join(told)}]"
+
+    def end(self) -> Word:
+        """The log end offset."""
+        total: Word = 0
+        for entry in self.entries:
+            total = total + word(entry > VACANT)
+        return total
+
+    def last(self) -> Word:
+        """The entry of the last record, VACANT when there is none."""
+        found: Word = VACANT
+        for entry in self.entries:
+            found = choose(entry > VACANT, entry, found)
+        return found
+
+    def is_full(self) -> Truth:
+        """Whether no entry is vacant."""
+        return self.entries[-1] > VACANT
+
+    def append(self, entry: Word) -> Log:
+        """The log with one more record; a full log stays."""
+        end = self.end()
+        return Log(tuple(choose(end == offset, entry, old) for offset, old in enumerate(self.entries)))
+
+    def truncate(self, to: Word) -> Log:
+        """The log cut at an offset."""
+        return Log(tuple(choose(to > offset, old, VACANT) for offset, old in enumerate(self.entries)))
+
+    def count_to(self, entry: Word) -> Word:
+        """End offset of the largest epoch that is at most the given one."""
+        total: Word = 0
+        for old in self.entries:
+            total = total + word(all_of(old > VACANT, old <= entry))
+        return total
+
+    def largest_to(self, entry: Word) -> Word:
+        """The largest entry that is at most the given one, VACANT when there is none."""
+        found: Word = VACANT
+        for old in self.entries:
+            found = choose(all_of(old > VACANT, old <= entry), old, found)
+        return found
+
+    def copy_of(self, other: Log) -> Log:
+        """This log followed by what the other holds beyond its end."""
+        end = self.end()
+        return Log(tuple(choose(end > offset, old, other.entries[offset]) for offset, old in enumerate(self.entries)))
+
+    def agrees(self, other: Log, below: Word) -> Truth:
+        """Whether both hold the same records below an offset."""
+        return all_of(
+            *(implies(below > offset, old == other.entries[offset]) for offset, old in enumerate(self.entries))
+        )
+
+
+def smaller(a: Word, b: Word) -> Word:
+    """The smaller of two words."""
+    return choose(a < b, a, b)
+
+
+def larger(a: Word, b: Word) -> Word:
+    """The larger of two words."""
+    return choose(a < b, b, a)

@@ -1,0 +1,147 @@
+"""The `replication` system: actions, bounds and scopes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from model.system import Action, Bound, Setting, System
+from model.systems.elections.system import ordered_subsets
+from model.systems.replication.control import Control
+from model.systems.replication.dataplane import DataPlane
+from model.systems.replication.metadata import Metadata
+from model.systems.replication.state import Replication, initial, layout
+from model.terms import Truth, Word
+from model.words import all_of
+
+Parameters = Mapping[str, Sequence[Any]]
+
+BOUNDS = (
+    Bound("brokers", 2, 5, "number of brokers"),
+    Bound("replication", 1, 5, "replication factor at the start"),
+    Bound("min-isr", 1, 5, "min.insync.replicas at the start"),
+    Bound("elr", 0, 1, "whether ELR is on"),
+    Bound("epochs", 1, 14, "largest leader epoch"),
+    Bound("versions", 1, 30, "largest partition epoch"),
+    Bound("loss", 0, 4, "records that an unclean stop may lose"),
+    Bound("records", 1, 4, "budget: records produced"),
+    Bound("unclean-stops", 0, 3, "budget: processes that die"),
+    Bound("clean-stops", 0, 3, "budget: controlled shutdowns"),
+    Bound("fences", 0, 4, "budget: live brokers that are fenced"),
+    Bound("shrinks", 0, 4, "budget: ISR shrinks that leaders propose"),
+    Bound("reassignments", 0, 4, "budget: reassignments and cancellations"),
+    Bound("unclean-elections", 0, 2, "budget: unclean elections on request"),
+    Bound("config-changes", 0, 2, "budget: changes of min.insync.replicas"),
+    # These give `elections`, which serves as the controller, its own bounds.
+    Bound("directories", 1, 1, "log directories of each broker"),
+    Bound("reassignment", 0, 1, "whether the controller starts with any replication factor"),
+)
+
+_BASE = {
+    "brokers": 3, "replication": 3, "min-isr": 2, "elr": 1, "epochs": 6, "versions": 10, "loss": 1, "records": 1,
+    "unclean-stops": 1, "clean-stops": 0, "fences": 1, "shrinks": 0, "reassignments": 0, "unclean-elections": 0,
+    "config-changes": 0, "directories": 1, "reassignment": 0,
+}  # fmt: skip
+
+SCOPES = {
+    "small": _BASE,
+    "tiny": {**_BASE, "brokers": 2, "replication": 2, "shrinks": 1},
+}
+
+
+def actions(setting: Setting) -> list[Action]:
+    """Controller events, the data plane, and what breaks."""
+    brokers, rules = setting["brokers"], setting.rules
+    control, data = Control(rules), DataPlane(rules)
+    metadata = Metadata(data)
+    each = {"broker": tuple(range(brokers))}
+    pair = {**each, "follower": tuple(range(brokers))}
+    amounts = tuple(sorted({0, 1, setting["records"]}))  # the reply is lost, or carries one record, or all
+    known = {**each, "epoch": tuple(range(setting["epochs"] + 1))}
+    always_there = [
+        Action("produce", data.produce, data.may_produce, each, "Partition.appendRecordsToLeader"),
+        Action("produce_acks_1", data.produce, data.may_produce_locally, each, "Partition.appendRecordsToLeader"),
+        Action("fetch", data.fetch, data.may_fetch,
+               {"follower": each["broker"], "leader": each["broker"], "received": amounts},
+               "ReplicaManager.fetchMessages"),
+        Action("apply_metadata", metadata.take, metadata.may_take, known, "ReplicaManager.applyDelta"),
+        Action("propose_expand", data.expand, data.may_expand, pair, "Partition.maybeExpandIsr"),
+        Action("receive_reply", data.take_reply, data.may_take_reply, each, "Partition.handleAlterPartitionUpdate"),
+        Action("alter_partition", control.alter, control.may_alter, {}, "alterPartition"),
+        Action("fence", control.fence, control.may_fence, each, "handleBrokerFenced"),
+        Action("unfence", control.unfence, control.may_unfence, each, "handleBrokerUnfenced"),
+        Action("register", control.register, control.may_register, each, "registerBroker"),
+        Action("elect_preferred", control.elect_preferred, control.may_elect_preferred, {}, "electLeaders"),
+    ]  # fmt: skip
+    return [*always_there, *_failures(setting, control, data, each), *_operations(setting, control, each)]
+
+
+def _failures(setting: Setting, control: Control, data: DataPlane, each: Parameters) -> list[Action]:
+    """What breaks, as far as there is budget for it."""
+    listed = []
+    if setting["unclean-stops"]:
+        lost = {**each, "lost": tuple(range(setting["loss"] + 1))}
+        listed.append(Action("crash", control.crash, control.may_crash, lost, "power failure"))
+    if setting["clean-stops"]:
+        listed += [
+            Action("shut_down", control.shut_down, control.may_shut_down, each, "handleBrokerInControlledShutdown"),
+            Action("stop", control.stop, control.may_stop, each, "BrokerLifecycleManager"),
+        ]
+    if setting["shrinks"]:
+        pair = {**each, "follower": each["broker"]}
+        listed.append(Action("propose_shrink", data.shrink, data.may_shrink, pair, "Partition.maybeShrinkIsr"))
+    if setting.rules.unknown_outcome_is_failure:
+        listed.append(Action("give_up", data.give_up, _leads, each, "KAFKA-14154"))
+    return listed
+
+
+def _leads(state: Replication, broker: Word) -> Truth:
+    return state.leads(broker, state.broker(broker))
+
+
+def _operations(setting: Setting, control: Control, each: Parameters) -> list[Action]:
+    """What operators do, as far as there is budget for it."""
+    listed = []
+    if setting["unclean-elections"]:
+        listed.append(
+            Action("elect_unclean", control.elect_uncleanly, control.may_elect_uncleanly, {}, "electLeaders UNCLEAN")
+        )
+        if setting.rules.designated_elections:
+            named = control.elect_designated
+            listed.append(Action("elect_designated", named, control.may_designate, each, "unclean-recovery KIP"))
+    if setting["reassignments"]:
+        targets = {"target": tuple(ordered_subsets(setting["brokers"], setting["brokers"]))}
+        listed += [
+            Action("reassign", control.reassign, control.may_reassign, targets, "changePartitionReassignment"),
+            Action("cancel", control.cancel, control.may_cancel, {}, "cancelPartitionReassignment"),
+        ]
+    if setting["config-changes"]:
+        values = {"minimum": tuple(range(1, setting["replication"] + 1))}
+        listed.append(
+            Action("set_min_isr", control.set_min_isr, control.may_set_min_isr, values, "min.insync.replicas")
+        )
+    return listed
+
+
+def healed(state: Replication) -> Truth:
+    """Every process runs, is unfenced, and has applied all metadata: nothing is left to do but new work."""
+    current = [
+        all_of(b.running(), b.epoch == state.leader_epoch, b.partition_epoch == state.partition_epoch)
+        for b in state.brokers
+    ]
+    return all_of(state.controller.fenced.is_empty(), *current)
+
+
+REPLICATION = System(
+    name="replication",
+    summary="controller, brokers and logs of one partition: is an acknowledged record ever lost?",
+    initial=initial,
+    actions=actions,
+    layout=layout,
+    scopes=SCOPES,
+    bounds=BOUNDS,
+    quiescent=healed,
+    rules=True,
+)
+"""The system without its properties; `properties.catalogue` adds them."""
+

@@ -1,0 +1,196 @@
+"""What replication promises: nothing acknowledged is lost, and nothing committed is contradicted."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from model.system import Conjuncts, Property, Setting, Step
+from model.systems.replication.log import smaller
+from model.systems.replication.state import Replication
+from model.terms import Truth
+from model.words import all_of, any_of, implies, negate
+from properties.core import always, happens, sometimes, step
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Safety of the data plane, and goals."""
+    budget = setting["unclean-stops"]
+    claims = [
+        always("leader-complete", "a leader elected cleanly holds every committed record", _leader_complete,
+               "invariant 25; KIP-966",
+               ("hw-advances-under-min-isr", "alter-partition-ignores-broker-epoch")),
+        always("candidates-complete", "every running ISR or ELR member holds every committed record",
+               _candidates_complete, "invariant 26; KIP-966",
+               ("hw-uses-committed-isr-only", "hw-uses-proposed-isr")),
+        always("committed-visible", "what a leader shows below its high watermark is what was committed",
+               _visible, "consistent reads; KIP-101", ("truncate-to-high-watermark",)),
+        always("logs-match", "running replicas agree below both high watermarks", _logs_match,
+               "invariant 27; KIP-279", ("kip101-epoch-lookup",)),
+        always("quorum-superset", "a current leader's maximal ISR covers ISR and ELR while its ISR is at min ISR",
+               _quorum, "invariant 22; KIP-966",
+               ("alter-partition-ignores-partition-epoch", "answered-request-survives",
+                "unknown-outcome-is-failure")),
+        always("acknowledged-survives", "while fewer brokers died than min ISR, a disk holds every acknowledged record",
+               lambda s: _survives(s, budget), "KIP-966", ("hw-advances-under-min-isr",)),
+        always("watermark-within-log", "a high watermark is within its log",
+               lambda s: {f"broker {n}": b.high_watermark <= b.log.end() for n, b in enumerate(s.brokers)},
+               "invariant 23", ("truncation-keeps-watermark",)),
+        always("isr-active", "while there is a leader, every ISR member is active", _isr_active,
+               "invariant 12; KIP-841", ("fenced-may-join-isr", "shutting-down-may-join-isr")),
+        always("metadata-match", "brokers that applied the same epochs know the same ISR", _metadata_match,
+               "metadata-log matching", ("refusal-taken-for-success",)),
+        always("recovery-quorum", "ISR and ELR hold min ISR brokers, less one for each unclean stop",
+               lambda s: _recovery_quorum(s, setting), "KIP-966; KAFKA-18635", ("every-restart-is-unclean",)),
+        step("epochs-monotone", "leader and partition epoch never fall, and another leader means a higher epoch",
+             _epochs, "KIP-101, KIP-497", ("leader-change-keeps-epoch",)),
+        step("one-leader-per-epoch", "the leader of a leader epoch never changes once it is set", _one_leader,
+             "invariant 21; KIP-101", ("leader-change-keeps-epoch",)),
+        step("watermark-monotone", "a leader's high watermark does not fall within its epoch", _monotone,
+             "invariant 39; KIP-101", ("watermark-may-fall",)),
+        sometimes("shows-acknowledged", "a record is acknowledged", lambda s: s.acknowledged > 0),
+        sometimes("shows-two-leaders", "two brokers believe that they lead", _two_leaders),
+        happens("shows-truncation", "a follower cuts a diverging log",
+                lambda t: t.action == "fetch" and _log_shrinks(t)),
+    ]  # fmt: skip
+    if setting["unclean-elections"]:
+        claims.append(sometimes("shows-loss", "after an unclean election a committed record is gone", _lost))
+    if setting["elr"] and setting.rules.elr_available:
+        claims.append(sometimes("shows-elr", "a partition with an ELR", lambda s: negate(s.controller.elr.is_empty())))
+    return claims
+
+
+def _leader_complete(s: Replication) -> Conjuncts:
+    end = s.committed.end()
+    return {
+        f"broker {n}": implies(
+            all_of(s.controller.leader == n, b.running(), negate(s.lossy)), b.log.agrees(s.committed, end)
+        )
+        for n, b in enumerate(s.brokers)
+    }
+
+
+def _candidates_complete(s: Replication) -> Conjuncts:
+    end, candidates = s.committed.end(), s.controller.isr.plus(s.controller.elr)
+    return {
+        f"broker {n}": implies(
+            all_of(candidates.has(n), b.running(), negate(s.lossy)), b.log.agrees(s.committed, end)
+        )
+        for n, b in enumerate(s.brokers)
+    }
+
+
+def _visible(s: Replication) -> Conjuncts:
+    return {
+        f"broker {n}": implies(
+            all_of(s.leads(n, b), negate(s.lossy)), b.log.agrees(s.committed, b.high_watermark)
+        )
+        for n, b in enumerate(s.brokers)
+    }
+
+
+def _logs_match(s: Replication) -> Conjuncts:
+    return {
+        f"brokers {i} and {j}": implies(
+            all_of(a.running(), b.running(), negate(s.lossy)),
+            a.log.agrees(b.log, smaller(a.high_watermark, b.high_watermark)),
+        )
+        for (i, a), (j, b) in combinations(enumerate(s.brokers), 2)
+    }
+
+
+def _quorum(s: Replication) -> Conjuncts:
+    minimum, candidates = s.controller.effective_min_isr(), s.controller.isr.plus(s.controller.elr)
+    return {
+        f"broker {n}": implies(
+            all_of(s.leads(n, b), b.epoch == s.leader_epoch, b.isr.size() >= minimum),
+            candidates.within(b.maximal_isr()),
+        )
+        for n, b in enumerate(s.brokers)
+    }
+
+
+def _survives(s: Replication, budget: int) -> Truth:
+    died = budget - s.left.unclean_stops
+    # Only the acknowledged prefix counts, whatever else was committed.
+    safe = any_of(*(b.log.agrees(s.committed, s.acknowledged) for b in s.brokers))
+    return implies(all_of(died < s.controller.effective_min_isr(), negate(s.lossy)), safe)
+
+
+def _isr_active(s: Replication) -> Truth:
+    return implies(s.controller.leader >= 0, s.controller.isr.within(s.controller.active()))
+
+
+def _monotone(t: Step) -> Conjuncts:
+    before: Replication = t.before
+    after: Replication = t.after
+    return {
+        f"broker {n}": implies(
+            all_of(before.leads(n, b), after.leads(n, after.brokers[n]), b.epoch == after.brokers[n].epoch),
+            b.high_watermark <= after.brokers[n].high_watermark,
+        )
+        for n, b in enumerate(before.brokers)
+    }
+
+
+def _metadata_match(s: Replication) -> Conjuncts:
+    return {
+        f"brokers {i} and {j}": implies(
+            all_of(a.running(), b.running(), a.epoch == b.epoch, a.partition_epoch == b.partition_epoch),
+            a.isr.same(b.isr),
+        )
+        for (i, a), (j, b) in combinations(enumerate(s.brokers), 2)
+    }
+
+
+def _recovery_quorum(s: Replication, setting: Setting) -> Truth:
+    """Judged until an operator changes the configuration, reassigns, or elects uncleanly."""
+    eligible = s.controller.isr.plus(s.controller.elr).size()
+    died = setting["unclean-stops"] - s.left.unclean_stops
+    untouched = all_of(
+        s.controller.elr_enabled,
+        negate(s.lossy),
+        s.left.config_changes == setting["config-changes"],
+        s.left.reassignments == setting["reassignments"],
+    )
+    return implies(untouched, eligible + died >= s.controller.effective_min_isr())
+
+
+def _epochs(t: Step) -> Conjuncts:
+    before: Replication = t.before
+    after: Replication = t.after
+    moved = negate(before.controller.leader == after.controller.leader)
+    return {
+        "leader epoch": before.leader_epoch <= after.leader_epoch,
+        "partition epoch": before.partition_epoch <= after.partition_epoch,
+        "another leader": implies(moved, before.leader_epoch < after.leader_epoch),
+    }
+
+
+def _one_leader(t: Step) -> Conjuncts:
+    before: Replication = t.before
+    after: Replication = t.after
+    return {
+        f"epoch {epoch}": implies(before.leader_epoch >= epoch, old == after.leaders[epoch])
+        for epoch, old in enumerate(before.leaders)
+    }
+
+
+def _two_leaders(s: Replication) -> Truth:
+    leading = [s.leads(n, b) for n, b in enumerate(s.brokers)]
+    return any_of(*(all_of(a, b) for a, b in combinations(leading, 2)))
+
+
+def _lost(s: Replication) -> Truth:
+    end = s.committed.end()
+    gone = [
+        all_of(s.controller.leader == n, b.running(), negate(b.log.agrees(s.committed, end)))
+        for n, b in enumerate(s.brokers)
+    ]
+    return all_of(s.lossy, any_of(*gone))
+
+
+def _log_shrinks(t: Step) -> Truth:
+    pairs = zip(t.before.brokers, t.after.brokers, strict=True)
+    return any_of(*(b.log.end() < a.log.end() for a, b in pairs))
+
+

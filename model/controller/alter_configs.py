@@ -8,7 +8,8 @@ from __future__ import annotations
 from attrs import evolve
 
 from model.controller.configs import MIN_ISR
-from model.controller.records import TOPIC, ConfigRecord, LogRecord
+from model.controller.errors import RequestError
+from model.controller.records import NODE, TOPIC, ConfigRecord, LogRecord
 from model.controller.state import Controller, Outcome
 from model.partition import no_change
 from model.records import PartitionChangeRecord
@@ -19,7 +20,14 @@ def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -
     """One configuration is set or removed; a topic's only where the value changes.
 
     Mended, an ELR that was formed under another min ISR is dropped (defect B3).
+
+    Raises:
+        RequestError: UNKNOWN_TOPIC_OR_PARTITION, BROKER_ID_NOT_REGISTERED.
     """
+    if wanted.scope == TOPIC and controller.topic_id(wanted.name) is None:
+        raise RequestError("UNKNOWN_TOPIC_OR_PARTITION")
+    if wanted.scope == NODE and wanted.name not in _nodes(controller):
+        raise RequestError("BROKER_ID_NOT_REGISTERED")
     known = controller.configs.of(wanted.scope, wanted.name)
     if wanted.scope == TOPIC and known.get(wanted.key) == wanted.value:
         return Outcome((), None, controller.soft)
@@ -27,6 +35,12 @@ def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -
     if wanted.key == MIN_ISR and not rules.min_isr_change_keeps_elr:
         records = (*records, *_dropped(controller, wanted))
     return Outcome(records, None, controller.soft)
+
+
+def _nodes(controller: Controller) -> set[str]:
+    """Ids that configurations of nodes may be for."""
+    brokers = {str(broker) for broker in controller.image.registrations}
+    return {controller.settings.node, *brokers}
 
 
 def _dropped(controller: Controller, wanted: ConfigRecord) -> tuple[LogRecord, ...]:

@@ -51,8 +51,11 @@ def create_partitions(
     results: list[Grown] = []
     records: list[PartitionRecord] = []
     stream = controller.soft.random
+    names = [growth.topic for growth in growths]
     for growth in growths:
         try:
+            if names.count(growth.topic) > 1:
+                raise RequestError("INVALID_REQUEST", "named_twice")
             lists, stream = _lists(controller, growth, quota_exceeded, stream)
             if isinstance(lists, RequestError):
                 raise lists

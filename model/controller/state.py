@@ -220,6 +220,19 @@ def commit(controller: Controller, outcome: Outcome[Any]) -> Controller:
     return evolve(after, soft=evolve(after.soft, sessions=sessions))
 
 
+def activate(controller: Controller, soft: Soft) -> Controller:
+    """The state of a controller that takes over: every registered broker counts as heard of just now.
+
+    Args:
+        controller: what the log says; its soft state is lost.
+        soft: the new controller's own, without sessions.
+    """
+    sessions = soft.sessions
+    for broker, known in controller.image.registrations.items():
+        sessions = sessions.register(broker, known.fenced, soft.now)
+    return evolve(controller, soft=evolve(soft, sessions=sessions))
+
+
 def replay_record(controller: Controller, record: LogRecord) -> Controller:
     """The state after one more record, sessions included.
 

@@ -1,7 +1,7 @@
 """Topics: their names, their creation and their end.
 
 Source: `ReplicationControlManager.createTopics`, `deleteTopics`;
-`org.apache.kafka.common.internals.Topic`.
+`ControllerApis`, which refuses names given twice; `org.apache.kafka.common.internals.Topic`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class CreateTopicsRequest:
     """Topics to be created.
 
     Attributes:
-        topics: with distinct names.
+        topics: a name given twice is refused.
         validate_only: whether nothing is to be written.
         quota_exceeded: whether the caller may change no more partitions for now.
         policy: whether a topic, its numbers filled in, is allowed.
@@ -121,12 +121,14 @@ def create_topics(
 
     A placement spends random draws even if its topic fails or nothing is to be written.
     """
-    existing = by_normalized_name(controller)
+    existing, names = by_normalized_name(controller), [topic.name for topic in request.topics]
     results: list[Created] = []
     records: tuple[LogRecord, ...] = ()
     stream = controller.soft.random
     for topic in request.topics:
         try:
+            if names.count(topic.name) > 1:
+                raise RequestError("INVALID_REQUEST", "named_twice")
             _check_topic(controller, topic, existing)
             placed, stream = _placed(controller, topic, stream)
             if isinstance(placed, RequestError):
@@ -225,7 +227,9 @@ def delete_topics(
     """Topics and all their partitions go; the reply pairs ids with errors."""
     results, records = [], []
     for topic_id in topic_ids:
-        if topic_id not in controller.image.topics:
+        if topic_ids.count(topic_id) > 1:
+            results.append((topic_id, "INVALID_REQUEST"))
+        elif topic_id not in controller.image.topics:
             results.append((topic_id, "UNKNOWN_TOPIC_ID"))
         elif quota_exceeded:
             results.append((topic_id, "THROTTLING_QUOTA_EXCEEDED"))

@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 
 from ci.refusal import Refusal
 from model import rules as rule_sets
-from model.layout import LayoutError
+from model.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
 from model.system import Property, ScopeError, Setting, System, nearest
 from model.untraceable import UntraceableRule
 from properties import catalogue
@@ -167,11 +167,29 @@ def program(chosen: Subject) -> Program:
         with contextlib.redirect_stdout(sys.stderr):
             return trace(chosen.system, chosen.setting)
     except (SystemFault, UntraceableRule, LayoutError, LoweringError) as error:
-        raise Refusal(f"{chosen.name}: {error}") from error
+        raise Refusal(f"{chosen.name}: {error}{cheaper(chosen.system, chosen.setting)}") from error
     except Exception as error:
         if ":" not in chosen.name:
             raise
         raise Refusal(f"{chosen.name}: tracing it raised {type(error).__name__}: {error}") from error
+
+
+def cheaper(system: System, setting: Setting) -> str:
+    """For a state that is too wide, the bound that saves most bits when lowered by one; else nothing."""
+
+    def width(bounds: Mapping[str, int]) -> int:
+        return sum(bits_by_field(system.layout(evolve(setting, bounds=bounds))).values())
+
+    if not setting.bounds or width(setting.bounds) <= WORD_BITS * MAX_WORDS:
+        return ""
+    lowest = {bound.name: bound.lo for bound in system.bounds}
+    saved = {
+        name: width(setting.bounds) - width({**setting.bounds, name: value - 1})
+        for name, value in setting.bounds.items()
+        if value > lowest[name]
+    }
+    best = max(saved, key=lambda name: saved[name], default="")
+    return f"; --{best} {setting.bounds[best] - 1} saves {saved[best]}" if best and saved[best] > 0 else ""
 
 
 @frozen

@@ -99,6 +99,15 @@ def rebuild(shape: Any, take: Callable[[], Any]) -> Any:
     return take()
 
 
+def bits_by_field(shape: Any) -> dict[str, int]:
+    """Bits of each field of a layout, all parts of a top-level field together."""
+    cost: dict[str, int] = {}
+    for path, domain in leaves(shape):
+        name = path.replace("[", ".").split(".")[0] or "(state)"
+        cost[name] = cost.get(name, 0) + domain.bits
+    return cost
+
+
 @frozen
 class Slot:
     """Where a leaf lives: bits `shift`.. of word `word`, stored as value - domain.lo."""
@@ -137,10 +146,11 @@ class Layout:
             used += domain.bits
         words = max(1, -(-used // WORD_BITS))
         if words > MAX_WORDS:
-            widest = max(slots, key=lambda s: s.domain.bits)
+            cost = bits_by_field(self.shape)
+            worst = max(cost, key=lambda name: cost[name])
             raise LayoutError(
                 f"a state needs {used} bits and the limit is {WORD_BITS * MAX_WORDS}; "
-                f"the widest field is {widest.path} with {widest.domain.bits}: lower its bound"
+                f"{worst} costs most with {cost[worst]} bits: lower a bound it depends on"
             )
         object.__setattr__(self, "slots", tuple(slots))
         object.__setattr__(self, "words", words)

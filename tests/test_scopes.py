@@ -1,0 +1,35 @@
+"""docs/scopes.md is what the scopes amount to."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from ci.explore import cache_folder
+from model.rules import parse
+from properties.catalogue import SYSTEMS
+from solvers.explorer import explore
+from solvers.program import trace
+
+PAGE = Path(__file__).parent.parent / "docs" / "scopes.md"
+ROWS = re.findall(r"^\| `(\S+)` \| `(\S+)` \| [^|]* \| ([^|]+) \| ([^|]+) \| ([^|]+) \|", PAGE.read_text(), re.MULTILINE)
+SMALL = [row for row in ROWS if row[2][0].isdigit() and int(row[2].replace(",", "")) < 1_000_000]
+
+
+def test_every_scope_is_on_the_page() -> None:
+    """The page has a row for each scope of each system."""
+    assert [row[:2] for row in ROWS] == [(name, scope) for name, system in SYSTEMS.items() for scope in system.scopes]
+
+
+@pytest.mark.parametrize(("name", "scope", "distinct", "generated", "depth"), SMALL)
+def test_counts_are_those_of_an_exploration(
+    name: str, scope: str, distinct: str, generated: str, depth: str
+) -> None:
+    """A scope of less than a million states has the counts that the page gives."""
+    system = SYSTEMS[name]
+    found = explore(trace(system, system.setting(scope, rules=parse("fixed"))), clock=time.perf_counter, keep=False,
+                    cache_dir=cache_folder())  # fmt: skip
+    assert (f"{found.distinct:,}", f"{found.generated:,}", str(found.depth)) == (distinct, generated, depth)

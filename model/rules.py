@@ -26,7 +26,8 @@ class RuleSet:
     Groups: `defect` (found in Kafka's code at the snapshot), `feature` (differs
     between versions and documents), `seeded` (a wrong rule of the controller,
     kept to show that a property can fail), `data-plane` (the same for leaders
-    and followers).
+    and followers), `controller` (a defect of the snapshot that only the
+    controller in full can show: it takes several partitions).
     """
 
     # Features: what a version or a document has.
@@ -143,6 +144,14 @@ class RuleSet:
     )
     unfence_rejoins_isr: bool = _choice("seeded", "KIP-497", "an unfenced replica rejoins the ISR by itself")
 
+    # Defects of the snapshot that no explored system is large enough for.
+    deleted_partition_stays_indexed: bool = _choice(
+        "controller", "B7", "a partition deleted with an empty ISR stays indexed, and its directory's failure is fatal"
+    )
+    refused_growth_keeps_partitions: bool = _choice(
+        "controller", "createPartitions", "partitions placed before the one that refuses a growth are written"
+    )
+
     # Seeded defects of the data plane; most are historical.
     hw_advances_under_min_isr: bool = _choice(
         "data-plane", "KAFKA-15583", "the high watermark rises although the ISR is below min ISR"
@@ -209,7 +218,8 @@ DEFECTS = tuple(f.name for f in attrs.fields(RuleSet) if f.metadata["group"] == 
 """Choices that are defects of the snapshot, or of the design documents."""
 
 _OF_DOCUMENTS = ("one_directory_means_all_online", "designated_may_be_leaving")
-_SNAPSHOT = {name: True for name in DEFECTS if name not in _OF_DOCUMENTS}
+_OF_CONTROLLER = tuple(f.name for f in attrs.fields(RuleSet) if f.metadata["group"] == "controller")
+_SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER) if name not in _OF_DOCUMENTS}
 
 PRESETS: dict[str, RuleSet] = {
     "kip": RuleSet(

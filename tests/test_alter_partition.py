@@ -150,6 +150,22 @@ def test_completing_a_reassignment_may_move_the_leadership(version: int, error: 
     assert after.removing == IdList()
 
 
+@pytest.mark.parametrize(
+    ("variant", "changes"),
+    [
+        ("alter-partition-ignores-broker-epoch", {"new_isr": ((0, 100), (1, 999))}),
+        ("alter-partition-ignores-partition-epoch", {"partition_epoch": 6}),
+        ("alter-partition-ignores-partition-epoch", {"partition_epoch": 8}),
+        ("fenced-may-join-isr", {"new_isr": ((0, 100), (4, 104))}),
+        ("shutting-down-may-join-isr", {"new_isr": ((0, 100), (5, 105))}),
+    ],
+)
+def test_seeded_defects_of_the_validation(variant: str, changes: dict[str, object]) -> None:
+    """Each variant accepts what the right rules refuse."""
+    assert ask(evolve(GOOD, **changes))[0] != "NONE"
+    assert ask(evolve(GOOD, **changes), rules=parse(f"kafka-4.0+{variant}"))[0] == "NONE"
+
+
 def test_proposals_of_one_request_share_one_base() -> None:
     """Two proposals for one partition are both judged on the state before the event."""
     other = evolve(GOOD, new_isr=((0, 100),))

@@ -25,6 +25,7 @@ from model.controller.registration import (
     register_controller,
 )
 from model.controller.state import Controller, Soft, activate
+from model.controller.topics import delete_topics
 from model.records import (
     BrokerRegistrationChangeRecord,
     Feature,
@@ -307,6 +308,18 @@ def test_failed_directories_count_once() -> None:
     assert last.registration(0).dirs == (directory(0, 1),)
     with pytest.raises(RequestError, match="STALE_BROKER_EPOCH"):
         directories_offline(two, 0, 99, (), KAFKA)
+
+
+def test_a_deleted_partition_without_isr_haunts_its_directories() -> None:
+    """In the code the failure of such a directory makes the controller resign; mended, it is like any other."""
+    controller = changed(with_topic(cluster(2, elr_enabled=True), "foo", (0, 1)), isr=(), leader=-1)
+    gone = play(controller, delete_topics(controller, (controller.topic_id("foo"),)))
+    with pytest.raises(Resignation):
+        directories_offline(gone, 0, 100, (directory(0),), KAFKA)
+    assert len(directories_offline(gone, 0, 100, (directory(0),), FIXED).records) == 1
+    whole = with_topic(cluster(2), "foo", (0, 1))
+    clean = play(whole, delete_topics(whole, (whole.topic_id("foo"),)))
+    assert len(directories_offline(clean, 0, 100, (directory(0),), KAFKA).records) == 1
 
 
 def test_heartbeats_report_directories_where_they_exist() -> None:

@@ -200,7 +200,7 @@ def test_growth_adds_after_the_last_partition() -> None:
 
 
 def test_a_refused_growth_may_leave_partitions_behind() -> None:
-    """As in the code, partitions placed before one without an active replica are written despite the error."""
+    """The code writes partitions placed before one without an active replica despite the error; mended, it does not."""
     controller = with_topic(cluster(2), "t", (0,))
     leaving = cluster(2, leaving=(1,))
     controller = evolve(controller, image=evolve(controller.image, registrations=leaving.image.registrations))
@@ -210,6 +210,7 @@ def test_a_refused_growth_may_leave_partitions_behind() -> None:
         outcome = create_partitions(grown, (Growth("t", 3),), KAFKA)
         assert outcome.response[0].error == "INVALID_REPLICATION_FACTOR"
         seen.add(len(outcome.records))
+        assert create_partitions(grown, (Growth("t", 3),), FIXED).records == ()
     assert seen == {0, 1}
 
 

@@ -115,13 +115,14 @@ def refusal(
 
     A proposal from the future means that this controller is out of date.
     """
-    if proposal.leader_epoch > p.leader_epoch or proposal.partition_epoch > p.partition_epoch:
+    ahead = proposal.partition_epoch > p.partition_epoch and not rules.alter_partition_ignores_partition_epoch
+    if proposal.leader_epoch > p.leader_epoch or ahead:
         return "NOT_CONTROLLER"
     if proposal.leader_epoch < p.leader_epoch:
         return "FENCED_LEADER_EPOCH"
     if request.broker != p.leader:
         return "INVALID_REQUEST"
-    if proposal.partition_epoch < p.partition_epoch:
+    if proposal.partition_epoch < p.partition_epoch and not rules.alter_partition_ignores_partition_epoch:
         return "INVALID_UPDATE_VERSION"
     members = [broker for broker, _ in proposal.new_isr]
     distinct = len(set(members)) == len(members)
@@ -130,12 +131,16 @@ def refusal(
     grows = len(members) > 1 and not rules.recovering_isr_may_grow
     if proposal.recovering and (grows or not p.recovering):
         return "INVALID_REQUEST"
-    if not all(is_eligible(controller, broker, epoch) for broker, epoch in proposal.new_isr):
+    if not all(is_eligible(controller, broker, epoch, rules) for broker, epoch in proposal.new_isr):
         return "INELIGIBLE_REPLICA" if request.version > 1 else "OPERATION_NOT_ATTEMPTED"
     return NONE
 
 
-def is_eligible(controller: Controller, broker: int, epoch: int) -> bool:
+def is_eligible(controller: Controller, broker: int, epoch: int, rules: RuleSet) -> bool:
     """Whether a broker may be in an ISR: registered, neither leaving nor fenced, of the stated epoch."""
     known = controller.registration(broker)
-    return known is not None and known.is_active() and epoch in (UNCHECKED, known.epoch)
+    if known is None or (known.in_controlled_shutdown and not rules.shutting_down_may_join_isr):
+        return False
+    if known.fenced and not rules.fenced_may_join_isr:
+        return False
+    return rules.alter_partition_ignores_broker_epoch or epoch in (UNCHECKED, known.epoch)

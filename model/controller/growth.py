@@ -45,8 +45,8 @@ def create_partitions(
 ) -> Outcome[tuple[Grown, ...]]:
     """Each topic succeeds or fails for itself.
 
-    As in the code, partitions of a topic that fails at a later one are written
-    although the reply is an error: where placed replicas are all inactive.
+    A topic fails at the first partition whose placed replicas are all inactive;
+    the code has then written the partitions before it.
     """
     results: list[Grown] = []
     records: list[PartitionRecord] = []
@@ -108,8 +108,11 @@ def _add(
 ) -> None:
     topic_id = controller.topic_id(growth.topic) or ""
     first = len(controller.topic(topic_id).partitions)
+    added: list[PartitionRecord] = []
     for index, replicas in enumerate(lists, first):
         partition = new_partition(controller, topic_id, index, replicas, rules)
         if partition is None:
+            records += added if rules.refused_growth_keeps_partitions else []
             raise RequestError("INVALID_REPLICATION_FACTOR", "all_fenced_or_in_controlled_shutdown")
-        records.append(partition)
+        added.append(partition)
+    records += added

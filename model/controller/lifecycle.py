@@ -81,6 +81,9 @@ def directories_failed(controller: Controller, broker: int, failed: Ids, rules: 
 
     The record lists the directories left; where none is left, replay takes the
     empty list for no change (defect X6).
+
+    Raises:
+        Resignation: where the index lists a deleted partition (defect B7), or see `decide`.
     """
     known = _registered(controller, broker)
     lost = tuple(directory for directory in known.dirs if directory in failed)
@@ -88,6 +91,8 @@ def directories_failed(controller: Controller, broker: int, failed: Ids, rules: 
         return ()
     changes: Records = ()
     for directory in lost:
+        if rules.deleted_partition_stays_indexed and directory in controller.stale_dirs:
+            raise Resignation(f"directory {directory} is indexed for a partition that does not exist")
         if is_reserved(directory) or rules.offline_directory_leader_kept:
             continue
         visited = (place for place in controller.places() if _lists(place.partition.directories, directory))

@@ -20,6 +20,7 @@ from model.controller.heartbeat import Sessions
 from model.controller.placement import UsableBroker
 from model.controller.records import ConfigRecord, LogRecord, RegisterControllerRecord
 from model.controller.streams import RandomStream
+from model.directories import is_reserved
 from model.partition import Partition
 from model.records import (
     BrokerRegistrationChangeRecord,
@@ -28,6 +29,7 @@ from model.records import (
     RemoveTopicRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    ids,
 )
 from model.replay import ClusterImage, Topic, replay
 from model.rules import RuleSet
@@ -117,9 +119,11 @@ class Controller:
         image: topics and brokers.
         configs: dynamic configurations.
         controllers: registrations of controllers, by id.
+        stale_dirs: directories that the code's index still lists deleted partitions for (defect B7).
     """
 
     image: ClusterImage = field(factory=ClusterImage)
+    stale_dirs: frozenset[int] = frozenset()
     configs: Configs = field(factory=Configs)
     controllers: Mapping[int, RegisterControllerRecord] = field(factory=dict)
     soft: Soft = field(factory=Soft)
@@ -247,8 +251,17 @@ def replay_record(controller: Controller, record: LogRecord) -> Controller:
         return evolve(after, controllers={**controller.controllers, record.controller: record})
     after = evolve(controller, image=replay(image, record))
     if isinstance(record, RemoveTopicRecord):
-        return evolve(after, configs=controller.configs.without_topic(image.topics[record.topic_id].name))
+        topic = image.topics[record.topic_id]
+        stale = controller.stale_dirs | _left_behind(topic)
+        return evolve(after, configs=controller.configs.without_topic(topic.name), stale_dirs=stale)
     return evolve(after, soft=evolve(after.soft, sessions=_sessions(after, record, image)))
+
+
+def _left_behind(topic: Topic) -> frozenset[int]:
+    """Directories of a deleted topic's partitions that are unindexed for each ISR member, hence never without one."""
+    empty = [p for p in topic.partitions.values() if p.isr.is_empty()]
+    placed = (int(p.directories.of(broker)) for p in empty for broker in ids(p.replicas))
+    return frozenset(directory for directory in placed if not is_reserved(directory))
 
 
 def _sessions(after: Controller, record: LogRecord, before: ClusterImage) -> Sessions:

@@ -15,7 +15,8 @@ from solvers.explorer import explore
 from solvers.program import trace
 
 PAGE = Path(__file__).parent.parent / "docs" / "scopes.md"
-ROWS = re.findall(r"^\| `(\S+)` \| `(\S+)` \| [^|]* \| ([^|]+) \| ([^|]+) \| ([^|]+) \|", PAGE.read_text(), re.MULTILINE)
+LINE = re.compile(r"^\| `(\S+)` \| `(\S+)` \| [^|]* \| ([^|]+) \| ([^|]+) \| ([^|]+) \|", re.MULTILINE)
+ROWS = LINE.findall(PAGE.read_text(encoding="utf-8"))
 SMALL = [row for row in ROWS if row[2][0].isdigit() and int(row[2].replace(",", "")) < 1_000_000]
 
 

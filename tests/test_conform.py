@@ -253,6 +253,18 @@ def test_other_bad_input(tmp_path):
         ("is_online", {"online_dirs": []}, {"dir": "P2aL9r4sSqqyt7bC0uierg"}, {"online": True}),
         ("is_online", {"online_dirs": []}, {"dir": "LOST"}, {"online": False}),
         ("original_replicas", {"replicas": [4, 1], "adding": [4], "removing": []}, {}, {"original_replicas": [1]}),
+        (
+            "session_tracking",
+            {"session_timeout_ms": 1, "now_ms": 0},
+            {"steps": []},
+            {"lowest_active_offset": 2**63 - 1, "next_check_ms": None, "stale_broker": None},
+        ),
+        (
+            "session_tracking",
+            {"session_timeout_ms": 1, "now_ms": 0},
+            {"steps": [{"op": "touch", "broker": 3, "fenced": False, "metadata_offset": 1}]},
+            {"error": "NOT_REGISTERED"},
+        ),
         ("is_reserved", {}, {"dir": "AAAAAAAAAAAAAAAAAAAAYw"}, {"reserved": True}),
         ("is_reserved", {}, {"dir": "AAAAAAAAAAAAAAAAAAAAZA"}, {"reserved": False}),
         ("create_assignment_map", {}, {"replicas": [], "directories": []}, {"map": {}}),

@@ -142,7 +142,9 @@ class Layout:
                 raise LayoutError(f"layout field {path} has the domain {domain.lo}..{domain.hi}; use at most 63 bits")
             if used % WORD_BITS + domain.bits > WORD_BITS:
                 used += WORD_BITS - used % WORD_BITS
-            slots.append(Slot(path, domain, used // WORD_BITS, used % WORD_BITS))
+            # A field of one value needs no bits, and must not be placed in a word beyond the last.
+            place = divmod(used, WORD_BITS) if domain.bits else (0, 0)
+            slots.append(Slot(path, domain, *place))
             used += domain.bits
         words = max(1, -(-used // WORD_BITS))
         if words > MAX_WORDS:

@@ -139,3 +139,10 @@ def test_a_constant_field_takes_no_bits() -> None:
     """A domain of one value is kept without bits, and a state without bits still has a word."""
     layout = Layout((Range(7, 7),))
     assert (layout.bits, layout.words, layout.pack((7,)), layout.unpack((0,))) == (0, 1, (0,), (7,))
+
+
+def test_a_constant_field_after_a_full_word_needs_no_other() -> None:
+    """Fields of one value have a place also where those before them fill the last word."""
+    layout = Layout((Range(0, (1 << 63) - 1), Flag(), Range(7, 7), Range(0, 0)))
+    state = ((1 << 63) - 1, True, 7, 0)
+    assert (layout.bits, layout.words, layout.unpack(layout.pack(state))) == (64, 1, state)

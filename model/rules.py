@@ -200,6 +200,9 @@ class RuleSet:
     refusal_taken_for_success: bool = _choice(
         "data-plane", "KAFKA-14154", "a leader commits its proposal although the controller refused it"
     )
+    reelected_leader_keeps_ends: bool = _choice(
+        "data-plane", "Replica.resetReplicaState", "a leader that leads again trusts log ends from before its new epoch"
+    )
     no_epoch_entry_on_leadership: bool = _choice(
         "data-plane", "KAFKA-7415", "a leader knows its epoch only once it has appended, and cannot place newer ones"
     )

@@ -112,8 +112,10 @@ class Control:
         clean = b.status == STOPPED_CLEAN
         told = self.do.new_incarnation(state.controller, broker, clean, BrokerSet.of([0]))
         after = forget_incarnation(decided(state, told), broker)
+        # What is no replica any more finds a stray log, and deletes it.
+        log = choose(after.controller.replicas.has(broker), b.log, b.log.truncate(0))
         back = Broker(
-            status=RUNNING, log=b.log, high_watermark=b.high_watermark, epoch=after.leader_epoch,
+            status=RUNNING, log=log, high_watermark=smaller(b.high_watermark, log.end()), epoch=after.leader_epoch,
             partition_epoch=after.partition_epoch, isr=after.controller.isr,
             min_isr=after.controller.effective_min_isr(), proposed=BrokerSet(),
             ends=(UNKNOWN,) * len(state.brokers), stale=BrokerSet(),

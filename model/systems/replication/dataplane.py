@@ -93,8 +93,13 @@ class DataPlane:
         }
 
     def may_fetch(self, state: Replication, follower: Word, leader: Word, received: Word) -> dict[str, Truth]:
-        """Both run; the request's leader epoch is the leader's (else 74 or 75)."""
+        """Both run; the request's leader epoch is the leader's (else 74 or 75).
+
+        Removing a replica raises the leader epoch, so a leader of an earlier epoch
+        may still know, and serve, a follower that is no replica any more.
+        """
         f, ldr = state.broker(follower), state.broker(leader)
+        replica = any_of(state.controller.replicas.has(follower), ldr.epoch < state.leader_epoch)
         followed = state.leader_at(f.epoch) == leader
         same = True if self.rules.fetch_unfenced else f.epoch == ldr.epoch
         return {
@@ -102,7 +107,7 @@ class DataPlane:
             "follower runs and follows the leader": all_of(f.running(), followed),
             "leader runs and believes it leads": state.leads(leader, ldr),
             "leader epochs are the same": same,
-            "follower is a replica": state.controller.replicas.has(follower),
+            "follower is a replica as far as the leader knows": replica,
         }
 
     def fetch(self, state: Replication, follower: Word, leader: Word, received: Word) -> Replication:
@@ -183,8 +188,11 @@ class DataPlane:
         return self.advance(state, broker, evolve(leader, proposed=BrokerSet()))
 
     def _propose(self, state: Replication, broker: Word, leader: Broker, isr: BrokerSet) -> Replication:
-        stale = BrokerSet() if self.rules.broker_epoch_taken_from_metadata else leader.stale.keep(isr)
-        request = Request(broker, leader.epoch, leader.partition_epoch, isr, stale)
+        if self.rules.broker_epoch_taken_from_metadata:
+            stated, stale = isr, BrokerSet()
+        else:
+            stated, stale = leader.fetchers().plus(isr.just(broker)).keep(isr), leader.stale.keep(isr)
+        request = Request(broker, leader.epoch, leader.partition_epoch, isr, stated, stale)
         return self.advance(evolve(state, request=request), broker, evolve(leader, proposed=isr))
 
     def may_take_reply(self, state: Replication, broker: Word) -> dict[str, Truth]:

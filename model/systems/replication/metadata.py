@@ -23,6 +23,10 @@ class Metadata:
         b = state.broker(broker)
         newest = epoch == state.leader_epoch
         changes = epoch > b.epoch
+        # A change of configuration alone has no partition epoch: a pending proposal stays.
+        supersedes = any_of(changes, all_of(newest, state.partition_epoch > b.partition_epoch))
+        isr = choose(newest, state.controller.isr, state.isr_at(epoch))
+        kept = self._kept(state, broker, epoch, isr)
         log = b.log
         if self.data.rules.truncate_to_high_watermark:
             log = choose(changes, log.truncate(b.high_watermark), log)
@@ -34,14 +38,25 @@ class Metadata:
             high_watermark=smaller(b.high_watermark, log.end()),
             epoch=epoch,
             partition_epoch=choose(newest, state.partition_epoch, b.partition_epoch),
-            isr=choose(newest, state.controller.isr, state.isr_at(epoch)),
+            isr=isr,
             min_isr=choose(newest, state.controller.effective_min_isr(), state.minimum_at(epoch)),
-            proposed=BrokerSet(),
-            ends=tuple(choose(changes, UNKNOWN, end) for end in b.ends),
-            stale=BrokerSet(choose(changes, 0, b.stale.mask)),
+            proposed=BrokerSet(choose(supersedes, 0, b.proposed.mask)),
+            ends=tuple(choose(all_of(changes, negate(kept.has(n))), UNKNOWN, end) for n, end in enumerate(b.ends)),
+            stale=BrokerSet(choose(changes, b.stale.keep(kept).mask, b.stale.mask)),
         )
         after = state.with_broker(broker, fresh)
         return choose(state.leader_at(epoch) == broker, self.data.advance(state, broker, fresh), after)
+
+    def _kept(self, state: Replication, broker: Word, epoch: Word, isr: BrokerSet) -> BrokerSet:
+        """Followers whose log end offset a leader still believes in a new epoch: nobody.
+
+        As found, a leader that leads again keeps those of ISR members, even where
+        it never saw that another broker led in between.
+        """
+        if not self.data.rules.reelected_leader_keeps_ends:
+            return BrokerSet()
+        again = all_of(state.leader_at(state.broker(broker).epoch) == broker, state.leader_at(epoch) == broker)
+        return BrokerSet(choose(again, isr.mask, 0))
 
     def may_take(self, state: Replication, broker: Word, epoch: Word) -> dict[str, Truth]:
         """Metadata is applied in order; what is not newer is skipped."""
@@ -60,15 +75,12 @@ def forget_incarnation(state: Replication, broker: Word) -> Replication:
     one = BrokerSet().just(broker)
 
     def outdated(leader: Broker) -> Broker:
-        known: Word = 0
-        for b, end in enumerate(leader.ends):
-            known = known | choose(all_of(broker == b, end >= 0), 1 << b, 0)
-        return evolve(leader, stale=leader.stale.plus(BrokerSet(known)))
+        return evolve(leader, stale=leader.stale.plus(leader.fetchers().keep(one)))
 
     request = state.request
     return evolve(
         state,
         brokers=tuple(outdated(b) for b in state.brokers),
-        request=evolve(request, stale=request.stale.plus(request.isr.keep(one))),
+        request=evolve(request, stale=request.stale.plus(request.stated.keep(one))),
     )
 

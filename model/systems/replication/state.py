@@ -70,6 +70,13 @@ class Broker:
         """Everyone who may be in the ISR as far as this leader knows: committed and proposed (KIP-497)."""
         return self.isr.plus(self.proposed)
 
+    def fetchers(self) -> BrokerSet:
+        """The followers whose log end offset this leader knows."""
+        known: Word = 0
+        for number, end in enumerate(self.ends):
+            known = known | choose(end >= 0, 1 << number, 0)
+        return BrokerSet(known)
+
     def end_of(self, follower: Word) -> Word:
         """The log end offset this leader knows of a follower."""
         found: Word = UNKNOWN
@@ -85,6 +92,7 @@ class Request:
     Attributes:
         sender: the leader that sent it.
         epoch, partition_epoch, isr: what it says.
+        stated: members whose broker epoch it states; the others have not fetched since its leader was elected.
         stale: members whose stated broker epoch is no longer current.
     """
 
@@ -92,6 +100,7 @@ class Request:
     epoch: Word
     partition_epoch: Word
     isr: BrokerSet
+    stated: BrokerSet
     stale: BrokerSet
 
 
@@ -227,7 +236,7 @@ def layout(setting: Setting) -> Replication:
         leaders=(someone,) * (epochs + 1), isrs=(some,) * (epochs + 1),
         minimums=(ints(1, brokers),) * (epochs + 1),
         brokers=(broker,) * brokers,
-        request=Request(someone, epoch, version, some, some),
+        request=Request(someone, epoch, version, some, some, some),
         reply=Reply(ints(NONE, INELIGIBLE), someone, epoch, version, some),
         committed=log, acknowledged=offset, lossy=truth(),
         left=Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
@@ -269,7 +278,7 @@ def initial(setting: Setting) -> list[Replication]:
 
 def no_request() -> Request:
     """No request in flight."""
-    return Request(NO_LEADER, 0, 0, BrokerSet(), BrokerSet())
+    return Request(NO_LEADER, 0, 0, BrokerSet(), BrokerSet(), BrokerSet())
 
 
 def no_reply() -> Reply:

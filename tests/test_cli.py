@@ -70,7 +70,7 @@ def test_list_document_is_pure_json() -> None:
     """`list --json -` prints one document of systems, rule sets and variants, of one system where asked."""
     told = kraftcheck("list", "--json", "-").document()
     assert (told["version"], told["command"]) == (1, "list")
-    assert [system["name"] for system in told["systems"]] == ["elections"]
+    assert [system["name"] for system in told["systems"]] == ["elections", "replication"]
     assert set(told["rules"]) == set(PRESETS)
     assert {variant["name"] for variant in told["variants"]} == set(variants())
     one = kraftcheck("list", "tests.toys:CLOCK", "--json", "-").document()

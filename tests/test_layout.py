@@ -146,3 +146,10 @@ def test_a_constant_field_after_a_full_word_needs_no_other() -> None:
     layout = Layout((Range(0, (1 << 63) - 1), Flag(), Range(7, 7), Range(0, 0)))
     state = ((1 << 63) - 1, True, 7, 0)
     assert (layout.bits, layout.words, layout.unpack(layout.pack(state))) == (64, 1, state)
+
+
+def test_a_field_of_one_value_never_starts_a_word() -> None:
+    """After a word that is exactly full, a field without bits stays inside the packed words."""
+    layout = Layout((Range(0, (1 << 32) - 1), Range(0, (1 << 32) - 1), Range(7, 7)))
+    assert layout.words == 1
+    assert layout.unpack(layout.pack((1, 2, 7))) == (1, 2, 7)

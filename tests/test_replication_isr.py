@@ -1,0 +1,175 @@
+"""The `replication` system: how the ISR changes, step by step on small examples."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from model.systems.replication.state import ACCEPTED, INELIGIBLE, UNKNOWN, no_reply, no_request
+from tests.replication import (
+    below_min_isr,
+    do,
+    elect,
+    ends,
+    expanding,
+    fetch,
+    ids,
+    learn,
+    log,
+    marks,
+    refused,
+    start,
+    with_broker,
+    with_controller,
+    with_logs,
+)
+
+
+def test_an_expansion_counts_at_once() -> None:
+    """The proposal is in the maximal ISR, states the epochs of leader and follower, and blocks another."""
+    state = expanding()
+    leader, request = state.brokers[0], state.request
+    assert (leader.isr, leader.proposed, leader.maximal_isr()) == (ids(0), ids(0, 1), ids(0, 1))
+    assert (request.sender, request.epoch, request.partition_epoch) == (0, 0, 2)
+    assert (request.isr, request.stated, request.stale) == (ids(0, 1), ids(0, 1), ids())
+    assert refused(state, "propose_shrink", broker=0, follower=1) == [
+        "no change is pending", "follower is in the ISR", "follower lags",
+    ]  # fmt: skip
+
+
+def test_an_accepted_expansion_is_committed_by_the_reply() -> None:
+    """The controller's ISR grows and its ELR ends; the leader follows with the reply and forgets the request."""
+    state = do(expanding(), "alter_partition")
+    assert (state.controller.isr, state.controller.elr, state.partition_epoch) == (ids(0, 1), ids(), 3)
+    assert (state.reply.kind, state.reply.isr, state.reply.partition_epoch) == (ACCEPTED, ids(0, 1), 3)
+    after = do(state, "receive_reply", broker=0)
+    leader = after.brokers[0]
+    assert (leader.isr, leader.proposed, leader.partition_epoch) == (ids(0, 1), ids(), 3)
+    assert (after.request, after.reply) == (no_request(), no_reply())
+
+
+def test_a_request_processed_twice_is_refused_by_its_partition_epoch() -> None:
+    """The copy of an accepted request is behind; as a defect it is processed again."""
+    state = do(expanding(), "alter_partition")
+    assert refused(state, "alter_partition") == ["partition epoch is current"]
+    assert refused(state, "alter_partition", "fixed+alter-partition-ignores-partition-epoch") == []
+
+
+def test_a_late_reply_is_ignored() -> None:
+    """Metadata of the same change or a later one ends the proposal; then the reply is for nobody."""
+    state = do(expanding(), "alter_partition")
+    known = learn(state, 0)
+    assert (known.brokers[0].isr, known.brokers[0].proposed) == (ids(0, 1), ids())
+    assert refused(known, "receive_reply", broker=0) == ["its proposal is pending in this epoch"]
+    moved = learn(elect(state, 0, [0, 1]), 0)
+    assert "its proposal is pending in this epoch" in refused(moved, "receive_reply", broker=0)
+
+
+def test_a_reply_that_is_behind_is_ignored() -> None:
+    """An acceptance older than what the leader has applied leaves the proposal pending."""
+    state = with_broker(do(expanding(), "alter_partition"), 0, partition_epoch=4)
+    assert refused(state, "receive_reply", broker=0) == ["reply is not behind"]
+    other = evolve(state, reply=evolve(state.reply, epoch=1))
+    assert refused(other, "receive_reply", broker=0) == ["its proposal is pending in this epoch", "reply is not behind"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "variant"),
+    [({"fenced": ids(1, 2)}, "fenced-may-join-isr"), ({"shutting_down": ids(1)}, "shutting-down-may-join-isr")],
+)
+def test_an_ineligible_member_is_refused(changes: dict[str, object], variant: str) -> None:
+    """INELIGIBLE_REPLICA changes nothing; the leader goes back to its committed ISR; the defect lets it pass."""
+    state = with_controller(expanding(), **changes)
+    answered = do(state, "alter_partition")
+    assert answered == evolve(state, reply=answered.reply)
+    assert (answered.reply.kind, answered.reply.to) == (INELIGIBLE, 0)
+    after = do(answered, "receive_reply", broker=0)
+    assert (after.brokers[0].isr, after.brokers[0].proposed, after.request) == (ids(0), ids(), no_request())
+    survives = do(answered, "receive_reply", "fixed+answered-request-survives", broker=0)
+    assert survives.request == state.request
+    wrong = do(answered, "receive_reply", "fixed+refusal-taken-for-success", broker=0)
+    assert wrong.brokers[0].isr == ids(0, 1)
+    assert do(state, "alter_partition", f"fixed+{variant}").controller.isr == ids(0, 1)
+
+
+def test_a_member_of_an_earlier_incarnation_is_refused() -> None:
+    """KIP-903: the broker epoch that the request states is compared with the registered one."""
+    state = do(do(expanding(), "crash", broker=1, lost=1), "register", broker=1)
+    assert (state.request.stale, state.brokers[0].stale, state.brokers[0].fetchers()) == (ids(1), ids(1), ids(1, 2))
+    state = do(state, "unfence", broker=1)
+    assert do(state, "alter_partition").reply.kind == INELIGIBLE
+    wrong = do(state, "alter_partition", "fixed+alter-partition-ignores-broker-epoch")
+    assert (wrong.controller.isr, wrong.brokers[1].log) == (ids(0, 1), log())
+
+
+def test_a_proposal_after_the_restart_is_no_better() -> None:
+    """KAFKA-15221: it states the epoch of the last fetch, which is stale; a new fetch cures it."""
+    state = do(do(do(below_min_isr(), "unfence", broker=1), "crash", broker=1, lost=1), "register", broker=1)
+    state = do(with_broker(state, 0, ends=(UNKNOWN, 1, UNKNOWN), stale=ids(1)), "unfence", broker=1)
+    assert do(state, "propose_expand", broker=0, follower=1).request.stale == ids(1)
+    wrong = do(state, "propose_expand", "fixed+broker-epoch-taken-from-metadata", broker=0, follower=1)
+    assert wrong.request.stale == ids()
+    assert fetch(state, 1).brokers[0].stale == ids()
+
+
+def test_members_that_never_fetched_are_sent_without_an_epoch() -> None:
+    """Epoch -1 skips the comparison: only the partition epoch guards against such a member's restart."""
+    state = do(do(start(), "propose_shrink", broker=0, follower=2), "crash", broker=1, lost=0)
+    state = do(do(state, "register", broker=1), "unfence", broker=1)
+    assert (state.request.stated, state.request.stale, state.controller.isr) == (ids(0), ids(), ids(0, 2))
+    assert refused(state, "alter_partition") == ["partition epoch is current"]
+    wrong = do(state, "alter_partition", "fixed+alter-partition-ignores-partition-epoch")
+    assert (wrong.reply.kind, wrong.controller.isr) == (ACCEPTED, ids(0, 1))
+
+
+def test_a_shrink_waits_for_the_dropped_until_confirmed() -> None:
+    """Until the controller has agreed the watermark waits for the member to be dropped, then no more."""
+    state = fetch(fetch(do(start(), "produce", broker=0), 1), 1)
+    assert refused(state, "propose_shrink", broker=0, follower=1) == ["follower lags"]
+    state = do(state, "propose_shrink", broker=0, follower=2)
+    assert (state.brokers[0].maximal_isr(), marks(state)[0]) == (ids(0, 1, 2), 0)
+    after = do(do(state, "alter_partition"), "receive_reply", broker=0)
+    assert (after.brokers[0].isr, marks(after)[0], after.acknowledged) == (ids(0, 1), 1, 1)
+
+
+def test_a_follower_joins_at_watermark_and_epoch_start() -> None:
+    """KAFKA-7128: a new leader's watermark is behind; who has not reached the start of its epoch stays out."""
+    state = with_logs(start(), log(0, 0), log(0, 0), log(0))
+    state = learn(elect(state, 1, [1]), 1, 2)
+    state = fetch(state, 2, leader=1, received=0)
+    assert (ends(state, 1)[2], marks(state)[1]) == (1, 0)
+    assert refused(state, "propose_expand", broker=1, follower=2) == ["follower has caught up"]
+    assert refused(state, "propose_expand", "fixed+no-leader-epoch-start-check", broker=1, follower=2) == []
+    ready = fetch(fetch(state, 2, leader=1), 2, leader=1, received=0)
+    assert refused(ready, "propose_expand", broker=1, follower=2) == []
+    assert refused(ready, "propose_expand", broker=1, follower=0) == ["follower has caught up"]
+
+
+def test_a_stale_leader_is_refused() -> None:
+    """A leader of an earlier epoch may still propose, but is not heard; its own followers are gone."""
+    state = do(expanding(), "fence", broker=0)
+    assert state.leader_epoch == 1
+    assert "leader epoch is current" in refused(state, "alter_partition")
+    assert state.leads(0, state.brokers[0])
+
+
+def test_a_lost_answer_is_no_refusal() -> None:
+    """KAFKA-14154: giving a proposal up is an action of the defect only."""
+    found = do(expanding(), "give_up", "fixed+unknown-outcome-is-failure", broker=0)
+    assert found.brokers[0].maximal_isr() == ids(0)
+    with pytest.raises(ValueError, match="not enough values"):
+        do(expanding(), "give_up", broker=0)
+
+
+def test_a_raised_minimum_reaches_the_leader_too_late() -> None:
+    """Raised to 3, the controller makes the dropped member eligible; the leader goes by 2, and commits without it.
+
+    The answer to AlterPartition overtakes the configuration. Clearing the ELR with the change does not help.
+    """
+    state = do(do(start(), "set_min_isr", minimum=3), "produce", broker=0)
+    state = fetch(fetch(do(state, "propose_shrink", broker=0, follower=1), 2), 2)
+    state = do(do(state, "alter_partition"), "receive_reply", broker=0)
+    assert (state.controller.isr, state.controller.elr, state.brokers[0].min_isr) == (ids(0, 2), ids(1), 2)
+    assert (state.acknowledged, state.brokers[1].log) == (1, log())
+    state = do(do(do(state, "fence", broker=0), "fence", broker=2), "fence", broker=1)
+    assert do(state, "unfence", broker=1).controller.leader == 1

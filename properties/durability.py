@@ -31,7 +31,7 @@ def properties(setting: Setting) -> list[Property]:
                ("alter-partition-ignores-partition-epoch", "answered-request-survives",
                 "unknown-outcome-is-failure")),
         always("acknowledged-survives", "while fewer brokers died than min ISR, a disk holds every acknowledged record",
-               lambda s: _survives(s, budget), "KIP-966", ("hw-advances-under-min-isr",)),
+               lambda s: _survives(s, budget), "KIP-966", ("hw-uses-proposed-isr",)),
         always("watermark-within-log", "a high watermark is within its log",
                lambda s: {f"broker {n}": b.high_watermark <= b.log.end() for n, b in enumerate(s.brokers)},
                "invariant 23", ("truncation-keeps-watermark",)),

@@ -1,0 +1,196 @@
+"""The matrix of defects: each is refuted by exactly the properties named for it, and the right rules hold beside it."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from ci import bugs
+from ci.explore import Budget
+from model.rules import parse, variants
+from model.system import Property
+from properties.bugs import BUGS, Bug
+from properties.catalogue import REPLICATION, find, replication_properties
+from solvers.explorer import Exploration
+from tests.commands import ROOT, kraftcheck
+
+SLOW = {
+    "removed-replicas-stay-in-elr", "kip101-epoch-lookup", "no-epoch-entry-on-leadership",
+    "alter-partition-ignores-partition-epoch", "fetch-unfenced", "unknown-outcome-is-failure",
+    "answered-request-survives", "hw-uses-committed-isr-only", "hw-by-record-epoch-only",
+}  # fmt: skip
+"""Defects whose scopes have 1.1 to 48 million states: left to `kraftcheck bugs`."""
+
+QUICK = [bug for bug in BUGS if bug.variant not in SLOW]
+CHEAP = "hw-uses-proposed-isr"
+"""A defect that is found in 2 steps, in the smallest scope."""
+
+Scope = tuple[str, str, tuple[tuple[str, int], ...], str]
+
+
+def scope_of(bug: Bug) -> Scope:
+    """What a defect is explored in, and the rules that are right there."""
+    return bug.system, bug.scope, tuple(sorted(bug.bounds.items())), bug.base
+
+
+SCOPES = {scope_of(bug): bug for bug in QUICK}
+
+
+@functools.cache
+def explored(scope: Scope, rules: str) -> Exploration:
+    """The whole exploration of a scope, made once."""
+    system, name, bounds, base = scope
+    return bugs.explored(Bug("", "", system, name, {}, dict(bounds), base), rules, Budget(1, 4 << 30), quiet=True)
+
+
+def claims_of(bug: Bug) -> dict[str, Property]:
+    """The properties that are judged with a defect, by id."""
+    system = find(bug.system)
+    return {claim.id: claim for claim in system.properties(system.setting(bug.scope, bug.bounds, parse(bug.rules)))}
+
+
+def safety() -> dict[str, Property]:
+    """The safety properties of `replication`, by id."""
+    claims = replication_properties(REPLICATION.setting("tiny", rules=parse("fixed")))
+    return {claim.id: claim for claim in claims if claim.kind in ("always", "step")}
+
+
+@pytest.mark.parametrize("bug", QUICK, ids=lambda bug: bug.variant)
+def test_a_defect_refutes_exactly_what_is_named_for_it(bug: Bug) -> None:
+    """With the defect just these properties break, with shortest traces of just these lengths."""
+    found = explored(scope_of(bug), bug.rules)
+    assert bugs.refutations(found) == dict(bug.refutes)
+    assert found.cut is None
+
+
+@pytest.mark.parametrize("bug", SCOPES.values(), ids=lambda bug: f"{bug.variant} {bug.base}")
+def test_the_right_rules_hold_in_the_same_scope(bug: Bug) -> None:
+    """Without the defect the scope is explored to its end, no bound cuts it short, and everything holds."""
+    found = explored(scope_of(bug), bug.base)
+    assert bugs.wrong(found) == {}
+    assert (found.cut, dict(found.pruned)) == (None, {})
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.variant)
+def test_every_row_is_well_formed(bug: Bug) -> None:
+    """Its variant is known and changes the rules; it names safety properties of its system, with lengths."""
+    assert {name.removeprefix("-") for name in bug.variant.split("+")} <= set(variants())
+    assert parse(bug.rules) != parse(bug.base)
+    claims = claims_of(bug)
+    assert bug.refutes
+    assert {claims[name].kind for name in bug.refutes} <= {"always", "step"}
+    assert all(length > 0 for length in bug.refutes.values())
+    preset = find(bug.system).scopes[bug.scope]
+    assert {name for name, value in bug.bounds.items() if preset[name] == value} == set(), "bounds that change nothing"
+
+
+def test_every_defect_is_listed_once() -> None:
+    """A name on the command line stands for one row; the slow ones are among them."""
+    names = [bug.variant for bug in BUGS]
+    assert len(names) == len(set(names))
+    assert set(names) >= SLOW
+    assert {name for name, field in variants().items() if field.metadata["group"] == "data-plane"} <= set(names)
+
+
+@pytest.mark.parametrize("claim", safety().values(), ids=safety())
+def test_every_property_is_refuted_by_the_rows_it_names(claim: Property) -> None:
+    """A safety property of `replication` names variants, and the row of each lists it."""
+    rows = {bug.variant: bug for bug in BUGS}
+    assert claim.refuted_by
+    for name in claim.refuted_by:
+        assert claim.id in rows[name].refutes, f"{name} is not known to refute {claim.id}"
+
+
+def test_the_command_tells_what_it_found(tmp_path: Path) -> None:
+    """`bugs NAME` exits 0 where all is as expected, with a row for people and a document for programs."""
+    ran = kraftcheck("bugs", CHEAP, "--quiet", "--json", tmp_path / "told.json")
+    assert (ran.code, ran.err, ran.last) == (0, "", "1 defects, 0 not as expected (exit 0)")
+    assert "refutes leader-complete 3, candidates-complete 2, acknowledged-survives 3" in ran.out
+    told = json.loads((tmp_path / "told.json").read_text())
+    (row,) = told["bugs"]
+    assert (told["version"], told["command"], told["exit_code"]) == (1, "bugs", 0)
+    assert (row["variant"], row["system"], row["scope"], row["rules"]) == (
+        CHEAP,
+        "replication",
+        "tiny",
+        f"fixed+{CHEAP}",
+    )
+    assert row["refutes"] == {"leader-complete": 3, "candidates-complete": 2, "acknowledged-survives": 3}
+    assert (row["faults"], row["engine"], row["bounds"]) == ([], "native", {})
+    assert row["distinct"] > 100_000
+    assert row["seconds"] > 0
+
+
+def test_the_document_may_go_to_standard_output() -> None:
+    """`--json -` leaves standard output to the document."""
+    ran = kraftcheck("bugs", CHEAP, "--quiet", "--json", "-")
+    assert (ran.code, ran.document()["bugs"][0]["variant"]) == (0, CHEAP)
+    assert "1 defects, 0 not as expected" in ran.err
+
+
+def tampered(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Any:
+    """What the command does where the row of the cheap defect says something else."""
+    (row,) = [bug for bug in BUGS if bug.variant == CHEAP]
+    changed = evolve(row, **changes)
+    monkeypatch.setattr(bugs, "BUGS", (changed,))
+    return kraftcheck("bugs", "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("refutes", "fault"),
+    [
+        ({"leader-complete": 3, "candidates-complete": 2}, "acknowledged-survives: expected holds, got 3"),
+        (
+            {"leader-complete": 4, "candidates-complete": 2, "acknowledged-survives": 3},
+            "leader-complete: expected 4, got 3",
+        ),
+        (
+            {"leader-complete": 3, "candidates-complete": 2, "acknowledged-survives": 3, "isr-active": 1},
+            "isr-active: expected 1, got holds",
+        ),
+        ({}, "candidates-complete: expected holds, got 2"),
+    ],
+)
+def test_a_surprise_fails_in_either_direction(
+    refutes: Mapping[str, int], fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One property more, one fewer, and another length each end with 12 and are named."""
+    ran = tampered(monkeypatch, refutes=refutes)
+    assert (ran.code, ran.last) == (12, "1 defects, 1 not as expected (exit 12)")
+    assert f"    UNEXPECTED {fault}" in ran.out.splitlines()
+
+
+@pytest.mark.parametrize("refutes", [{}, {"leader-complete": 3}])
+def test_a_defect_that_nothing_refutes_is_vacuous(refutes: Mapping[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variant that changes nothing here ends with 21, whatever its row expects."""
+    ran = tampered(monkeypatch, variant="unregister-keeps-elr", refutes=refutes, bounds={"unclean-stops": 0})
+    assert (ran.code, ran.last) == (21, "1 defects, 1 not as expected (exit 21)")
+    assert "    UNEXPECTED no property refutes it" in ran.out.splitlines()
+
+
+def test_wrong_right_rules_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the rules that ought to be right break a property, the command ends with 12 and names it."""
+    found = {"leader-complete": 3, "candidates-complete": 2, "acknowledged-survives": 3, "isr-active": 2}
+    ran = tampered(monkeypatch, base="kafka-3.9", refutes=found)
+    assert ran.code == 12
+    assert "    UNEXPECTED right rules: isr-active refuted 2" in ran.out.splitlines()
+    assert "    UNEXPECTED right rules: leader-complete refuted 5" in ran.out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["hw-uses-proposed-ist"], f"no defect 'hw-uses-proposed-ist'; did you mean {CHEAP}"),
+        (["--json", "/nowhere/told.json"], "there is no folder /nowhere"),
+        (["--json", ROOT], "it is a folder"),
+    ],
+)
+def test_bad_input_is_refused(words: list[object], message: str) -> None:
+    """An unknown name and a place that cannot be written end with 2 and one line, before anything is explored."""
+    assert message in kraftcheck("bugs", *words).refusal()

@@ -55,7 +55,7 @@ def test_states_stay_in_their_domains(brokers: int, rules: str) -> None:
         ("tiny", "fixed", 2_000, {}),
         ("small", "fixed", 20_000, {}),
         ("tiny", "fixed+removed-replicas-stay-in-elr", 150, {"unclean-stops": 0, "shrinks": 0, "reassignments": 1}),
-        ("tiny", "kafka-3.9", 500, {"fences": 0, "shrinks": 0, "unclean-elections": 1, "config-changes": 1}),
+        ("tiny", "kafka-3.9", 20, {"fences": 0, "shrinks": 0, "unclean-elections": 1, "config-changes": 1}),
     ],
 )
 def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int, bounds: dict[str, int]) -> None:

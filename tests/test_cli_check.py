@@ -35,7 +35,8 @@ def test_every_tiny_row_is_as_expected(tmp_path: Path) -> None:
     assert row.split() == ["controller-stays", "refuted", "4", "holds", "refuted", "7", "holds"]
     told = json.loads((tmp_path / "told.json").read_text())
     assert (told["version"], told["command"], told["exit_code"], told["unexpected"]) == (1, "check", 0, [])
-    assert [(run["scope"], run["rules"]) for run in told["runs"]] == [key[1:] for key in EXPECTED if key[:2] == ("elections", "tiny")]
+    rows = [key[1:] for key in EXPECTED if key[:2] == ("elections", "tiny")]
+    assert [(run["scope"], run["rules"]) for run in told["runs"]] == rows
     judged = sum(len(run["properties"]) for run in told["runs"])
     assert ran.last == f"{judged} verdicts, 0 unexpected (exit 0)"
 

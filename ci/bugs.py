@@ -17,7 +17,7 @@ from ci.settings import program, subject
 from model.system import nearest
 from properties.bugs import BUGS, Bug
 from solvers.explorer import Exploration
-from solvers.verdict import EXIT_SAFETY, EXIT_VACUOUS, Holds, Refuted
+from solvers.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_VACUOUS, Holds, Refuted
 
 NATIVE = "native"
 
@@ -31,6 +31,7 @@ class Judged:
         found: property to length of the shortest trace, with the defect.
         base: property to verdict where the right rules do not hold in its scope.
         distinct, seconds: size and time of the exploration with the defect.
+        cut: why that exploration is incomplete; None when it is complete.
     """
 
     bug: Bug
@@ -38,10 +39,13 @@ class Judged:
     base: Mapping[str, str]
     distinct: int
     seconds: float
+    cut: str | None = None
 
     def faults(self) -> list[str]:
         """What is not as it must be, in words; none: the defect is found exactly."""
         told = [f"right rules: {claim} {verdict}" for claim, verdict in self.base.items()]
+        if self.cut is not None:
+            told.append(f"incomplete: {self.cut}")
         if not self.found:
             told.append("no property refutes it")
         for claim in sorted({*self.found, *self.bug.refutes}):
@@ -94,7 +98,7 @@ def bugs_command(variants: tuple[str, ...], workers: int, memory: int, target: s
 
     \b
     Exit codes: 0 all as expected, 12 a defect breaks other properties or right
-    rules fail, 21 a defect that nothing refutes, 2 bad input.
+    rules fail, 20 a search was cut, 21 a defect that nothing refutes, 2 bad input.
 
     \b
     Examples:
@@ -111,7 +115,7 @@ def bugs_command(variants: tuple[str, ...], workers: int, memory: int, target: s
         if scope not in bases:
             bases[scope] = wrong(explored(bug, bug.base, budget, quiet))
         result = explored(bug, bug.rules, budget, quiet)
-        judged.append(Judged(bug, refutations(result), bases[scope], result.distinct, result.seconds))
+        judged.append(Judged(bug, refutations(result), bases[scope], result.distinct, result.seconds, result.cut))
         for line in _row(judged[-1]):
             screen.plain(line)
     code = _exit_code(judged)
@@ -123,6 +127,8 @@ def bugs_command(variants: tuple[str, ...], workers: int, memory: int, target: s
 
 
 def _exit_code(judged: Sequence[Judged]) -> int:
+    if any(one.cut is not None for one in judged):
+        return EXIT_INCOMPLETE
     if any(one.faults() and one.found for one in judged) or any(one.base for one in judged):
         return EXIT_SAFETY
     return EXIT_VACUOUS if any(one.faults() for one in judged) else 0

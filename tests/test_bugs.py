@@ -194,3 +194,11 @@ def test_wrong_right_rules_fail(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bad_input_is_refused(words: list[object], message: str) -> None:
     """An unknown name and a place that cannot be written end with 2 and one line, before anything is explored."""
     assert message in kraftcheck("bugs", *words).refusal()
+
+
+def test_a_cut_search_is_never_as_expected() -> None:
+    """A defect whose search was cut has a fault and exit code 20, even where it found just what was expected."""
+    row = BUGS[2]
+    cut = bugs.Judged(row, row.refutes, {}, 1, 0.0, cut="memory limit")
+    assert cut.faults() == ["incomplete: memory limit"]
+    assert bugs._exit_code([cut]) == 20

@@ -6,6 +6,7 @@ brokers are in `model.brokersets` and `model.idlists`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar, overload
 
 import attrs
@@ -63,6 +64,18 @@ def _merge(condition: Term, a: Any, b: Any) -> Any:
 def _concrete_only(value: object) -> bool:
     """Whether a record says that its leaves are never symbolic, so that it cannot be chosen field by field."""
     return getattr(type(value), "concrete_only", False)
+
+
+def pick(items: Sequence[T], index: Word, otherwise: T) -> T:
+    """The item at an index, which may be symbolic; `otherwise` outside the items.
+
+    >>> pick((7, 8, 9), 1, 0), pick((7, 8, 9), -1, 0)
+    (8, 0)
+    """
+    found = otherwise
+    for position, item in enumerate(items):
+        found = choose(index == position, item, found)
+    return found
 
 
 def negate(value: Truth) -> Truth:

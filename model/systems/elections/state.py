@@ -17,7 +17,7 @@ from model.partition import Partition
 from model.rules import RuleSet
 from model.system import Setting
 from model.terms import Truth, Word
-from model.words import EMPTY, NO_LEADER, choose
+from model.words import EMPTY, NO_LEADER, choose, pick
 
 
 @frozen
@@ -75,10 +75,7 @@ class Elections:
 
     def dirs_of(self, broker: Word) -> BrokerSet:
         """The registered directories of a broker."""
-        found = self.online_dirs[0]
-        for position, dirs in enumerate(self.online_dirs):
-            found = choose(broker == position, dirs, found)
-        return found
+        return pick(self.online_dirs, broker, self.online_dirs[0])
 
     def with_dirs(self, broker: Word, dirs: BrokerSet) -> Elections:
         """The state with other registered directories of one broker."""

@@ -16,7 +16,7 @@ from model.systems.elections import state as elections
 from model.systems.elections.state import Elections
 from model.systems.replication.log import VACANT, Log
 from model.terms import Truth, Word
-from model.words import NO_LEADER, all_of, choose
+from model.words import NO_LEADER, all_of, any_of, choose, pick
 
 RUNNING = 0
 """The process runs; registered anew since its last stop."""
@@ -79,10 +79,7 @@ class Broker:
 
     def end_of(self, follower: Word) -> Word:
         """The log end offset this leader knows of a follower."""
-        found: Word = UNKNOWN
-        for number, end in enumerate(self.ends):
-            found = choose(follower == number, end, found)
-        return found
+        return pick(self.ends, follower, UNKNOWN)
 
 
 @frozen
@@ -168,31 +165,19 @@ class Replication:
 
     def leader_at(self, epoch: Word) -> Word:
         """The leader of a leader epoch."""
-        found: Word = NO_LEADER
-        for number, leader in enumerate(self.leaders):
-            found = choose(epoch == number, leader, found)
-        return found
+        return pick(self.leaders, epoch, NO_LEADER)
 
     def isr_at(self, epoch: Word) -> BrokerSet:
         """The last ISR of a leader epoch."""
-        found = self.isrs[0]
-        for number, isr in enumerate(self.isrs):
-            found = choose(epoch == number, isr, found)
-        return found
+        return pick(self.isrs, epoch, self.isrs[0])
 
     def minimum_at(self, epoch: Word) -> Word:
         """The last effective min ISR of a leader epoch."""
-        found = self.minimums[0]
-        for number, minimum in enumerate(self.minimums):
-            found = choose(epoch == number, minimum, found)
-        return found
+        return pick(self.minimums, epoch, self.minimums[0])
 
     def broker(self, number: Word) -> Broker:
         """A broker."""
-        found = self.brokers[0]
-        for position, broker in enumerate(self.brokers):
-            found = choose(number == position, broker, found)
-        return found
+        return pick(self.brokers, number, self.brokers[0])
 
     def with_broker(self, number: Word, broker: Broker) -> Replication:
         """The state with one broker replaced."""
@@ -216,7 +201,7 @@ def decided(state: Replication, outcome: Outcome) -> Replication:
         leaders=tuple(choose(epoch == e, after.leader, old) for e, old in enumerate(state.leaders)),
         isrs=tuple(choose(epoch == e, after.isr, old) for e, old in enumerate(state.isrs)),
         minimums=tuple(choose(epoch == e, after.effective_min_isr(), old) for e, old in enumerate(state.minimums)),
-        lossy=outcome.event.unclean if state.lossy is False else state.lossy | outcome.event.unclean,
+        lossy=any_of(state.lossy, outcome.event.unclean),
     )
 
 

@@ -18,6 +18,7 @@ from model.records import (
     UnfenceBrokerRecord,
     by_name,
 )
+from model.rules import RIGHT, RuleSet
 
 RegistrationChange = BrokerRegistrationChangeRecord | FenceBrokerRecord | UnfenceBrokerRecord
 
@@ -70,7 +71,8 @@ class Registration:
         fenced: whether it must not lead or be in an ISR.
         in_controlled_shutdown: whether it is leaving; only a new incarnation clears it.
         is_migrating_zk_broker: whether it still runs in ZooKeeper mode.
-        dirs: ids of its online directories, in `directory_order`.
+        dirs: ids of its online directories, in `directory_order`; none where the metadata version knows none.
+        no_dir_left: whether there is none because the last one failed.
     """
 
     id: int
@@ -83,14 +85,19 @@ class Registration:
     in_controlled_shutdown: bool = False
     is_migrating_zk_broker: bool = False
     dirs: Ids = field(default=(), converter=in_order)
+    no_dir_left: bool = False
 
     def is_active(self) -> bool:
         """Whether the broker may lead: neither fenced nor leaving."""
         return not self.fenced and not self.in_controlled_shutdown
 
+    def knows_no_dirs(self) -> bool:
+        """Whether its directories are unknown, so that each counts as online."""
+        return not self.dirs and not self.no_dir_left
+
     def has_online_dir(self, directory: int) -> bool:
         """Whether a replica in this directory is online."""
-        return bool(is_online(directory, True, not self.dirs, directory in self.dirs))
+        return bool(is_online(directory, True, self.knows_no_dirs(), directory in self.dirs))
 
     def node_for_listener(self, listener: str) -> Node | None:
         """The broker's address through a listener; None when it has no such listener."""
@@ -120,6 +127,8 @@ def register_record(
 ) -> RegisterBrokerRecord:
     """The record that describes a registration.
 
+    That the last directory failed has no form in it: read back, the directories are unknown.
+
     Args:
         registration: what to describe.
         controlled_shutdown, migration, directories: whether the metadata
@@ -141,8 +150,11 @@ def register_record(
     )
 
 
-def changed(registration: Registration, record: RegistrationChange) -> Registration:
+def changed(registration: Registration, record: RegistrationChange, rules: RuleSet = RIGHT) -> Registration:
     """The registration after a change record.
+
+    An empty list of directories says that none is left, an absent one nothing;
+    the code takes both for the latter (defect X6).
 
     Raises:
         StaleEpochError: when the record names another epoch.
@@ -158,11 +170,15 @@ def changed(registration: Registration, record: RegistrationChange) -> Registrat
         raise UnknownFlagError(f"fenced is {record.fenced}, not -1, 0 or 1")
     if record.in_controlled_shutdown not in (0, 1):
         raise UnknownFlagError(f"in_controlled_shutdown is {record.in_controlled_shutdown}, not 0 or 1")
+    dirs, none_left = registration.dirs, registration.no_dir_left
+    if record.log_dirs is not None and (record.log_dirs or not rules.empty_directory_list_means_no_change):
+        dirs, none_left = record.log_dirs, not record.log_dirs
     return evolve(
         registration,
         fenced=registration.fenced if record.fenced == 0 else record.fenced == 1,
         in_controlled_shutdown=registration.in_controlled_shutdown or record.in_controlled_shutdown == 1,
-        dirs=record.log_dirs or registration.dirs,
+        dirs=dirs,
+        no_dir_left=none_left,
     )
 
 

@@ -144,7 +144,7 @@ class BrokerRegistrationChangeRecord:
     Attributes:
         fenced: 1 fence, -1 unfence, 0 keep.
         in_controlled_shutdown: 1 set, 0 keep; nothing clears it.
-        log_dirs: the directories online now; absent or empty keeps them.
+        log_dirs: the directories online now; absent keeps them, and so does empty in the code (defect X6).
     """
 
     broker_id: int

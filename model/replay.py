@@ -29,6 +29,7 @@ from model.records import (
     UnregisterBrokerRecord,
     partition_of,
 )
+from model.rules import RIGHT, RuleSet
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -72,7 +73,7 @@ class ClusterImage:
         return next((broker for broker, known in self.registrations.items() if directory in known.dirs), None)
 
 
-def replay(image: ClusterImage, record: Record) -> ClusterImage:
+def replay(image: ClusterImage, record: Record, rules: RuleSet = RIGHT) -> ClusterImage:
     """The image after one more record.
 
     Raises:
@@ -82,19 +83,19 @@ def replay(image: ClusterImage, record: Record) -> ClusterImage:
     if rule is None:
         raise TypeError(f"{record!r} is not a record")
     try:
-        after = rule(image, record)
+        after = rule(image, record, rules)
     except (DirectoryMismatch, StaleEpochError, UnknownFlagError, _RefusalError) as reason:
         raise ReplayError(f"cannot replay {record!r}: {reason}") from None
     return evolve(after, next_offset=image.next_offset + 1)
 
 
-def replay_all(image: ClusterImage, records: Iterable[Record]) -> ClusterImage:
+def replay_all(image: ClusterImage, records: Iterable[Record], rules: RuleSet = RIGHT) -> ClusterImage:
     """The image after a batch: one record after the other.
 
     Raises:
         ReplayError: see `replay`.
     """
-    return reduce(replay, records, image)
+    return reduce(lambda known, record: replay(known, record, rules), records, image)
 
 
 class _RefusalError(Exception):
@@ -109,27 +110,27 @@ def _without(mapping: Mapping[K, V], key: K) -> dict[K, V]:
     return {known: value for known, value in mapping.items() if known != key}
 
 
-def _topic(image: ClusterImage, record: TopicRecord) -> ClusterImage:
+def _topic(image: ClusterImage, record: TopicRecord, rules: RuleSet) -> ClusterImage:
     for topic_id, topic in image.topics.items():
         if topic.name == record.name:
             raise _RefusalError(f"a topic of that name exists with id {topic_id}")
     return evolve(image, topics=_with(image.topics, record.topic_id, Topic(record.name)))
 
 
-def _remove_topic(image: ClusterImage, record: RemoveTopicRecord) -> ClusterImage:
+def _remove_topic(image: ClusterImage, record: RemoveTopicRecord, rules: RuleSet) -> ClusterImage:
     _existing_topic(image, record.topic_id)
     return evolve(image, topics=_without(image.topics, record.topic_id))
 
 
-def _partition(image: ClusterImage, record: PartitionRecord) -> ClusterImage:
+def _partition(image: ClusterImage, record: PartitionRecord, rules: RuleSet) -> ClusterImage:
     return _with_partition(image, record.topic_id, record.partition_id, partition_of(record))
 
 
-def _partition_change(image: ClusterImage, record: PartitionChangeRecord) -> ClusterImage:
+def _partition_change(image: ClusterImage, record: PartitionChangeRecord, rules: RuleSet) -> ClusterImage:
     before = _existing_topic(image, record.topic_id).partitions.get(record.partition_id)
     if before is None:
         raise _RefusalError(f"topic {record.topic_id} has no partition {record.partition_id}")
-    return _with_partition(image, record.topic_id, record.partition_id, merge(before, record.change))
+    return _with_partition(image, record.topic_id, record.partition_id, merge(before, record.change, rules))
 
 
 def _with_partition(image: ClusterImage, topic_id: str, partition_id: int, p: Partition) -> ClusterImage:
@@ -144,13 +145,13 @@ def _existing_topic(image: ClusterImage, topic_id: str) -> Topic:
     return image.topics[topic_id]
 
 
-def _register(image: ClusterImage, record: RegisterBrokerRecord) -> ClusterImage:
+def _register(image: ClusterImage, record: RegisterBrokerRecord, rules: RuleSet) -> ClusterImage:
     after = _with_registration(image, registration_of(record))
     offsets = _with(image.registration_offsets, record.broker_id, image.next_offset)
     return evolve(after, registration_offsets=offsets)
 
 
-def _unregister(image: ClusterImage, record: UnregisterBrokerRecord) -> ClusterImage:
+def _unregister(image: ClusterImage, record: UnregisterBrokerRecord, rules: RuleSet) -> ClusterImage:
     known = _existing_registration(image, record.broker_id)
     if known.epoch != record.broker_epoch:
         raise _RefusalError(f"epoch {record.broker_epoch} but broker {known.id} has {known.epoch}")
@@ -161,8 +162,8 @@ def _unregister(image: ClusterImage, record: UnregisterBrokerRecord) -> ClusterI
     )
 
 
-def _change_registration(image: ClusterImage, record: RegistrationChange) -> ClusterImage:
-    return _with_registration(image, changed(_existing_registration(image, record.broker_id), record))
+def _change_registration(image: ClusterImage, record: RegistrationChange, rules: RuleSet) -> ClusterImage:
+    return _with_registration(image, changed(_existing_registration(image, record.broker_id), record, rules))
 
 
 def _with_registration(image: ClusterImage, registration: Registration) -> ClusterImage:
@@ -179,7 +180,7 @@ def _existing_registration(image: ClusterImage, broker: int) -> Registration:
     return image.registrations[broker]
 
 
-_RULES: Mapping[type, Callable[[ClusterImage, Any], ClusterImage]] = {
+_RULES: Mapping[type, Callable[[ClusterImage, Any, RuleSet], ClusterImage]] = {
     TopicRecord: _topic,
     RemoveTopicRecord: _remove_topic,
     PartitionRecord: _partition,

@@ -93,7 +93,6 @@ class RuleSet:
     one_directory_means_all_online: bool = _choice(
         "defect", "KIP-858", "a replica in an unknown directory is online when its broker registers one directory"
     )
-
     designated_may_be_leaving: bool = _choice(
         "defect", "unclean-recovery KIP", "a replica may be designated that the same change removes"
     )
@@ -150,6 +149,12 @@ class RuleSet:
     )
     refused_growth_keeps_partitions: bool = _choice(
         "controller", "createPartitions", "partitions placed before the one that refuses a growth are written"
+    )
+    padded_configs_stored: bool = _choice(
+        "controller", "ConfigDef.parseType", "min.insync.replicas with spaces around it is stored, and fatal when read"
+    )
+    node_configs_unchecked: bool = _choice(
+        "controller", "ControllerConfigurationValidator", "values of a node, or of the cluster, are stored unchecked"
     )
 
     # Seeded defects of the data plane; most are historical.

@@ -7,16 +7,17 @@ from typing import Any
 
 from attrs import evolve
 
+from model.controller.commits import commit, replay_record
 from model.controller.heartbeat import Wish
 from model.controller.heartbeat_event import HeartbeatRequest
 from model.controller.records import TOPIC, ConfigRecord
-from model.controller.state import Controller, Features, Outcome, Settings, commit, replay_record
+from model.controller.state import Controller, Features, Outcome, Settings
 from model.controller.topics import CreateTopicsRequest, NewTopic, create_topics
 from model.directories import DirectoryList
 from model.idlists import IdList
 from model.partition import Partition
 from model.records import BrokerRegistrationChangeRecord, PartitionRecord, RegisterBrokerRecord, partition_record
-from model.rules import preset
+from model.rules import RuleSet, preset
 
 KAFKA, FIXED = preset("kafka-4.0"), preset("fixed")
 
@@ -33,10 +34,10 @@ def cluster(brokers: int = 4, fenced: Iterable[int] = (), leaving: Iterable[int]
         record = RegisterBrokerRecord(
             broker, 100 + broker, f"process-{broker}", fenced=broker in fenced, log_dirs=(directory(broker),)
         )
-        controller = replay_record(controller, record)
+        controller = replay_record(controller, record, KAFKA)
     for broker in leaving:
         record = BrokerRegistrationChangeRecord(broker, 100 + broker, in_controlled_shutdown=1)
-        controller = replay_record(controller, record)
+        controller = replay_record(controller, record, KAFKA)
     return controller
 
 
@@ -49,12 +50,12 @@ def with_topic(controller: Controller, name: str, *lists: tuple[int, ...], **con
     )
     outcome = create_topics(controller, CreateTopicsRequest((topic,)), KAFKA)
     assert [row.error for row in outcome.response] == ["NONE"]
-    return commit(controller, outcome)
+    return commit(controller, outcome, KAFKA)
 
 
 def configured(controller: Controller, topic: str, key: str, value: str) -> Controller:
     """The controller with a topic's configuration set."""
-    return replay_record(controller, ConfigRecord(TOPIC, topic, key, value))
+    return replay_record(controller, ConfigRecord(TOPIC, topic, key, value), KAFKA)
 
 
 def partition(controller: Controller, topic: str = "foo", index: int = 0) -> Partition:
@@ -74,12 +75,12 @@ def changed(controller: Controller, topic: str = "foo", index: int = 0, **fields
         placed = fields.get("directories", tuple(directory(broker) for broker in replicas))
         values["directories"] = DirectoryList(replicas, placed)
     record = partition_record(evolve(p, **values), topic_id, index)
-    return replay_record(controller, record)
+    return replay_record(controller, record, KAFKA)
 
 
-def play(controller: Controller, outcome: Outcome[Any]) -> Controller:
+def play(controller: Controller, outcome: Outcome[Any], rules: RuleSet = KAFKA) -> Controller:
     """The controller after an event."""
-    return commit(controller, outcome)
+    return commit(controller, outcome, rules)
 
 
 def beat(broker: int, *, fence: bool = False, shutdown: bool = False, offset: int = 10**6, failed=()) -> Any:

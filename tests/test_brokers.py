@@ -23,6 +23,7 @@ from model.records import (
     RegisterBrokerRecord,
     UnfenceBrokerRecord,
 )
+from model.rules import preset
 from tests.recordings import DIR_A, DIR_B, DIR_C
 
 FULL = Registration(
@@ -68,10 +69,23 @@ def test_controlled_shutdown_is_never_cleared(flag, before, after):
     assert changed(known, change(in_controlled_shutdown=flag)).in_controlled_shutdown is after
 
 
-@pytest.mark.parametrize("dirs", [None, ()])
-def test_absent_or_empty_directories_keep(dirs):
-    """A change without directories, or with none, keeps the registered ones."""
-    assert changed(FULL, change(log_dirs=dirs)).dirs == (DIR_A, DIR_B)
+def test_absent_directories_keep() -> None:
+    """A change that says nothing of directories keeps the registered ones."""
+    assert changed(FULL, change()).dirs == (DIR_A, DIR_B)
+
+
+@pytest.mark.parametrize("rules", ["kafka-4.0", "fixed"])
+def test_an_empty_list_of_directories(rules: str) -> None:
+    """As implemented it changes nothing; mended, no directory is left and none is online, until one is again."""
+    after = changed(FULL, change(log_dirs=()), preset(rules))
+    if rules == "kafka-4.0":
+        assert after == FULL
+        return
+    assert (after.dirs, after.no_dir_left, after.has_online_dir(DIR_A)) == ((), True, False)
+    assert after.has_online_dir(UNASSIGNED) and not after.has_online_dir(LOST)
+    again = changed(after, change(log_dirs=(DIR_B,)), preset(rules))
+    assert (again.dirs, again.no_dir_left) == ((DIR_B,), False)
+    assert changed(after, change(fenced=1), preset(rules)).no_dir_left
 
 
 def test_directories_are_replaced_in_order():

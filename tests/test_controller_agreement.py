@@ -12,21 +12,28 @@ from attrs import evolve
 from model.brokersets import BrokerSet
 from model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
 from model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
+from model.controller.commits import commit, replay_record
 from model.controller.configs import MIN_ISR, UNCLEAN_ELECTION
-from model.controller.elect_leaders import PREFERRED, UNCLEAN, balance_leaders, elect_leaders, elect_unclean
+from model.controller.elect_leaders import DESIGNATED, PREFERRED, UNCLEAN, balance_leaders, elect_leaders, elect_unclean
 from model.controller.errors import Resignation
 from model.controller.heartbeat_event import heartbeat
 from model.controller.lifecycle import directories_offline, expire_session, leaving, unregister
 from model.controller.reassign import Reassignment, reassign
 from model.controller.records import TOPIC, ConfigRecord
 from model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from model.controller.state import Controller, Features, Outcome, Settings, commit, replay_record
+from model.controller.state import Controller, Features, Outcome, Settings
 from model.directories import FIRST_LOCAL
-from model.records import PartitionChangeRecord, PartitionRecord, RegisterBrokerRecord, TopicRecord
-from model.rules import RuleSet
+from model.records import (
+    BrokerRegistrationChangeRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    TopicRecord,
+)
+from model.rules import RuleSet, parse
 from model.systems.elections.state import Elections
 from model.systems.elections.system import ELECTIONS, SCOPES
-from tests.controllers import FIXED, KAFKA, beat, directory
+from tests.controllers import beat, directory
 
 PLACE = ("t", 0)
 
@@ -41,7 +48,17 @@ def dirs_of(broker: int, some: BrokerSet) -> tuple[int, ...]:
     return tuple(directory(broker, number) for number in some)
 
 
-def controller_in(state: Elections) -> Controller:
+def registered(state: Elections, broker: int) -> list[Any]:
+    """The records of a broker; one without directories had some, and lost the last."""
+    dirs = dirs_of(broker, state.online_dirs[broker])
+    registration = RegisterBrokerRecord(
+        broker, 100 + broker, f"process-{broker}", fenced=state.fenced.has(broker),
+        in_controlled_shutdown=state.shutting_down.has(broker), log_dirs=dirs or (directory(broker),),
+    )  # fmt: skip
+    return [registration] if dirs else [registration, BrokerRegistrationChangeRecord(broker, 100 + broker, log_dirs=())]
+
+
+def controller_in(state: Elections, rules: RuleSet) -> Controller:
     """The controller in a state of the explored system, long after every broker was heard of."""
     features = Features(elr_supported=bool(state.elr_enabled), elr_enabled=bool(state.elr_enabled))
     controller = Controller(features=features, settings=Settings(cluster_id="cluster"))
@@ -51,19 +68,13 @@ def controller_in(state: Elections) -> Controller:
         state.recovering, 0, 0, tuple(global_id(b, state.directories.of(b)) for b in replicas), tuple(state.elr),
         tuple(state.last_known_elr),
     )  # fmt: skip
-    brokers = [
-        RegisterBrokerRecord(
-            b, 100 + b, f"process-{b}", fenced=state.fenced.has(b), in_controlled_shutdown=state.shutting_down.has(b),
-            log_dirs=dirs_of(b, state.online_dirs[b]),
-        )
-        for b in state.registered
-    ]  # fmt: skip
+    brokers = [record for b in state.registered for record in registered(state, b)]
     configs = [
         ConfigRecord(TOPIC, "foo", MIN_ISR, str(state.min_insync_replicas)),
         ConfigRecord(TOPIC, "foo", UNCLEAN_ELECTION, str(state.unclean_election)),
     ]
     for record in (*brokers, TopicRecord("foo", "t"), partition, *configs):
-        controller = replay_record(controller, record)
+        controller = replay_record(controller, record, rules)
     return evolve(controller, soft=controller.soft.after(10**6))
 
 
@@ -102,6 +113,7 @@ def decided(controller: Controller, state: Elections, action: str, a: dict[str, 
         "controlled_shutdown": lambda: Outcome(leaving(controller, broker, rules), None, controller.soft),
         "elect_preferred": lambda: elect_leaders(controller, PREFERRED, None, rules),
         "elect_unclean": lambda: elect_leaders(controller, UNCLEAN, None, rules),
+        "elect_designated": lambda: elect_leaders(controller, DESIGNATED, (("foo", 0),), rules, (broker,)),
         "unclean_timer": lambda: elect_unclean(controller, rules),
         "balance_timer": lambda: balance_leaders(controller, rules),
     }
@@ -143,21 +155,17 @@ def told(controller: Controller) -> dict[str, Any]:
 def comparable(state: Elections, action: str, arguments: dict[str, Any], rules: RuleSet) -> bool:
     """Whether both model the step.
 
-    Mended, the log has no way to say that a broker's last directory failed
-    (defect X6), and a broker that is not registered cannot show a clean stop.
+    Mended, a broker that is not registered cannot show a clean stop.
     """
     if action.startswith(("set_", "enable_")):
         return False
-    if rules.empty_directory_list_means_no_change:
-        return True
-    failed = arguments.get("failed", BrokerSet())
-    emptied = any(not state.online_dirs[b].minus(failed).mask for b in state.registered)
-    return not emptied and not (arguments.get("clean") and not state.registered.has(arguments["broker"]))
+    stranger = arguments.get("clean") and not state.registered.has(arguments["broker"])
+    return rules.every_restart_is_unclean or not stranger
 
 
 def check_step(state: Elections, action: str, arguments: dict[str, Any], expected: Any, rules: RuleSet) -> None:
     """Compare one step: both resign, or both do the same."""
-    controller = controller_in(state)
+    controller = controller_in(state, rules)
     assert told(controller) == seen(state)
     try:
         outcome = decided(controller, state, action, arguments, rules)
@@ -165,7 +173,7 @@ def check_step(state: Elections, action: str, arguments: dict[str, Any], expecte
         assert expected.event.resigned, (action, arguments)
         return
     assert not expected.event.resigned, (action, arguments)
-    after = commit(controller, evolve(outcome, shutting_down=None))
+    after = commit(controller, evolve(outcome, shutting_down=None), rules)
     assert told(after) == seen(expected.state), (action, arguments)
     p = after.image.partition(*PLACE)
     written = sum(isinstance(record, PartitionChangeRecord) for record in outcome.records)
@@ -175,7 +183,25 @@ def check_step(state: Elections, action: str, arguments: dict[str, Any], expecte
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("rules", [KAFKA, FIXED], ids=["kafka-4.0", "fixed"])
+def check_designations(state: Elections, actions: Any, rules: RuleSet) -> int:
+    """Compare every designated election in a state: taken by both, or refused by both; returns how many are taken."""
+    action = next(a for a in actions if a.name == "elect_designated")
+    controller, taken = controller_in(state, rules), 0
+    for broker in action.parameters["broker"]:
+        if action.enabled(state, {"broker": broker}):
+            check_step(state, action.name, {"broker": broker}, action.outcome(state, {"broker": broker}), rules)
+            taken += 1
+        else:
+            outcome = elect_leaders(controller, DESIGNATED, (("foo", 0),), rules, (int(broker),))
+            assert not outcome.records and outcome.response[0].error in REFUSED
+    return taken
+
+
+REFUSED = ("ELECTION_NOT_NEEDED", "ELIGIBLE_LEADERS_NOT_AVAILABLE")
+RULES = ("kafka-4.0", "fixed", "kafka-4.0+designated-elections", "fixed+designated-elections")
+
+
+@pytest.mark.parametrize("rules", [parse(name) for name in RULES], ids=RULES)
 @pytest.mark.parametrize("scope", SCOPES)
 def test_controller_and_elections_agree(scope: str, rules: RuleSet) -> None:
     """Along random walks every step leads to the same partition, brokers, records and epochs."""
@@ -184,6 +210,8 @@ def test_controller_and_elections_agree(scope: str, rules: RuleSet) -> None:
     for _ in range(25):
         state = walk.choice(list(ELECTIONS.initial(setting)))
         for _ in range(50):
+            if rules.designated_elections:
+                taken["elect_designated"] += check_designations(state, actions, rules)
             action = walk.choice(actions)
             arguments = {name: walk.choice(list(values)) for name, values in action.parameters.items()}
             if not action.enabled(state, arguments):
@@ -193,4 +221,6 @@ def test_controller_and_elections_agree(scope: str, rules: RuleSet) -> None:
                 check_step(state, action.name, arguments, expected, rules)
                 taken[action.name] += 1
             state = expected.state
-    assert set(taken) == {action.name for action in actions if not action.name.startswith(("set_", "enable_"))}
+    assert {name for name, count in taken.items() if count} == {
+        action.name for action in actions if not action.name.startswith(("set_", "enable_"))
+    }

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from attrs import evolve
 
+from model.controller.commits import activate
 from model.controller.errors import CODES, NotTracked, RequestError, Resignation
 from model.controller.heartbeat import Sessions
 from model.controller.heartbeat_event import HeartbeatReply, expired_heartbeat, heartbeat
@@ -24,7 +25,7 @@ from model.controller.registration import (
     register_broker,
     register_controller,
 )
-from model.controller.state import Controller, Soft, activate
+from model.controller.state import Controller, Soft
 from model.controller.topics import delete_topics
 from model.records import (
     BrokerRegistrationChangeRecord,

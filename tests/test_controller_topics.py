@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.controller.alter_configs import alter_config
+from model.controller.commits import replay_record
 from model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs
 from model.controller.errors import CODES, RequestError, Resignation
 from model.controller.growth import Growth, create_partitions
 from model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord
-from model.controller.state import Controller, Settings, replay_record
+from model.controller.state import Controller, Settings
 from model.controller.streams import RandomStream
 from model.controller.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics, name_fault
 from model.directories import MIGRATING, UNASSIGNED
@@ -284,4 +285,4 @@ def test_configurations_of_nothing(scope: str, name: str, error: str) -> None:
     with pytest.raises(RequestError, match=error):
         alter_config(LIVE, ConfigRecord(scope, name, "k", "v"), KAFKA)
     own = ConfigRecord(NODE, "0", "k", "v")
-    assert alter_config(replay_record(LIVE, own), own, KAFKA).records == (own,)
+    assert alter_config(replay_record(LIVE, own, KAFKA), own, KAFKA).records == (own,)

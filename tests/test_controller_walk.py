@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
 from model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
+from model.controller.commits import commit
 from model.controller.elect_leaders import balance_leaders, elect_leaders, elect_unclean
 from model.controller.errors import CODES, RequestError, Resignation
 from model.controller.growth import Growth, create_partitions
@@ -18,7 +19,7 @@ from model.controller.heartbeat_event import HeartbeatRequest, heartbeat
 from model.controller.lifecycle import expire_session, unclean_shutdown, unregister
 from model.controller.reassign import Reassignment, reassign
 from model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from model.controller.state import Controller, Outcome, commit
+from model.controller.state import Controller, Outcome
 from model.controller.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
 from model.directories import LOST, UNASSIGNED
 from model.records import PartitionChangeRecord
@@ -145,7 +146,7 @@ def walk(steps: list[tuple], elr: bool, rules) -> list[Controller]:
             assert outcome in CODES
             assert repr(controller) == image
             continue
-        after = commit(controller, outcome)
+        after = commit(controller, outcome, rules)
         assert repr(controller) == image
         check(controller, outcome, after)
         later = after.soft.after(4000)

@@ -7,10 +7,12 @@ from functools import reduce
 
 from ci.vectors.core import Unsupported
 from ci.vectors.forms import directories, read_levels, read_listeners, read_partition
+from model.controller.commits import replay_record
 from model.controller.records import TOPIC, ConfigRecord, LogRecord
-from model.controller.state import Controller, Features, Settings, replay_record
+from model.controller.state import Controller, Features, Settings
 from model.fields import Fields, FormError, each, flag, integer, long, text
 from model.records import RegisterBrokerRecord, TopicRecord, partition_record
+from model.rules import RuleSet
 
 SWITCHES = {
     "elr_enabled": "elr_enabled",
@@ -27,7 +29,7 @@ NO_INCARNATION = "AAAAAAAAAAAAAAAAAAAAAA"
 """The incarnation where a vector names none."""
 
 
-def start(given: Fields) -> Controller:
+def start(given: Fields, rules: RuleSet) -> Controller:
     """The controller in the state that a scenario gives."""
     configured = given.read("static_config", configuration) if given.has("static_config") else {}
     static = {key: value for key, value in configured.items() if value is not None}
@@ -35,7 +37,8 @@ def start(given: Fields) -> Controller:
     controller = Controller(features=_features(given.read("features", Fields.of)), settings=settings)
     listed = given.read("brokers", each(Fields.of)) if given.has("brokers") else ()
     brokers = [registration(fields, "id") for fields in listed]
-    return reduce(replay_record, [*brokers, *_topics(given), *_configs(given)], controller)
+    records = [*brokers, *_topics(given), *_configs(given)]
+    return reduce(lambda known, record: replay_record(known, record, rules), records, controller)
 
 
 def _features(fields: Fields) -> Features:

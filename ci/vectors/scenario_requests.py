@@ -51,11 +51,15 @@ def _create_topics(controller: Controller, step: Fields, rules: RuleSet) -> Happ
         for row in listed
     )
     request = CreateTopicsRequest(topics, step.read_or("validate_only", flag, False), _quota(step))
-    return done(controller, create_topics(controller, request, rules), lambda made: [_created(row) for row in made])
+    return done(controller, create_topics(controller, request, rules), rules, _write_created)
 
 
 def _lists(row: Fields) -> tuple[Ids, ...] | None:
     return row.read("assignments", each(integers)) if row.has("assignments") else None
+
+
+def _write_created(made: tuple[Created, ...]) -> list[dict[str, Any]]:
+    return [_created(row) for row in made]
 
 
 def _created(row: Created) -> dict[str, Any]:
@@ -71,12 +75,13 @@ def _create_partitions(controller: Controller, step: Fields, rules: RuleSet) -> 
     def write(grown: tuple[Grown, ...]) -> list[dict[str, Any]]:
         return [{"topic": row.topic, "error": row.error} for row in grown]
 
-    return done(controller, create_partitions(controller, growths, rules, _quota(step)), write)
+    return done(controller, create_partitions(controller, growths, rules, _quota(step)), rules, write)
 
 
 def _delete_topic(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
     known = topic_id(controller, step.read("topic", text))
-    return done(controller, delete_topics(controller, (known,), _quota(step)), lambda rows: {"error": rows[0][1]})
+    outcome = delete_topics(controller, (known,), _quota(step))
+    return done(controller, outcome, rules, lambda rows: {"error": rows[0][1]})
 
 
 def _check_names(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
@@ -119,7 +124,7 @@ def _alter_partition(controller: Controller, step: Fields, rules: RuleSet) -> Ha
     def write(altered: tuple[Altered, ...]) -> list[dict[str, Any]]:
         return [_altered(name, row) for name, row in zip(names, altered, strict=True)]
 
-    return done(controller, alter_partition(controller, request, rules), write)
+    return done(controller, alter_partition(controller, request, rules), rules, write)
 
 
 def _altered(topic: str, row: Altered) -> dict[str, Any]:
@@ -150,7 +155,7 @@ def _elect_leaders(controller: Controller, step: Fields, rules: RuleSet) -> Happ
     def write(elected: tuple[Elected, ...]) -> list[dict[str, Any]]:
         return [{"topic": row.topic, "partition": row.partition, "error": row.error} for row in elected]
 
-    return done(controller, elect_leaders(controller, kind, listed, rules), write)
+    return done(controller, elect_leaders(controller, kind, listed, rules), rules, write)
 
 
 def _reassign(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
@@ -170,7 +175,7 @@ def _reassign(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
             for row in reassigned
         ]
 
-    return done(controller, reassign(controller, wanted, rules), write)
+    return done(controller, reassign(controller, wanted, rules), rules, write)
 
 
 def _register_broker(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
@@ -191,7 +196,7 @@ def _register_broker(controller: Controller, step: Fields, rules: RuleSet) -> Ha
         finalized={name: finalized.read(name, integer) for name in finalized.data},
         new_epoch=step.read_or("new_broker_epoch", long, None),
     )
-    return done(controller, register_broker(controller, request, context, rules), _write_epoch)
+    return done(controller, register_broker(controller, request, context, rules), rules, _write_epoch)
 
 
 def _write_epoch(known: int) -> dict[str, int]:

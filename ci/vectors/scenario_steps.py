@@ -13,6 +13,7 @@ from ci.vectors.scenario_given import config_value, registration
 from model.controller.alter_configs import alter_config
 from model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
 from model.controller.assignments import check_assignment
+from model.controller.commits import commit, replay_record
 from model.controller.elect_leaders import balance_leaders, elect_unclean
 from model.controller.errors import NONE
 from model.controller.heartbeat import Wish
@@ -20,7 +21,7 @@ from model.controller.heartbeat_event import HeartbeatRequest, expired_heartbeat
 from model.controller.lifecycle import directories_offline, expire_session, unclean_shutdown, unregister
 from model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord, LogRecord, RegisterControllerRecord
 from model.controller.registration import register_controller
-from model.controller.state import Controller, Outcome, commit, replay_record
+from model.controller.state import Controller, Outcome
 from model.fields import Fields, choice, each, flag, integer, integers, long, text
 from model.records import (
     BrokerRegistrationChangeRecord,
@@ -46,9 +47,11 @@ class Happened:
 Step = Callable[[Controller, Fields, RuleSet], Happened]
 
 
-def done(controller: Controller, outcome: Outcome[T], write: Callable[[T], Any] = lambda response: None) -> Happened:
+def done(
+    controller: Controller, outcome: Outcome[T], rules: RuleSet, write: Callable[[T], Any] = lambda response: None
+) -> Happened:
     """The step of an event: its outcome committed, its response written."""
-    return Happened(commit(controller, outcome), outcome.records, write(outcome.response))
+    return Happened(commit(controller, outcome, rules), outcome.records, write(outcome.response))
 
 
 def broker(step: Fields) -> int:
@@ -65,7 +68,7 @@ def epoch(controller: Controller, step: Fields) -> int:
 def _install(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
     """The offset of the record only matters to who asks for it."""
     record = registration(step)
-    controller = replay_record(controller, record)
+    controller = replay_record(controller, record, rules)
     offset = step.read_or("record_offset", long, None)
     if offset is not None:
         offsets = {**controller.image.registration_offsets, record.broker_id: offset}
@@ -73,12 +76,12 @@ def _install(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
     return Happened(controller, (record,))
 
 
-def _replayed(controller: Controller, record: LogRecord) -> Happened:
-    return Happened(replay_record(controller, record), (record,))
+def _replayed(controller: Controller, record: LogRecord, rules: RuleSet) -> Happened:
+    return Happened(replay_record(controller, record, rules), (record,))
 
 
 def _remove(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
-    return _replayed(controller, UnregisterBrokerRecord(broker(step), epoch(controller, step)))
+    return _replayed(controller, UnregisterBrokerRecord(broker(step), epoch(controller, step)), rules)
 
 
 def _set_fenced(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
@@ -88,16 +91,16 @@ def _set_fenced(controller: Controller, step: Fields, rules: RuleSet) -> Happene
     if step.read_or("record_kind", kinds, "registration_change_record") == "dedicated_fence_record":
         kind = FenceBrokerRecord if fences else UnfenceBrokerRecord
         change = kind(broker(step), epoch(controller, step))
-    return _replayed(controller, change)
+    return _replayed(controller, change, rules)
 
 
 def _mark(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
     record = BrokerRegistrationChangeRecord(broker(step), epoch(controller, step), in_controlled_shutdown=1)
-    return _replayed(controller, record)
+    return _replayed(controller, record, rules)
 
 
 def _load_topic(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
-    return _replayed(controller, TopicRecord(step.read("topic", text), step.read("topic_id", text)))
+    return _replayed(controller, TopicRecord(step.read("topic", text), step.read("topic_id", text)), rules)
 
 
 def _check_epoch(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
@@ -117,11 +120,11 @@ def _heartbeat_request(controller: Controller, step: Fields) -> HeartbeatRequest
 
 def _heartbeat(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
     offset = step.read_or("registration_offset", long, None)
-    return done(controller, heartbeat(controller, _heartbeat_request(controller, step), rules, offset), asdict)
+    return done(controller, heartbeat(controller, _heartbeat_request(controller, step), rules, offset), rules, asdict)
 
 
 def _expired_heartbeat(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
-    return done(controller, expired_heartbeat(controller, _heartbeat_request(controller, step)))
+    return done(controller, expired_heartbeat(controller, _heartbeat_request(controller, step)), rules)
 
 
 def _advance(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
@@ -130,7 +133,8 @@ def _advance(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
 
 def _offline(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
     failed = step.read("dirs", directories)
-    return done(controller, directories_offline(controller, broker(step), epoch(controller, step), failed, rules))
+    outcome = directories_offline(controller, broker(step), epoch(controller, step), failed, rules)
+    return done(controller, outcome, rules)
 
 
 def _assign(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
@@ -143,7 +147,8 @@ def _assign(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
     )
     outcome = assign_replicas_to_dirs(controller, broker(step), epoch(controller, step), assignments, rules)
     answers = zip(rows, outcome.response, strict=True)
-    return evolve(done(controller, outcome), response=[{**row.data, "error": result.error} for row, result in answers])
+    response = [{**row.data, "error": result.error} for row, result in answers]
+    return evolve(done(controller, outcome, rules), response=response)
 
 
 def topic_id(controller: Controller, name: str) -> str:
@@ -155,7 +160,8 @@ def _set_config(controller: Controller, step: Fields, rules: RuleSet) -> Happene
     scope = step.read("scope", choice(TOPIC, NODE, CLUSTER))
     name = "" if scope == CLUSTER else step.read("name", text)
     value = step.read("value", config_value) if step.has("value") else None
-    return done(controller, alter_config(controller, ConfigRecord(scope, name, step.read("key", text), value), rules))
+    wanted = ConfigRecord(scope, name, step.read("key", text), value)
+    return done(controller, alter_config(controller, wanted, rules), rules)
 
 
 def _check_assignment(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
@@ -166,7 +172,7 @@ def _check_assignment(controller: Controller, step: Fields, rules: RuleSet) -> H
 
 def _register_controller(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
     record = RegisterControllerRecord(step.read("controller", integer), step.read_or("incarnation", text, ""))
-    return done(controller, register_controller(controller, record))
+    return done(controller, register_controller(controller, record), rules)
 
 
 def _write_more(more: bool) -> dict[str, bool]:
@@ -193,16 +199,16 @@ STEPS: Mapping[str, tuple[tuple[str, ...], Step]] = {
         ("broker", "broker_epoch", "want_fence", "want_shutdown", "metadata_offset"), _expired_heartbeat,
     ),
     "advance_time": (("ms",), _advance),
-    "expire_session": (("broker",), lambda c, step, rules: done(c, expire_session(c, broker(step), rules))),
-    "unregister_broker": (("broker",), lambda c, step, rules: done(c, unregister(c, broker(step), rules))),
-    "unclean_shutdown": (("broker",), lambda c, step, rules: done(c, unclean_shutdown(c, broker(step), rules))),
+    "expire_session": (("broker",), lambda c, step, rules: done(c, expire_session(c, broker(step), rules), rules)),
+    "unregister_broker": (("broker",), lambda c, step, rules: done(c, unregister(c, broker(step), rules), rules)),
+    "unclean_shutdown": (("broker",), lambda c, step, rules: done(c, unclean_shutdown(c, broker(step), rules), rules)),
     "directories_offline": (("broker", "broker_epoch", "dirs"), _offline),
     "assign_replicas_to_dirs": (("broker", "broker_epoch", "assignments"), _assign),
     "set_config": (("scope", "name", "key", "value"), _set_config),
     "validate_assignment": (("replicas", "expected_replication_factor"), _check_assignment),
     "register_controller": (("controller", "incarnation"), _register_controller),
-    "balance_leaders": ((), lambda c, step, rules: done(c, balance_leaders(c, rules), _write_more)),
-    "elect_unclean_for_leaderless": ((), lambda c, step, rules: done(c, elect_unclean(c, rules), _write_more)),
+    "balance_leaders": ((), lambda c, step, rules: done(c, balance_leaders(c, rules), rules, _write_more)),
+    "elect_unclean_for_leaderless": ((), lambda c, step, rules: done(c, elect_unclean(c, rules), rules, _write_more)),
 }  # fmt: skip
 """The keys and the run of each step, by name; requests with rows are in `ci.vectors.scenario_requests`."""
 

@@ -46,7 +46,7 @@ class End:
 
 
 def _run(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    end = _played(start(vector.given), vector.when.read("steps", each(Fields.of)), rules)
+    end = _played(start(vector.given, rules), vector.when.read("steps", each(Fields.of)), rules)
     controller, happened = end.last.controller, end.last
     actual = {
         **end.error,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from model.controller.configs import MIN_ISR
+from model.controller.configs import MIN_ISR, as_stored, is_valid
 from model.controller.errors import RequestError
 from model.controller.records import NODE, TOPIC, ConfigRecord, LogRecord
 from model.controller.state import Controller, Outcome
@@ -22,19 +22,30 @@ def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -
     Mended, an ELR that was formed under another min ISR is dropped (defect B3).
 
     Raises:
-        RequestError: UNKNOWN_TOPIC_OR_PARTITION, BROKER_ID_NOT_REGISTERED.
+        RequestError: in this order INVALID_CONFIG, UNKNOWN_TOPIC_OR_PARTITION,
+            BROKER_ID_NOT_REGISTERED.
     """
+    wanted = _checked(wanted, rules)
     if wanted.scope == TOPIC and controller.topic_id(wanted.name) is None:
         raise RequestError("UNKNOWN_TOPIC_OR_PARTITION")
     if wanted.scope == NODE and wanted.name not in _nodes(controller):
         raise RequestError("BROKER_ID_NOT_REGISTERED")
     known = controller.configs.of(wanted.scope, wanted.name)
     if wanted.scope == TOPIC and known.get(wanted.key) == wanted.value:
-        return Outcome((), None, controller.soft)
+        return Outcome((), None, controller.soft, atomic=True)
     records: tuple[LogRecord, ...] = (wanted,)
     if wanted.key == MIN_ISR and not rules.min_isr_change_keeps_elr:
         records = (*records, *_dropped(controller, wanted))
-    return Outcome(records, None, controller.soft)
+    return Outcome(records, None, controller.soft, atomic=True)
+
+
+def _checked(wanted: ConfigRecord, rules: RuleSet) -> ConfigRecord:
+    """The record as it is written, once its value may be."""
+    if wanted.value is None or (wanted.scope != TOPIC and rules.node_configs_unchecked):
+        return wanted
+    if not is_valid(wanted.key, wanted.value):
+        raise RequestError("INVALID_CONFIG", "bad_value")
+    return evolve(wanted, value=as_stored(wanted.key, wanted.value, rules))
 
 
 def _nodes(controller: Controller) -> set[str]:

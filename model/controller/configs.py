@@ -1,15 +1,18 @@
-"""Dynamic configurations and the order in which they are asked.
+"""Dynamic configurations: their values, and the order in which they are asked.
 
-Source: `ConfigurationControlManager.getTopicConfig`, `KafkaConfigSchema`.
+Source: `ConfigurationControlManager`, `KafkaConfigSchema`, `ControllerConfigurationValidator`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
 from model.controller.records import CLUSTER, TOPIC, ConfigRecord
+from model.fields import INT32
+from model.rules import RuleSet
 
 MIN_ISR = "min.insync.replicas"
 UNCLEAN_ELECTION = "unclean.leader.election.enable"
@@ -68,3 +71,33 @@ class Configs:
 def is_true(value: str) -> bool:
     """Whether a configured text means true, as `Boolean.parseBoolean` reads it."""
     return value.lower() == "true"
+
+
+def whole_number(value: str) -> int | None:
+    """A configured text as a number, as `Integer.parseInt` reads it; None where that throws."""
+    if not re.fullmatch(r"[+-]?[0-9]+", value):
+        return None
+    number = int(value)
+    return number if INT32[0] <= number <= INT32[1] else None
+
+
+def trimmed(value: str) -> str:
+    """The text without control characters and spaces around it, as `String.trim` cuts it."""
+    return value.strip("".join(map(chr, range(33))))
+
+
+def is_valid(key: str, value: str) -> bool:
+    """Whether a topic may have this value; only keys that the controller's rules read are judged.
+
+    Spaces around a value do not count. Source: `LogConfig`, `ConfigDef.parseType`.
+    """
+    if key == MIN_ISR:
+        number = whole_number(trimmed(value))
+        return number is not None and number >= 1
+    return key != UNCLEAN_ELECTION or trimmed(value).lower() in ("true", "false")
+
+
+def as_stored(key: str, value: str, rules: RuleSet) -> str:
+    """The text that is written for a value that is valid."""
+    reads = key in DEFAULTS and not rules.padded_configs_stored
+    return trimmed(value) if reads else value

@@ -72,6 +72,19 @@ class Resignation(Exception):
     kind = "INTERNAL"
 
 
+class TooManyRecords(RequestError):
+    """A request of a user would write more records than one may."""
+
+    def __init__(self) -> None:
+        super().__init__("POLICY_VIOLATION", "excessively_large_batch")
+
+
+class ExcessiveBatch(Resignation):
+    """Records that must be one batch are too many for it."""
+
+    kind = "ILLEGAL_STATE"
+
+
 class NotTracked(Resignation):
     """The soft state is asked about a broker that it does not track."""
 

@@ -45,8 +45,9 @@ def create_partitions(
 ) -> Outcome[tuple[Grown, ...]]:
     """Each topic succeeds or fails for itself.
 
-    A topic fails at the first partition whose placed replicas are all inactive;
-    the code has then written the partitions before it.
+    A topic fails at the first partition whose placed replicas are all inactive,
+    or that exceeds the records of one request; the code has then written the
+    partitions before it.
     """
     results: list[Grown] = []
     records: list[PartitionRecord] = []
@@ -64,7 +65,7 @@ def create_partitions(
             results.append(Grown(growth.topic, refusal.error))
             continue
         results.append(Grown(growth.topic, NONE))
-    return Outcome(tuple(records), tuple(results), evolve(controller.soft, random=stream))
+    return Outcome(tuple(records), tuple(results), evolve(controller.soft, random=stream), atomic=True)
 
 
 def _lists(
@@ -109,10 +110,15 @@ def _add(
     topic_id = controller.topic_id(growth.topic) or ""
     first = len(controller.topic(topic_id).partitions)
     added: list[PartitionRecord] = []
-    for index, replicas in enumerate(lists, first):
-        partition = new_partition(controller, topic_id, index, replicas, rules)
-        if partition is None:
-            records += added if rules.refused_growth_keeps_partitions else []
-            raise RequestError("INVALID_REPLICATION_FACTOR", "all_fenced_or_in_controlled_shutdown")
-        added.append(partition)
+    try:
+        for index, replicas in enumerate(lists, first):
+            partition = new_partition(controller, topic_id, index, replicas, rules)
+            if partition is None:
+                raise RequestError("INVALID_REPLICATION_FACTOR", "all_fenced_or_in_controlled_shutdown")
+            if len(records) + len(added) >= controller.settings.max_records:
+                raise Resignation("too many records for one request")
+            added.append(partition)
+    except (RequestError, Resignation):
+        records += added if rules.refused_growth_keeps_partitions else []
+        raise
     records += added

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from model.controller.commits import replay_record
 from model.controller.errors import RequestError
 from model.controller.heartbeat import BrokerState, Wish
 from model.controller.lifecycle import Records, directories_failed, fenced, leaving, unfenced
 from model.controller.passes import led_by
-from model.controller.state import Controller, Outcome, replay_record
+from model.controller.state import Controller, Outcome
 from model.records import Ids
 from model.rules import RuleSet
 
@@ -89,7 +90,7 @@ def _records(
         return (*state, *directories_failed(controller, request.broker, failed, rules))
     first = directories_failed(controller, request.broker, failed, rules)
     for record in first:
-        controller = replay_record(controller, record)
+        controller = replay_record(controller, record, rules)
     return (*first, *_change_of_state(controller, request.broker, becomes, rules))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from model.brokers import Registration
-from model.controller.errors import RequestError, Resignation
+from model.controller.errors import RequestError, Resignation, TooManyRecords
 from model.controller.passes import Trigger, elect, in_elr, in_isr, leaderless, leave
 from model.controller.records import LogRecord
 from model.controller.state import Controller, Outcome
@@ -79,8 +79,8 @@ def stopped_uncleanly(controller: Controller, broker: int, rules: RuleSet) -> Re
 def directories_failed(controller: Controller, broker: int, failed: Ids, rules: RuleSet) -> Records:
     """Directories of a broker are offline: those that were online count, once.
 
-    The record lists the directories left; where none is left, replay takes the
-    empty list for no change (defect X6).
+    The record lists the directories left; where none is left, the code's replay
+    takes the empty list for no change (defect X6).
 
     Raises:
         Resignation: where the index lists a deleted partition (defect B7), or see `decide`.
@@ -134,11 +134,15 @@ def unregister(controller: Controller, broker: int, rules: RuleSet) -> Outcome[N
     """An administrator removes a broker.
 
     Raises:
-        RequestError: BROKER_ID_NOT_REGISTERED.
+        RequestError: BROKER_ID_NOT_REGISTERED; POLICY_VIOLATION for a broker in so
+            many ISRs that the records are too many for one request.
     """
     if controller.registration(broker) is None:
         raise RequestError("BROKER_ID_NOT_REGISTERED")
-    return Outcome(unregistered(controller, broker, rules), None, controller.soft)
+    records = unregistered(controller, broker, rules)
+    if len(records) > controller.settings.max_records:
+        raise TooManyRecords
+    return Outcome(records, None, controller.soft)
 
 
 def unclean_shutdown(controller: Controller, broker: int, rules: RuleSet) -> Outcome[None]:

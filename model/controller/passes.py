@@ -34,6 +34,7 @@ class Trigger:
         unclean: whether unclean elections are allowed; None leaves it to the topic.
         elr: whether the build may have ELR on.
         stopped: brokers that stopped uncleanly.
+        designated: elect exactly this broker, which may lead; None: an ordinary election.
     """
 
     barred: tuple[int, ...] = ()
@@ -42,13 +43,14 @@ class Trigger:
     unclean: bool | None = None
     elr: bool = True
     stopped: IdList = field(factory=IdList)
+    designated: int | None = None
 
 
 def online(registration: Registration, directory: int, rules: RuleSet) -> bool:
     """Whether a replica in this directory of a registered broker is online."""
     dirs = registration.dirs
-    known = len(dirs) <= 1 if rules.one_directory_means_all_online else not dirs
-    return bool(is_online(directory, True, known, directory in dirs))
+    unknown = len(dirs) <= 1 if rules.one_directory_means_all_online else registration.knows_no_dirs()
+    return bool(is_online(directory, True, unknown, directory in dirs))
 
 
 def acceptable(controller: Controller, p: Partition, trigger: Trigger, rules: RuleSet) -> IdList:
@@ -116,6 +118,7 @@ def decide(
         leader_recovery=controller.features.leader_recovery,
         bump_on_isr_shrink=controller.features.bump_on_isr_shrink or rules.bump_on_isr_shrink,
         default_directory=lambda broker: directory_of_new_replica(controller, int(broker), rules),
+        designated=trigger.designated,
     )
     built = build(place.partition, target, context, rules)
     if _lookup_failed(place.partition, built, eligible):

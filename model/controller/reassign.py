@@ -53,11 +53,14 @@ class Ongoing:
 def reassign(
     controller: Controller, reassignments: tuple[Reassignment, ...], rules: RuleSet
 ) -> Outcome[tuple[Reassigned, ...]]:
-    """Every row is judged for itself; even an exception only fails its row."""
-    results, records = [], []
+    """Every row is judged for itself; an exception, or one record too many, only fails its row."""
+    results: list[Reassigned] = []
+    records: list[PartitionChangeRecord] = []
     for wanted in reassignments:
         try:
             record = _row(controller, wanted, rules)
+            if record is not None and len(records) >= controller.settings.max_records:
+                raise Resignation("too many records for one request")
         except RequestError as refusal:
             results.append(Reassigned(wanted, refusal.error))
             continue
@@ -66,7 +69,7 @@ def reassign(
             continue
         results.append(Reassigned(wanted, NONE))
         records += [] if record is None else [record]
-    return Outcome(tuple(records), tuple(results), controller.soft)
+    return Outcome(tuple(records), tuple(results), controller.soft, atomic=True)
 
 
 def _row(controller: Controller, wanted: Reassignment, rules: RuleSet) -> PartitionChangeRecord | None:

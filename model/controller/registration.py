@@ -101,7 +101,7 @@ def register_broker(
     ended = () if amends else _ended(controller, known, request, rules)
     sessions = soft.sessions if amends else soft.sessions.remove(broker)
     sessions = sessions.register(broker, record.fenced, soft.now)
-    return Outcome((*ended, record), record.broker_epoch, evolve(soft, sessions=sessions))
+    return Outcome((*ended, record), record.broker_epoch, evolve(soft, sessions=sessions), atomic=True)
 
 
 def _check_directories(controller: Controller, request: RegistrationRequest) -> None:
@@ -160,4 +160,4 @@ def register_controller(controller: Controller, record: RegisterControllerRecord
     """
     if not controller.features.controller_registration:
         raise RequestError("UNSUPPORTED_VERSION", "no_controller_registration")
-    return Outcome((record,), None, controller.soft)
+    return Outcome((record,), None, controller.soft, atomic=True)

@@ -1,37 +1,26 @@
-"""The controller's state, what an event yields, and how the state takes it in.
+"""The controller's state, and what an event yields.
 
-Handlers decide; `commit` replays. A handler that raises changes nothing.
-Source: `QuorumController`, `ReplicationControlManager`, `ClusterControlManager`.
+Handlers decide; `model.controller.commits` replays. A handler that raises
+changes nothing. Source: `QuorumController`, `ReplicationControlManager`,
+`ClusterControlManager`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from functools import reduce
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from attrs import evolve, field, frozen
 
 from model.brokers import Registration
-from model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs, is_true
+from model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs, is_true, whole_number
 from model.controller.errors import RequestError, Resignation
 from model.controller.heartbeat import Sessions
 from model.controller.placement import UsableBroker
-from model.controller.records import ConfigRecord, LogRecord, RegisterControllerRecord
+from model.controller.records import LogRecord, RegisterControllerRecord
 from model.controller.streams import RandomStream
-from model.directories import is_reserved
 from model.partition import Partition
-from model.records import (
-    BrokerRegistrationChangeRecord,
-    FenceBrokerRecord,
-    RegisterBrokerRecord,
-    RemoveTopicRecord,
-    UnfenceBrokerRecord,
-    UnregisterBrokerRecord,
-    ids,
-)
-from model.replay import ClusterImage, Topic, replay
+from model.replay import ClusterImage, Topic
 from model.rules import RuleSet
 
 T = TypeVar("T")
@@ -78,6 +67,7 @@ class Settings:
         node: its own id, as configurations name it.
         replication_factor, partitions: of topics that name none.
         max_elections: records of one balancing or unclean-election event.
+        max_records: records of one batch of the log, and of one request of a user.
         static: configuration file.
     """
 
@@ -86,6 +76,7 @@ class Settings:
     replication_factor: int = 3
     partitions: int = 1
     max_elections: int = 1000
+    max_records: int = 10_000
     static: Mapping[str, str] = field(factory=dict)
 
 
@@ -179,10 +170,10 @@ class Controller:
         """
         topic = self.topic(topic_id)
         first = topic.partitions.get(0)
-        configured = self.config(topic.name, MIN_ISR)
-        if first is None or not re.fullmatch(r"[+-]?[0-9]+", configured):
+        configured = whole_number(self.config(topic.name, MIN_ISR))
+        if first is None or configured is None:
             raise Resignation(f"{topic.name} has no effective min ISR")
-        return min(int(configured), int(first.replicas.size()))
+        return min(configured, int(first.replicas.size()))
 
     def usable_brokers(self) -> tuple[UsableBroker, ...]:
         """Brokers that new replicas may be placed on."""
@@ -203,75 +194,11 @@ class Outcome(Generic[T]):
         response: the reply, sent once the records are committed.
         soft: the soft state when the records are replayed.
         shutting_down: a broker whose controlled shutdown the event began or goes on with.
+        atomic: whether the records must be one batch of the log; others may be split.
     """
 
     records: tuple[LogRecord, ...]
     response: T
     soft: Soft
     shutting_down: int | None = None
-
-
-def commit(controller: Controller, outcome: Outcome[Any]) -> Controller:
-    """The state after an event.
-
-    Raises:
-        ReplayError: when a record does not fit.
-    """
-    after = reduce(replay_record, outcome.records, evolve(controller, soft=outcome.soft))
-    if outcome.shutting_down is None:
-        return after
-    sessions = after.soft.sessions.begin_shutdown(outcome.shutting_down, after.image.next_offset - 1)
-    return evolve(after, soft=evolve(after.soft, sessions=sessions))
-
-
-def activate(controller: Controller, soft: Soft) -> Controller:
-    """The state of a controller that takes over: every registered broker counts as heard of just now.
-
-    Args:
-        controller: what the log says; its soft state is lost.
-        soft: the new controller's own, without sessions.
-    """
-    sessions = soft.sessions
-    for broker, known in controller.image.registrations.items():
-        sessions = sessions.register(broker, known.fenced, soft.now)
-    return evolve(controller, soft=evolve(soft, sessions=sessions))
-
-
-def replay_record(controller: Controller, record: LogRecord) -> Controller:
-    """The state after one more record, sessions included.
-
-    Raises:
-        ReplayError: see `model.replay.replay`.
-    """
-    image = controller.image
-    if isinstance(record, ConfigRecord | RegisterControllerRecord):
-        after = evolve(controller, image=evolve(image, next_offset=image.next_offset + 1))
-        if isinstance(record, ConfigRecord):
-            return evolve(after, configs=controller.configs.replay(record))
-        return evolve(after, controllers={**controller.controllers, record.controller: record})
-    after = evolve(controller, image=replay(image, record))
-    if isinstance(record, RemoveTopicRecord):
-        topic = image.topics[record.topic_id]
-        stale = controller.stale_dirs | _left_behind(topic)
-        return evolve(after, configs=controller.configs.without_topic(topic.name), stale_dirs=stale)
-    return evolve(after, soft=evolve(after.soft, sessions=_sessions(after, record, image)))
-
-
-def _left_behind(topic: Topic) -> frozenset[int]:
-    """Directories of a deleted topic's partitions that are unindexed for each ISR member, hence never without one."""
-    empty = [p for p in topic.partitions.values() if p.isr.is_empty()]
-    placed = (int(p.directories.of(broker)) for p in empty for broker in ids(p.replicas))
-    return frozenset(directory for directory in placed if not is_reserved(directory))
-
-
-def _sessions(after: Controller, record: LogRecord, before: ClusterImage) -> Sessions:
-    """The sessions once a broker record is replayed: each counts as contact."""
-    sessions, now = after.soft.sessions, after.soft.now
-    if isinstance(record, UnregisterBrokerRecord):
-        return sessions.remove(record.broker_id)
-    if isinstance(record, RegisterBrokerRecord):
-        kept = sessions.remove(record.broker_id) if record.broker_id in before.registrations else sessions
-        return kept.register(record.broker_id, record.fenced, now)
-    if isinstance(record, BrokerRegistrationChangeRecord | FenceBrokerRecord | UnfenceBrokerRecord):
-        return sessions.register(record.broker_id, after.image.registrations[record.broker_id].fenced, now)
-    return sessions
+    atomic: bool = False

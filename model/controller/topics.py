@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from model.controller.assignments import check_assignment, new_partition
-from model.controller.errors import NONE, RequestError
+from model.controller.configs import as_stored, is_valid
+from model.controller.errors import NONE, RequestError, Resignation, TooManyRecords
 from model.controller.placement import place
 from model.controller.records import TOPIC, ConfigRecord, LogRecord
 from model.controller.state import Controller, Outcome
@@ -120,6 +121,9 @@ def create_topics(
     """Each topic succeeds or fails for itself; those that succeed are written together.
 
     A placement spends random draws even if its topic fails or nothing is to be written.
+
+    Raises:
+        RequestError: POLICY_VIOLATION when all together are too many records.
     """
     existing, names = by_normalized_name(controller), [topic.name for topic in request.topics]
     results: list[Created] = []
@@ -140,9 +144,11 @@ def create_topics(
             results.append(Created(topic.name, refusal.error))
             continue
         results.append(Created(topic.name, NONE, len(made), len(made[0].replicas)))
-        records = (*records, TopicRecord(topic.name, topic_id), *_configs(controller, topic), *made)
+        records = (*records, TopicRecord(topic.name, topic_id), *_configs(controller, topic, rules), *made)
+        if len(records) > controller.settings.max_records:
+            raise TooManyRecords
     soft = evolve(controller.soft, random=stream)
-    return Outcome(() if request.validate_only else records, tuple(results), soft)
+    return Outcome(() if request.validate_only else records, tuple(results), soft, atomic=True)
 
 
 def _check_topic(controller: Controller, topic: NewTopic, existing: Mapping[str, Sequence[str]]) -> None:
@@ -154,6 +160,8 @@ def _check_topic(controller: Controller, topic: NewTopic, existing: Mapping[str,
         raise RequestError("INVALID_TOPIC_EXCEPTION", fault.reason)
     if any(value is None for value in topic.config.values()):
         raise RequestError("INVALID_CONFIG", "null_value")
+    if not all(is_valid(key, str(value)) for key, value in topic.config.items()):
+        raise RequestError("INVALID_CONFIG", "bad_value")
     if topic.assignments:
         if (topic.replication_factor, topic.partitions) != (UNSET, UNSET):
             raise RequestError("INVALID_REQUEST", "assignment_and_numbers")
@@ -213,19 +221,24 @@ def _check_allowed(request: CreateTopicsRequest, topic: NewTopic, made: tuple[Pa
         raise RequestError("THROTTLING_QUOTA_EXCEEDED")
 
 
-def _configs(controller: Controller, topic: NewTopic) -> tuple[ConfigRecord, ...]:
+def _configs(controller: Controller, topic: NewTopic, rules: RuleSet) -> tuple[ConfigRecord, ...]:
     """The configurations that differ from what is set under the topic's name already."""
     known = controller.configs.of(TOPIC, topic.name)
-    return tuple(
-        ConfigRecord(TOPIC, topic.name, key, value) for key, value in topic.config.items() if known.get(key) != value
-    )
+    wanted = {key: as_stored(key, str(value), rules) for key, value in topic.config.items()}
+    differing = {key: value for key, value in wanted.items() if known.get(key) != value}
+    return tuple(ConfigRecord(TOPIC, topic.name, key, value) for key, value in differing.items())
 
 
 def delete_topics(
     controller: Controller, topic_ids: tuple[str, ...], quota_exceeded: bool = False
 ) -> Outcome[tuple[tuple[str, str], ...]]:
-    """Topics and all their partitions go; the reply pairs ids with errors."""
-    results, records = [], []
+    """Topics and all their partitions go; the reply pairs ids with errors.
+
+    What exceeds the records of one request fails for itself, and with the
+    error of an exception: the code takes it for one.
+    """
+    results: list[tuple[str, str]] = []
+    records: list[RemoveTopicRecord] = []
     for topic_id in topic_ids:
         if topic_ids.count(topic_id) > 1:
             results.append((topic_id, "INVALID_REQUEST"))
@@ -233,7 +246,9 @@ def delete_topics(
             results.append((topic_id, "UNKNOWN_TOPIC_ID"))
         elif quota_exceeded:
             results.append((topic_id, "THROTTLING_QUOTA_EXCEEDED"))
+        elif len(records) >= controller.settings.max_records:
+            results.append((topic_id, Resignation.error))
         else:
             results.append((topic_id, NONE))
             records.append(RemoveTopicRecord(topic_id))
-    return Outcome(tuple(records), tuple(results), controller.soft)
+    return Outcome(tuple(records), tuple(results), controller.soft, atomic=True)

@@ -1,0 +1,123 @@
+"""How the controller takes in what its handlers decided: batches of the log, replayed record by record.
+
+Source: `QuorumController.appendRecords`, the `replay` methods of its managers.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+from attrs import evolve
+
+from model.controller.errors import ExcessiveBatch
+from model.controller.heartbeat import Sessions
+from model.controller.records import ConfigRecord, LogRecord, RegisterControllerRecord
+from model.controller.state import Controller, Outcome, Soft
+from model.directories import is_reserved
+from model.records import (
+    BrokerRegistrationChangeRecord,
+    FenceBrokerRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+    ids,
+)
+from model.replay import ClusterImage, Topic, replay
+from model.rules import RuleSet
+
+
+def batches(outcome: Outcome[Any], limit: int) -> tuple[tuple[LogRecord, ...], ...]:
+    """The batches that an outcome is written in; a controller may fail between two of them.
+
+    Args:
+        outcome: what an event decided.
+        limit: records of one batch.
+
+    Raises:
+        ExcessiveBatch: when the records must be one batch and are too many for it.
+    """
+    records = outcome.records
+    if outcome.atomic and len(records) > limit:
+        raise ExcessiveBatch(f"{len(records)} records cannot be one batch of {limit}")
+    return tuple(records[start : start + limit] for start in range(0, len(records), limit))
+
+
+def stages(controller: Controller, outcome: Outcome[Any], rules: RuleSet) -> tuple[Controller, ...]:
+    """The states that the log may hold of an event: before it, and after each of its batches.
+
+    Raises:
+        ExcessiveBatch, ReplayError: see `batches`, `replay_record`.
+    """
+    states = [evolve(controller, soft=outcome.soft)]
+    for batch in batches(outcome, controller.settings.max_records):
+        states.append(reduce(lambda known, record: replay_record(known, record, rules), batch, states[-1]))
+    return tuple(states)
+
+
+def commit(controller: Controller, outcome: Outcome[Any], rules: RuleSet) -> Controller:
+    """The state after an event.
+
+    Raises:
+        ExcessiveBatch: when the records must be one batch and are too many for it.
+        ReplayError: when a record does not fit.
+    """
+    after = stages(controller, outcome, rules)[-1]
+    if outcome.shutting_down is None:
+        return after
+    sessions = after.soft.sessions.begin_shutdown(outcome.shutting_down, after.image.next_offset - 1)
+    return evolve(after, soft=evolve(after.soft, sessions=sessions))
+
+
+def activate(controller: Controller, soft: Soft) -> Controller:
+    """The state of a controller that takes over: every registered broker counts as heard of just now.
+
+    Args:
+        controller: what the log says; its soft state is lost.
+        soft: the new controller's own, without sessions.
+    """
+    sessions = soft.sessions
+    for broker, known in controller.image.registrations.items():
+        sessions = sessions.register(broker, known.fenced, soft.now)
+    return evolve(controller, soft=evolve(soft, sessions=sessions))
+
+
+def replay_record(controller: Controller, record: LogRecord, rules: RuleSet) -> Controller:
+    """The state after one more record, sessions included.
+
+    Raises:
+        ReplayError: see `model.replay.replay`.
+    """
+    image = controller.image
+    if isinstance(record, ConfigRecord | RegisterControllerRecord):
+        after = evolve(controller, image=evolve(image, next_offset=image.next_offset + 1))
+        if isinstance(record, ConfigRecord):
+            return evolve(after, configs=controller.configs.replay(record))
+        return evolve(after, controllers={**controller.controllers, record.controller: record})
+    after = evolve(controller, image=replay(image, record, rules))
+    if isinstance(record, RemoveTopicRecord):
+        topic = image.topics[record.topic_id]
+        stale = controller.stale_dirs | _left_behind(topic)
+        return evolve(after, configs=controller.configs.without_topic(topic.name), stale_dirs=stale)
+    return evolve(after, soft=evolve(after.soft, sessions=_sessions(after, record, image)))
+
+
+def _left_behind(topic: Topic) -> frozenset[int]:
+    """Directories of a deleted topic's partitions that are unindexed for each ISR member, hence never without one."""
+    empty = [p for p in topic.partitions.values() if p.isr.is_empty()]
+    placed = (int(p.directories.of(broker)) for p in empty for broker in ids(p.replicas))
+    return frozenset(directory for directory in placed if not is_reserved(directory))
+
+
+def _sessions(after: Controller, record: LogRecord, before: ClusterImage) -> Sessions:
+    """The sessions once a broker record is replayed: each counts as contact."""
+    sessions, now = after.soft.sessions, after.soft.now
+    if isinstance(record, UnregisterBrokerRecord):
+        return sessions.remove(record.broker_id)
+    if isinstance(record, RegisterBrokerRecord):
+        kept = sessions.remove(record.broker_id) if record.broker_id in before.registrations else sessions
+        return kept.register(record.broker_id, record.fenced, now)
+    if isinstance(record, BrokerRegistrationChangeRecord | FenceBrokerRecord | UnfenceBrokerRecord):
+        return sessions.register(record.broker_id, after.image.registrations[record.broker_id].fenced, now)
+    return sessions

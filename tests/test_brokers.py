@@ -82,7 +82,8 @@ def test_an_empty_list_of_directories(rules: str) -> None:
         assert after == FULL
         return
     assert (after.dirs, after.no_dir_left, after.has_online_dir(DIR_A)) == ((), True, False)
-    assert after.has_online_dir(UNASSIGNED) and not after.has_online_dir(LOST)
+    assert after.has_online_dir(UNASSIGNED)
+    assert not after.has_online_dir(LOST)
     again = changed(after, change(log_dirs=(DIR_B,)), preset(rules))
     assert (again.dirs, again.no_dir_left) == ((DIR_B,), False)
     assert changed(after, change(fenced=1), preset(rules)).no_dir_left

@@ -193,7 +193,8 @@ def check_designations(state: Elections, actions: Any, rules: RuleSet) -> int:
             taken += 1
         else:
             outcome = elect_leaders(controller, DESIGNATED, (("foo", 0),), rules, (int(broker),))
-            assert not outcome.records and outcome.response[0].error in REFUSED
+            assert not outcome.records
+            assert outcome.response[0].error in REFUSED
     return taken
 
 

@@ -25,6 +25,9 @@ from solvers.verdict import DEADLOCK
 
 DEFAULT_RULES = "kafka-4.0"
 
+OPTIONS = "kraftcheck explore --help"
+"""The command that shows the options among which bounds may stand."""
+
 
 @frozen
 class Subject:
@@ -131,7 +134,8 @@ def _only(name: str, system: System, setting: Setting, ids: Sequence[str]) -> Sy
     known = {claim.id: claim for claim in claims}
     for id_ in ids:
         if id_ not in known and id_ != DEADLOCK:
-            raise Refusal(f"{name} has no property {id_!r} at this setting; {nearest(id_, [*known, DEADLOCK])}")
+            near = nearest(id_, [*known, DEADLOCK], f"kraftcheck list {name}")
+            raise Refusal(f"{name} has no property {id_!r} at this setting; {near}")
     chosen = tuple(known[id_] for id_ in dict.fromkeys(ids) if id_ in known) if ids else claims
     return evolve(system, properties=lambda _: chosen)
 
@@ -217,7 +221,7 @@ class Words:
         for name, value in self.flags.items():
             if name not in known:
                 flags = [f"--{bound}" for bound in known]
-                raise Refusal(f"unknown option --{name}; {nearest(f'--{name}', [*flags, *options])}")
+                raise Refusal(f"unknown option --{name}; {nearest(f'--{name}', [*flags, *options], OPTIONS)}")
             if not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 20):
                 raise Refusal(f"--{name} takes an int, not {value!r}")
         return {name: int(value) for name, value in self.flags.items()}
@@ -236,7 +240,7 @@ def parse_words(words: Sequence[str], options: Sequence[str]) -> Words:
             systems.append(word)
             continue
         if not word.startswith("--"):
-            raise Refusal(f"unknown option {word}; {nearest(word, options)}")
+            raise Refusal(f"unknown option {word}; {nearest(word, options, OPTIONS)}")
         name, equals, value = word.removeprefix("--").partition("=")
         if not equals:
             value = left.pop(0) if left and not left[0].startswith("--") else ""
@@ -245,7 +249,9 @@ def parse_words(words: Sequence[str], options: Sequence[str]) -> Words:
         flags[name] = value
     if not systems:
         odd = [f"--{name}" for name, value in flags.items() if value and not value.lstrip("-").isdigit()]
-        raise Refusal(f"unknown option {odd[0]}; {nearest(odd[0], options)}" if odd else "missing argument SYSTEM")
+        if odd:
+            raise Refusal(f"unknown option {odd[0]}; {nearest(odd[0], options, OPTIONS)}")
+        raise Refusal("missing argument SYSTEM")
     if len(systems) > 1:
         raise Refusal(f"one SYSTEM at a time; {', '.join(map(repr, systems[1:]))} is too much")
     return Words(systems[0], flags)

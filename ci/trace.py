@@ -13,6 +13,7 @@ from ci.screen import console
 from ci.settings import Subject, program, subject
 from model.system import Property
 from solvers import itf
+from solvers.marks import already_false, every_property
 from solvers.program import Program
 from solvers.trace import BrokenTrace, lines, minimise, replayed
 from solvers.verdict import DEADLOCK
@@ -51,17 +52,19 @@ def claim_of(told: itf.Recipe, traced: Program) -> Property | None:
 @click.command("trace", short_help="Show or shorten a counterexample.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--full", is_flag=True, help="Whole states instead of what changed.")
+@click.option("--verbose", is_flag=True, help="Below each step every property that fails there.")
 @click.option("--minimise", "shorten", is_flag=True, help="Drop steps while the property still fails.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the (minimised) trace there as ITF JSON.")
-def trace_command(file: Path, full: bool, shorten: bool, out: Path | None) -> None:
+def trace_command(file: Path, full: bool, verbose: bool, shorten: bool, out: Path | None) -> None:
     """Replay the counterexample in FILE (ITF JSON, as `explore --out` writes) on the rules, and show it.
 
-    A trace that the rules no longer follow is refused.
+    A trace that the rules no longer follow is refused. Steps before the last at which the property
+    is false already are marked.
 
     \b
     Examples:
       kraftcheck trace out/leader-active.itf.json
-      kraftcheck trace out/leader-active.itf.json --full
+      kraftcheck trace out/leader-active.itf.json --full --verbose
       kraftcheck trace long.itf.json --minimise --out short.itf.json
     """
     chosen, told = load(file)
@@ -81,7 +84,8 @@ def trace_command(file: Path, full: bool, shorten: bool, out: Path | None) -> No
     sentence = claim.sentence if claim is not None else "a state without successors is quiescent"
     screen.plain(f"{trace.claim}: {sentence}")
     screen.plain(chosen.title())
-    screen.plain("\n".join(lines(trace, full)))
+    marks = every_property(traced, trace) if verbose else already_false(claim, trace)
+    screen.plain("\n".join(lines(trace, full, marks)))
     screen.plain(f"     again: {chosen.command()} --property {shlex.quote(trace.claim)}")
     dropped = len(told.steps) - len(trace.steps)
     shortest = told.shortest and not dropped

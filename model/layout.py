@@ -137,9 +137,10 @@ class Layout:
         slots, used = [], 0
         for path, domain in leaves(self.shape):
             if not isinstance(domain, Range | Flag):
-                raise LayoutError(f"layout field {path or '(state)'} is {domain!r}, not a Range or Flag")
+                raise LayoutError(f"layout field {self.name(path)} is {domain!r}, not a Range or Flag")
             if domain.hi < domain.lo or domain.bits > WORD_BITS - 1:
-                raise LayoutError(f"layout field {path} has the domain {domain.lo}..{domain.hi}; use at most 63 bits")
+                wide = f"has the domain {domain.lo}..{domain.hi}; use at most 63 bits"
+                raise LayoutError(f"layout field {self.name(path)} {wide}")
             if used % WORD_BITS + domain.bits > WORD_BITS:
                 used += WORD_BITS - used % WORD_BITS
             # A field of one value needs no bits, and must not be placed in a word beyond the last.
@@ -156,6 +157,12 @@ class Layout:
             )
         object.__setattr__(self, "slots", tuple(slots))
         object.__setattr__(self, "words", words)
+
+    def name(self, path: str) -> str:
+        """A leaf's path for people: where a record of one field adds no name, that field's."""
+        if path:
+            return path
+        return attrs.fields(type(self.shape))[0].name if attrs.has(type(self.shape)) else "state"
 
     @property
     def bits(self) -> int:
@@ -177,9 +184,11 @@ class Layout:
         for (path, value), slot in zip(found, self.slots, strict=True):
             kind = bool if isinstance(slot.domain, Flag) else int
             if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
-                raise LayoutError(f"{path} is {value!r}, not {'a truth' if kind is bool else 'an int'}")
+                raise LayoutError(f"{self.name(path)} is {value!r}, not {'a truth' if kind is bool else 'an int'}")
             if not slot.domain.lo <= value <= slot.domain.hi:
-                raise DomainError(f"{path} = {value} is outside its domain {slot.domain.lo}..{slot.domain.hi}")
+                raise DomainError(
+                    f"{self.name(path)} = {value} is outside its domain {slot.domain.lo}..{slot.domain.hi}"
+                )
         return tuple(int(value) for _, value in found)
 
     def pack(self, state: Any) -> tuple[int, ...]:

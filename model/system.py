@@ -19,6 +19,9 @@ from model.words import all_of
 Conjuncts = Mapping[str, Truth]
 """Named parts of a guard or property; all must hold. Names carry their bindings."""
 
+UNNAMED = "guard"
+"""The name of a guard that is one truth."""
+
 
 class ScopeError(ValueError):
     """A scope, bound, rule set or variant that the system does not have."""
@@ -105,7 +108,7 @@ class Action:
 
     def guards(self, state: Any, arguments: Mapping[str, Any]) -> dict[str, Truth]:
         """The guard's conjuncts by name; empty when always enabled."""
-        return conjuncts(True if self.guard is None else self.guard(state, **arguments), "guard")
+        return conjuncts(True if self.guard is None else self.guard(state, **arguments), UNNAMED)
 
     def enabled(self, state: Any, arguments: Mapping[str, Any]) -> Truth:
         """Whether the action may happen with these arguments."""
@@ -193,8 +196,24 @@ class System:
         return Setting(name, values, rules)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Words for an error message: the nearest known names, else all of them."""
-    names = list(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or sorted(names)
-    return "did you mean " + ", ".join(close) + "?" if close else "there are none"
+FEW = 6
+"""Names that an error message lists at most."""
+
+
+def nearest(name: str, known: Iterable[str], listing: str = "kraftcheck list") -> str:
+    """Words for an error message: the nearest known names; where none is near, all, or some and how to list all.
+
+    Args:
+        name: what was typed.
+        known: what there is.
+        listing: the command that shows all there is; empty where there is none.
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    if not names:
+        return "there are none"
+    if close or len(names) <= FEW:
+        return f"did you mean {', '.join(close or names)}?"
+    some = f"there are {len(names)}, such as {', '.join(names[: FEW // 2])}"
+    return f"{some}; `{listing}` shows all" if listing else some
+

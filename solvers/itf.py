@@ -223,7 +223,7 @@ def instances(told: Recipe, program: Program) -> tuple[tuple[int, ...], tuple[in
 def _unknown_step(name: str, picks: Mapping[str, Any], program: Program) -> str:
     actions = {kind.action.name for kind in program.kinds}
     if name not in actions:
-        return f"the system has no action {name!r}; {nearest(name, actions)}"
+        return f"the system has no action {name!r}; {nearest(name, actions, '')}"
     return f"action {name} does not take the arguments {json.dumps(picks)}"
 
 

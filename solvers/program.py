@@ -14,7 +14,7 @@ from typing import Any
 from attrs import frozen
 
 from model.layout import DomainError, Flag, Layout, LayoutError, leaves, rebuild
-from model.system import Action, Outcome, Property, Setting, Step, System
+from model.system import UNNAMED, Action, Outcome, Property, Setting, Step, System
 from model.terms import Graph, Term, Truth, lower
 from model.untraceable import UntraceableRule
 
@@ -204,7 +204,7 @@ def _trace_action(
     feed = iter(variables)
     arguments = {name: rebuild(value, lambda: next(feed)) for name, value in instances[0].items()} if instances else {}
     guard = {
-        name: _truth(graph, f"{what}, guard {name}", part)
+        name: _truth(graph, f"{what}, guard" if name == UNNAMED else f"{what}, guard {name}", part)
         for name, part in _ask(f"{what}, guard", lambda: action.guards(state, arguments)).items()
     }
     outcome: Outcome = _ask(f"{what}, effect", lambda: action.outcome(state, arguments))

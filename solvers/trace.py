@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from model.layout import DomainError
-from model.system import Property
+from model.system import UNNAMED, Property
 from model.words import NO_LEADER
 from solvers.program import Program
 from solvers.replay import EngineDisagreement, confirm, successor
@@ -82,20 +82,22 @@ def _event(event: Any) -> list[str]:
     return [f"{INDENT}({', '.join(told)})"] if told else []
 
 
-def lines(trace: Trace, full: bool = False) -> list[str]:
+def lines(trace: Trace, full: bool = False, marks: Mapping[int, Sequence[str]] | None = None) -> list[str]:
     """The trace, a line for the initial state and for each step, with what changed below it.
 
     Args:
         trace: the witness.
         full: show whole states instead of changes.
+        marks: what else to say below a step, by its number (`solvers.marks`).
     """
-    told = ["  0  initial state", *_whole(trace.initial)]
+    marked = {number: [f"{INDENT}{mark}" for mark in said] for number, said in (marks or {}).items()}
+    told = ["  0  initial state", *_whole(trace.initial), *marked.get(0, [])]
     before = trace.initial
     for number, step in enumerate(trace.steps, start=1):
         told.append(f"{number:3d}  {call(step.action, step.arguments)}")
         changed = _whole(step.state) if full else _changes(before, step.state)
         told += changed or [f"{INDENT}(the state does not change)"]
-        told += _event(step.event)
+        told += _event(step.event) + marked.get(number, [])
         before = step.state
     if trace.failing or trace.kind == DEADLOCK:
         told.append(f"     fails: {trace.claim}")
@@ -123,7 +125,8 @@ def replayed(program: Program, claim: Property | None, initial: Sequence[int], i
         step = f"step {number}, {call(action.name, arguments)}"
         false = [name for name, part in action.guards(state, arguments).items() if not part]
         if false:
-            raise BrokenTrace(f"{step}, is not enabled: false: {', '.join(false)}")
+            why = "its guard is false" if false == [UNNAMED] else f"false: {', '.join(false)}"
+            raise BrokenTrace(f"{step}, is not enabled: {why}")
         try:
             taken = successor(program, state, instance)
         except DomainError as error:

@@ -82,7 +82,7 @@ def test_a_system_is_traced_once_for_each_kind() -> None:
     [
         (with_action(effect=_raise), "action turn, effect raised KeyError: 'oops'"),
         (with_action(guard=_raise), "action turn, guard raised KeyError: 'oops'"),
-        (with_action(guard=lambda state, by: state.level), "action turn, guard guard gave"),
+        (with_action(guard=lambda state, by: state.level), "action turn, guard gave"),
         (with_action(guard=lambda state, by: {"odd": "yes"}), "action turn, guard odd gave 'yes', not a truth"),
         (with_action(effect=lambda state, by: None), "action turn gave a state of another shape"),
         (with_action(effect=lambda state, by: Outcome((1, 2))), "action turn gave a state of another shape"),

@@ -13,9 +13,10 @@ from itf_py import trace_from_json
 
 from properties.expected import EXPECTED
 from solvers.itf import ACTION, PICKS
+from solvers.marks import already_false, every_property
 from solvers.program import trace as traced
 from solvers.replay import EngineDisagreement
-from solvers.trace import call, minimise, show
+from solvers.trace import call, lines, minimise, replayed, show
 from tests import toys
 from tests.commands import Ran, kraftcheck
 
@@ -134,6 +135,34 @@ def test_a_detour_leaves_as_a_whole() -> None:
     around = [(0, 1), (1, 2), (2, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 6), (6, 7), (7, 4), (4, 5)]
     short = minimise(program, claim, program.initial[0], [ways[edge] for edge in around])
     assert [state.node for state in short.states] == [0, 1, 2, 3, 4, 5]
+
+
+def test_steps_before_the_last_that_break_the_property_are_marked() -> None:
+    """Where the property is false already, the step says so; nothing is said of a shortest trace."""
+    program = traced(toys.DIGRAPH, toys.DIGRAPH.setting())
+    ways = {edge: number for number, edge in enumerate(toys.EDGES)}
+    once = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+    for claim in (program.always[0], program.steps[0]):
+        short = replayed(program, claim, program.initial[0], [ways[edge] for edge in once])
+        assert already_false(claim, short) == {}
+        twice = replayed(program, claim, program.initial[0], [ways[edge] for edge in [*once, (5, 0), *once]])
+        told = "not from 4 to 5" if claim is program.steps[0] else "never-5"
+        assert already_false(claim, twice) == {5: (f"already false: {told}",)}
+        shown = lines(twice, marks=already_false(claim, twice))
+        assert shown[shown.index("  5  follow(edge=(source=4, target=5))") + 2] == f"      already false: {told}"
+    assert already_false(None, twice) == {}
+
+
+def test_every_property_is_told_of_at_every_step(out: Path) -> None:
+    """--verbose names below each state what fails there, states and steps alike, or that nothing does."""
+    program = traced(toys.DIGRAPH, toys.DIGRAPH.setting())
+    ways = {edge: number for number, edge in enumerate(toys.EDGES)}
+    run = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+    marks = every_property(program, replayed(program, program.always[0], program.initial[0], [ways[e] for e in run]))
+    assert {number for number, said in marks.items() if said == ("every property holds",)} == {0, 1, 2, 3, 4}
+    assert marks[5] == ("false: never-5", "false: never-4-to-5 (not from 4 to 5)")
+    shown = kraftcheck("trace", out / "isr-active-while-led.itf.json", "--verbose").out
+    assert "      false: isr-active-while-led (broker 0)\n" in shown
 
 
 def test_minimise_wants_a_counterexample() -> None:

@@ -7,27 +7,24 @@ on. A variant is one choice changed: `kafka-4.0+fenced-leader-acceptable`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 from attrs import frozen
 
+from model.broker_id_rules import OF_DOCUMENT, BrokerIdRules
+from model.choices import choice as _choice
 from model.system import ScopeError, nearest
 
 
-def _choice(group: str, source: str, text: str, default: bool = False) -> Any:
-    return attrs.field(default=default, metadata={"group": group, "source": source, "text": text})
-
-
 @frozen
-class RuleSet:
+class RuleSet(BrokerIdRules):
     """The choices; each carries its group, source and sentence as metadata.
 
     Groups: `defect` (found in Kafka's code at the snapshot), `feature` (differs
     between versions and documents), `seeded` (a wrong rule of the controller,
     kept to show that a property can fail), `data-plane` (the same for leaders
     and followers), `controller` (a defect of the snapshot that only the
-    controller in full can show: it takes several partitions).
+    controller in full can show: it takes several partitions), `broker-ids`
+    (how a broker finds its id, in `model.broker_id_rules`).
     """
 
     # Features: what a version or a document has.
@@ -235,6 +232,7 @@ PRESETS: dict[str, RuleSet] = {
         default_directory_unassigned=True,
         one_directory_means_all_online=True,
         designated_may_be_leaving=True,
+        **dict.fromkeys(OF_DOCUMENT, True),
     ),
     "kafka-3.9": RuleSet(**{**_SNAPSHOT, "elr_available": False}),
     "kafka-4.0": RuleSet(**_SNAPSHOT),

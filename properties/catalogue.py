@@ -9,9 +9,10 @@ from attrs import evolve
 
 from model.rules import variants
 from model.system import Property, ScopeError, Setting, System, nearest
+from model.systems.broker_ids.system import BROKER_IDS as BROKER_IDS_SYSTEM
 from model.systems.elections.system import ELECTIONS as ELECTIONS_SYSTEM
 from model.systems.replication.system import REPLICATION as REPLICATION_SYSTEM
-from properties import durability, eligibility, goals, leadership, shape
+from properties import durability, eligibility, goals, identity, leadership, shape
 from properties.core import validate
 
 
@@ -34,7 +35,15 @@ def replication_properties(setting: Setting) -> tuple[Property, ...]:
 REPLICATION = evolve(REPLICATION_SYSTEM, properties=replication_properties)
 """`replication` with its properties."""
 
-SYSTEMS: dict[str, System] = {system.name: system for system in (ELECTIONS, REPLICATION)}
+def broker_id_properties(setting: Setting) -> tuple[Property, ...]:
+    """Every property of `broker-ids`, validated."""
+    return validate(identity.properties(setting), variants())
+
+
+BROKER_IDS = evolve(BROKER_IDS_SYSTEM, properties=broker_id_properties)
+"""`broker-ids` with its properties."""
+
+SYSTEMS: dict[str, System] = {system.name: system for system in (ELECTIONS, REPLICATION, BROKER_IDS)}
 """Shipped systems by name."""
 
 

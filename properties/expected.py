@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from properties.expected_identity import IDENTITY
+
 Row = tuple[str, str, str]
 """System, scope, rule set."""
 
@@ -135,6 +137,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "acknowledged-survives": "refuted 8",
         "isr-active": "refuted 2",
     },
+    **IDENTITY,
 }
 
 

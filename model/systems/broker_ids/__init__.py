@@ -1,0 +1,1 @@
+"""How a broker finds its id: the system `broker-ids`."""

@@ -1,0 +1,155 @@
+"""What happens to machines, and the garbage collection of hostname nodes."""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from model.rules import RuleSet
+from model.system import Outcome
+from model.systems.broker_ids.startup import Event
+from model.systems.broker_ids.state import DOWN, FAILED, NONE, BrokerIds, replaced
+from model.terms import Truth, Word
+from model.words import all_of, choose, negate, none_of, pick
+
+
+@frozen
+class Faults:
+    """Stops, lost disks, other hostnames, lost sessions, and the sweep of garbage."""
+
+    rules: RuleSet
+
+    def may_stop(self, state: BrokerIds, machine: Word, clean: Truth) -> dict[str, Truth]:
+        """A broker stops or dies, live or while it starts."""
+        m = state.machine(machine)
+        return {"a process runs": negate(m.is_down()), "a stop is left": state.left.stops > 0}
+
+    def stop(self, state: BrokerIds, machine: Word, clean: Truth) -> Outcome:
+        """After a clean stop the ephemeral node is gone at once; otherwise it stays until the session expires."""
+        m = state.machine(machine)
+        left = evolve(state.left, stops=state.left.stops - 1)
+        after = evolve(state.with_machine(machine, m.ended(DOWN)), left=left)
+        held = all_of(m.is_live(), pick(state.sessions, m.id, NONE) == machine)
+        return Outcome(choose(all_of(clean, held), _unregistered(after, m.id), after), Event())
+
+    def may_expire(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
+        """The session of a process that is gone."""
+        owner = pick(state.sessions, id, NONE)
+        holder = state.machine(owner)
+        return {
+            "id is registered": owner >= 0,
+            "its process is gone": negate(all_of(holder.is_live(), holder.id == id)),
+        }
+
+    def expire(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
+        """ZooKeeper removes the ephemeral node."""
+        return Outcome(_unregistered(state, id), Event())
+
+    def may_lose_session(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """A broker that works is cut off from ZooKeeper for longer than its session."""
+        m = state.machine(machine)
+        return {
+            "broker is live": m.is_live(),
+            "its session lasts": negate(state.zombie(machine)),
+            "a session loss is left": state.left.session_losses > 0,
+        }
+
+    def lose_session(self, state: BrokerIds, machine: Word) -> Outcome:
+        """The node goes, the broker does not know."""
+        left = evolve(state.left, session_losses=state.left.session_losses - 1)
+        return Outcome(_unregistered(evolve(state, left=left), state.machine(machine).id), Event())
+
+    def may_return(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """A broker without a session learns of it."""
+        return {"session is gone": state.zombie(machine)}
+
+    def come_back(self, state: BrokerIds, machine: Word) -> Outcome:
+        """It registers again under its id; where somebody else has, it stops."""
+        m = state.machine(machine)
+        back = evolve(
+            state,
+            sessions=replaced(state.sessions, m.id, machine),
+            places=replaced(state.places, m.id, m.name),
+        )
+        free = pick(state.sessions, m.id, NONE) < 0
+        return Outcome(choose(free, back, state.with_machine(machine, m.ended(FAILED))), Event())
+
+    def may_lose_disk(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """Hardware fails while no process runs."""
+        m = state.machine(machine)
+        return {
+            "machine is down": m.is_down(),
+            "there is an id on its disk": m.meta >= 0,
+            "a disk loss is left": state.left.disk_losses > 0,
+        }
+
+    def lose_disk(self, state: BrokerIds, machine: Word) -> Outcome:
+        """Data and meta.properties are gone; the machine, or its replacement, keeps the hostname."""
+        m = state.machine(machine)
+        left = evolve(state.left, disk_losses=state.left.disk_losses - 1)
+        homes = tuple(choose(home == machine, NONE, home) for home in state.homes)
+        empty = evolve(m, meta=NONE, before=m.meta)
+        return Outcome(evolve(state.with_machine(machine, empty), homes=homes, left=left), Event())
+
+    def may_rename(self, state: BrokerIds, machine: Word, name: Word) -> dict[str, Truth]:
+        """A machine comes up under a hostname that no other has."""
+        others = [m.name == name for m in state.machines]
+        return {
+            "machine is down": state.machine(machine).is_down(),
+            "hostname is free": none_of(*others),
+            "a rename is left": state.left.renames > 0,
+        }
+
+    def rename(self, state: BrokerIds, machine: Word, name: Word) -> Outcome:
+        """Another address, another hostname."""
+        left = evolve(state.left, renames=state.left.renames - 1)
+        return Outcome(
+            evolve(state.with_machine(machine, evolve(state.machine(machine), name=name)), left=left), Event()
+        )
+
+    def may_create_topic(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
+        """Partitions are placed on registered brokers."""
+        return {"id is registered": state.registered().has(id), "no topic uses it yet": negate(state.used.has(id))}
+
+    def create_topic(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
+        """A topic now uses the id."""
+        return Outcome(evolve(state, used=state.used.plus(state.used.just(id))), Event())
+
+    def may_sweep(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
+        """The controller looks for garbage, one registered id at a time."""
+        return {"id is registered": state.registered().has(id), "sweep is idle": state.swept_id < 0}
+
+    def sweep(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
+        """Read /brokers/ids/<id>: its hostname."""
+        return Outcome(evolve(state, swept_id=id, swept_host=pick(state.places, id, 0)), Event(reads=1))
+
+    def may_remove_garbage(self, state: BrokerIds, name: Word) -> dict[str, Truth]:
+        """A node of another hostname with the id that was read."""
+        host = state.swept_host
+        if not self.rules.sweep_trusts_first_read:
+            host = pick(state.places, state.swept_id, 0)  # deleted on condition that the node is as it was read
+        return {
+            "sweep has read an id": state.swept_id >= 0,
+            "id is still registered": self._still(state),
+            "hostname is another": negate(host == name),
+            "its node has that id": pick(state.hosts, name, NONE) == state.swept_id,
+        }
+
+    def _still(self, state: BrokerIds) -> Truth:
+        """Whether the id that was read is registered; a sweep that trusts its first read does not ask."""
+        return True if self.rules.sweep_trusts_first_read else pick(state.sessions, state.swept_id, NONE) >= 0
+
+    def remove_garbage(self, state: BrokerIds, name: Word) -> Outcome:
+        """Delete /brokers/hosts/<hostname>."""
+        return Outcome(evolve(state, hosts=replaced(state.hosts, name, NONE)), Event(reads=1))
+
+    def may_end_sweep(self, state: BrokerIds) -> dict[str, Truth]:
+        """It has read an id."""
+        return {"sweep has read an id": state.swept_id >= 0}
+
+    def end_sweep(self, state: BrokerIds) -> Outcome:
+        """All nodes of this id were looked at."""
+        return Outcome(evolve(state, swept_id=NONE, swept_host=NONE), Event())
+
+
+def _unregistered(state: BrokerIds, id: Word) -> BrokerIds:  # noqa: A002
+    return evolve(state, sessions=replaced(state.sessions, id, NONE), places=replaced(state.places, id, 0))

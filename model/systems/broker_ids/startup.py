@@ -1,0 +1,176 @@
+"""How a starting broker finds its id and registers it.
+
+Each read of ZooKeeper is a step of its own: others may act in between.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from model.brokersets import BrokerSet
+from model.rules import RuleSet
+from model.system import Outcome
+from model.systems.broker_ids.cost import HOST_READS, LIST_READS, missing_id_reads
+from model.systems.broker_ids.state import (
+    BY_ELIMINATION,
+    BY_HOSTNAME,
+    CHOSEN,
+    EXPLICIT,
+    FAILED,
+    FRESH,
+    LIVE,
+    NONE,
+    SEARCHING,
+    STARTED,
+    TOPICS_READ,
+    BrokerIds,
+    Machine,
+    replaced,
+)
+from model.terms import Truth, Word
+from model.words import all_of, any_of, choose, negate, pick
+
+
+@frozen
+class Event:
+    """What a step did besides changing the state.
+
+    Attributes:
+        reads: ZooKeeper nodes that were read.
+        drew: a new id was taken from the sequence.
+    """
+
+    reads: Word = 0
+    drew: Truth = False
+
+
+@frozen
+class Startup:
+    """The steps of a start under one rule set; `topics` is how many topics the cluster has."""
+
+    rules: RuleSet
+    topics: int
+
+    def may_start(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """Somebody, or a supervisor, starts the process."""
+        return {"machine is down": state.machine(machine).is_down()}
+
+    def start(self, state: BrokerIds, machine: Word) -> Outcome:
+        """The process begins."""
+        begun = state.machine(machine).ended(STARTED)
+        return Outcome(state.with_machine(machine, begun), Event())
+
+    def may_decide(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """Configuration and disk are looked at first."""
+        return {"process has started": state.machine(machine).status == STARTED}
+
+    def decide(self, state: BrokerIds, machine: Word) -> Outcome:
+        """Configuration, then meta.properties, then the hostname's node: step a)."""
+        m = state.machine(machine)
+        explicit = any_of(m.configured >= 0, m.meta >= 0)
+        differ = all_of(m.configured >= 0, m.meta >= 0, negate(m.configured == m.meta))
+        if self.rules.configured_id_wins:
+            differ = False
+        own = m.chose(choose(m.configured >= 0, m.configured, m.meta), EXPLICIT)
+        settled = state.with_machine(machine, choose(differ, m.ended(FAILED), own))
+        if not self.rules.identity_by_hostname:
+            otherwise = self._search(state, machine, m)
+            return choose_outcome(explicit, Outcome(settled, Event()), otherwise)
+        known = pick(state.hosts, m.name, NONE)
+        named = Outcome(state.with_machine(machine, m.chose(known, BY_HOSTNAME)), Event(HOST_READS))
+        searched = self._search(state, machine, m)
+        searched = Outcome(searched.state, evolve(searched.event, reads=searched.event.reads + HOST_READS))
+        by_name = choose_outcome(known >= 0, named, searched)
+        return choose_outcome(explicit, Outcome(settled, Event()), by_name)
+
+    def _search(self, state: BrokerIds, machine: Word, m: Machine) -> Outcome:
+        """What comes after step a): step b), or a new id, or, with neither, an error."""
+        if self.rules.identity_by_elimination:
+            looking = evolve(m, status=SEARCHING, id=NONE, source=EXPLICIT)
+            return Outcome(state.with_machine(machine, looking), Event())
+        return self._draw(state, machine, m)
+
+    def _draw(self, state: BrokerIds, machine: Word, m: Machine) -> Outcome:
+        """A new id from the sequence, where ids are generated at all."""
+        if not self.rules.fresh_ids_drawn:
+            return Outcome(state.with_machine(machine, m.ended(FAILED)), Event())
+        drawn = evolve(state.with_machine(machine, m.chose(state.drawn, FRESH)), drawn=state.drawn + 1)
+        return Outcome(drawn, Event(drew=True))
+
+    def may_read_used_ids(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """Step b) begins."""
+        return {"broker looks for missing ids": state.machine(machine).status == SEARCHING}
+
+    def read_used_ids(self, state: BrokerIds, machine: Word) -> Outcome:
+        """Read every topic; or, in the alternative, the nodes of missing ids, which settles it at once."""
+        m = state.machine(machine)
+        reads = missing_id_reads(self.topics, self.rules.search_reads_every_topic)
+        if not self.rules.search_reads_every_topic:
+            found = self._choose_missing(state, machine, m, state.missing())
+            return Outcome(found.state, evolve(found.event, reads=reads))
+        read = evolve(m, status=TOPICS_READ, seen=state.used)
+        return Outcome(state.with_machine(machine, read), Event(reads))
+
+    def may_list_ids(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """The topics have been read."""
+        return {"broker has read the topics": state.machine(machine).status == TOPICS_READ}
+
+    def list_ids(self, state: BrokerIds, machine: Word) -> Outcome:
+        """List what is registered; the difference is what is missing."""
+        m = state.machine(machine)
+        found = self._choose_missing(state, machine, m, m.seen.minus(state.registered()))
+        return Outcome(found.state, evolve(found.event, reads=LIST_READS))
+
+    def _choose_missing(self, state: BrokerIds, machine: Word, m: Machine, missing: BrokerSet) -> Outcome:
+        """One missing id is taken; several are an error; none means a new id: steps b.1) to b.3)."""
+        certain = missing.size() == 1
+        if self.rules.ambiguous_takes_first:
+            certain = missing.size() > 0
+        taken = state.with_machine(machine, m.chose(missing.first(), BY_ELIMINATION))
+        ambiguous = state.with_machine(machine, m.ended(FAILED))
+        held = Outcome(choose(certain, taken, ambiguous), Event())
+        drawn = self._draw(state, machine, m)
+        if self.rules.fresh_unless_ambiguous:
+            return choose_outcome(missing.size() < 2, drawn, held)
+        return choose_outcome(missing.is_empty(), drawn, held)
+
+    def may_register(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """An id has been chosen."""
+        return {"broker has chosen an id": state.machine(machine).status == CHOSEN}
+
+    def register(self, state: BrokerIds, machine: Word) -> Outcome:
+        """Create the ephemeral node; where it exists, step a) goes on, everybody else stops with an error."""
+        m = state.machine(machine)
+        taken = pick(state.sessions, m.id, NONE) >= 0
+        if self.rules.registration_overwrites:
+            taken = False
+        refused = Outcome(state.with_machine(machine, m.ended(FAILED)), Event())
+        again = self._search(state, machine, m)
+        retried = choose_outcome(m.source == BY_HOSTNAME, again, refused)
+        return choose_outcome(taken, retried, Outcome(self._registered(state, machine, m), Event()))
+
+    def _registered(self, state: BrokerIds, machine: Word, m: Machine) -> BrokerIds:
+        """The broker lives, and its id is on its disk."""
+        live = evolve(m, status=LIVE, meta=m.id, recorded=False)
+        return evolve(
+            state.with_machine(machine, live),
+            sessions=replaced(state.sessions, m.id, machine),
+            places=replaced(state.places, m.id, m.name),
+            homes=replaced(state.homes, m.id, machine),
+        )
+
+    def may_record(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """The mapping is written after registration."""
+        m = state.machine(machine)
+        return {"broker is live": m.is_live(), "its hostname is not recorded yet": negate(m.recorded)}
+
+    def record(self, state: BrokerIds, machine: Word) -> Outcome:
+        """Write /brokers/hosts/<hostname>."""
+        m = state.machine(machine)
+        written = evolve(state, hosts=replaced(state.hosts, m.name, m.id))
+        return Outcome(written.with_machine(machine, evolve(m, recorded=True)), Event())
+
+
+def choose_outcome(condition: Truth, then: Outcome, otherwise: Outcome) -> Outcome:
+    """One of two outcomes, as a whole."""
+    return Outcome(choose(condition, then.state, otherwise.state), choose(condition, then.event, otherwise.event))

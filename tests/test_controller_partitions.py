@@ -167,6 +167,14 @@ def test_an_unclean_cancellation_needs_permission(rules, recovering: bool) -> No
     assert (lists(p), list(p.replicas), p.recovering) == (([0], [], 0), [0, 1], recovering)
 
 
+@pytest.mark.parametrize(("rules", "error"), [(KAFKA, "NONE"), (FIXED, "INVALID_REPLICA_ASSIGNMENT")])
+def test_an_unclean_cancellation_needs_a_live_replica(rules, error: str) -> None:
+    """As implemented a fenced replica becomes the ISR; mended, one that can lead must be left."""
+    dead = changed(with_topic(cluster(3), "foo", (0,), **ALLOWED), replicas=(1, 0), isr=(1,), adding=(1,), leader=1)
+    dead = play(dead, expire_session(dead, 0, KAFKA))
+    assert asked(dead, None, rules)[0] == error
+
+
 def test_without_original_replicas_there_is_no_way_back() -> None:
     """A partition whose replicas are all being added cannot be cancelled."""
     controller = changed(with_topic(cluster(2), "foo", (0, 1)), adding=(0, 1))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import random
 
+import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.controller.alter_configs import alter_config
 from model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
 from model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
 from model.controller.commits import commit
+from model.controller.configs import MIN_ISR
 from model.controller.elect_leaders import balance_leaders, elect_leaders, elect_unclean
 from model.controller.errors import CODES, RequestError, Resignation
 from model.controller.growth import Growth, create_partitions
@@ -18,16 +21,17 @@ from model.controller.heartbeat import Wish
 from model.controller.heartbeat_event import HeartbeatRequest, heartbeat
 from model.controller.lifecycle import expire_session, unclean_shutdown, unregister
 from model.controller.reassign import Reassignment, reassign
+from model.controller.records import TOPIC, ConfigRecord
 from model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
 from model.controller.state import Controller, Outcome
 from model.controller.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
 from model.directories import LOST, UNASSIGNED
-from model.records import PartitionChangeRecord
-from model.words import NO_LEADER
+from model.rules import parse
+from tests.controller_invariants import DEFECTS, Event, broken
 from tests.controllers import FIXED, KAFKA, cluster, directory, with_topic
 
 BROKERS = st.integers(0, 4)
-TOPICS = st.sampled_from(["foo", "bar", "none"])
+TOPICS = st.sampled_from(["foo", "bar", "baz", "none"])
 REPLICAS = st.lists(BROKERS, max_size=4).map(tuple)
 PLACES = st.tuples(TOPICS, st.integers(0, 2))
 DIRECTORIES = st.sampled_from([UNASSIGNED, LOST, *(directory(b) for b in range(4))])
@@ -35,7 +39,8 @@ DIRECTORIES = st.sampled_from([UNASSIGNED, LOST, *(directory(b) for b in range(4
 STEPS = st.one_of(
     st.tuples(st.just("heartbeat"), BROKERS, st.booleans(), st.booleans(), st.sets(DIRECTORIES, max_size=1)),
     st.tuples(st.sampled_from(["expire", "unclean", "unregister"]), BROKERS),
-    st.tuples(st.just("register"), BROKERS, st.booleans()),
+    st.tuples(st.just("register"), BROKERS, st.sampled_from(["again", "clean", "unclean"])),
+    st.tuples(st.just("minimum"), TOPICS, st.integers(1, 3)),
     st.tuples(st.just("create"), TOPICS, REPLICAS),
     st.tuples(st.just("grow"), TOPICS, st.integers(1, 4)),
     st.tuples(st.just("delete"), TOPICS),
@@ -59,15 +64,11 @@ def decide(controller: Controller, step: tuple, rules) -> Outcome:
     if op == "heartbeat":
         broker, fence, shutdown, failed = rest
         wish = Wish(fence, shutdown, controller.image.next_offset)
-        return heartbeat(
-            controller, HeartbeatRequest(broker, epoch(controller, broker), wish, tuple(failed)), rules
-        )
+        return heartbeat(controller, HeartbeatRequest(broker, epoch(controller, broker), wish, tuple(failed)), rules)
     if op == "register":
-        broker, again = rest
-        known = controller.registration(broker)
-        process = known.incarnation if again and known is not None else f"at-{controller.image.next_offset}"
-        request = RegistrationRequest("cluster", broker, process, dirs=(directory(broker),))
-        return register_broker(controller, request, RegistrationContext(), rules)
+        return registered(controller, *rest, rules)
+    if op == "minimum":
+        return alter_config(controller, ConfigRecord(TOPIC, rest[0], MIN_ISR, str(rest[1])), rules)
     if op == "create":
         topic = NewTopic(rest[0], assignments=((0, rest[1]),), config={"unclean.leader.election.enable": "true"})
         return create_topics(controller, CreateTopicsRequest((topic, NewTopic("bar"))), rules)
@@ -95,6 +96,20 @@ def decide(controller: Controller, step: tuple, rules) -> Outcome:
     return reassign(controller, (Reassignment(*rest[0], rest[1]),), rules)
 
 
+def registered(controller: Controller, broker: int, how: str, rules) -> Outcome:
+    """A registration of the same process, or of a new one that says that the last stopped cleanly, or does not."""
+    known = controller.registration(broker)
+    process = known.incarnation if how == "again" and known is not None else f"at-{controller.image.next_offset}"
+    request = RegistrationRequest(
+        "cluster",
+        broker,
+        process,
+        dirs=(directory(broker),),
+        previous_epoch=epoch(controller, broker) if how == "clean" else None,
+    )
+    return register_broker(controller, request, RegistrationContext(), rules)
+
+
 def altered(controller: Controller, place: tuple[str, int], isr: tuple, recovering: bool, rules) -> Outcome:
     """A proposal of the partition's leader, with its epochs."""
     topic_id = controller.topic_id(place[0]) or "none"
@@ -106,18 +121,7 @@ def altered(controller: Controller, place: tuple[str, int], isr: tuple, recoveri
 
 
 def check(before: Controller, outcome: Outcome, after: Controller) -> None:
-    """What every event keeps: epochs count records, soft state follows the log, partitions are well formed."""
-    changes = Counter((r.topic_id, r.partition_id) for r in outcome.records if isinstance(r, PartitionChangeRecord))
-    for place in after.places():
-        old, p = before.image.partition(place.topic_id, place.index), place.partition
-        if old is not None:
-            number = changes[place.topic_id, place.index]
-            assert p.partition_epoch == old.partition_epoch + number
-            assert 0 <= p.leader_epoch - old.leader_epoch <= number
-            assert p.leader == old.leader or p.leader_epoch > old.leader_epoch
-        assert len(p.directories.ids) == p.replicas.size() == len(set(p.replicas)) >= 1
-        assert not set(p.isr) & set(p.elr)
-        assert len(set(p.isr)) == p.isr.size()
+    """What every event keeps besides the invariants: the log counts records, soft state follows the log."""
     assert after.image.next_offset == before.image.next_offset + len(outcome.records)
     fenced = {broker for broker, known in after.image.registrations.items() if known.fenced}
     assert set(after.soft.sessions.live) == after.image.registrations.keys() - fenced
@@ -135,40 +139,84 @@ def attempt(controller: Controller, step: tuple, rules) -> Outcome | str:
         return refusal.error
 
 
-def walk(steps: list[tuple], elr: bool, rules) -> list[Controller]:
-    """The states after the steps, each event checked; a refusal leaves the state as it was."""
-    controller = with_topic(cluster(4, fenced=(3,), elr_enabled=elr), "foo", (0, 1, 2), (1, 2, 3), (2, 0, 1))
-    states = [controller]
+def start(elr: bool = False, **features: bool) -> Controller:
+    """Four live brokers and one fenced, a topic of three partitions with a min ISR of two, and one that may lose data.
+
+    Epochs of brokers are offsets of the log before its end.
+    """
+    controller = cluster(5, fenced=(3,), elr_enabled=elr, **features)
+    controller = evolve(controller, image=evolve(controller.image, next_offset=1000))
+    controller = with_topic(controller, "foo", (0, 1, 2), (1, 2, 3), (2, 0, 1), min_insync_replicas="2")
+    return with_topic(controller, "baz", (0, 1), (1, 4), unclean_leader_election_enable="true")
+
+
+def walk(controller: Controller, steps: list[tuple], rules) -> list[Event]:
+    """The events of the steps; a refusal is no event and leaves the state as it was."""
+    events = []
     for step in steps:
         image = repr(controller)
         outcome = attempt(controller, step, rules)
+        assert repr(controller) == image
         if isinstance(outcome, str):
             assert outcome in CODES
-            assert repr(controller) == image
             continue
         after = commit(controller, outcome, rules)
-        assert repr(controller) == image
         check(controller, outcome, after)
-        later = after.soft.after(4000)
-        controller = evolve(after, soft=later)
-        states.append(controller)
-    return states
+        events.append(Event(controller, step, outcome, after, rules, controller.features.elr_enabled))
+        controller = evolve(after, soft=after.soft.after(4000))
+    return events
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(STEPS, max_size=20), st.booleans())
+@settings(max_examples=200, deadline=None)
+@given(st.lists(STEPS, max_size=25), st.booleans())
 def test_walks_under_the_rules_as_implemented(steps: list[tuple], elr: bool) -> None:
-    """Whatever is asked, records replay, epochs count them, and a refusal changes nothing."""
-    assert walk(steps, elr, KAFKA)
+    """Whatever is asked, no invariant is broken but those that a recorded defect breaks."""
+    for event in walk(start(elr), steps, KAFKA):
+        assert broken(event) <= DEFECTS.keys(), event.step
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(STEPS, max_size=20), st.booleans())
+@settings(max_examples=200, deadline=None)
+@given(st.lists(STEPS, max_size=25), st.booleans())
 def test_walks_under_the_mended_rules(steps: list[tuple], elr: bool) -> None:
-    """Mended, leaders are also replicas in sync, and the ELR holds replicas only."""
-    for controller in walk(steps, elr, FIXED):
-        for place in controller.places():
-            p = place.partition
-            assert p.leader == NO_LEADER or (p.isr.has(p.leader) and p.replicas.has(p.leader))
-            assert set(p.elr) <= set(p.replicas)
-            assert elr or not p.isr.is_empty()
+    """Mended, no invariant is broken."""
+    for event in walk(start(elr), steps, FIXED):
+        assert not broken(event), event.step
+
+
+def drawn(chance: random.Random) -> tuple:
+    """A step, each kind as likely as the other."""
+    topic, broker = chance.choice(["foo", "baz"]), chance.randrange(5)
+    place, replicas = (topic, chance.randrange(2)), tuple(chance.sample(range(5), chance.randint(1, 3)))
+    return chance.choice([
+        ("heartbeat", broker, False, False, ()), ("heartbeat", broker, False, True, ()),
+        ("heartbeat", broker, False, False, (directory(broker),)), ("expire", broker), ("unclean", broker),
+        ("unregister", broker), ("register", broker, chance.choice(["again", "clean", "unclean"])),
+        ("reassign", place, replicas), ("reassign", place, None), ("delete", topic), ("balance",), ("sweep",),
+        ("alter", place, replicas, chance.random() < 0.1), ("assign", broker, place, directory(broker, 1)),
+        ("assign", broker, place, directory(broker)), ("minimum", topic, chance.randint(1, 3)),
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("variant", "number", "features"),
+    [
+        ("dead-last-known-leader-electable", 10, {"elr": True}),
+        ("removed-replicas-stay-in-elr", 7, {"elr": True}),
+        ("assignment-clears-elr", 36, {"elr": True}),
+        ("stale-reregistration-keeps-isr", 12, {"elr_supported": False}),
+        ("unregister-keeps-elr", 13, {"elr": True}),
+        ("retarget-keeps-old-reassignment", 15, {}),
+        ("deleted-partition-stays-indexed", 20, {"elr": True}),
+        ("unfence-ignores-controlled-shutdown", 10, {}),
+    ],
+)
+def test_a_walk_finds_the_defect(variant: str, number: int | str, features: dict[str, bool]) -> None:
+    """Random walks find each of these defects alone by the invariant that it breaks, and no other walk breaks it."""
+    chance, walks = random.Random(7), 600
+    for _ in range(walks):
+        steps = [drawn(chance) for _ in range(40)]
+        found = [broken(event) for event in walk(start(**features), steps, parse(f"fixed+{variant}"))]
+        if any(number in numbers for numbers in found):
+            assert not any(broken(event) for event in walk(start(**features), steps, FIXED))
+            return
+    pytest.fail(f"no invariant {number} broken in {walks} walks under {variant}")

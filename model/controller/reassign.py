@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from model.change import Target
 from model.controller.assignments import check_assignment
 from model.controller.errors import NONE, RequestError, Resignation
-from model.controller.passes import Trigger, decide
+from model.controller.passes import Trigger, acceptable, decide
 from model.controller.state import Controller, Outcome, Place
 from model.directories import DirectoryMismatch
 from model.idlists import IdList
@@ -97,7 +97,7 @@ def _target(p: Partition, replicas: Ids, rules: RuleSet) -> Target:
 def _cancel(controller: Controller, place: Place, rules: RuleSet) -> PartitionChangeRecord | None:
     """Back to the original replicas; where none of them is in sync, the topic must allow unclean elections.
 
-    The code seats the first replica silently (defect B11); mended, it is elected uncleanly.
+    The code seats the first replica silently (defect B11); mended, one that can lead is elected uncleanly.
     """
     p = place.partition
     if not p.reassigning():
@@ -107,7 +107,11 @@ def _cancel(controller: Controller, place: Place, rules: RuleSet) -> PartitionCh
         raise RequestError("INVALID_REPLICA_ASSIGNMENT", "no_original_replica")
     if back.unclean and not controller.unclean_election(place.topic_id):
         raise RequestError("INVALID_REPLICA_ASSIGNMENT", "unclean_election_needed")
-    isr = p.isr.none() if back.unclean and not rules.unclean_cancel_is_silent else back.isr
+    isr = back.isr
+    if back.unclean and not rules.unclean_cancel_is_silent:
+        if acceptable(controller, p, Trigger(), rules).keep(back.replicas).is_empty():
+            raise RequestError("INVALID_REPLICA_ASSIGNMENT", "no_original_replica_can_lead")
+        isr = p.isr.none()
     none = p.removing.none()
     target = evolve(Target.of(p), replicas=back.replicas, isr=isr, removing=none, adding=none)
     return decide(controller, place, target, Trigger(), rules)

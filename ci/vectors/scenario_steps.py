@@ -196,7 +196,9 @@ STEPS: Mapping[str, tuple[tuple[str, ...], Step]] = {
         _heartbeat,
     ),
     "heartbeat_processed_too_late": (
-        ("broker", "broker_epoch", "want_fence", "want_shutdown", "metadata_offset"), _expired_heartbeat,
+        ("broker", "broker_epoch", "want_fence", "want_shutdown", "metadata_offset", "registration_offset",
+         "offline_dirs"),
+        _expired_heartbeat,
     ),
     "advance_time": (("ms",), _advance),
     "expire_session": (("broker",), lambda c, step, rules: done(c, expire_session(c, broker(step), rules), rules)),

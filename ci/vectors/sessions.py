@@ -84,11 +84,19 @@ def _checked(ask: Callable[[], T]) -> T:
 
 
 def _tracking(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    sessions, now = _run(vector.given, vector.when.read("steps", each(Fields.of)))
+    """What the sessions tell after the steps; a last step that fails leaves them as they were."""
+    steps = vector.when.read("steps", each(Fields.of))
+    sessions, now = _run(vector.given, steps[:-1])
+    error: Mapping[str, Any] = {}
+    try:
+        sessions, now = _run(vector.given, steps)
+    except KafkaError as failure:
+        error = failure.actual
     racks = vector.given.read_or("racks", Fields.of, Fields({}))
     asked = {*sessions.tracked, *_asked(vector, "has_valid_session"), *_asked(vector, "controlled_shutdown_offset")}
     usable = sessions.usable(lambda broker: racks.read_or(str(broker), text, None))
     return {
+        **error,
         "has_valid_session": {str(b): sessions.is_valid(b, now) for b in asked},
         "unfenced_order": list(sessions.live),
         "stale_broker": sessions.stale(now),

@@ -36,7 +36,15 @@ V = TypeVar("V")
 
 
 class ReplayError(ValueError):
-    """A record that the state does not admit; a controller that meets one halts."""
+    """A record that the state does not admit; a controller that meets one halts.
+
+    Attributes:
+        kind: the kind of Kafka's exception.
+    """
+
+    def __init__(self, message: str, kind: str = "INTERNAL") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 @frozen
@@ -84,8 +92,10 @@ def replay(image: ClusterImage, record: Record, rules: RuleSet = RIGHT) -> Clust
         raise TypeError(f"{record!r} is not a record")
     try:
         after = rule(image, record, rules)
-    except (DirectoryMismatch, StaleEpochError, UnknownFlagError, _RefusalError) as reason:
+    except (DirectoryMismatch, StaleEpochError, _RefusalError) as reason:
         raise ReplayError(f"cannot replay {record!r}: {reason}") from None
+    except (UnknownFlagError, _TakenDirectoryError) as reason:
+        raise ReplayError(f"cannot replay {record!r}: {reason}", "ILLEGAL_STATE") from None
     return evolve(after, next_offset=image.next_offset + 1)
 
 
@@ -100,6 +110,10 @@ def replay_all(image: ClusterImage, records: Iterable[Record], rules: RuleSet = 
 
 class _RefusalError(Exception):
     """Why a record does not fit; becomes a `ReplayError`."""
+
+
+class _TakenDirectoryError(Exception):
+    """A record registers a directory that another broker has; becomes a `ReplayError`."""
 
 
 def _with(mapping: Mapping[K, V], key: K, value: V) -> dict[K, V]:
@@ -170,7 +184,7 @@ def _with_registration(image: ClusterImage, registration: Registration) -> Clust
     for directory in registration.dirs:
         owner = image.directory_owner(directory)
         if owner not in (None, registration.id):
-            raise _RefusalError(f"directory {directory} belongs to broker {owner}")
+            raise _TakenDirectoryError(f"directory {directory} belongs to broker {owner}")
     return evolve(image, registrations=_with(image.registrations, registration.id, registration))
 
 

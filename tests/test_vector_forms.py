@@ -31,7 +31,7 @@ def partition(replicas: list[int], **fields: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def build(state: dict, when: dict, then: dict, acceptable: list[int], **given: Any) -> None:
+def check_build(state: dict, when: dict, then: dict, acceptable: list[int], **given: Any) -> None:
     """A change is computed as wanted."""
     given = {
         "partition": state, "acceptable_leaders": acceptable, "min_isr": 2, "elr_enabled": False,
@@ -60,14 +60,14 @@ def test_directories_stay_with_their_replicas() -> None:
     state = partition([2, 1, 3], directories=[A, B, C], leader=1)
     change = {"leader": 1, "replicas": [3, 1, 5, 4], "directories": [C, B, D, "UNASSIGNED"]}
     when = {"target_replicas": [3, 1, 5, 4], "set_directories": {"5": D}}
-    build(state, when, {"change": change, "leader_epoch_bump": True}, [1, 2, 3, 4, 5])
+    check_build(state, when, {"change": change, "leader_epoch_bump": True}, [1, 2, 3, 4, 5])
 
 
 def test_directories_alone_are_a_change() -> None:
     """Assigned directories replace those of their replicas, and nothing else changes."""
     state = partition([2, 1, 3], directories=[A, B, C])
     when = {"set_directories": {"3": D, "1": "LOST"}}
-    build(state, when, {"change": {"directories": [A, "LOST", D]}, "leader_epoch_bump": False}, [1, 2, 3])
+    check_build(state, when, {"change": {"directories": [A, "LOST", D]}, "leader_epoch_bump": False}, [1, 2, 3])
 
 
 def test_a_removed_leader_steps_down() -> None:
@@ -75,7 +75,7 @@ def test_a_removed_leader_steps_down() -> None:
     state = partition([2, 3, 0, 1], isr=[0, 1], removing_replicas=[0, 1], adding_replicas=[2, 3], leader=0)
     change = {"replicas": [2, 3], "isr": [2, 3], "removing_replicas": [], "adding_replicas": [], "leader": -1}
     when = {"target_isr": [0, 1, 2, 3]}
-    build(state, when, {"change": change}, [], directory_assignment_supported=False, default_directory=None)
+    check_build(state, when, {"change": change}, [], directory_assignment_supported=False, default_directory=None)
 
 
 def test_the_last_known_leader_is_elected_even_if_preferred_is_asked_for() -> None:
@@ -83,7 +83,7 @@ def test_the_last_known_leader_is_elected_even_if_preferred_is_asked_for() -> No
     state = partition([1, 2, 3, 4], isr=[], last_known_elr=[1], leader=-1)
     change = {"isr": [1], "leader": 1, "leader_recovery_state": "RECOVERING", "last_known_elr": []}
     when = {"election": "PREFERRED", "target_isr": []}
-    build(state, when, {"change": change}, [1, 2, 3, 4], elr_enabled=True, use_last_known_leader=True, min_isr=3)
+    check_build(state, when, {"change": change}, [1, 2, 3, 4], elr_enabled=True, use_last_known_leader=True, min_isr=3)
 
 
 @pytest.mark.parametrize(("last_known", "cleared"), [([], {}), ([2], {"last_known_elr": []})])
@@ -91,7 +91,8 @@ def test_an_elr_member_is_elected_alone(last_known: list[int], cleared: dict) ->
     """An ELR member leads alone; the others stay eligible, and the last known leader is forgotten."""
     state = partition([1, 2, 3, 4], isr=[], elr=[1, 3], last_known_elr=last_known, leader=-1)
     change = {"isr": [1], "leader": 1, "elr": [3], **cleared}
-    build(state, {"target_isr": []}, {"change": change}, [1], elr_enabled=True, use_last_known_leader=True, min_isr=3)
+    given = {"elr_enabled": True, "use_last_known_leader": True, "min_isr": 3}
+    check_build(state, {"target_isr": []}, {"change": change}, [1], **given)
 
 
 def usable(*brokers: tuple[int, str | None, bool]) -> dict:
@@ -153,7 +154,7 @@ def test_sessions_of_nobody(steps: list[dict], error: str) -> None:
     check("session_tracking", given, {"steps": steps}, {"error": error, **state})
 
 
-def scenario(given: dict, steps: list[dict], then: dict, features: dict | None = None) -> None:
+def check_scenario(given: dict, steps: list[dict], then: dict, features: dict | None = None) -> None:
     """A scenario ends as wanted."""
     switches = {"elr_enabled": False, "directory_assignment_supported": True, **(features or {})}
     check("scenario", {"features": switches, "brokers": [], "topics": {}, **given}, {"steps": steps}, then)
@@ -186,7 +187,7 @@ def test_registering_again(again: str, epoch: int) -> None:
     """The same incarnation keeps its epoch; another gets the new one."""
     steps = [registering("first"), registering(again, new_broker_epoch=111)]
     known = {"1": {"epoch": epoch, "incarnation": again, "fenced": True}}
-    scenario({"cluster_id": "C"}, steps, {"response": {"broker_epoch": epoch}, "brokers": known})
+    check_scenario({"cluster_id": "C"}, steps, {"response": {"broker_epoch": epoch}, "brokers": known})
 
 
 @pytest.mark.parametrize(
@@ -204,13 +205,13 @@ def test_registering_again(again: str, epoch: int) -> None:
 )
 def test_registrations_that_are_refused(fields: dict, then: dict) -> None:
     """Another cluster, directories that cannot be, features without their finalized level, a live namesake."""
-    scenario({"cluster_id": "C", "brokers": brokers(0)}, [registering("x", **{"dirs": [D], **fields})], then)
+    check_scenario({"cluster_id": "C", "brokers": brokers(0)}, [registering("x", **{"dirs": [D], **fields})], then)
 
 
 @pytest.mark.parametrize(("broker", "expected"), [(0, A), (9, "UNASSIGNED")])
 def test_default_directories(broker: int, expected: str) -> None:
     """A broker's only directory, or none that is known."""
-    scenario({"brokers": brokers(0)}, [], asked("default_dir", expected, broker=broker))
+    check_scenario({"brokers": brokers(0)}, [], asked("default_dir", expected, broker=broker))
 
 
 def test_a_deleted_topic_is_in_no_index() -> None:
@@ -219,9 +220,9 @@ def test_a_deleted_topic_is_in_no_index() -> None:
     given = {"brokers": brokers(0, 1, 2), "topics": topic, "topic_config": {"foo": {"min.insync.replicas": "2"}}}
     then = {"queries": [{"query": f"in_any_{name}", "broker": b, "result": []} for name, b in (("elr", 1), ("isr", 0))]}
     delete = [{"op": "delete_topic", "topic": "foo"}]
-    scenario(given, delete, {**then, "response": {"error": "NONE"}}, {"elr_enabled": True})
+    check_scenario(given, delete, {**then, "response": {"error": "NONE"}}, {"elr_enabled": True})
     unknown = [*delete, {"op": "delete_topic", "topic": "no-such-topic"}]
-    scenario(given, unknown, {"response": {"error": "UNKNOWN_TOPIC_ID"}}, {"elr_enabled": True})
+    check_scenario(given, unknown, {"response": {"error": "UNKNOWN_TOPIC_ID"}}, {"elr_enabled": True})
 
 
 def test_fencing_several_brokers_in_turn() -> None:
@@ -233,7 +234,7 @@ def test_fencing_several_brokers_in_turn() -> None:
         "partitions": {"foo-0": {"isr": [2], "leader": -1}, "foo-1": {"isr": [2], "leader": -1}},
         **asked("some_leaderless", True),
     }
-    scenario({"brokers": brokers(0, 1, 2), "topics": topic}, steps, then)
+    check_scenario({"brokers": brokers(0, 1, 2), "topics": topic}, steps, then)
 
 
 def test_growth_with_manual_and_placed_replicas() -> None:
@@ -249,9 +250,9 @@ def test_growth_with_manual_and_placed_replicas() -> None:
     answers = [{"topic": name, "error": error} for name, error in errors.items()]
     given = {"brokers": brokers(0, 1, 3), "topics": topics}
     then = {"response": answers, "partitions": {"a-1": {"directories": [B, D], "isr": [1, 3], "leader": 1}}}
-    scenario(given, [{"op": "create_partitions", "topics": rows[:5]}], then)
+    check_scenario(given, [{"op": "create_partitions", "topics": rows[:5]}], then)
     none = {"response": [{"topic": "b", "error": "INVALID_PARTITIONS"}]}
-    scenario(given, [{"op": "create_partitions", "topics": rows[5:]}], none)
+    check_scenario(given, [{"op": "create_partitions", "topics": rows[5:]}], none)
 
 
 def test_quotas_come_before_placement() -> None:
@@ -260,21 +261,21 @@ def test_quotas_come_before_placement() -> None:
     for assignments in (None, [[1, 0]]):
         row = {"name": "a", "count": 2, "assignments": assignments}
         step = {"op": "create_partitions", "topics": [row], "mutation_quota_exceeded": True}
-        scenario(given, [step], {"response": [{"topic": "a", "error": "THROTTLING_QUOTA_EXCEEDED"}]})
+        check_scenario(given, [step], {"response": [{"topic": "a", "error": "THROTTLING_QUOTA_EXCEEDED"}]})
 
 
 def test_names_that_cannot_be() -> None:
     """Only bad names are answered for."""
     error = {"error": "INVALID_TOPIC_EXCEPTION"}
     step = {"op": "validate_topic_names", "names": ["", "woo", "."], "existing_by_normalized_name": {}}
-    scenario({}, [step], {"response": {"": error, ".": error}})
+    check_scenario({}, [step], {"response": {"": error, ".": error}})
 
 
 def test_assignments_before_directories() -> None:
     """Older metadata versions know no assignment of replicas to directories."""
     step = {"op": "assign_replicas_to_dirs", "broker": 0, "broker_epoch": 100, "assignments": []}
     features = {"directory_assignment_supported": False}
-    scenario({"brokers": brokers(0)}, [step], {"error": "UNSUPPORTED_VERSION"}, features)
+    check_scenario({"brokers": brokers(0)}, [step], {"error": "UNSUPPORTED_VERSION"}, features)
 
 
 def test_preferred_leaders_return() -> None:
@@ -284,4 +285,11 @@ def test_preferred_leaders_return() -> None:
         "response": {"more": False}, "changes": [{"topic": "foo", "partition": 0, "change": {"leader": 0}}],
         **asked("leaders_imbalanced", False),
     }  # fmt: skip
-    scenario({"brokers": brokers(0, 1), "topics": topic}, [{"op": "balance_leaders"}], then)
+    check_scenario({"brokers": brokers(0, 1), "topics": topic}, [{"op": "balance_leaders"}], then)
+
+
+def test_a_log_cannot_give_a_directory_to_two_brokers() -> None:
+    """A registration read from the log with another broker's directory is a broken state, not an answer."""
+    step = {"op": "install_registration", "broker": 1, "epoch": 101, "dirs": [A], "fenced": True,
+            "in_controlled_shutdown": False}  # fmt: skip
+    check_scenario({"brokers": brokers(0)}, [step], {"error": "ILLEGAL_STATE"})

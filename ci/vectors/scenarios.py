@@ -85,7 +85,7 @@ def _played(controller: Controller, steps: tuple[Fields, ...], rules: RuleSet) -
 def _error(failure: RequestError | Resignation | ReplayError) -> dict[str, Any]:
     if isinstance(failure, RequestError):
         return {"error": failure.error, **failure.details}
-    return {"error": failure.kind if isinstance(failure, Resignation) else "INTERNAL"}
+    return {"error": failure.kind}
 
 
 def _first_ids(controller: Controller, known: Mapping[str, str]) -> dict[str, str]:

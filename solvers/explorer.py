@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -148,10 +149,64 @@ def explore(
     limits = Limits(memory, max_depth, max_states, stop_at_first)
     search = Search(kernel, limits, max(1, threads), stop or threading.Event(), report)
     search.run()
-    return _result(search, kernel, clock() - ready, ready - begun, keep)
+    return concluded(search, kernel, clock() - ready, ready - begun, keep=keep)
 
 
-def _result(search: Search, kernel: Kernel, seconds: float, compile_seconds: float, keep: bool) -> Exploration:
+class Origins(Protocol):
+    """Where states came from, by their ids."""
+
+    def path(self, identity: int) -> tuple[int, list[int]]:
+        """The initial state's id and the action instances that lead from it to this state."""
+
+    def state(self, identity: int) -> tuple[int, ...]:
+        """The packed state of an id."""
+
+
+class Findings(Protocol):
+    """What a search found, whichever engine made it; as in `Search`."""
+
+    @property
+    def levels(self) -> list[int]:
+        """Distinct states by depth."""
+
+    @property
+    def claims(self) -> dict[int, int]:
+        """For each claim that occurred, the mark of its first occasion."""
+
+    @property
+    def cut(self) -> str | None:
+        """Why it is not complete."""
+
+    @property
+    def distinct(self) -> int:
+        """Distinct states."""
+
+    @property
+    def generated(self) -> int:
+        """Transitions taken, and the initial states."""
+
+    @property
+    def store(self) -> Origins:
+        """Where states came from."""
+
+    def counters(self) -> npt.NDArray[np.int64]:
+        """All frames added up."""
+
+    def touched(self) -> int:
+        """Bytes in use."""
+
+
+def concluded(
+    search: Findings, kernel: Kernel, seconds: float, compile_seconds: float, *, keep: bool = False
+) -> Exploration:
+    """The verdicts and numbers of a search that has ended; raises as `explore` does.
+
+    Args:
+        search: what it found.
+        kernel: the program, compiled.
+        seconds, compile_seconds: how long it took.
+        keep: whether the result holds the states, where they are in memory.
+    """
     program, plan = kernel.program, kernel.plan
     counters = search.counters()
     fired: dict[str, int] = {}
@@ -164,10 +219,10 @@ def _result(search: Search, kernel: Kernel, seconds: float, compile_seconds: flo
     }
     never_true, never_false = _coverage(kernel, counters)
     return Exploration(
-        program, _verdicts(search, _bound_text(search, pruned)), search.distinct, search.generated,
+        program, _verdicts(search, kernel, _bound_text(search, kernel, pruned)), search.distinct, search.generated,
         len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, kernel.cached, fired,
         never_true, never_false, pruned, search.touched() / max(1, search.distinct), search.cut, kernel.warnings,
-        search.store if keep else None,
+        search.store if keep and isinstance(search.store, Store) else None,
     )  # fmt: skip
 
 
@@ -192,26 +247,26 @@ def _coverage(kernel: Kernel, counters: npt.NDArray[np.int64]) -> tuple[Names, N
     return tuple(never_true), tuple(never_false)
 
 
-def _bound_text(search: Search, pruned: Mapping[str, int]) -> str:
-    program = search.kernel.program
+def _bound_text(search: Findings, kernel: Kernel, pruned: Mapping[str, int]) -> str:
+    program = kernel.program
     bounds = ", ".join(f"{name} {value}" for name, value in program.setting.bounds.items())
     text = f"all {search.distinct:,} states of {program.system.name}" + (f" with {bounds}" if bounds else "")
     cuts = [f"{path} pruned {count:,} transition{'s' if count > 1 else ''}" for path, count in pruned.items()]
     return text + (f"; the bound on {'; the bound on '.join(cuts)}" if cuts else "")
 
 
-def _verdicts(search: Search, bound: str) -> tuple[PropertyVerdict, ...]:
-    program, plan = search.kernel.program, search.kernel.plan
+def _verdicts(search: Findings, kernel: Kernel, bound: str) -> tuple[PropertyVerdict, ...]:
+    program, plan = kernel.program, kernel.plan
     claims: list[tuple[int, Property | None]] = list(enumerate((*program.always, *program.sometimes)))
     claims += list(enumerate((*program.steps, *program.happens), plan.first_step))
     claims.append((plan.deadlock, None))
-    return tuple(_verdict(search, bound, number, claim) for number, claim in claims)
+    return tuple(_verdict(search, kernel, bound, number, claim) for number, claim in claims)
 
 
-def _verdict(search: Search, bound: str, number: int, claim: Property | None) -> PropertyVerdict:
+def _verdict(search: Findings, kernel: Kernel, bound: str, number: int, claim: Property | None) -> PropertyVerdict:
     kind, name = (claim.kind, claim.id) if claim is not None else (DEADLOCK, DEADLOCK)
-    trace = _witness(search, claim, search.claims[number]) if number in search.claims else None
-    is_goal = number in search.kernel.plan.goals
+    trace = _witness(search, kernel, claim, search.claims[number]) if number in search.claims else None
+    is_goal = number in kernel.plan.goals
     verdict: Verdict
     if trace is not None:
         verdict = Holds(bound, trace) if is_goal else Refuted(trace)
@@ -222,11 +277,11 @@ def _verdict(search: Search, bound: str, number: int, claim: Property | None) ->
     return PropertyVerdict(name, kind, verdict, len(trace.steps) if trace is not None else None)
 
 
-def _cut_text(search: Search) -> str:
+def _cut_text(search: Findings) -> str:
     return f"{search.cut}, after {search.distinct:,} states to depth {len(search.levels) - 1}"
 
 
-def _witness(search: Search, claim: Property | None, mark: int) -> Trace:
+def _witness(search: Findings, kernel: Kernel, claim: Property | None, mark: int) -> Trace:
     """The trace of a claim's first occasion, confirmed on ints."""
     identity, instance = mark >> 16, mark & NO_ACTION
     first, instances = search.store.path(identity)
@@ -235,4 +290,4 @@ def _witness(search: Search, claim: Property | None, mark: int) -> Trace:
         instances.append(instance)
     else:
         end = search.store.state(identity)
-    return confirm(search.kernel.program, claim, search.store.state(first), instances, end)
+    return confirm(kernel.program, claim, search.store.state(first), instances, end)

@@ -66,6 +66,17 @@ class FramePlan:
         for name, value in (("fired", fired), ("pruned", pruned), ("covered", tuple(covered)), ("size", at)):
             object.__setattr__(self, name, value)
 
+    def join(self, frames: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Frames (one a row) as one: counts added, coverage bits joined, of each claim the smallest mark."""
+        joined: npt.NDArray[np.int64] = frames.sum(axis=0)
+        covered = slice(self.pruned + len(self.program.layout.slots), self.size)
+        joined[covered] = np.bitwise_or.reduce(frames[:, covered], axis=0)
+        claims = slice(self.claims, self.claims + self.claim_count)
+        marks = frames[:, claims]
+        least = np.where(marks == 0, np.iinfo(np.int64).max, marks).min(axis=0)
+        joined[claims] = np.where(marks.any(axis=0), least, 0)
+        return joined
+
     @staticmethod
     def coverage_words(kind: Kind) -> int:
         """Words that hold one bit for each guard conjunct."""

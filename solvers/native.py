@@ -5,11 +5,9 @@ Calls release the interpreter's lock, so that threads run kernels side by side.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -22,48 +20,15 @@ import model.algebra
 import model.layout
 import model.terms
 from model.terms import Graph, Term
-from solvers import frame, irtools, kernel, kinds, lower, table
+from solvers import frame, irtools, kernel, kinds, lower, objectcode, table
 from solvers.frame import FramePlan
 from solvers.kernel import Geometry, emit_kernel
 from solvers.objectcache import ObjectCache
+from solvers.objectcode import Library, address, object_code
 from solvers.program import Program
 
-_SOURCES = (model.algebra, model.terms, model.layout, irtools, lower, frame, kinds, table, kernel)
+_SOURCES = (model.algebra, model.terms, model.layout, irtools, lower, objectcode, frame, kinds, table, kernel)
 """The modules that decide what is compiled: a change of their text makes old object code useless."""
-
-
-def _machine() -> Any:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2, jit=True
-    )
-
-
-def object_code(module: ir.Module) -> bytes:
-    """The module optimised and compiled for this machine's processor."""
-    machine = _machine()
-    parsed = llvm.parse_assembly(str(module))
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    options.loop_vectorization = True
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(parsed, builder)
-    code: bytes = machine.emit_object(parsed)
-    return code
-
-
-class Library:
-    """Object code loaded into this process; its functions take words and pointers and return a word."""
-
-    def __init__(self, code: bytes) -> None:
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
-
-    def function(self, name: str, parameters: int) -> Callable[..., int]:
-        """A public function by name."""
-        kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * parameters)
-        return kind(self._engine.get_function_address(name))
 
 
 def cache_key(program: Program) -> str:
@@ -109,11 +74,6 @@ class Kernel:
         used = self.library.function("successors", 3)(address(source), address(out), address(counters)) // 8
         for row in out[:used].reshape(-1, record).tolist():
             yield row[-1], tuple(row[:-1])
-
-
-def address(array: npt.NDArray[Any]) -> int:
-    """Where an array's elements are."""
-    return int(array.ctypes.data)
 
 
 def load_kernel(program: Program, cache_dir: Path | None = None) -> Kernel:

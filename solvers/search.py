@@ -20,7 +20,8 @@ from attrs import define, field, frozen
 from solvers.crew import Crew
 from solvers.frame import NO_ACTION
 from solvers.kernel import SHARDS
-from solvers.native import Kernel, address
+from solvers.native import Kernel
+from solvers.objectcode import address
 from solvers.store import NO_PARENT, Store
 
 SLICE = 64
@@ -38,6 +39,7 @@ CANDIDATES = 1 << 24
 Counters: TypeAlias = npt.NDArray[np.int64]
 
 STOPPED = "stopped on request"
+HANDED_OVER = "handed over to another engine"
 
 
 @frozen
@@ -95,6 +97,7 @@ class Search:
         threads: how many threads.
         stop: set from outside to end it.
         on_round: called after each round.
+        on_level: called before a level is expanded; true cuts the search there.
         store: the visited set.
         hands: one for each thread.
         levels: distinct states found at each depth.
@@ -108,6 +111,7 @@ class Search:
     threads: int
     stop: threading.Event
     on_round: Callable[[Search], None]
+    on_level: Callable[[Search, list[int]], bool] = lambda search, ends: False
     store: Store = field(init=False)
     hands: list[Hand] = field(init=False)
     levels: list[int] = field(factory=list)
@@ -145,12 +149,7 @@ class Search:
 
     def counters(self) -> Counters:
         """The frames of all threads: counts added, coverage bits joined."""
-        plan = self.kernel.plan
-        frames = np.stack([hand.frame for hand in self.hands])
-        joined: Counters = frames.sum(axis=0)
-        covered = slice(plan.pruned + len(plan.program.layout.slots), plan.size)
-        joined[covered] = np.bitwise_or.reduce(frames[:, covered], axis=0)
-        return joined
+        return self.kernel.plan.join(np.stack([hand.frame for hand in self.hands]))
 
     def touched(self) -> int:
         """Bytes of memory in use: visited set, buffers, filters."""
@@ -168,6 +167,9 @@ class Search:
                 if ends == begins:
                     return
                 self.levels.append(sum(ends) - sum(begins))
+                if self.on_level(self, ends):
+                    self.cut = HANDED_OVER
+                    return
                 self._level(begins, ends)
                 begins = ends
             self._count_partial_level(begins)

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from solvers.kernel import SHARDS
-from solvers.native import Kernel, address
+from solvers.native import Kernel
+from solvers.objectcode import address
 from solvers.table import ACTIONS, BATCH, CONTROL_WORDS, COUNT, LIMIT, MASK, OFFSET, PARENTS, PIECE, STATES, TABLE
 
 T = TypeVar("T", bound=np.generic)

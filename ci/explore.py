@@ -19,6 +19,9 @@ from ci.progress import attended, metered, stoppable
 from ci.refusal import Refusal
 from ci.screen import Screen, console
 from ci.settings import DEFAULT_RULES, Subject, find_system, parse_words, program, subject
+from ci.spark.options import Bounds, ClusterOptions, cluster_options, default_handover
+from ci.spark.part import SparkPart
+from ci.spark.session import check_packages
 from solvers import itf
 from solvers.explorer import Exploration, Progress, explore
 from solvers.lower import LoweringError
@@ -118,21 +121,23 @@ def write_traces(out: str, chosen: Subject, result: Exploration) -> list[Path]:
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
 @click.option("--property", "only", multiple=True, help="Judge only this property (and deadlock); repeatable.")
-@click.option("--engine", type=click.Choice(["native"]), default="native", help="Which engine.")
+@click.option("--engine", type=click.Choice(["native", "spark"]), default="native", help="Which engine.")
+@cluster_options
 @options.workers
 @options.memory
 @click.option("--max-depth", type=click.IntRange(0), help="Stop after this many steps (verdict incomplete).")
 @click.option("--max-states", type=click.IntRange(1), help="Stop after this many states (verdict incomplete).")
 @click.option("--stop-at-first", is_flag=True, help="Stop at the first violation.")
 @click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
-@click.option("--out", metavar="DIR", help="Write every counterexample there as ITF JSON.")
+@click.option("--out", metavar="DIR", help="Write every counterexample there as ITF JSON; spark: the dataset too.")
 @options.document
 @click.option("--no-cache", is_flag=True, help="Compile anew, keep nothing.")
 @options.quiet
 @click.pass_context
 def explore_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
-    engine: str, workers: int, memory: int, max_depth: int | None, max_states: int | None, stop_at_first: bool,
+    engine: str, cluster: ClusterOptions, workers: int, memory: int, max_depth: int | None,
+    max_states: int | None, stop_at_first: bool,
     shown: int, out: str | None, target: str | None, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).
@@ -148,6 +153,7 @@ def explore_command(
       kraftcheck explore elections --scope tiny --rules kafka-4.0
       kraftcheck explore elections --rules fixed+fenced-leader-acceptable --property leader-active
       kraftcheck explore mymodule:SYSTEM --json - --quiet
+      kraftcheck explore elections --engine spark --out run1
     """
     flags = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
     typed = parse_words(words, flags)
@@ -157,17 +163,47 @@ def explore_command(
     check_writable(target)
     if out is not None:
         folder(Path(out))
-    result = run(traced, Budget(workers, memory, max_depth, max_states, stop_at_first, not no_cache), quiet)
+    budget = Budget(workers, memory, max_depth, max_states, stop_at_first, not no_cache)
+    result, spark = explored(chosen, traced, budget, engine, cluster, out, quiet)
     screen = console(to_stderr=target == "-")
     _print(screen, chosen, result, shown)
+    for line in spark.lines() if spark is not None else ():
+        screen.plain(line)
     if out is not None:
         for path in write_traces(out, chosen, result):
             screen.plain(f"wrote {path}")
     if target is not None:
-        write_json(target, report.document(chosen, result))
+        write_json(target, report.document(chosen, result, None if spark is None else spark.document()))
     code = worst_exit_code(found.verdict for found in result.verdicts)
     screen.plain(last_line(result, code))
     sys.exit(code)
+
+
+def explored(
+    chosen: Subject, traced: Program, budget: Budget, engine: str, cluster: ClusterOptions, out: str | None, quiet: bool
+) -> tuple[Exploration, SparkPart | None]:
+    """Explore with the engine asked for.
+
+    Raises:
+        Refusal: for options of the other engine, and what `run` and `explore_with_spark` refuse.
+    """
+    if engine == "native":
+        if cluster.given():
+            raise Refusal(f"{cluster.given()[0]} is an option of --engine spark")
+        return run(traced, budget, quiet), None
+    check_packages()
+    from ci.spark.explore import explore_with_spark  # what it imports is there only with the extra
+
+    bounds = Bounds(
+        default_handover(cluster), budget.memory, budget.workers, budget.max_depth, budget.max_states,
+        budget.stop_at_first,
+    )  # fmt: skip
+    try:
+        return explore_with_spark(
+            chosen, traced, bounds, cluster, out, cache_folder() if budget.cache else None, quiet
+        )
+    except LoweringError as error:
+        raise Refusal(f"{traced.system.name}: {error}") from error
 
 
 def _print(screen: Screen, chosen: Subject, result: Exploration, shown: int) -> None:

@@ -99,12 +99,13 @@ def versions() -> dict[str, str]:
     return {**known, "python": platform.python_version()}
 
 
-def document(subject: Subject, result: Exploration) -> dict[str, Any]:
-    """One exploration as plain values; see README, "The JSON document"."""
+def document(subject: Subject, result: Exploration, spark: dict[str, Any] | None = None) -> dict[str, Any]:
+    """One exploration as plain values; see README, "The JSON document". `spark` is what that engine tells besides."""
     return {
         "version": DOCUMENT_VERSION,
         "command": "explore",
-        "engine": "native",
+        "engine": "native" if spark is None else "spark",
+        **({} if spark is None else {"spark": spark}),
         "system": subject.name,
         "scope": subject.setting.scope,
         "bounds": dict(subject.setting.bounds),

@@ -1,0 +1,195 @@
+"""Exploration level by level under Spark: what `explore` finds, in a folder, restartable.
+
+The driver holds the commit log and counters, never states: a level is a job,
+and what comes back is which file holds what.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from ci.spark.commits import Commit, CommitLog, Occasion
+from ci.spark.handover import Export, NativeStart
+from ci.spark.jobs import Found, Runner, plan
+from ci.spark.options import Bounds
+from ci.spark.origins import Origins, place
+from solvers.blocks import BlockKernel
+from solvers.explorer import Progress
+from solvers.frame import NO_ACTION
+from solvers.native import Kernel
+from solvers.search import STOPPED, Limits, Search
+
+
+@define
+class Run:
+    """A distributed search at work, and what it found, as `solvers.explorer.Findings`.
+
+    Attributes:
+        kernel: the program, compiled for the native start and for judging.
+        blocks: functions on blocks, on the driver.
+        log: the commit log.
+        bounds: where to stop.
+        stop: set from outside to end it.
+        report: called after each level with what is known.
+        commits: the committed levels.
+        handed_over: the first depth that Spark expanded; None: none.
+        cut: why the search is not complete; None when it is.
+    """
+
+    kernel: Kernel
+    blocks: BlockKernel
+    log: CommitLog
+    bounds: Bounds
+    stop: threading.Event
+    report: Callable[[Progress, Commit | None], None]
+    commits: list[Commit] = field(factory=list)
+    handed_over: int | None = None
+    cut: str | None = None
+    _begun: float = field(factory=time.monotonic)
+
+    @property
+    def levels(self) -> list[int]:
+        """States of each depth."""
+        return [level.rows for level in self.commits if not level.last]
+
+    @property
+    def distinct(self) -> int:
+        """States of all depths."""
+        return sum(self.levels)
+
+    @property
+    def generated(self) -> int:
+        """Transitions taken, and the initial states."""
+        plan, known = self.kernel.plan, self.counters()
+        return int(known[plan.fired : plan.pruned].sum()) + len(self.kernel.program.initial)
+
+    @property
+    def claims(self) -> dict[int, int]:
+        """For each claim that occurred, the mark of its first occasion."""
+        found: dict[int, int] = {}
+        for level in self.commits:
+            for number, (depth, identity, action) in level.claims.items():
+                found.setdefault(number, place(depth, identity) << 16 | action)
+        return found
+
+    @property
+    def store(self) -> Origins:
+        """Where states came from."""
+        return Origins(self.log, self.commits, self.blocks.spec.words)
+
+    def counters(self) -> npt.NDArray[np.int64]:
+        """The frame of all expansions."""
+        if not self.commits:
+            return np.zeros(self.kernel.plan.size, dtype=np.int64)
+        return np.array(self.commits[-1].counters, dtype=np.int64)
+
+    def touched(self) -> int:
+        """Bytes of the committed files."""
+        return sum(file.bytes for level in self.commits for file in level.files)
+
+    def resume(self) -> None:
+        """Take up what is committed; what is half written goes."""
+        self.commits = self.log.commits()
+        self.log.sweep(self.commits)
+        spark = [level.depth for level in self.commits if level.engine == "spark"]
+        self.handed_over = spark[0] - 1 if spark else None
+
+    def start(self) -> None:
+        """The first levels, natively; every whole one is committed."""
+        native = NativeStart(self.bounds.handover, self.bounds.memory // 2)
+        limits = Limits(self.bounds.memory, self.bounds.max_depth)
+        done = native.run(self.kernel, self.bounds.threads, limits, self.stop, self._native_progress)
+        export = Export.of(self.blocks, native)
+        for depth, records, ids in native.levels():
+            file, groups, claims = export.write(self.log.folder(depth), depth, records, ids)
+            states = {number: (depth, identity, NO_ACTION) for number, identity in claims.items()}
+            steps = self._steps(export, native.claims[depth])
+            files = (file,) if file is not None else ()
+            frame = tuple(native.counters[depth].tolist())
+            self._commit(Commit(depth, files, tuple(groups), frame, {**states, **steps}, "native", {}))
+        if done:
+            frame = tuple(native.search.counters().tolist())
+            self._commit(_end(len(self.commits), frame, self._steps(export, native.search.claims), "native", {}))
+        elif self.stop.is_set():
+            self.cut = STOPPED
+
+    def _steps(self, export: Export, claims: Mapping[int, int]) -> dict[int, Occasion]:
+        """The claims about transitions and stuck states; those about states are read off the levels."""
+        first = self.kernel.plan.deadlock
+        return {number: export.claim(mark) for number, mark in claims.items() if number >= first}
+
+    def _native_progress(self, search: Search) -> None:
+        depth = max(0, len(search.levels) - 1)
+        seconds = time.monotonic() - self._begun
+        self.report(Progress(depth, search.generated, search.distinct, search.queue, seconds), None)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to be expanded."""
+        return bool(self.commits) and self.commits[-1].last
+
+    def expand(self, runner: Runner) -> None:
+        """Level by level, until nothing is left or the run is cut; files of lost attempts are removed at the end.
+
+        Raises:
+            JobFailedError: when a job fails on all attempts; committed levels stay.
+        """
+        while not self.finished and self._may_go_on():
+            level = plan(runner, self.log, self.commits)
+            if self.handed_over is None:
+                self.handed_over = level.depth - 1
+            found = runner.run(level, self.stop)
+            if found is None:
+                self.cut = STOPPED
+                break
+            self._commit(self._made(level.depth, found))
+            seconds = time.monotonic() - self._begun
+            now = Progress(level.depth, self.generated, self.distinct, self.commits[-1].rows, seconds)
+            self.report(now, self.commits[-1])
+        self.log.sweep(self.commits)
+
+    def _made(self, depth: int, found: Found) -> Commit:
+        """The commit of what a job brought back."""
+        plan = self.kernel.plan
+        frame = plan.join(found.frames)
+        steps: dict[int, Occasion] = {}
+        for number in np.flatnonzero(frame[plan.claims : plan.claims + plan.claim_count]).tolist():
+            mark = int(frame[plan.claims + number]) - 1
+            steps[number] = (depth - 1, mark >> 16, mark & NO_ACTION)
+        frame[plan.claims : plan.claims + plan.claim_count] = frame[plan.enabled] = frame[plan.found] = 0
+        total = plan.join(np.stack([self.counters(), frame]))
+        states = {number: (depth, identity, NO_ACTION) for number, identity in found.claims.items()}
+        claims = {**states, **steps}
+        if not found.files:
+            return _end(depth, tuple(total.tolist()), claims, "spark", found.cost)
+        return Commit(depth, found.files, found.groups, tuple(total.tolist()), claims, "spark", found.cost)
+
+    def _may_go_on(self) -> bool:
+        """Whether no limit is reached; else the cut says which."""
+        bounds = self.bounds
+        if self.stop.is_set():
+            self.cut = STOPPED
+        elif bounds.max_depth is not None and len(self.levels) > bounds.max_depth:
+            self.cut = f"depth limit {bounds.max_depth}"
+        elif bounds.stop_at_first and not self.kernel.plan.goals.issuperset(self.claims):
+            self.cut = "stopped at the first violation"
+        elif bounds.max_states is not None and self.distinct >= bounds.max_states:
+            self.cut = f"state limit {bounds.max_states:,}"
+        return self.cut is None
+
+    def _commit(self, level: Commit) -> None:
+        self.log.commit(level)
+        self.commits.append(level)
+
+
+def _end(
+    depth: int, frame: tuple[int, ...], claims: Mapping[int, Occasion], engine: str, cost: Mapping[str, float]
+) -> Commit:
+    """The commit that says that there are no states of this depth."""
+    return Commit(depth, (), (), frame, claims, engine, cost, last=True)

@@ -1,0 +1,154 @@
+"""`kraftcheck explore --engine spark`: from options to an exploration with a dataset."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ci.files import folder
+from ci.progress import Meter, attended, metered, stoppable
+from ci.refusal import Refusal
+from ci.settings import Subject
+from ci.spark.commits import Commit, CommitLog, identity
+from ci.spark.decoding import decoding
+from ci.spark.engine import Run
+from ci.spark.jobs import Cluster
+from ci.spark.options import Bounds, ClusterOptions
+from ci.spark.part import SparkPart
+from ci.spark.session import parse_conf, started
+from ci.spark.shipping import ship_sources
+from solvers.blockkernel import block_spec
+from solvers.blocks import BlockSpec, loaded
+from solvers.explorer import Exploration, Progress, concluded
+from solvers.native import Kernel, load_kernel
+from solvers.objectcache import ObjectCache
+from solvers.objectcode import portable
+from solvers.program import Program
+
+LOG = "spark.log"
+SOURCES = "sources.zip"
+
+
+def explore_with_spark(
+    chosen: Subject, traced: Program, bounds: Bounds, options: ClusterOptions, out: str | None,
+    cache: Path | None, quiet: bool,
+) -> tuple[Exploration, SparkPart]:  # fmt: skip
+    """Explore; levels are committed below `out`.
+
+    Raises:
+        Refusal: for options that do not fit, a folder that cannot be used, a run that cannot be
+            resumed, or a Spark that cannot be started or fails.
+    """
+    bits = _bucket_bits(options.buckets)
+    conf = parse_conf(options.conf)
+    if options.resume and out is None:
+        raise Refusal("--resume needs the --out of the run to go on with")
+    with _folder(out) as place:
+        log = CommitLog(place)
+        if options.resume and options.buckets is None and log.exists():
+            bits = _bucket_bits(int(log.read_run()["identity"].get("buckets", 1 << bits)))
+        _open(log, identity(chosen, traced, bits), traced, resume=options.resume)
+        begun = time.monotonic()
+        kernel = load_kernel(traced, cache)
+        target = portable() if options.portable_code else None
+        spec = block_spec(traced, bits, ObjectCache(cache), target)
+        compiled = time.monotonic()
+        run, resumed = _explored(log, kernel, spec, bounds, options, conf, quiet)
+        found = concluded(run, kernel, time.monotonic() - compiled, compiled - begun)
+        costs = {level.depth: level.cost for level in run.commits if level.engine == "spark"}
+        return found, SparkPart(run.handed_over, out, resumed, costs)
+
+
+def _bucket_bits(buckets: int | None) -> int:
+    number = 64 if buckets is None else buckets
+    if number & (number - 1) or not 2 <= number <= 1 << 16:
+        raise Refusal(f"--buckets takes a power of two, such as {1 << number.bit_length()}, not {number}")
+    return number.bit_length() - 1
+
+
+@contextlib.contextmanager
+def _folder(out: str | None) -> Iterator[Path]:
+    """The run's folder; a temporary one when it is not to be kept."""
+    if out is not None:
+        yield folder(Path(out))
+        return
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-", ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def _open(log: CommitLog, of: Mapping[str, Any], traced: Program, *, resume: bool) -> None:
+    if resume:
+        log.check_same(of)
+    elif log.exists():
+        raise Refusal(f"{log.out} holds an exploration already; --resume goes on with it, another --out begins anew")
+    else:
+        log.begin(of, decoding(traced))
+
+
+def _explored(
+    log: CommitLog, kernel: Kernel, spec: BlockSpec, bounds: Bounds, options: ClusterOptions,
+    conf: Mapping[str, str], quiet: bool,
+) -> tuple[Run, int | None]:  # fmt: skip
+    with stoppable() as stop, metered(quiet) as meter:
+        run = Run(kernel, loaded(spec), log, bounds, stop, _reporter(meter))
+        begun = threading.Event()
+        begun.set()
+        return run, attended(lambda: _work(run, spec, options, conf), stop, begun)
+
+
+def _work(run: Run, spec: BlockSpec, options: ClusterOptions, conf: Mapping[str, str]) -> int | None:
+    """Resume or start, then go on under Spark if something is left."""
+    place = run.log.out / LOG
+    resumed = None
+    if options.resume:
+        run.resume()
+        resumed = len(run.commits) - 1 if run.commits else None
+    if resumed is None:
+        run.start()
+        if run.finished or run.cut is not None:
+            return resumed
+    session = started(options.master, run.bounds.threads, conf, place)
+    try:
+        ship_sources(session, run.log.out / SOURCES)
+        cluster = Cluster.of(session, spec, place)
+        if resumed is not None:
+            damage = cluster.damage(run.log, run.commits)
+            if damage:
+                raise Refusal(
+                    f"--resume: {damage[0]}; restore it, or remove {run.log.run_file.parent} and explore again"
+                )
+        run.expand(cluster)
+    finally:
+        session.stop()
+        (run.log.out / SOURCES).unlink(missing_ok=True)
+    return resumed
+
+
+def _reporter(meter: Meter | None) -> Any:
+    """Progress: as the native search's while it works, then a line a level."""
+    seen = [0.0, 0, 0]
+
+    def report(now: Progress, level: Commit | None) -> None:
+        if meter is None:
+            return
+        if level is None:
+            meter(now)
+            return
+        meter.close()
+        span = max(now.seconds - seen[0], 1e-9)
+        shuffled, spilled = level.cost["shuffled"] / 1e6, level.cost["spilled"] / 1e6
+        sys.stderr.write(
+            f"level {now.depth}: {level.rows:,} new, {now.distinct:,} distinct "
+            f"({(now.distinct - seen[2]) / span:,.0f}/s), "
+            f"{now.generated:,} generated ({(now.generated - seen[1]) / span:,.0f}/s), {shuffled:,.1f} MB shuffled, "
+            f"{spilled:,.1f} MB spilled, {span:.1f} s\n"
+        )
+        seen[:] = now.seconds, now.generated, now.distinct
+
+    return report

@@ -1,0 +1,226 @@
+"""Jobs: one for each level, and one that checks committed files."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from ci.spark.commits import Commit, CommitLog
+from ci.spark.errors import JobFailedError, explained
+from ci.spark.levelfiles import Group, LevelFile
+from ci.spark.tasks import CANDIDATE_SCHEMA, RESULT_SCHEMA, Level, expand_task, sift_task, verify_task
+from solvers.blocks import BlockSpec
+
+SPLIT_ROWS = 1 << 18
+"""States that one task of the first stage expands, at most about."""
+
+SMALL_SPLIT_ROWS = 1 << 13
+"""States below which a further task costs more than it saves."""
+
+TARGET_CANDIDATES = 1 << 21
+"""Candidates that one task of the second stage sifts, about."""
+
+TARGET_VISITED = 1 << 23
+"""Visited states that one task of the second stage reads, about."""
+
+
+@frozen
+class Found:
+    """What the job of a level brought back: never states, only what is in which file.
+
+    Attributes:
+        files, groups: the level.
+        frames: the frames of its expansions, one row a task; ids in claims are of the level before.
+        claims: the first state of each claim about states.
+        cost: seconds, tasks, candidates, bytes shuffled and spilled.
+    """
+
+    files: tuple[LevelFile, ...]
+    groups: tuple[Group, ...]
+    frames: npt.NDArray[np.int64] = field(eq=False)
+    claims: Mapping[int, int]
+    cost: Mapping[str, float]
+
+
+class Runner(Protocol):
+    """What runs the jobs of levels."""
+
+    @property
+    def spec(self) -> BlockSpec:
+        """What was shipped."""
+
+    @property
+    def cores(self) -> int:
+        """Tasks that run at the same time."""
+
+    def run(self, level: Level, stop: threading.Event) -> Found | None:
+        """Run the job of a level; None when it was cancelled because `stop` was set."""
+
+
+def plan(runner: Runner, log: CommitLog, commits: Sequence[Commit]) -> Level:
+    """The job that expands the last committed level; the number of tasks follows from sizes."""
+    last, cores = commits[-1], runner.cores
+    share = -(-last.rows // (2 * cores))
+    most = max(1, min(SPLIT_ROWS, max(SMALL_SPLIT_ROWS, share)))
+    ratio = last.cost.get("candidates", 0) / max(1, last.rows) or 4.0
+    visited = sum(level.rows for level in commits)
+    wanted = max(
+        last.rows * ratio * 2 / TARGET_CANDIDATES, visited / TARGET_VISITED, last.rows / (4 * SMALL_SPLIT_ROWS)
+    )
+    targets = 1 if wanted <= 1 else -(-int(wanted + 1) // cores) * cores
+    return Level(
+        last.depth + 1, str(log.folder(last.depth + 1)), str(log.folder(last.depth)), splits(last.groups, most),
+        tuple(log.stored(level) for level in commits), min(runner.spec.buckets, targets),
+    )  # fmt: skip
+
+
+def found(rows: Iterable[Any], cost: Mapping[str, float]) -> Found:
+    """What the result rows of a level's job say.
+
+    Raises:
+        JobFailedError: when a task's result is missing or there twice, which exactly-once forbids.
+    """
+    frames, files, groups, claims = [], [], [], dict[int, int]()
+    parts = candidates = 0
+    for row in rows:
+        if row.kind == "frame":
+            frames.append(np.frombuffer(row.payload, dtype=np.int64))
+            continue
+        part = json.loads(bytes(row.payload))
+        parts, candidates = parts + 1, candidates + part["candidates"]
+        if part["file"] is None:
+            continue
+        files.append(LevelFile(**part["file"]))
+        groups += [Group(bucket, files[-1].name, number, size) for bucket, number, size in part["groups"]]
+        for claim, identity in part["claims"].items():
+            claims[int(claim)] = min(identity, claims.get(int(claim), identity))
+    twice = len({group.bucket for group in groups}) != len(groups)
+    if len(frames) != cost["expand_tasks"] or parts != cost["sift_tasks"] or twice:
+        raise JobFailedError(f"a level's job brought back {len(frames)} and {parts} results of its tasks: {dict(cost)}")
+    return Found(tuple(files), tuple(groups), np.stack(frames), claims, {**cost, "candidates": candidates})
+
+
+@frozen
+class Cluster:
+    """A session and what was shipped to it.
+
+    Attributes:
+        session: the Spark session.
+        shipped: gives the spec on a worker.
+        spec: the same on the driver.
+        log: where Spark's messages go.
+    """
+
+    session: Any
+    shipped: Callable[[], BlockSpec]
+    spec: BlockSpec
+    log: Path
+
+    @classmethod
+    def of(cls, session: Any, spec: BlockSpec, log: Path) -> Cluster:
+        """Ship the kernel once to every worker."""
+        handle = session.sparkContext.broadcast(spec)
+        return cls(session, lambda: handle.value, spec, log)
+
+    @property
+    def cores(self) -> int:
+        """Tasks that run at the same time."""
+        return int(self.session.sparkContext.defaultParallelism)
+
+    def frame(self, level: Level) -> Any:
+        """The job of a level as a data frame: one shuffle, of candidates only."""
+        numbers = self.session.range(0, len(level.splits), 1, len(level.splits))
+        candidates = numbers.mapInArrow(expand_task(self.shipped, level), CANDIDATE_SCHEMA)
+        placed = candidates.repartitionById(level.targets, "target")
+        ordered = placed.sortWithinPartitions("bucket", "source", "part")
+        return ordered.mapInArrow(sift_task(self.shipped, level), RESULT_SCHEMA)
+
+    def run(self, level: Level, stop: threading.Event) -> Found | None:
+        """Run the job of a level; None when it was cancelled because `stop` was set.
+
+        Raises:
+            JobFailedError: when it fails on all attempts; files without a manifest are left behind.
+        """
+        context = self.session.sparkContext
+        name = f"kraftcheck-{uuid.uuid4().hex}"
+        begun = time.monotonic()
+        context.setJobGroup(name, f"level {level.depth}")
+        try:
+            with _cancelled_on(stop, context, name):
+                rows = self.frame(level).collect()
+        except Exception as error:
+            if stop.is_set():
+                return None
+            raise explained(error, self.log) from error
+        seconds = time.monotonic() - begun
+        tasks = {"expand_tasks": len(level.splits), "sift_tasks": level.targets}
+        return found(rows, {"seconds": seconds, **tasks, **self._bytes(name)})
+
+    def _bytes(self, group: str) -> dict[str, float]:
+        """Bytes shuffled and spilled by the stages of a job group."""
+        context = self.session.sparkContext
+        tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
+        told = {"shuffled": 0.0, "spilled": 0.0, "shuffles": 0.0}
+        for job in tracker.getJobIdsForGroup(group):
+            info = tracker.getJobInfo(job)
+            for stage in info.stageIds if info is not None else ():
+                data = store.lastStageAttempt(stage)
+                told["shuffled"] += data.shuffleWriteBytes()
+                told["spilled"] += data.diskBytesSpilled()
+                told["shuffles"] += data.shuffleWriteBytes() > 0
+        return told
+
+    def damage(self, log: CommitLog, commits: Sequence[Commit]) -> list[str]:
+        """What is wrong with committed files, checked byte by byte on the workers."""
+        files = [(str(log.folder(level.depth)), file) for level in commits for file in level.files]
+        if not files:
+            return []
+        numbers = self.session.range(0, len(files), 1, min(len(files), 4 * self.cores))
+        try:
+            rows = numbers.mapInArrow(verify_task(files), RESULT_SCHEMA).collect()
+        except Exception as error:
+            raise explained(error, self.log) from error
+        return sorted(bytes(row.payload).decode() for row in rows)
+
+
+@contextmanager
+def _cancelled_on(stop: threading.Event, context: Any, group: str) -> Iterator[None]:
+    """Cancel a job group as soon as the flag is set."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.1):
+            if stop.is_set():
+                context.cancelJobGroup(group)
+                return
+
+    watcher = threading.Thread(target=watch, name="watch", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def splits(groups: Sequence[Group], most: int) -> tuple[tuple[Group, ...], ...]:
+    """Groups in order, neighbours together up to about `most` rows."""
+    result: list[list[Group]] = [[]]
+    rows = 0
+    for group in groups:
+        if result[-1] and rows + group.rows > most:
+            result.append([])
+            rows = 0
+        result[-1].append(group)
+        rows += group.rows
+    return tuple(tuple(part) for part in result)

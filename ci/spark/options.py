@@ -1,0 +1,89 @@
+"""What the user says about Spark on the command line."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+from attrs import fields, frozen
+
+HANDOVER = 200_000
+
+
+@frozen
+class ClusterOptions:
+    """Options of `--engine spark`; the other engine takes none of them.
+
+    Attributes:
+        master: Spark's master; None: what spark-submit says, else `local[workers]`.
+        conf: settings, `spark.KEY=VALUE` each.
+        handover: states of the first level that is left to Spark.
+        buckets: parts into which states are hashed, once for the whole run.
+        resume: go on after the last committed level.
+        portable_code: compile for the oldest processor of this architecture.
+    """
+
+    master: str | None
+    conf: tuple[str, ...]
+    handover: int | None
+    buckets: int | None
+    resume: bool
+    portable_code: bool
+
+    def given(self) -> list[str]:
+        """The flags that were used."""
+        used = [f.name for f in fields(ClusterOptions) if getattr(self, f.name) not in (None, (), False)]
+        return [f"--{name.replace('_', '-')}" for name in used]
+
+
+@frozen
+class Bounds:
+    """Where a run may be cut; between levels only.
+
+    Attributes:
+        handover: states of the first level that is left to Spark.
+        memory: bytes that the native start may use.
+        threads: of the native start.
+        max_depth, max_states, stop_at_first: as `explore` takes them.
+    """
+
+    handover: int
+    memory: int
+    threads: int
+    max_depth: int | None = None
+    max_states: int | None = None
+    stop_at_first: bool = False
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options to a command, which gets them as one argument `cluster`."""
+
+    @functools.wraps(command)
+    def packed(*args: Any, **values: Any) -> Any:
+        names = [f.name for f in fields(ClusterOptions)]
+        return command(*args, cluster=ClusterOptions(**{name: values.pop(name) for name in names}), **values)
+
+    options = (
+        click.option("--master", metavar="URL", help="spark: the cluster; default local[WORKERS]."),
+        click.option("--conf", multiple=True, metavar="KEY=VALUE", help="spark: a setting of Spark's; repeatable."),
+        click.option(
+            "--handover", type=click.IntRange(0), metavar="STATES",
+            help=f"spark: levels below this size are explored natively (default {HANDOVER:,}).",
+        ),
+        click.option(
+            "--buckets", type=click.IntRange(2, 65_536), metavar="N",
+            help="spark: parts of the visited set, a power of two (default 64).",
+        ),
+        click.option("--resume", is_flag=True, help="spark: go on after the last committed level of --out."),
+        click.option("--portable-code", is_flag=True, help="spark: compile for any worker of this architecture."),
+    )  # fmt: skip
+    for option in reversed(options):
+        packed = option(packed)
+    return packed
+
+
+def default_handover(options: ClusterOptions) -> int:
+    """The `--handover` asked for, or the default."""
+    return HANDOVER if options.handover is None else options.handover

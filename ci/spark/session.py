@@ -1,0 +1,145 @@
+"""A Spark session whose noise goes to a file, or the reason why there is none."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ci.refusal import Refusal
+
+JAVA = 17
+"""The oldest Java that Spark 4 runs on."""
+
+LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {file}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yy-MM-dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
+"""
+
+DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "1g",
+    "spark.python.worker.reuse": "true",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
+    "spark.task.maxFailures": "4",
+    "spark.sql.session.timeZone": "UTC",
+}
+"""Settings of a run unless `--conf` says otherwise. Adaptive execution would gain nothing: sizes are known."""
+
+
+def check_java() -> None:
+    """Refuse to start without a Java that Spark runs on.
+
+    Raises:
+        Refusal: in one line, saying what is there and what is needed.
+    """
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    mend = f"install Java {JAVA} or newer, or set JAVA_HOME"
+    if java is None or not Path(java).exists():
+        raise Refusal(f"--engine spark needs Java and there is none{f' at {java}' if java else ''}; {mend}")
+    try:
+        ran = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Refusal(f"--engine spark needs Java and {java} does not run ({error}); {mend}") from error
+    found = re.search(r'version "(?:1\.)?(\d+)', ran.stderr + ran.stdout)
+    if found is None or int(found[1]) < JAVA:
+        said = found[0] if found else f"exit code {ran.returncode}"
+        raise Refusal(f"--engine spark needs Java {JAVA} or newer and {java} has {said}; {mend}")
+
+
+def check_packages() -> None:
+    """Refuse to start without the packages of the `spark` extra.
+
+    Raises:
+        Refusal: naming what is missing.
+    """
+    for name in ("pyspark", "pyarrow", "pandas"):
+        try:
+            __import__(name)
+        except ImportError as error:
+            raise Refusal(f"--engine spark needs {name} ({error}); pip install 'kraftcheck[spark]'") from error
+
+
+def parse_conf(words: tuple[str, ...]) -> dict[str, str]:
+    """Spark settings as typed, `KEY=VALUE` each.
+
+    Raises:
+        Refusal: for anything else.
+    """
+    found = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key.startswith("spark."):
+            raise Refusal(f"--conf takes spark.KEY=VALUE, not {word!r}")
+        found[key] = value
+    return found
+
+
+@contextmanager
+def quiet_stderr(log: Path) -> Iterator[None]:
+    """What processes started meanwhile write to standard error goes to the log."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        os.dup2(handle, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(handle)
+
+
+def submitted() -> bool:
+    """Whether spark-submit started this process, so that master and memory are already chosen."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def started(master: str | None, workers: int, conf: Mapping[str, str], log: Path) -> Any:
+    """The session.
+
+    Args:
+        master: `--master`; None: what spark-submit chose, else `local[workers]`.
+        workers: cores of the embedded default.
+        conf: settings of the user's.
+        log: where Spark's own messages go.
+
+    Raises:
+        Refusal: when Java or a package is missing, or Spark does not start.
+    """
+    check_packages()
+    if not submitted():
+        check_java()
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    settings = log.with_suffix(".log4j2.properties")
+    settings.write_text(LOG4J.format(file=log.resolve()), encoding="utf-8")
+    options = f"-Dlog4j2.configurationFile={settings.resolve().as_uri()}"
+    builder = SparkSession.builder.appName("kraftcheck")
+    if master is not None or not submitted():
+        builder = builder.master(master or f"local[{workers}]")
+    for key, value in {**DEFAULTS, "spark.driver.extraJavaOptions": options, **conf}.items():
+        builder = builder.config(key, value)
+    try:
+        with quiet_stderr(log):
+            return builder.getOrCreate()
+    except Exception as error:
+        raise Refusal(f"Spark does not start: {str(error).splitlines()[0]} (see {log})") from error

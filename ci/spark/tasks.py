@@ -1,0 +1,216 @@
+"""What runs on workers: the two halves of a level, and checks of committed files.
+
+One level is one job of two stages. The first expands row groups of the last
+committed level into blocks, one row each; the shuffle brings the blocks of a
+bucket together, in an order that does not depend on scheduling; the second
+drops what committed levels hold and writes the rest. Both depend on their
+input alone, so that an attempt that is repeated gives what the first would have given.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import asdict, field, frozen
+
+from ci.spark.levelfiles import Group, LevelFile, LevelWriter, read_states, verify
+from solvers.blocks import ROW_BITS, BlockSpec, Expansion, Words, first_claims, loaded, sift
+
+BLOCK_BYTES = 1 << 20
+"""Most bytes of a block, about."""
+
+GROUP_RECORDS = 1 << 22
+"""Records of neighbouring buckets that a task sifts together, about."""
+
+CANDIDATE_SCHEMA = "target int, bucket int, source int, part int, block binary"
+RESULT_SCHEMA = "kind string, payload binary"
+
+_CANDIDATES = pa.schema([
+    ("target", pa.int32()), ("bucket", pa.int32()), ("source", pa.int32()), ("part", pa.int32()),
+    ("block", pa.binary()),
+])  # fmt: skip
+_RESULTS = pa.schema([("kind", pa.string()), ("payload", pa.binary())])
+
+FRAME = -1
+"""The bucket of a row that holds a task's counters."""
+
+Batches = Iterator[Any]
+
+
+@frozen
+class Stored:
+    """A committed level as workers see it: its folder, and its groups as columns (files by number)."""
+
+    folder: str
+    files: tuple[str, ...]
+    table: npt.NDArray[np.int64] = field(eq=False)
+
+    @classmethod
+    def of(cls, folder: Path, groups: Sequence[Group]) -> Stored:
+        """The compact form of a level's groups."""
+        files = tuple(dict.fromkeys(group.file for group in groups))
+        number = {name: at for at, name in enumerate(files)}
+        rows = [(g.bucket, number[g.file], g.group, g.rows) for g in groups]
+        return cls(str(folder), files, np.array(rows, dtype=np.int64).reshape(-1, 4))
+
+    def groups(self, lo: int, hi: int) -> list[Group]:
+        """The groups of the buckets lo..hi-1."""
+        inside = self.table[(self.table[:, 0] >= lo) & (self.table[:, 0] < hi)]
+        return [Group(bucket, self.files[file], group, rows) for bucket, file, group, rows in inside.tolist()]
+
+
+@frozen
+class Level:
+    """One level's job.
+
+    Attributes:
+        depth: of the states that it finds.
+        folder: where they go.
+        frontier: the level that is expanded.
+        splits: for each task of the first stage the row groups that it expands.
+        visited: all committed levels.
+        targets: tasks of the second stage.
+    """
+
+    depth: int
+    folder: str
+    frontier: str
+    splits: tuple[tuple[Group, ...], ...] = field(eq=False)
+    visited: tuple[Stored, ...]
+    targets: int
+
+
+def expand_task(shipped: Callable[[], BlockSpec], level: Level) -> Callable[[Batches], Batches]:
+    """The first stage: one input row is the number of a split."""
+
+    def work(batches: Batches) -> Batches:
+        kernel = loaded(shipped())
+        spec = kernel.spec
+        for batch in batches:
+            for source in batch.column(0).to_pylist():
+                expansion = Expansion(kernel)
+                part = itertools.count()
+                for group, states in read_states(Path(level.frontier), level.splits[source], spec.words):
+                    for bucket, records in expansion.take(states, group.bucket << ROW_BITS):
+                        yield from _rows(spec, level.targets, bucket, source, part, records)
+                for bucket, records in expansion.empty():
+                    yield from _rows(spec, level.targets, bucket, source, part, records)
+                yield _row(source % level.targets, FRAME, source, 0, expansion.frame.tobytes())
+
+    return work
+
+
+def _rows(spec: BlockSpec, targets: int, bucket: int, source: int, part: Iterator[int], records: Words) -> Batches:
+    """Blocks of at most `BLOCK_BYTES`; `part` numbers those of one source."""
+    step = max(1, BLOCK_BYTES // (8 * spec.record))
+    target = bucket * targets >> spec.bucket_bits
+    for at in range(0, len(records), step):
+        block = np.ascontiguousarray(records[at : at + step])
+        yield _row(target, bucket, source, next(part), block.tobytes())
+
+
+def _row(target: int, bucket: int, source: int, part: int, block: bytes) -> Any:
+    return pa.RecordBatch.from_arrays(
+        [pa.array([v], kind.type) for v, kind in zip((target, bucket, source, part, block), _CANDIDATES, strict=True)],
+        schema=_CANDIDATES,
+    )
+
+
+def sift_task(shipped: Callable[[], BlockSpec], level: Level) -> Callable[[Batches], Batches]:
+    """The second stage: rows sorted by bucket, source and part; writes one file and says what is in it."""
+
+    def work(batches: Batches) -> Batches:
+        kernel = loaded(shipped())
+        spec = kernel.spec
+        task = _task_number()
+        writer = LevelWriter(Path(level.folder), level.depth, spec.words, spec.claim_words, task)
+        claims: dict[int, int] = {}
+        candidates = 0
+        with writer:
+            for item in _grouped(batches, spec):
+                if isinstance(item, bytes):
+                    yield _result("frame", item)
+                    continue
+                lo, hi, blocks = item
+                candidates += sum(len(block) for block in blocks)
+                visited = (
+                    states
+                    for stored in level.visited
+                    for _, states in read_states(Path(stored.folder), stored.groups(lo, hi), spec.words)
+                )
+                records, counts = sift(kernel, blocks, visited)
+                bits = kernel.claims(records)
+                ends = np.cumsum(counts)
+                for bucket in np.flatnonzero(counts).tolist():
+                    rows = slice(int(ends[bucket] - counts[bucket]), int(ends[bucket]))
+                    writer.write(bucket, records[rows], bits[rows])
+                    for claim, row in first_claims(bits[rows]).items():
+                        claims.setdefault(claim, bucket << ROW_BITS | row)
+        yield _result("file", _described(writer.result(), writer.groups, claims, candidates))
+
+    return work
+
+
+def _grouped(batches: Batches, spec: BlockSpec) -> Iterator[bytes | tuple[int, int, list[Words]]]:
+    """Frames as bytes; blocks as (first bucket, last bucket + 1, blocks), neighbours together."""
+    blocks: list[Words] = []
+    lo, last, records = 0, FRAME, 0
+    for batch in batches:
+        columns = [batch.column(name) for name in ("bucket", "block")]
+        for bucket, block in zip(columns[0].to_pylist(), columns[1], strict=True):
+            if bucket == FRAME:
+                yield block.as_py()
+                continue
+            if bucket != last and records >= GROUP_RECORDS:
+                yield lo, last + 1, blocks
+                blocks, records = [], 0
+            if not blocks:
+                lo = bucket
+            last = bucket
+            rows = np.frombuffer(block.as_buffer(), dtype=np.uint64).reshape(-1, spec.record)
+            blocks.append(rows)
+            records += len(rows)
+    if blocks:
+        yield lo, last + 1, blocks
+
+
+def _described(file: LevelFile | None, groups: Sequence[Group], claims: dict[int, int], candidates: int) -> bytes:
+    told = {
+        "file": None if file is None else asdict(file),
+        "groups": [[g.bucket, g.group, g.rows] for g in groups],
+        "claims": claims,
+        "candidates": candidates,
+    }
+    return json.dumps(told).encode()
+
+
+def _result(kind: str, payload: bytes) -> Any:
+    return pa.RecordBatch.from_arrays([pa.array([kind]), pa.array([payload], pa.binary())], schema=_RESULTS)
+
+
+def _task_number() -> int:
+    from pyspark import TaskContext  # only on workers of Spark
+
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
+
+
+def verify_task(files: Sequence[tuple[str, LevelFile]]) -> Callable[[Batches], Batches]:
+    """Checks committed files; one input row is the number of a file, the result what is wrong with it."""
+
+    def work(batches: Batches) -> Batches:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                folder, file = files[number]
+                wrong = verify(Path(folder), file)
+                if wrong is not None:
+                    yield _result("damage", wrong.encode())
+
+    return work

@@ -1,0 +1,168 @@
+"""The Spark engine on a real Spark: the same as native, one shuffle a level, what users see when it cannot run.
+
+One session serves all tests of this group; `-m "not spark"` leaves them out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ci.spark import explore as spark_explore
+from ci.spark.commits import CommitLog
+from ci.spark.jobs import Cluster, plan
+from ci.spark.session import started
+from solvers.blockkernel import block_spec
+from solvers.objectcache import ObjectCache
+from tests import toys
+from tests.commands import kraftcheck
+from tests.levels import begun, facts, finished, native_facts, program_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One session for all tests here; without Java they fail, they are not skipped."""
+    place = tmp_path_factory.mktemp("spark")
+    conf = {"spark.driver.memory": "512m", "spark.local.dir": str(place), "spark.memory.fraction": "0.05"}
+    found = started("local[2]", 2, conf, place / "spark.log")
+    yield found
+    found.stop()
+
+
+@pytest.fixture
+def shared(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands use the shared session and leave it running."""
+
+    class Shared:
+        sparkContext = session.sparkContext  # noqa: N815
+        range = staticmethod(session.range)
+        stop = staticmethod(lambda: None)
+
+    monkeypatch.setattr(spark_explore, "started", lambda *_: Shared())
+
+
+def counts(document: Any) -> Any:
+    """What must be equal in the documents of two engines."""
+    states = {name: document["states"][name] for name in ("distinct", "generated", "depth", "levels")}
+    verdicts = [(p["id"], p["verdict"], p["depth"]) for p in document["properties"]]
+    return states, verdicts, document["fired"], document["guards"], document["pruned"], document["exit_code"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["tests.toys:HASTY --scope 3 --handover 0", "tests.toys:DIGRAPH --handover 0",
+     "elections --scope tiny --rules kafka-4.0 --handover 5000", "replication --scope tiny --handover 12000"],
+)  # fmt: skip
+@pytest.mark.usefixtures("shared")
+def test_spark_finds_what_native_finds(words: str, tmp_path: Path) -> None:
+    """Counts, verdicts, trace lengths, coverage and exit code are those of the native engine."""
+    system, _, handover = words.partition(" --handover ")
+    native = kraftcheck("explore", *system.split(), "--json", "-", "--quiet").document()
+    ran = kraftcheck("explore", *system.split(), "--handover", handover, "--engine", "spark", "--out", tmp_path / "out",
+                     "--json", "-", "--quiet")  # fmt: skip
+    told = ran.document()
+    assert counts(told) == counts(native)
+    assert told["engine"] == "spark"
+    assert told["spark"]["handed_over"] is not None
+    assert not re.search(r"WARN|INFO|Stage", ran.err)
+
+
+def test_a_level_is_one_shuffle_of_candidates_only(session: Any, tmp_path: Path) -> None:
+    """The plan of a level has one exchange, above the expansion; metrics count one shuffle, of candidates."""
+    program = program_of(toys.TWO_PHASE, "5")
+    run, _ = begun(program, tmp_path)
+    spec = block_spec(program, 3, ObjectCache(None))
+    cluster = Cluster.of(session, spec, tmp_path / "log")
+    run.expand(cluster)
+    assert facts(finished(run)) == native_facts(program)
+    level = plan(cluster, run.log, run.commits[:6])
+    text = cluster.frame(level)._jdf.queryExecution().executedPlan().toString()
+    operators = re.findall(r"(Exchange|MapInArrow|Scan|Sort|Range)\b", text)
+    assert operators == ["MapInArrow", "Sort", "Exchange", "MapInArrow", "Range"], text
+    for commit in run.commits[1:]:
+        cost = commit.cost
+        assert cost["shuffles"] == 1
+        record = 8 * (spec.words + 1)
+        frames = cost["expand_tasks"] * 8 * spec.frame
+        assert cost["shuffled"] < 2 * (cost["candidates"] * record + frames) + 100 * (
+            cost["expand_tasks"] * spec.buckets
+        )
+        visited = sum(one.rows for one in run.commits[: commit.depth])
+        if commit.rows == 0:
+            assert cost["shuffled"] < visited * 8 * spec.words / 10
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_run_goes_on_where_it_was_cut(tmp_path: Path) -> None:
+    """Cut by a depth limit, then resumed, a run ends with the counts of an uninterrupted one; then it is finished."""
+    words = ("explore", "tests.toys:HASTY", "--scope", 5, "--engine", "spark", "--handover", 300, "--quiet")
+    out = tmp_path / "out"
+    assert kraftcheck(*words, "--out", out, "--max-depth", 8).code == 20
+    assert "holds an exploration already; --resume" in kraftcheck(*words, "--out", out).refusal()
+    told = kraftcheck(*words, "--out", out, "--resume", "--json", "-").document()
+    native = kraftcheck("explore", "tests.toys:HASTY", "--scope", 5, "--quiet", "--json", "-").document()
+    assert counts(told) == counts(native)
+    assert told["spark"]["resumed"] == 8
+    assert CommitLog(out).commits()[-1].last
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_damaged_dataset_does_not_resume(tmp_path: Path) -> None:
+    """A committed file with one altered byte is found by its digest before anything is expanded."""
+    words = ("explore", "tests.toys:HASTY", "--scope", 5, "--engine", "spark", "--handover", 300, "--quiet")
+    out = tmp_path / "out"
+    assert kraftcheck(*words, "--out", out, "--max-depth", 7).code == 20
+    path = next((out / "levels" / "00005").glob("*.parquet"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    told = kraftcheck(*words, "--out", out, "--resume").refusal()
+    assert str(path) in told
+    assert "SHA-256 differs" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--engine native --resume", "--resume is an option of --engine spark"),
+        ("--engine spark --resume", "--resume needs the --out of the run"),
+        ("--engine spark --buckets 65", "--buckets takes a power of two, such as 128, not 65"),
+        ("--engine spark --conf memory=1g", "--conf takes spark.KEY=VALUE, not 'memory=1g'"),
+        ("--engine spark --out {out} --resume", "holds no exploration"),
+    ],
+)
+def test_bad_options_are_one_line(words: str, message: str, tmp_path: Path) -> None:
+    """Options that do not fit are refused before anything is explored."""
+    typed = words.format(out=tmp_path).split()
+    assert message in kraftcheck("explore", "tests.toys:CLOCK", *typed).refusal()
+
+
+def test_missing_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without Java, or with one that is too old, the refusal names it and the mend; small systems need none."""
+    words = ("explore", "tests.toys:HASTY", "--scope", 3, "--engine", "spark", "--quiet")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert "needs Java and there is none at" in kraftcheck(*words, "--handover", 0).refusal()
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_392\"' >&2\n")
+    java.chmod(0o755)
+    assert "needs Java 17 or newer and" in kraftcheck(*words, "--handover", 0).refusal()
+    assert kraftcheck(*words).code == 12
+
+
+def test_the_document_tells_the_cost_of_levels(tmp_path: Path, shared: None) -> None:
+    """Each level that Spark made has seconds, tasks, candidates and bytes shuffled and spilled."""
+    target = tmp_path / "told.json"
+    kraftcheck("explore", "tests.toys:HASTY", "--scope", 5, "--engine", "spark", "--handover", 1200, "--quiet",
+               "--json", target)  # fmt: skip
+    levels = json.loads(target.read_text())["spark"]["levels"]
+    assert min(map(int, levels)) == 8
+    names = {"seconds", "expand_tasks", "sift_tasks", "candidates", "shuffled", "spilled", "shuffles"}
+    assert all(set(level) == names for level in levels.values())

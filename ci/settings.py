@@ -8,8 +8,8 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
@@ -19,9 +19,12 @@ from model.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
 from model.system import Property, ScopeError, Setting, System, nearest
 from model.untraceable import UntraceableRule
 from properties import catalogue
+from solvers.arguments import SystemFault
 from solvers.lower import LoweringError
-from solvers.program import KINDS, Program, SystemFault, trace
+from solvers.program import KINDS, Program, trace
 from solvers.verdict import DEADLOCK
+
+Traced = TypeVar("Traced")
 
 DEFAULT_RULES = "kafka-4.0"
 
@@ -100,8 +103,9 @@ def _import(name: str) -> Any:
 
 
 def subject(
-    name: str, scope: str | None, bounds: Mapping[str, int], rules: str | None, only: Sequence[str] = ()
-) -> Subject:
+    name: str, scope: str | None, bounds: Mapping[str, int], rules: str | None, only: Sequence[str] = (),
+    proof: bool = False,
+) -> Subject:  # fmt: skip
     """The subject that the user named.
 
     Args:
@@ -110,6 +114,7 @@ def subject(
         bounds: single bounds that override it.
         rules: `PRESET[+VARIANT|-VARIANT...]`; None for the default.
         only: ids of the properties to judge; empty for all.
+        proof: whether the bounds may be as large as provers take them.
 
     Raises:
         Refusal: naming what is unknown or out of range, with the nearest names.
@@ -122,7 +127,7 @@ def subject(
         raise Refusal(f"{name}: scopes is empty; a system has at least one")
     try:
         parsed = None if text is None else rule_sets.parse(text)
-        setting = system.setting(scope, bounds, parsed)
+        setting = system.setting(scope, bounds, parsed, proof)
     except ScopeError as error:
         raise Refusal(str(error)) from error
     return Subject(name, _only(name, system, setting, only), setting, text)
@@ -167,9 +172,14 @@ def program(chosen: Subject) -> Program:
     Raises:
         Refusal: where a user's system is at fault, in one line.
     """
+    return traced(chosen, trace)
+
+
+def traced(chosen: Subject, how: Callable[[System, Setting], Traced]) -> Traced:
+    """The subject as some engine takes it; raises as `program` does."""
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            return trace(chosen.system, chosen.setting)
+            return how(chosen.system, chosen.setting)
     except (SystemFault, UntraceableRule, LayoutError, LoweringError) as error:
         raise Refusal(f"{chosen.name}: {error}{cheaper(chosen.system, chosen.setting)}") from error
     except Exception as error:

@@ -7,7 +7,7 @@ exact: two states are equal iff their words are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -17,6 +17,9 @@ from model.terms import Term
 
 WORD_BITS = 64
 MAX_WORDS = 4
+
+UNBOUNDED = 1 << 1000
+"""Stands for infinity in intervals: no rule compares with a number near it."""
 
 
 class LayoutError(ValueError):
@@ -53,7 +56,20 @@ class Flag:
         return 1
 
 
-Domain = Range | Flag
+@frozen
+class Counter:
+    """Domain of a word that grows without bound: 0, 1, 2, ... Only provers take it."""
+
+    lo: int = 0
+    hi: int = UNBOUNDED
+
+    @property
+    def bits(self) -> int:
+        """As many as its stand-in for infinity needs."""
+        return UNBOUNDED.bit_length()
+
+
+Domain = Range | Flag | Counter
 
 
 def ints(lo: int, hi: int) -> Any:
@@ -64,6 +80,11 @@ def ints(lo: int, hi: int) -> Any:
 def truth() -> Any:
     """The domain of a truth, typed so that it can stand where a state has one."""
     return Flag()
+
+
+def counter() -> Any:
+    """The domain of a word without bound, typed so that it can stand where a state has one."""
+    return Counter()
 
 
 def subset_of(count: int) -> Any:
@@ -77,7 +98,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     A record with one field adds no name of its own: the mask of a set named
     `isr` is the leaf `isr`.
     """
-    if isinstance(value, Range | Flag | Term) or not (isinstance(value, tuple) or attrs.has(type(value))):
+    if isinstance(value, Range | Flag | Counter | Term) or not (isinstance(value, tuple) or attrs.has(type(value))):
         yield path, value
     elif isinstance(value, tuple):
         for position, item in enumerate(value):
@@ -93,7 +114,7 @@ def rebuild(shape: Any, take: Callable[[], Any]) -> Any:
     """A value of the same shape whose leaves are drawn, in order, from `take`."""
     if isinstance(shape, tuple):
         return tuple(rebuild(item, take) for item in shape)
-    if attrs.has(type(shape)) and not isinstance(shape, Range | Flag | Term):
+    if attrs.has(type(shape)) and not isinstance(shape, Range | Flag | Counter | Term):
         names = [f.name for f in attrs.fields(type(shape))]
         return type(shape)(**{name: rebuild(getattr(shape, name), take) for name in names})
     return take()
@@ -124,11 +145,13 @@ class Layout:
 
     Attributes:
         shape: a state whose leaves are domains.
+        packed: whether states are packed; provers read leaves only, and have no limit of width.
         slots: one place for each leaf, in order.
-        words: number of 64-bit words of a packed state, 1..4.
+        words: number of 64-bit words of a packed state, 1..4; 0 where none is packed.
     """
 
     shape: Any
+    packed: bool = True
     slots: tuple[Slot, ...] = field(init=False)
     words: int = field(init=False)
 
@@ -136,8 +159,11 @@ class Layout:
         """Assign places first-fit in order; refuse what is wider than 256 bits."""
         slots, used = [], 0
         for path, domain in leaves(self.shape):
-            if not isinstance(domain, Range | Flag):
+            if not isinstance(domain, Range | Flag | Counter):
                 raise LayoutError(f"layout field {self.name(path)} is {domain!r}, not a Range or Flag")
+            if not self.packed:
+                slots.append(Slot(path, domain, 0, 0))
+                continue
             if domain.hi < domain.lo or domain.bits > WORD_BITS - 1:
                 wide = f"has the domain {domain.lo}..{domain.hi}; use at most 63 bits"
                 raise LayoutError(f"layout field {self.name(path)} {wide}")
@@ -147,7 +173,7 @@ class Layout:
             place = divmod(used, WORD_BITS) if domain.bits else (0, 0)
             slots.append(Slot(path, domain, *place))
             used += domain.bits
-        words = max(1, -(-used // WORD_BITS))
+        words = max(1, -(-used // WORD_BITS)) if self.packed else 0
         if words > MAX_WORDS:
             cost = bits_by_field(self.shape)
             worst = max(cost, key=lambda name: cost[name])
@@ -200,9 +226,10 @@ class Layout:
 
     def unpack(self, words: Sequence[int]) -> Any:
         """The state that `pack` packed into these words."""
-        values: list[int | bool] = []
-        for slot in self.slots:
-            raw = (int(words[slot.word]) >> slot.shift) & ((1 << slot.domain.bits) - 1)
-            values.append(bool(raw) if isinstance(slot.domain, Flag) else raw + slot.domain.lo)
-        feed = iter(values)
-        return rebuild(self.shape, lambda: next(feed))
+        raw = ((int(words[s.word]) >> s.shift) & ((1 << s.domain.bits) - 1) for s in self.slots)
+        return self.state(number + slot.domain.lo for number, slot in zip(raw, self.slots, strict=True))
+
+    def state(self, values: Iterable[int]) -> Any:
+        """The state with these leaves, as `values` gives them."""
+        typed = (bool(v) if isinstance(s.domain, Flag) else v for v, s in zip(values, self.slots, strict=True))
+        return rebuild(self.shape, lambda: next(typed))

@@ -35,12 +35,49 @@ class Bound:
         name: the command-line flag without dashes.
         lo, hi: smallest and largest value accepted.
         help: a sentence for the user.
+        proven_to: largest value that provers accept; None: as `hi`. Proofs are not limited by packing.
     """
 
     name: str
     lo: int
     hi: int
     help: str
+    proven_to: int | None = None
+
+    def largest(self, proof: bool) -> int:
+        """The largest value accepted."""
+        return self.proven_to if proof and self.proven_to is not None else self.hi
+
+
+class Family(Sequence[Any]):
+    """Argument values that are too many to list where rules are proven: a shape and a condition.
+
+    Elsewhere it is the sequence of its values, listed when first asked for.
+
+    Args:
+        shape: a value whose leaves are domains (`model.layout`).
+        member: whether a value of that shape belongs to the family; a rule.
+        values: lists the family; it must agree with `member`.
+    """
+
+    def __init__(
+        self, shape: Any, member: Callable[[Any], Truth], values: Callable[[], Iterable[Any]]
+    ) -> None:  # fmt: skip
+        self.shape, self.member, self._values = shape, member, values
+        self._listed: tuple[Any, ...] | None = None
+
+    def _all(self) -> tuple[Any, ...]:
+        if self._listed is None:
+            self._listed = tuple(self._values())
+        return self._listed
+
+    def __len__(self) -> int:
+        """How many values there are."""
+        return len(self._all())
+
+    def __getitem__(self, position: Any) -> Any:
+        """The value at a position."""
+        return self._all()[position]
 
 
 @frozen
@@ -161,6 +198,7 @@ class System:
         scopes: presets, name to bounds; the first is the default.
         bounds: the bounds a scope gives values to.
         quiescent: states that may have no enabled action; None: no state may.
+        lemmas: `always` properties that strengthen the others in proofs; not part of what is promised.
         rules: whether the system takes a rule set.
     """
 
@@ -173,12 +211,14 @@ class System:
     scopes: Mapping[str, Mapping[str, int]] = field(factory=lambda: {"default": {}})
     bounds: tuple[Bound, ...] = ()
     quiescent: Callable[[Any], Truth] | None = None
+    lemmas: Callable[[Setting], Sequence[Property]] = lambda setting: ()
     rules: bool = False
 
     def setting(
-        self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None
-    ) -> Setting:
-        """The setting of a preset with single bounds overridden.
+        self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None,
+        proof: bool = False,
+    ) -> Setting:  # fmt: skip
+        """The setting of a preset with single bounds overridden; for a proof the bounds may be larger.
 
         Raises:
             ScopeError: for an unknown scope or bound (nearest names given) or a value out of range.
@@ -191,8 +231,9 @@ class System:
         for key, value in values.items():
             if key not in known:
                 raise ScopeError(f"{self.name} has no bound {key!r}; {nearest(key, known)}")
-            if not known[key].lo <= value <= known[key].hi:
-                raise ScopeError(f"{self.name}: {key} = {value} is out of range {known[key].lo}..{known[key].hi}")
+            largest = known[key].largest(proof)
+            if not known[key].lo <= value <= largest:
+                raise ScopeError(f"{self.name}: {key} = {value} is out of range {known[key].lo}..{largest}")
         return Setting(name, values, rules)
 
 

@@ -7,7 +7,6 @@ the argument values are a table that the engine loops over.
 from __future__ import annotations
 
 import hashlib
-import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,16 +16,13 @@ from model.layout import DomainError, Flag, Layout, LayoutError, leaves, rebuild
 from model.system import UNNAMED, Action, Outcome, Property, Setting, Step, System
 from model.terms import Graph, Term, Truth, lower
 from model.untraceable import UntraceableRule
+from solvers.arguments import Choices, SystemFault, free_arguments, listed_arguments
 
 KINDS = ("always", "step", "sometimes", "happens")
 """Kinds of property."""
 
 MAX_INSTANCES = 65_535
 """Action instances are numbered in 16 bits."""
-
-
-class SystemFault(ValueError):
-    """A system that raises, or answers with the wrong type; the message names the part."""
 
 
 @frozen
@@ -38,6 +34,8 @@ class Kind:
         first: number of its first instance among all instances.
         instances: argument values by name, one mapping for each instance.
         variables: argument leaves as terms.
+        allowed: for each parameter the truth that its argument is one of its values; only for provers.
+        arguments: the arguments as records of those terms.
         table: for each instance, the value of each argument leaf.
         guard: named conjuncts.
         after: for each layout slot, the leaf after the effect.
@@ -50,6 +48,8 @@ class Kind:
     first: int
     instances: tuple[Mapping[str, Any], ...]
     variables: tuple[Term, ...]
+    allowed: Mapping[str, Term]
+    arguments: Mapping[str, Any]
     table: tuple[tuple[int, ...], ...]
     guard: Mapping[str, Term]
     after: tuple[Term, ...]
@@ -117,15 +117,20 @@ def _indices(groups: Iterable[Iterable[Term]]) -> list[list[int]]:
     return [[term.index for term in group] for group in groups]
 
 
-def trace(system: System, setting: Setting) -> Program:
+def trace(system: System, setting: Setting, free: bool = False) -> Program:
     """Trace a system at a setting.
+
+    Args:
+        system, setting: what to trace.
+        free: for provers: arguments are free within what `Kind.allowed` says, no
+            instances are listed, states are not packed (`initial` has their leaves).
 
     Raises:
         SystemFault: when a part of the system raises or has the wrong type or shape.
         UntraceableRule: when a rule needs concrete values; the message names its line.
         LayoutError: when the layout is over 256 bits or malformed.
     """
-    layout = Layout(_ask("layout", lambda: system.layout(setting)))
+    layout = Layout(_ask("layout", lambda: system.layout(setting)), packed=not free)
     properties = tuple(_ask("properties", lambda: system.properties(setting)))
     graph = Graph()
     variables = tuple(
@@ -139,7 +144,8 @@ def trace(system: System, setting: Setting) -> Program:
     for action in _ask("actions", lambda: tuple(system.actions(setting))):
         if not isinstance(action, Action):
             raise SystemFault(f"actions gave {action!r}, not a model.system.Action")
-        kind = _trace_action(action, first, graph, layout, state, grouped["step"], grouped["happens"])
+        choices = free_arguments(action, graph) if free else listed_arguments(action, graph)
+        kind = _trace_action(action, choices, first, graph, layout, state, grouped["step"], grouped["happens"])
         kinds.append(kind)
         first += len(kind.instances)
     if first > MAX_INSTANCES:
@@ -168,7 +174,7 @@ def _ask(what: str, question: Callable[[], Any]) -> Any:
 def _initial(system: System, setting: Setting, layout: Layout) -> tuple[tuple[int, ...], ...]:
     states = _ask("initial", lambda: list(system.initial(setting)))
     try:
-        packed = {layout.pack(state) for state in states}
+        packed = {layout.pack(state) if layout.packed else layout.values(state) for state in states}
     except (DomainError, LayoutError) as error:
         raise SystemFault(f"initial gave a state that does not fit the layout: {error}") from error
     if not packed:
@@ -195,14 +201,11 @@ def _truth(graph: Graph, what: str, value: Any) -> Term:
 
 
 def _trace_action(
-    action: Action, first: int, graph: Graph, layout: Layout, state: Any,
+    action: Action, choices: Choices, first: int, graph: Graph, layout: Layout, state: Any,
     steps: Sequence[Property], happens: Sequence[Property],
 ) -> Kind:  # fmt: skip
     what = f"action {action.name}"
-    instances, table = _instances(action)
-    variables = _argument_variables(action, graph, instances, table)
-    feed = iter(variables)
-    arguments = {name: rebuild(value, lambda: next(feed)) for name, value in instances[0].items()} if instances else {}
+    arguments = choices.arguments
     guard = {
         name: _truth(graph, f"{what}, guard" if name == UNNAMED else f"{what}, guard {name}", part)
         for name, part in _ask(f"{what}, guard", lambda: action.guards(state, arguments)).items()
@@ -216,7 +219,8 @@ def _trace_action(
     )  # fmt: skip
     claims = [_claim(graph, p, step) for p in steps]
     claims += [graph.lift(graph.negate(lower(_claim(graph, p, step)))) for p in happens]
-    return Kind(action, first, instances, variables, table, guard, after, unchecked, tuple(claims))
+    return Kind(action, first, choices.instances, choices.variables, choices.allowed, arguments, choices.table, guard,
+                after, unchecked, tuple(claims))  # fmt: skip
 
 
 def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, ...]:
@@ -234,34 +238,3 @@ def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, .
             raise SystemFault(f"{what} set {path or 'the state'} to {value!r}, not {wanted}")
         result.append(graph.lift(value))
     return tuple(result)
-
-
-def _instances(action: Action) -> tuple[tuple[Mapping[str, Any], ...], tuple[tuple[int, ...], ...]]:
-    names = list(action.parameters)
-    rows = [dict(zip(names, row, strict=True)) for row in itertools.product(*action.parameters.values())]
-    table = tuple(tuple(_leaf(action, path, v) for path, v in leaves(tuple(row.values()))) for row in rows)
-    return tuple(rows), table
-
-
-def _leaf(action: Action, path: str, value: Any) -> int:
-    if not isinstance(value, int):
-        what = f"action {action.name}, parameter {path}"
-        raise SystemFault(f"{what} ranges over {value!r}; use words, truths or records of them")
-    return value
-
-
-def _argument_variables(
-    action: Action, graph: Graph, instances: Sequence[Mapping[str, Any]], table: Sequence[Sequence[int]]
-) -> tuple[Term, ...]:
-    if not instances:
-        return ()
-    paths = [path for name, value in instances[0].items() for path, _ in leaves(value, name)]
-    if any(len(row) != len(paths) for row in table):
-        raise SystemFault(f"action {action.name}: argument values differ in shape")
-    columns = list(zip(*table, strict=True)) if paths else []
-    return tuple(
-        graph.truth_variable(f"{action.name}.{path}")
-        if isinstance(column[0], bool)
-        else graph.variable(f"{action.name}.{path}", min(column), max(column))
-        for path, column in zip(paths, columns, strict=True)
-    )

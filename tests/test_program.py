@@ -15,7 +15,8 @@ from model.system import Action, Outcome, Property, Step, System
 from model.untraceable import UntraceableRule
 from properties.catalogue import ELECTIONS
 from solvers import program
-from solvers.program import Program, SystemFault, trace
+from solvers.arguments import SystemFault
+from solvers.program import Program, trace
 
 
 @frozen

@@ -8,9 +8,10 @@ import pytest
 
 from model.layout import DomainError
 from model.system import System
+from solvers.arguments import SystemFault
 from solvers.explorer import Exploration, explore
 from solvers.native import load_kernel
-from solvers.program import SystemFault, trace
+from solvers.program import trace
 from solvers.replay import successor
 from solvers.verdict import Holds, Refuted, Vacuous, exit_code, worst_exit_code
 from tests import toys

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from model.brokersets import BrokerSet, Replicas
 from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from model.elections import Candidates, may_designate
+from model.layout import ints
 from model.reassignment import in_progress, revert
 from model.rules import RuleSet
-from model.system import Action, Bound, Conjuncts, Setting, System
+from model.system import Action, Bound, Conjuncts, Family, Setting, System
 from model.systems.elections.passes import acceptable, trigger
 from model.systems.elections.state import Elections, initial, layout
 from model.systems.elections.triggers import Triggers
@@ -18,9 +19,9 @@ from model.terms import Truth, Word
 from model.words import NO_LEADER, all_of, any_of, implies, negate
 
 BOUNDS = (
-    Bound("brokers", 2, 5, "number of brokers"),
+    Bound("brokers", 2, 5, "number of brokers", proven_to=9),
     Bound("directories", 1, 2, "log directories of each broker"),
-    Bound("replication", 1, 5, "largest replication factor"),
+    Bound("replication", 1, 5, "largest replication factor", proven_to=9),
     Bound("reassignment", 0, 1, "whether replicas may be reassigned (0: fixed, replication factor exact)"),
     Bound("reserved", 0, 1, "whether AssignReplicasToDirs may name MIGRATING, UNASSIGNED and LOST"),
 )
@@ -125,11 +126,26 @@ def other_min_isr(state: Elections, minimum: Word) -> Conjuncts:
     return {"value differs": negate(state.min_insync_replicas == minimum)}
 
 
-def ordered_subsets(brokers: int, largest: int) -> Iterator[Replicas]:
+def replica_lists(brokers: int, largest: int) -> Family:
     """Every replica list of 1..largest distinct brokers."""
-    for size in range(1, largest + 1):
-        for ids in itertools.permutations(range(brokers), size):
-            yield Replicas.of(ids, brokers)
+
+    def listed() -> Iterator[Replicas]:
+        for size in range(1, largest + 1):
+            for ids in itertools.permutations(range(brokers), size):
+                yield Replicas.of(ids, brokers)
+
+    def member(value: Replicas) -> Truth:
+        return all_of(well_formed(value), *(slot == NO_LEADER for slot in value.slots[largest:]))
+
+    return Family(Replicas((ints(NO_LEADER, brokers - 1),) * brokers), member, listed)
+
+
+def well_formed(replicas: Replicas) -> Truth:
+    """Whether slots hold a list: a member first, none twice, vacant slots last."""
+    slots = replicas.slots
+    distinct = (any_of(a != b, a == NO_LEADER) for a, b in itertools.combinations(slots, 2))
+    vacant_last = (implies(a == NO_LEADER, b == NO_LEADER) for a, b in itertools.pairwise(slots))
+    return all_of(slots[0] != NO_LEADER, *distinct, *vacant_last)
 
 
 def _nonempty_sets(count: int) -> list[BrokerSet]:
@@ -176,7 +192,7 @@ def actions(setting: Setting) -> list[Action]:
         listed.append(Action("enable_elr", do.enable_elr, lambda state: {"ELR is off": negate(state.elr_enabled)}, {},
                              "eligible.leader.replicas.enable"))  # fmt: skip
     if setting["reassignment"]:
-        targets = tuple(ordered_subsets(brokers, setting["replication"]))
+        targets = replica_lists(brokers, setting["replication"])
         listed += [
             Action("reassign", do.reassign, targets_registered, {"target": targets}, "changePartitionReassignment"),
             Action("cancel", do.cancel, lambda state: may_cancel(state, rules), {}, "cancelPartitionReassignment"),

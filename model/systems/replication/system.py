@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from model.system import Action, Bound, Setting, System
-from model.systems.elections.system import ordered_subsets
+from model.systems.elections.system import replica_lists
 from model.systems.replication.control import Control
 from model.systems.replication.dataplane import DataPlane
 from model.systems.replication.metadata import Metadata
@@ -112,7 +112,7 @@ def _operations(setting: Setting, control: Control, each: Parameters) -> list[Ac
             named = control.elect_designated
             listed.append(Action("elect_designated", named, control.may_designate, each, "unclean-recovery KIP"))
     if setting["reassignments"]:
-        targets = {"target": tuple(ordered_subsets(setting["brokers"], setting["brokers"]))}
+        targets = {"target": replica_lists(setting["brokers"], setting["brokers"])}
         listed += [
             Action("reassign", control.reassign, control.may_reassign, targets, "changePartitionReassignment"),
             Action("cancel", control.cancel, control.may_cancel, {}, "cancelPartitionReassignment"),

@@ -45,6 +45,7 @@ class Budget:
         memory: bytes.
         max_depth, max_states, stop_at_first: limits, as `explore` takes them.
         cache: whether compiled code is kept.
+        keep: whether the result keeps the states.
     """
 
     workers: int
@@ -53,6 +54,7 @@ class Budget:
     max_states: int | None = None
     stop_at_first: bool = False
     cache: bool = True
+    keep: bool = False
 
 
 def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
@@ -73,7 +75,7 @@ def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
         def work() -> Exploration:
             return explore(
                 traced, clock=time.monotonic, threads=budget.workers, memory=budget.memory, progress=note, stop=stop,
-                cache_dir=cache_folder() if budget.cache else None, keep=False, max_depth=budget.max_depth,
+                cache_dir=cache_folder() if budget.cache else None, keep=budget.keep, max_depth=budget.max_depth,
                 max_states=budget.max_states, stop_at_first=budget.stop_at_first,
             )  # fmt: skip
 

@@ -16,6 +16,7 @@ from ci.conform import conform_command
 from ci.explore import explore_command
 from ci.listing import list_command
 from ci.progress import Interrupted
+from ci.prove import prove_command
 from ci.refusal import Refusal
 from ci.screen import OutputClosed, silence
 from ci.trace import trace_command
@@ -57,11 +58,14 @@ def cli() -> None:
 
     \b
     Exit codes: 0 every verdict is a pass, 2 bad input, 11 deadlock, 12 refuted,
-    20 incomplete, 21 vacuous, 23 a vector failed, 255 a fault of kraftcheck.
+    20 incomplete, 21 vacuous, 22 unknown, 23 a vector failed, 255 a fault of
+    kraftcheck.
     """
 
 
-for command in (list_command, check_command, bugs_command, explore_command, conform_command, trace_command):
+for command in (
+    list_command, check_command, bugs_command, explore_command, prove_command, conform_command, trace_command
+):  # fmt: skip
     cli.add_command(command)
 
 

@@ -42,6 +42,15 @@ def _memory(context: click.Context, parameter: click.Parameter, text: str | None
 workers: Decorator = click.option(
     "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default=True, help="Threads."
 )
+processes: Decorator = click.option(
+    "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default=True, help="Processes."
+)
+timeout: Decorator = click.option(
+    "--timeout", type=click.FloatRange(min=0.001), default=600.0, show_default=True, help="Seconds for each query."
+)
+seed: Decorator = click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Seed of the solver's choices."
+)
 memory: Decorator = click.option(
     "--memory", callback=_memory, metavar="SIZE",
     help="Most memory for one search, such as 4G; default half of the machine's.",

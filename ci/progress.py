@@ -52,22 +52,27 @@ class Meter:
 
     def __call__(self, now: Progress) -> None:
         """Take note of progress; write when it is time."""
-        if self.clock() < self._next:
-            return
-        self._next = self.clock() + self._interval()
         then, generated, distinct = self._seen
         span = max(now.seconds - then, 1e-9)
         text = (
             f"depth {now.depth}: {now.generated:,} generated ({(now.generated - generated) / span:,.0f}/s), "
             f"{now.distinct:,} distinct ({(now.distinct - distinct) / span:,.0f}/s), {now.queue:,} in the frontier"
         )
-        self._seen = (now.seconds, now.generated, now.distinct)
+        if self.write_when_due(text):
+            self._seen = (now.seconds, now.generated, now.distinct)
+
+    def write_when_due(self, text: str) -> bool:
+        """Write a line if an interval has passed; whether it did."""
+        if self.clock() < self._next:
+            return False
+        self._next = self.clock() + self._interval()
         if self.stream.isatty():
             width = shutil.get_terminal_size().columns
             self._write(f"\r\x1b[K{text[: width - 1]}")
             self._open = True
         else:
             self._write(text + "\n")
+        return True
 
     def _write(self, text: str) -> None:
         """Write; that nobody reads progress is no reason to stop the work."""
@@ -82,6 +87,30 @@ class Meter:
         if self._open:
             self._write("\r\x1b[K")
             self._open = False
+
+
+@define
+class Tally:
+    """Writes how much of some work is done, as a `Meter` does.
+
+    Attributes:
+        what: what is counted.
+        meter: writes the lines.
+    """
+
+    what: str
+    meter: Meter
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take note; write when it is time."""
+        self.meter.write_when_due(f"{done:,} of {total:,} {self.what}")
+
+
+@contextmanager
+def tallied(quiet: bool, what: str) -> Iterator[Tally | None]:
+    """A tally on standard error, or none."""
+    with metered(quiet) as meter:
+        yield None if meter is None else Tally(what, meter)
 
 
 @contextmanager

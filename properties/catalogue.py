@@ -12,7 +12,7 @@ from model.system import Property, ScopeError, Setting, System, nearest
 from model.systems.broker_ids.system import BROKER_IDS as BROKER_IDS_SYSTEM
 from model.systems.elections.system import ELECTIONS as ELECTIONS_SYSTEM
 from model.systems.replication.system import REPLICATION as REPLICATION_SYSTEM
-from properties import durability, eligibility, goals, identity, leadership, shape
+from properties import durability, eligibility, goals, identity, leadership, lemmas_elections, shape
 from properties.core import validate
 
 
@@ -22,7 +22,7 @@ def elections_properties(setting: Setting) -> tuple[Property, ...]:
     return validate([claim for part in parts for claim in part.properties(setting)], variants())
 
 
-ELECTIONS = evolve(ELECTIONS_SYSTEM, properties=elections_properties)
+ELECTIONS = evolve(ELECTIONS_SYSTEM, properties=elections_properties, lemmas=lemmas_elections.lemmas)
 """`elections` with its properties."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -152,6 +152,15 @@ class Store:
             identity = parent
             parent, action = self.origin(identity)
         return identity, instances[::-1]
+
+    def identify(self, state: Sequence[int]) -> int | None:
+        """The id of a packed state; None when it is not there."""
+        wanted = np.array(state, dtype=np.uint64)
+        for number, shard in enumerate(self.shards):
+            (places,) = np.nonzero((shard.states[: shard.count] == wanted).all(axis=1))
+            if len(places):
+                return int(places[0]) * SHARDS + number
+        return None
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         """All packed states, shard by shard."""

@@ -1,0 +1,166 @@
+"""`kraftcheck prove`: properties for any number of steps, by induction in Z3."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+from attrs import evolve, frozen
+
+from ci import options, report
+from ci.explore import Budget, run
+from ci.files import check_writable, write_json
+from ci.progress import attended, stoppable, tallied
+from ci.proof_report import document, print_proof
+from ci.refusal import Refusal
+from ci.screen import console
+from ci.settings import DEFAULT_RULES, Subject, find_system, parse_words, program, subject, traced
+from model.layout import LayoutError
+from model.system import nearest
+from solvers.induction import Build, Proof, prove
+from solvers.judgement import Judged, Searched, judge
+from solvers.queries import REFUTED, Effort
+from solvers.theory import Theory, theory
+from solvers.verdict import worst_exit_code
+
+
+@frozen
+class Asked:
+    """What is to be proven, so that a worker process can make it anew.
+
+    Attributes:
+        name: system name or `module:attribute`.
+        scope, bounds, rules: as the user gave them.
+    """
+
+    name: str
+    scope: str | None
+    bounds: Mapping[str, int]
+    rules: str | None
+
+    def subject(self, proof: bool = True) -> Subject:
+        """The subject, at bounds that provers (or the explorer) take."""
+        return subject(self.name, self.scope, self.bounds, self.rules, proof=proof)
+
+    def build(self) -> Theory:
+        """The theory."""
+        return traced(self.subject(), theory)
+
+
+def proven(asked: Asked, effort: Effort, only: Sequence[str], workers: int, quiet: bool) -> Proof:
+    """Prove with progress on standard error; Ctrl-C and SIGTERM cut it."""
+    build: Build = functools.partial(Asked.build, asked)
+    with stoppable() as stop, tallied(quiet, "queries") as tally:
+        begun = threading.Event()
+        begun.set()
+
+        def work() -> Proof:
+            return prove(
+                build, effort=effort, clock=time.monotonic, only=only, workers=workers, stop=stop,
+                progress=tally if tally is not None else _silent,
+            )  # fmt: skip
+
+        return attended(work, stop, begun)
+
+
+def _silent(done: int, total: int) -> None:
+    """Tell nothing."""
+
+
+def searched(asked: Asked, proof: Proof, budget: Budget, quiet: bool) -> Searched:
+    """The explored scope that tells whether counterexamples are reachable; none where none is needed."""
+    if not any(answer.result == REFUTED for answer in proof.answers.values()):
+        return Searched()
+    if not budget.max_states:
+        return Searched(why_not="--search 0")
+    try:
+        listed = program(with_lemmas(asked.subject(proof=False)))
+    except (Refusal, LayoutError) as error:
+        return Searched(why_not=f"the explorer has no such scope: {error}")
+    return Searched(run(listed, budget, quiet))
+
+
+def with_lemmas(chosen: Subject) -> Subject:
+    """The subject with its lemmas as properties, so that the explorer judges them too."""
+    both = (*chosen.system.properties(chosen.setting), *chosen.system.lemmas(chosen.setting))
+    return evolve(chosen, system=evolve(chosen.system, properties=lambda _: both))
+
+
+def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
+    """Refuse ids that are no claim of the theory."""
+    known = [claim.id for claim in subject_.claims]
+    for id_ in only:
+        if id_ not in known:
+            raise Refusal(f"{name} has nothing to prove named {id_!r} at this setting; {nearest(id_, known)}")
+
+
+@click.command(
+    "prove", context_settings={"ignore_unknown_options": True}, short_help="Properties for any number of steps, in Z3."
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
+@click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
+@click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
+@click.option("--property", "only", multiple=True, help="Prove only this, and what it rests on; repeatable.")
+@options.timeout
+@options.seed
+@options.processes
+@click.option("--search", type=click.IntRange(0), default=5_000_000, show_default=True,
+              help="States explored to tell whether a counterexample is reachable; 0: none.")  # fmt: skip
+@click.option("--core", is_flag=True, help="Show which lemmas, invariants and guards each proof used.")
+@click.option("--times", is_flag=True, help="Show every query with its time.")
+@click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
+@options.memory
+@options.document
+@options.quiet
+@click.pass_context
+def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: Any) -> None:
+    """Prove every property of SYSTEM that is no goal, for any number of steps.
+
+    Each bound of the system is a flag too, such as --brokers 5. An invariant is
+    proven when it holds initially and every action keeps it. A counterexample
+    to induction is replayed on ints and looked up among the reachable states.
+
+    \b
+    Exit codes: 0 all proven, 12 a property is refuted, 20 stopped, 22 a proof
+    failed or ran out of time, 2 bad input.
+
+    \b
+    Examples:
+      kraftcheck prove elections --rules fixed
+      kraftcheck prove elections --rules fixed --brokers 5 --replication 5
+      kraftcheck prove elections --rules fixed --property leader-active --core
+    """
+    known = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
+    typed = parse_words(words, known)
+    bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], known)
+    asked = Asked(typed.system, flags["scope"], bounds, flags["rules"])
+    check_only(asked.name, asked.build(), flags["only"])
+    check_writable(flags["target"])
+    effort = Effort(flags["timeout"], flags["seed"], minimise=flags["core"])
+    begun = time.monotonic()
+    proof = proven(asked, effort, flags["only"], flags["workers"], flags["quiet"])
+    seconds = time.monotonic() - begun
+    budget = Budget(1, flags["memory"], max_states=flags["search"], keep=True)
+    judged = judge(proof, searched(asked, proof, budget, flags["quiet"]))
+    code = worst_exit_code(one.verdict.verdict for one in judged)
+    screen = console(to_stderr=flags["target"] == "-")
+    screen.plain(asked.subject().title())
+    print_proof(screen, proof, judged, seconds, flags)
+    if flags["target"] is not None:
+        write_json(flags["target"], document(asked.subject(), proof, judged, seconds, effort, code))
+    screen.plain(last_line(judged, code))
+    sys.exit(code)
+
+
+def last_line(judged: Sequence[Judged], code: int) -> str:
+    """How many claims have which verdict, the worst first."""
+    words = [report.WORDS[type(one.verdict.verdict)] for one in judged]
+    counts = [f"{words.count(word)} {word}" for word in report.WORST_FIRST if word in words]
+    return ", ".join(counts) + f" (exit {code})"
+
+

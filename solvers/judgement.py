@@ -1,0 +1,81 @@
+"""From proofs to verdicts: what a finished or failed induction says about each claim."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from solvers.cti import REACHABLE, Counterexample, locate, replayed
+from solvers.explorer import Exploration
+from solvers.induction import Proof
+from solvers.queries import REFUTED, UNDECIDED, Answer
+from solvers.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Verdict
+
+
+@frozen
+class Judged:
+    """A claim and what came of its proof.
+
+    Attributes:
+        verdict: proven claims hold; one that the explorer refutes is refuted; the rest is unknown.
+        counterexample: the counterexample to induction that says most; None where there is none.
+    """
+
+    verdict: PropertyVerdict
+    counterexample: Counterexample | None = None
+
+
+@frozen
+class Searched:
+    """What may tell whether a counterexample is reachable.
+
+    Attributes:
+        explored: the search of the scope, states kept; None where there is none.
+        why_not: why there is none.
+    """
+
+    explored: Exploration | None = None
+    why_not: str = "nothing was explored"
+
+
+def judge(proof: Proof, searched: Searched) -> list[Judged]:
+    """The verdict of each claim that was to be proven; domains are part of the bound."""
+    known = {claim.id for claim in proof.theory.claims}
+    return [_judged(proof, name, searched) for name in proof.claims if name in known]
+
+
+def _judged(proof: Proof, name: str, searched: Searched) -> Judged:
+    claim = proof.theory.claim(name)
+    if proof.proven(name):
+        return Judged(PropertyVerdict(name, claim.kind, Holds(bound_text(proof))))
+    failures = proof.failures(name)
+    refuted = [answer for answer in failures if answer.result == REFUTED]
+    found = [locate(replayed(proof.theory, a, proof.assumed()), claim, searched.explored, searched.why_not)
+             for a in refuted]  # fmt: skip
+    best = min(found, key=lambda one: one.reach != REACHABLE, default=None)
+    verdict, depth = _verdict(proof, name, failures, best, searched)
+    return Judged(PropertyVerdict(name, claim.kind, verdict, depth), best)
+
+
+def _verdict(
+    proof: Proof, name: str, failures: list[Answer], best: Counterexample | None, searched: Searched
+) -> tuple[Verdict, int | None]:
+    if searched.explored is not None:
+        # What the search refutes has its shortest trace there, whichever countermodel Z3 found.
+        told = {found.claim: found for found in searched.explored.verdicts}.get(name)
+        if told is not None and isinstance(told.verdict, Refuted):
+            return told.verdict, told.depth
+    if best is not None:
+        actions = [a.obligation.action for a in failures if a.result == REFUTED]
+        return Unknown(f"not inductive: {', '.join(actions)}; counterexample {best.reach} ({best.where})"), None
+    if failures:
+        undecided = [a for a in failures if a.result == UNDECIDED]
+        return Unknown(f"no answer: {', '.join(f'{a.obligation.action} ({a.reason})' for a in undecided)}"), None
+    return Incomplete("stopped on request"), None
+
+
+def bound_text(proof: Proof) -> str:
+    """What a proof covers: any number of steps, at these bounds."""
+    bounds = ", ".join(f"{name} {value}" for name, value in proof.theory.program.setting.bounds.items())
+    text = f"any number of steps of {proof.theory.program.system.name}" + (f" with {bounds}" if bounds else "")
+    cuts = proof.bounded()
+    return text + (f"; steps beyond the bound on {', '.join(cuts)} are left out" if cuts else "")

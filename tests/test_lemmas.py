@@ -1,0 +1,64 @@
+"""Lemmas of proofs are true: the explorer finds no reachable state that breaks one."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from attrs import evolve
+
+from model.layout import Layout, leaves, rebuild
+from model.rules import parse
+from model.system import Family, Setting, System
+from model.systems.elections.system import replica_lists
+from properties.catalogue import SYSTEMS
+from solvers.explorer import explore
+from solvers.program import trace
+from solvers.verdict import Holds
+
+SCOPES = [("elections", "tiny"), ("elections", "small"), ("elections", "directories")]
+
+
+def with_lemmas(system: System) -> System:
+    """The system whose properties are its lemmas."""
+    return evolve(system, properties=system.lemmas)
+
+
+def setting_of(name: str, scope: str, rules: str) -> Setting:
+    """A setting of a shipped system."""
+    return SYSTEMS[name].setting(scope, rules=parse(rules))
+
+
+@pytest.mark.parametrize("rules", ["fixed", "kip"])
+@pytest.mark.parametrize(("name", "scope"), SCOPES)
+def test_no_reachable_state_breaks_a_lemma(name: str, scope: str, rules: str) -> None:
+    """Every lemma holds in every reachable state of the small scopes."""
+    system = SYSTEMS[name]
+    result = explore(trace(with_lemmas(system), setting_of(name, scope, rules)), clock=time.perf_counter)
+    judged = {found.claim: found.verdict for found in result.verdicts if found.claim != "deadlock"}
+    assert len(judged) >= 5
+    assert [claim for claim, verdict in judged.items() if not isinstance(verdict, Holds)] == []
+
+
+def test_lemmas_have_names_and_sentences() -> None:
+    """A lemma is an invariant whose id begins with `lemma-`, unlike every property's, and it says what it claims."""
+    for name, scope in SCOPES:
+        setting = setting_of(name, scope, "fixed")
+        lemmas, promised = SYSTEMS[name].lemmas(setting), SYSTEMS[name].properties(setting)
+        assert {lemma.kind for lemma in lemmas} == {"always"}
+        assert all(lemma.id.startswith("lemma-") and len(lemma.sentence) > 15 for lemma in lemmas)
+        assert not any(claim.id.startswith("lemma-") for claim in promised)
+
+
+@pytest.mark.parametrize(("brokers", "largest"), [(2, 2), (3, 2), (3, 3), (4, 3)])
+def test_the_condition_of_replica_lists_is_their_listing(brokers: int, largest: int) -> None:
+    """Of all values in its shape, the family's condition admits exactly those that it lists."""
+    family: Family = replica_lists(brokers, largest)
+    layout = Layout(family.shape)
+    every = [layout.unpack([number]) for number in range(1 << layout.bits)]
+    inside = [v for v in every if all(-1 <= leaf < brokers for _, leaf in leaves(v))]
+    admitted = {tuple(leaf for _, leaf in leaves(v)) for v in inside if family.member(v)}
+    assert admitted == {value.slots for value in family}
+    assert len(family) == len(admitted)
+    feed = iter(next(iter(admitted)))
+    assert family.member(rebuild(family.shape, lambda: next(feed)))

@@ -12,7 +12,7 @@ from model.layout import Counter
 from model.terms import Term
 from solvers.program import Kind
 from solvers.theory import Theory
-from solvers.z3reader import Reader, conjunction, is_number, value_of
+from solvers.z3reader import Reader, conjunction, disjunction, is_number, value_of
 
 INITIATION = "initially"
 """Stands for the action in obligations about initial states."""
@@ -144,10 +144,10 @@ class Questions:
         program, read = self.subject.program, self._read
         symbols = tuple(map(read.expression, program.state))
         starts = [
-            z3.And(*(s == read.constant(t, v) for s, t, v in zip(symbols, program.state, state, strict=True)))
+            conjunction([s == read.constant(t, v) for s, t, v in zip(symbols, program.state, state, strict=True)])
             for state in program.initial
         ]
-        return Premises({"initial: state": z3.Or(*starts)}, symbols, program.state, len(symbols))
+        return Premises({"initial: state": disjunction(starts)}, symbols, program.state, len(symbols))
 
     def domains(self) -> dict[str, Any]:
         """Every field of the state is in its domain: the type of states."""
@@ -182,8 +182,8 @@ Clock = Callable[[], float]
 class Session:
     """One solver for several obligations that share their premises.
 
-    It has a Z3 context of its own, so that its answers depend on what it is
-    asked and on nothing that was asked elsewhere.
+    It has a Z3 context of its own, so that what was asked elsewhere does not
+    weigh on it.
     """
 
     def __init__(self, questions: Questions, given: Premises, effort: Effort, clock: Clock) -> None:

@@ -162,7 +162,8 @@ class Reader:
             return self._from_bits([values[0] == k for k in range(MASK_BITS)])
         mask = self._made[node.args[0].index]
         if node.op == "member" and not is_number(node.args[0]):
-            return z3.Or(*(z3.And(values[1] == k, _bit(mask, k)) for k in range(min(mask.size(), MASK_BITS))))
+            places = range(min(mask.size(), MASK_BITS))
+            return disjunction([z3.And(values[1] == k, _bit(mask, k)) for k in places], self.context)
         raise LoweringError(f"a {node.op} of an unbounded word: masks need a bound")
 
     def _as_int(self, term: Term) -> Any:
@@ -182,7 +183,7 @@ class Reader:
             return _bit(mask, at.value) if inside else z3.BoolVal(False, self.context)
         places = range(max(0, at.lo), min(mask.size(), MASK_BITS, at.hi + 1))
         hits = [z3.And(self._is(at, index, k), _bit(mask, k)) for k in places]
-        return z3.Or(*hits) if hits else z3.BoolVal(False, self.context)
+        return disjunction(hits, self.context)
 
     def _is(self, term: Term, value: Any, number: int) -> Any:
         """The truth that a word is a number."""
@@ -251,4 +252,10 @@ def value_of(model: z3.ModelRef, term: Term, symbol: Any) -> int:
 def conjunction(parts: Iterable[Any], context: z3.Context | None = None) -> Any:
     """The conjunction of any number of truths."""
     listed = list(parts)
-    return z3.And(*listed) if listed else z3.BoolVal(True, context)
+    return z3.And(*listed) if len(listed) > 1 else listed[0] if listed else z3.BoolVal(True, context)
+
+
+def disjunction(parts: Iterable[Any], context: z3.Context | None = None) -> Any:
+    """The disjunction of any number of truths; SMT-LIB has none of a single one."""
+    listed = list(parts)
+    return z3.Or(*listed) if len(listed) > 1 else listed[0] if listed else z3.BoolVal(False, context)

@@ -147,8 +147,8 @@ def explore_command(
     Each bound of the system is a flag too, such as --brokers 2.
 
     \b
-    Exit codes: 0 all hold, 11 deadlock, 12 a property is refuted, 20 incomplete,
-    21 vacuous, 2 bad input.
+    Exit codes: 0 all hold, 11 deadlock, 12 a property is refuted, 13 only one that
+    asks for recovery, 20 incomplete, 21 vacuous, 22 unknown, 2 bad input.
 
     \b
     Examples:

@@ -34,7 +34,8 @@ def describe(system: System) -> dict[str, object]:
         "scopes": {name: dict(bounds) for name, bounds in system.scopes.items()},
         "bounds": [{"name": b.name, "lo": b.lo, "hi": b.hi, "help": b.help} for b in system.bounds],
         "properties": [
-            {"id": c.id, "kind": c.kind, "sentence": c.sentence, "source": c.source, "refuted_by": list(c.refuted_by)}
+            {"id": c.id, "kind": c.kind, "sentence": c.sentence, "source": c.source, "refuted_by": list(c.refuted_by),
+             "by": {action: dict(wanted) for action, wanted in c.by.items()}}
             for c in _properties(system.name, system).values()
         ],
     }
@@ -100,6 +101,7 @@ def _print_system(screen: Screen, system: System) -> None:
     for column in ("id", "kind", "says", "source", "refuted by"):
         table.add_column(column, overflow="fold")
     for claim in _properties(system.name, system).values():
-        cells = (claim.id, claim.kind, claim.sentence, claim.source, ", ".join(claim.refuted_by))
+        said = claim.sentence + (f" (by {claim.way()})" if claim.by else "")
+        cells = (claim.id, claim.kind, said, claim.source, ", ".join(claim.refuted_by))
         table.add_row(*map(escape, cells))
     screen.print(table)

@@ -58,8 +58,8 @@ def cli() -> None:
 
     \b
     Exit codes: 0 every verdict is a pass, 2 bad input, 11 deadlock, 12 refuted,
-    20 incomplete, 21 vacuous, 22 unknown, 23 a vector failed, 255 a fault of
-    kraftcheck.
+    13 never recovers, 20 incomplete, 21 vacuous, 22 unknown, 23 a vector failed,
+    255 a fault of kraftcheck.
     """
 
 

@@ -58,6 +58,8 @@ class Meter:
             f"depth {now.depth}: {now.generated:,} generated ({(now.generated - generated) / span:,.0f}/s), "
             f"{now.distinct:,} distinct ({(now.distinct - distinct) / span:,.0f}/s), {now.queue:,} in the frontier"
         )
+        if now.sweep:
+            text = f"backward sweep {now.sweep}: {now.queue:,} of {now.distinct:,} states left"
         if self.write_when_due(text):
             self._seen = (now.seconds, now.generated, now.distinct)
 

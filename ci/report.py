@@ -38,12 +38,14 @@ def detail(found: PropertyVerdict) -> str:
             return f"in {found.depth} step{'' if found.depth == 1 else 's'}, shortest"
         case Holds(_, witness) if witness is not None:
             return f"shown in {found.depth} step{'' if found.depth == 1 else 's'}"
+        case Holds(_, _, cases) if cases is not None:
+            return f"{cases:,} state{'s' * (cases != 1)} recover{'s' * (cases == 1)}"
         case Incomplete(cut):
             return cut
         case Unknown(reason):
             return reason
-        case Vacuous():
-            return "no reachable case shows it"
+        case Vacuous(_, why):
+            return why
     return ""
 
 
@@ -61,8 +63,7 @@ def verdict_table(result: Exploration) -> Table:
 
 
 def _claims(result: Exploration) -> Sequence[Any]:
-    p = result.program
-    return (*p.always, *p.steps, *p.sometimes, *p.happens)
+    return result.program.claims
 
 
 def summary(result: Exploration) -> list[str]:
@@ -75,6 +76,9 @@ def summary(result: Exploration) -> list[str]:
         + (" (from cache)" if result.cached else "")
     ]
     idle = [action for action, count in result.fired.items() if not count]
+    if result.recovered.sweeps:
+        sweeps, seconds = result.recovered.sweeps, result.recovered.seconds
+        told.append(f"searched backward in {sweeps} sweeps over all states, {seconds:.1f} s")
     if idle:
         told.append(f"actions that never happened: {', '.join(idle)}")
     if result.never_true:
@@ -121,7 +125,12 @@ def document(subject: Subject, result: Exploration, spark: dict[str, Any] | None
             "bits": result.program.layout.bits,
             "bytes_per_state": round(result.bytes_per_state, 1),
         },
-        "seconds": {"explore": result.seconds, "compile": result.compile_seconds, "cached": result.cached},
+        "seconds": {
+            "explore": result.seconds,
+            "backward": result.recovered.seconds,
+            "compile": result.compile_seconds,
+            "cached": result.cached,
+        },
         "rates": {
             "generated": result.generated / max(result.seconds, 1e-9),
             "distinct": result.distinct / max(result.seconds, 1e-9),
@@ -139,6 +148,12 @@ def document(subject: Subject, result: Exploration, spark: dict[str, Any] | None
     }
 
 
+def _closure(found: PropertyVerdict) -> dict[str, Any] | None:
+    """What ints saw of the states that can follow a counterexample to `recovers`."""
+    closure = found.verdict.trace.closure if isinstance(found.verdict, Refuted) else None
+    return None if closure is None else {"states": closure.states, "complete": closure.complete}
+
+
 def _property(found: PropertyVerdict, result: Exploration) -> dict[str, Any]:
     claim = next((c for c in _claims(result) if c.id == found.claim), None)
     return {
@@ -149,6 +164,7 @@ def _property(found: PropertyVerdict, result: Exploration) -> dict[str, Any]:
         "detail": detail(found),
         "bound": found.verdict.bound if isinstance(found.verdict, Holds) else None,
         "failing": list(found.verdict.trace.failing) if isinstance(found.verdict, Refuted) else [],
+        "closure": _closure(found),
         "sentence": claim.sentence if claim else None,
         "source": claim.source if claim else None,
     }

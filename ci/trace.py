@@ -43,7 +43,7 @@ def claim_of(told: itf.Recipe, traced: Program) -> Property | None:
     """
     if told.property == DEADLOCK:
         return None
-    for claim in (*traced.always, *traced.steps, *traced.sometimes, *traced.happens):
+    for claim in traced.claims:
         if claim.id == told.property:
             return claim
     raise itf.TraceError(f"key #meta.kraftcheck.property: the system has no property {told.property!r}")
@@ -76,10 +76,10 @@ def trace_command(file: Path, full: bool, verbose: bool, shorten: bool, out: Pat
         initial, instances = itf.instances(told, traced)
         trace = replayed(traced, claim, initial, instances)
         itf.check_states(told, trace)
+        if shorten:
+            trace = minimise(traced, claim, initial, instances)
     except (itf.TraceError, BrokenTrace) as error:
         raise Refusal(f"{file}: {error}") from error
-    if shorten:
-        trace = minimise(traced, claim, initial, instances)
     screen = console()
     sentence = claim.sentence if claim is not None else "a state without successors is quiescent"
     screen.plain(f"{trace.claim}: {sentence}")

@@ -169,11 +169,15 @@ class Property:
     Attributes:
         id: short name, unique within a system.
         kind: `always` (every state), `step` (every transition), `sometimes` (some
-            state must show it) or `happens` (some transition must show it).
+            state must show it), `happens` (some transition must show it) or `recovers`
+            (from every state some run leads to a state that satisfies it; CTL: AG EF).
         sentence: the claim in words.
         predicate: `(state)` or `(step)` to a truth or named conjuncts.
         source: where the claim comes from.
         refuted_by: variants that must break it; empty only for goals.
+        when: for `recovers`, the states that the claim is about; None: all of them.
+        by: for `recovers`, the actions that the way out may use, each with the argument
+            values it must have; empty: every action.
     """
 
     id: str
@@ -182,10 +186,29 @@ class Property:
     predicate: Callable[[Any], Truth | Conjuncts]
     source: str = ""
     refuted_by: tuple[str, ...] = ()
+    when: Callable[[Any], Truth | Conjuncts] | None = None
+    by: Mapping[str, Mapping[str, Any]] = field(factory=dict)
 
     def parts(self, subject: Any) -> dict[str, Truth]:
         """The property's conjuncts by name."""
         return conjuncts(self.predicate(subject), self.id)
+
+    def concerns(self, state: Any) -> Truth:
+        """Whether the claim is about a state."""
+        return True if self.when is None else all_of(*conjuncts(self.when(state), "when").values())
+
+    def allows(self, action: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether the way out may use an action instance."""
+        wanted = self.by.get(action)
+        return not self.by or (wanted is not None and all(arguments[name] == v for name, v in wanted.items()))
+
+    def way(self) -> str:
+        """The actions of the way out in words; empty: every action."""
+        named = (
+            name + (f"({', '.join(f'{k}={v}' for k, v in wanted.items())})" if wanted else "")
+            for name, wanted in self.by.items()
+        )
+        return ", ".join(named)
 
 
 @frozen

@@ -12,13 +12,13 @@ from model.system import Property, ScopeError, Setting, System, nearest
 from model.systems.broker_ids.system import BROKER_IDS as BROKER_IDS_SYSTEM
 from model.systems.elections.system import ELECTIONS as ELECTIONS_SYSTEM
 from model.systems.replication.system import REPLICATION as REPLICATION_SYSTEM
-from properties import durability, eligibility, goals, identity, leadership, lemmas_elections, shape
+from properties import durability, eligibility, goals, identity, leadership, lemmas_elections, recovery, shape
 from properties.core import validate
 
 
 def elections_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `elections`, validated."""
-    parts = (shape, leadership, eligibility, goals)
+    parts = (shape, leadership, eligibility, recovery, goals)
     return validate([claim for part in parts for claim in part.properties(setting)], variants())
 
 

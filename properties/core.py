@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from model.system import Conjuncts, Property, Step
@@ -49,14 +49,34 @@ def happens(id: str, sentence: str, predicate: Callable[[Step], Truth | Conjunct
     return Property(id, "happens", sentence, predicate, source)
 
 
+def recovers(
+    id: str,  # noqa: A002
+    sentence: str,
+    predicate: Callable[[Any], Truth | Conjuncts],
+    source: str = "",
+    refuted_by: tuple[str, ...] = (),
+    *,
+    when: Callable[[Any], Truth | Conjuncts] | None = None,
+    by: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Property:
+    """It can always heal: from every reachable state some run leads to a state that satisfies the predicate.
+
+    In CTL: AG (when -> EF predicate), where the runs after EF use only the actions
+    in `by` (name to the argument values that it must have). Name there what heals
+    without end, such as unfencing: then a way out never rests on a budget, or on an
+    operator who gives the data up.
+    """
+    return Property(id, "recovers", sentence, predicate, source, refuted_by, when, by or {})
+
+
 def validate(properties: Iterable[Property], variants: Collection[str]) -> tuple[Property, ...]:
     """The properties, if they form an honest catalogue.
 
     A refuting variant may be a combination, `a+b`, where `a` alone cannot be reached.
 
     Raises:
-        CatalogueError: for a duplicate id, an unknown variant, or a safety
-            property that no variant refutes.
+        CatalogueError: for a duplicate id, an unknown variant, or a
+            claim that no variant refutes.
     """
     listed = tuple(properties)
     seen: set[str] = set()
@@ -67,6 +87,6 @@ def validate(properties: Iterable[Property], variants: Collection[str]) -> tuple
         unknown = [n for variant in claim.refuted_by for n in variant.split("+") if n not in variants]
         if unknown:
             raise CatalogueError(f"property {claim.id} names the unknown variant {unknown[0]}")
-        if claim.kind in ("always", "step") and not claim.refuted_by:
+        if claim.kind in ("always", "step", "recovers") and not claim.refuted_by:
             raise CatalogueError(f"property {claim.id} names no variant that refutes it: it may not be able to fail")
     return listed

@@ -18,7 +18,7 @@ from solvers.blocks import CLAIMS_PER_WORD, BlockSpec
 from solvers.frame import FramePlan
 from solvers.irtools import POINTER, TRUTH, WORD, Local, begin, count_up, element, load, repeat, store, word
 from solvers.kernel import Geometry
-from solvers.kinds import emit_step, emit_stuck, state_scope
+from solvers.kinds import emit_kinds, emit_step, emit_stuck, state_scope
 from solvers.native import cache_key
 from solvers.objectcache import ObjectCache
 from solvers.objectcode import Target, host, object_code
@@ -36,7 +36,7 @@ def emit_block_kernel(program: Program) -> ir.Module:
     """The module of a program; its public functions are described where they are called, in `blocks`."""
     module = ir.Module("kraftcheck-blocks")
     plan, geometry = FramePlan(program), Geometry.of(program)
-    step = emit_step(module, plan)
+    step = emit_step(module, emit_kinds(module, plan))
     settle = emit_settle(module, geometry.words)
     parts = (step, emit_stuck(module, plan), _emit_sift(module, geometry), settle)
     _emit_expand(module, plan, geometry, *parts)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from model.system import Property
+from solvers.backward import NOT_RECOVERED, Origins, Recovered, recover, recovery_verdicts
 from solvers.frame import CONJUNCTS_PER_WORD, NO_ACTION
 from solvers.native import Kernel, load_kernel
 from solvers.program import Program
@@ -30,8 +31,9 @@ class Progress:
     Attributes:
         depth: steps from the initial states to those being expanded.
         generated, distinct: transitions taken (and initial states), different states.
-        queue: states of this depth that wait.
+        queue: states of this depth, or of this sweep, that wait.
         seconds: since the search began.
+        sweep: number of the backward sweep; 0 before the backward search.
     """
 
     depth: int
@@ -39,6 +41,7 @@ class Progress:
     distinct: int
     queue: int
     seconds: float
+    sweep: int = 0
 
 
 @frozen
@@ -51,6 +54,7 @@ class Exploration:
         distinct, generated, depth: size of the space; generated counts initial states and every transition taken.
         levels: distinct states by depth.
         seconds, compile_seconds: time of the search and of making its code.
+        recovered: what a backward search found, and what it took.
         cached: whether the code came from the cache.
         fired: transitions taken, by action; 0: never fired.
         never_true, never_false: guard conjuncts as (action, conjunct).
@@ -69,6 +73,7 @@ class Exploration:
     levels: tuple[int, ...]
     seconds: float
     compile_seconds: float
+    recovered: Recovered
     cached: bool
     fired: Mapping[str, int]
     never_true: tuple[tuple[str, str], ...]
@@ -133,6 +138,8 @@ def explore(
         stop: once set, the search ends within a fraction of a second.
         keep: whether the result holds the states.
 
+    A search that a limit cut is still searched backward: what never recovers within it never does.
+
     Raises:
         EngineDisagreement: when ints do not confirm a witness.
         LoweringError: when a term does not fit 64 bits.
@@ -141,25 +148,17 @@ def explore(
     kernel = load_kernel(program, cache_dir)
     ready = clock()
 
-    def report(search: Search) -> None:
+    def report(search: Search, sweep: int = 0, left: int = 0) -> None:
         if progress is not None:
-            depth = max(0, len(search.levels) - 1)
-            progress(Progress(depth, search.generated, search.distinct, search.queue, clock() - ready))
+            depth, queue = max(0, len(search.levels) - 1), left if sweep else search.queue
+            progress(Progress(depth, search.generated, search.distinct, queue, clock() - ready, sweep))
 
     limits = Limits(memory, max_depth, max_states, stop_at_first)
     search = Search(kernel, limits, max(1, threads), stop or threading.Event(), report)
     search.run()
-    return concluded(search, kernel, clock() - ready, ready - begun, keep=keep)
-
-
-class Origins(Protocol):
-    """Where states came from, by their ids."""
-
-    def path(self, identity: int) -> tuple[int, list[int]]:
-        """The initial state's id and the action instances that lead from it to this state."""
-
-    def state(self, identity: int) -> tuple[int, ...]:
-        """The packed state of an id."""
+    found = clock()
+    recovered = recover(search, report, clock)
+    return concluded(search, kernel, found - ready, ready - begun, recovered, keep=keep)
 
 
 class Findings(Protocol):
@@ -197,14 +196,16 @@ class Findings(Protocol):
 
 
 def concluded(
-    search: Findings, kernel: Kernel, seconds: float, compile_seconds: float, *, keep: bool = False
-) -> Exploration:
+    search: Findings, kernel: Kernel, seconds: float, compile_seconds: float, recovered: Recovered = NOT_RECOVERED,
+    *, keep: bool = False,
+) -> Exploration:  # fmt: skip
     """The verdicts and numbers of a search that has ended; raises as `explore` does.
 
     Args:
         search: what it found.
         kernel: the program, compiled.
         seconds, compile_seconds: how long it took.
+        recovered: what a backward search found; without one, `recovers` properties are unknown.
         keep: whether the result holds the states, where they are in memory.
     """
     program, plan = kernel.program, kernel.plan
@@ -219,9 +220,10 @@ def concluded(
     }
     never_true, never_false = _coverage(kernel, counters)
     return Exploration(
-        program, _verdicts(search, kernel, _bound_text(search, kernel, pruned)), search.distinct, search.generated,
-        len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, kernel.cached, fired,
-        never_true, never_false, pruned, search.touched() / max(1, search.distinct), search.cut, kernel.warnings,
+        program, _verdicts(search, kernel, recovered, _bound_text(search, kernel, pruned)), search.distinct,
+        search.generated, len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recovered,
+        kernel.cached, fired, never_true, never_false, pruned, search.touched() / max(1, search.distinct), search.cut,
+        (*kernel.warnings, *recovered.warnings()),
         search.store if keep and isinstance(search.store, Store) else None,
     )  # fmt: skip
 
@@ -255,12 +257,14 @@ def _bound_text(search: Findings, kernel: Kernel, pruned: Mapping[str, int]) -> 
     return text + (f"; the bound on {'; the bound on '.join(cuts)}" if cuts else "")
 
 
-def _verdicts(search: Findings, kernel: Kernel, bound: str) -> tuple[PropertyVerdict, ...]:
+def _verdicts(search: Findings, kernel: Kernel, recovered: Recovered, bound: str) -> tuple[PropertyVerdict, ...]:
     program, plan = kernel.program, kernel.plan
-    claims: list[tuple[int, Property | None]] = list(enumerate((*program.always, *program.sometimes)))
+    claims = list(enumerate((*program.always, *program.sometimes)))
     claims += list(enumerate((*program.steps, *program.happens), plan.first_step))
-    claims.append((plan.deadlock, None))
-    return tuple(_verdict(search, kernel, bound, number, claim) for number, claim in claims)
+    judged = [_verdict(search, kernel, bound, number, claim) for number, claim in claims]
+    cut = None if search.cut is None else _cut_text(search)
+    judged += recovery_verdicts(search.store, kernel.program, recovered, bound, cut)
+    return (*judged, _verdict(search, kernel, bound, plan.deadlock, None))
 
 
 def _verdict(search: Findings, kernel: Kernel, bound: str, number: int, claim: Property | None) -> PropertyVerdict:

@@ -14,8 +14,10 @@ from llvmlite import ir
 
 from solvers.frame import FramePlan
 from solvers.irtools import POINTER, TRUTH, WORD, Local, begin, element, load, repeat, store, word
-from solvers.kinds import emit_judge, emit_step, emit_stuck
+from solvers.kinds import emit_judge, emit_kinds, emit_step, emit_stuck
 from solvers.program import Program
+from solvers.recovery import mark_bytes
+from solvers.sweep import emit_survey, emit_sweep
 from solvers.table import emit_insert, emit_rehash, hash_words, shard_of_hash
 
 SHARDS = 32
@@ -31,18 +33,21 @@ class Geometry:
         instances: most successors that one state can have.
         room: records that one candidate buffer holds.
         filter_slots: states that a thread's filter of recent successors holds; a power of two.
+        mark: bytes of a state's mark in the backward search; 0 without one.
     """
 
     words: int
     instances: int
     room: int
     filter_slots: int
+    mark: int
 
     @classmethod
     def of(cls, program: Program) -> Geometry:
         """The sizes for a program."""
         words = program.layout.words
-        return cls(words, program.instances, 1024 + program.instances, 8192 if words == 1 else 4096)
+        slots = 8192 if words == 1 else 4096
+        return cls(words, program.instances, 1024 + program.instances, slots, mark_bytes(len(program.recoveries)))
 
     @property
     def record(self) -> int:
@@ -59,13 +64,17 @@ def emit_kernel(program: Program) -> ir.Module:
     """The module of a program; its public functions are described where they are called, in `native`."""
     module = ir.Module("kraftcheck")
     plan, geometry = FramePlan(program), Geometry.of(program)
-    step = emit_step(module, plan)
+    kinds = emit_kinds(module, plan)
+    step = emit_step(module, kinds)
     _emit_successors(module, step)
     parts = (emit_judge(module, plan), step, emit_stuck(module, plan), _emit_sift(module, geometry))
     _emit_expand(module, plan, geometry, *parts)
     _emit_shard_of(module, geometry)
     emit_insert(module, geometry.words, geometry.room, SHARDS)
     emit_rehash(module, geometry.words)
+    if program.recoveries:
+        emit_survey(module, program)
+        emit_sweep(module, plan, kinds, SHARDS)
     return module
 
 

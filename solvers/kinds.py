@@ -27,12 +27,16 @@ def record_words(program: Program) -> int:
     return program.layout.words + 1
 
 
-def emit_step(module: ir.Module, plan: FramePlan) -> Any:
+def emit_kinds(module: ir.Module, plan: FramePlan) -> list[tuple[Kind, Any]]:
+    """For each kind that has instances, a function `(state, out, frame, id) -> out` that writes its successors."""
+    return [(kind, KindFunction(module, plan, number, kind).function) for number, kind in live_kinds(plan.program)]
+
+
+def emit_step(module: ir.Module, parts: Sequence[tuple[Kind, Any]]) -> Any:
     """A function `(state, out, frame, id) -> out` that writes a record (state, instance) for each successor."""
-    parts = [KindFunction(module, plan, number, kind).function for number, kind in live_kinds(plan.program)]
     function, b = begin(module, "step", [POINTER, POINTER, POINTER, WORD], POINTER)
     state, out, frame, identity = function.args
-    for part in parts:
+    for _, part in parts:
         out = b.call(part, [state, out, frame, identity])
     b.ret(out)
     return function

@@ -17,8 +17,9 @@ from model.system import UNNAMED, Action, Outcome, Property, Setting, Step, Syst
 from model.terms import Graph, Term, Truth, lower
 from model.untraceable import UntraceableRule
 from solvers.arguments import Choices, SystemFault, free_arguments, listed_arguments
+from solvers.recovery import MAX_RECOVERIES, Recovery, unknown_way
 
-KINDS = ("always", "step", "sometimes", "happens")
+KINDS = ("always", "step", "sometimes", "happens", "recovers")
 """Kinds of property."""
 
 MAX_INSTANCES = 65_535
@@ -69,6 +70,7 @@ class Program:
         always, steps, sometimes, happens: the properties of each kind, in order.
         always_terms, sometimes_terms: their truths, of the state.
         quiescent: truth that the state may have no successor.
+        recoveries: the `recovers` properties.
         initial: packed initial states, distinct, sorted.
     """
 
@@ -85,7 +87,13 @@ class Program:
     always_terms: tuple[Term, ...]
     sometimes_terms: tuple[Term, ...]
     quiescent: Term
+    recoveries: tuple[Recovery, ...]
     initial: tuple[tuple[int, ...], ...]
+
+    @property
+    def claims(self) -> tuple[Property, ...]:
+        """Every property."""
+        return (*self.always, *self.steps, *self.sometimes, *self.happens, *(r.claim for r in self.recoveries))
 
     @property
     def instances(self) -> int:
@@ -109,6 +117,8 @@ class Program:
             text.update(f"{_indices(groups)} {kind.unchecked} {kind.table}\n".encode())
         claims = (self.state, self.always_terms, self.sometimes_terms, (self.quiescent,))
         text.update(f"{_indices(claims)} {len(self.steps)} {self.layout.slots}".encode())
+        for one in self.recoveries:
+            text.update(f"{one.when.index} {one.goal.index} {one.allowed}".encode())
         return text.hexdigest()
 
 
@@ -150,6 +160,8 @@ def trace(system: System, setting: Setting, free: bool = False) -> Program:
         first += len(kind.instances)
     if first > MAX_INSTANCES:
         raise LayoutError(f"{system.name} has {first} action instances; the limit is {MAX_INSTANCES}: lower a bound")
+    if len(grouped["recovers"]) > MAX_RECOVERIES:
+        raise SystemFault(f"{len(grouped['recovers'])} recovers properties; the limit is {MAX_RECOVERIES}")
     resting = system.quiescent
     quiescent = False if resting is None else _ask("quiescent", lambda: resting(state))
     return Program(
@@ -157,8 +169,20 @@ def trace(system: System, setting: Setting, free: bool = False) -> Program:
         grouped["always"], grouped["step"], grouped["sometimes"], grouped["happens"],
         tuple(_claim(graph, p, state) for p in grouped["always"]),
         tuple(_claim(graph, p, state) for p in grouped["sometimes"]),
-        _truth(graph, "quiescent", quiescent), _initial(system, setting, layout),
+        _truth(graph, "quiescent", quiescent), tuple(_recovery(graph, p, state, kinds) for p in grouped["recovers"]),
+        _initial(system, setting, layout),
     )  # fmt: skip
+
+
+def _recovery(graph: Graph, claim: Property, state: Any, kinds: Sequence[Kind]) -> Recovery:
+    fault = unknown_way(claim, [kind.action for kind in kinds])
+    if fault is not None:
+        raise SystemFault(fault)
+    allowed = tuple(claim.allows(kind.action.name, arguments) for kind in kinds for arguments in kind.instances)
+    concerned = _ask(f"property {claim.id}, when", lambda: claim.concerns(state))
+    return Recovery(
+        claim, _truth(graph, f"property {claim.id}, when", concerned), _claim(graph, claim, state), allowed
+    )
 
 
 def _ask(what: str, question: Callable[[], Any]) -> Any:

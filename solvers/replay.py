@@ -6,14 +6,17 @@ is a fault of the engine, never a verdict.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from model.layout import DomainError
 from model.system import Property, Step
 from model.words import all_of
 from solvers.program import Program
-from solvers.verdict import DEADLOCK, Trace, TraceStep
+from solvers.verdict import DEADLOCK, Closure, Trace, TraceStep
+
+CLOSURE_LIMIT = 1000
+"""States after a counterexample to `recovers` that ints look at; a state takes milliseconds."""
 
 
 class EngineDisagreement(RuntimeError):
@@ -83,6 +86,8 @@ def confirm(
     if claim is None:
         _confirm_stuck(program, state)
         return Trace(first, steps, DEADLOCK, DEADLOCK)
+    if claim.kind == "recovers":
+        return _never(program, claim, first, steps)
     subject = state
     if claim.kind in ("step", "happens"):
         if not steps:
@@ -94,6 +99,51 @@ def confirm(
     if bool(failing) == (claim.kind in ("sometimes", "happens")):
         raise EngineDisagreement(f"{claim.id}: the engine and ints differ on {subject}; failing on ints: {failing}")
     return Trace(first, steps, claim.id, claim.kind, failing)
+
+
+def _never(program: Program, claim: Property, first: Any, steps: tuple[TraceStep, ...]) -> Trace:
+    """The trace to a state that the claim is about, fails in, and never recovers from."""
+    state = steps[-1].state if steps else first
+    failing = tuple(name for name, part in claim.parts(state).items() if not part)
+    if not failing or not all_of(claim.concerns(state)):
+        raise EngineDisagreement(f"{claim.id}: on ints there is nothing to recover from in {state}")
+    return Trace(first, steps, claim.id, claim.kind, failing, closure(program, claim, state))
+
+
+def closure(program: Program, claim: Property, start: Any) -> Closure:
+    """Look, on ints, at the states that the way out of a `recovers` property leads to, nearest first.
+
+    Args:
+        program: what was explored.
+        claim: the property.
+        start: a state that never recovers.
+
+    Raises:
+        EngineDisagreement: when one of them satisfies the claim, or a way leads out of a field's domain.
+    """
+    instances = [n for n in range(program.instances) if claim.allows(*_called(program, n))]
+    seen, waiting = {program.layout.pack(start)}, [start]
+    for state in waiting:
+        if all_of(*claim.parts(state).values()):
+            raise EngineDisagreement(f"{claim.id}: on ints it recovers, in {state}")
+        for number in instances:
+            try:
+                step = successor(program, state, number)
+            except DomainError as error:
+                raise EngineDisagreement(f"{claim.id}: a way out leaves its domain on ints: {error}") from error
+            packed = None if step is None else program.layout.pack(step.state)
+            if step is None or packed is None or packed in seen:
+                continue
+            if len(seen) == CLOSURE_LIMIT:
+                return Closure(len(seen), complete=False, way=claim.way())
+            seen.add(packed)
+            waiting.append(step.state)
+    return Closure(len(seen), complete=True, way=claim.way())
+
+
+def _called(program: Program, number: int) -> tuple[str, Mapping[str, Any]]:
+    action, arguments = program.instance(number)
+    return action.name, arguments
 
 
 def _confirm_stuck(program: Program, state: Any) -> None:

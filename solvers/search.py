@@ -39,6 +39,7 @@ CANDIDATES = 1 << 24
 Counters: TypeAlias = npt.NDArray[np.int64]
 
 STOPPED = "stopped on request"
+FIRST_VIOLATION = "stopped at the first violation"
 HANDED_OVER = "handed over to another engine"
 
 
@@ -217,7 +218,7 @@ class Search:
         if self.stop.is_set():
             self.cut = STOPPED
         elif limits.stop_at_first and not plan.goals.issuperset(self.claims):
-            self.cut = "stopped at the first violation"
+            self.cut = FIRST_VIOLATION
         elif limits.max_states is not None and self.distinct >= limits.max_states and self._unfinished(last):
             self.cut = f"state limit {limits.max_states:,}"
 

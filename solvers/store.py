@@ -11,7 +11,20 @@ import numpy.typing as npt
 from solvers.kernel import SHARDS
 from solvers.native import Kernel
 from solvers.objectcode import address
-from solvers.table import ACTIONS, BATCH, CONTROL_WORDS, COUNT, LIMIT, MASK, OFFSET, PARENTS, PIECE, STATES, TABLE
+from solvers.table import (
+    ACTIONS,
+    BATCH,
+    CONTROL_WORDS,
+    COUNT,
+    LIMIT,
+    MARKS,
+    MASK,
+    OFFSET,
+    PARENTS,
+    PIECE,
+    STATES,
+    TABLE,
+)
 
 T = TypeVar("T", bound=np.generic)
 
@@ -31,6 +44,7 @@ class Shard:
         states, parents, actions: arrays by index; only the first `count` rows mean anything.
         table: the open-addressing table.
         control: the block that the kernel reads and writes.
+        marks: one for each state, once a backward search began.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -40,6 +54,7 @@ class Shard:
         self.parents = np.empty(_FIRST_CAPACITY, dtype=np.uint32)
         self.actions = np.empty(_FIRST_CAPACITY, dtype=np.uint16)
         self.table = np.zeros(_FIRST_TABLE, dtype=np.uint32)
+        self.marks: npt.NDArray[Any] = np.empty(0, dtype=np.uint8)
         self._announce()
 
     @property
@@ -49,12 +64,18 @@ class Shard:
 
     @property
     def row(self) -> int:
-        """Bytes of a state with its parent and action."""
-        return 8 * self._kernel.geometry.words + 6
+        """Bytes of a state with its parent, its action, and its mark in a backward search."""
+        return 8 * self._kernel.geometry.words + 6 + self._kernel.geometry.mark
 
     def touched(self) -> int:
         """Bytes in use."""
         return self.count * self.row + self.table.nbytes
+
+    def mark(self) -> None:
+        """Make room for a mark for each state, and set it from the state."""
+        self.marks = np.zeros(self.count, dtype=f"u{self._kernel.geometry.mark}")
+        self.control[MARKS] = address(self.marks)
+        self._kernel.library.function("survey", 3)(address(self.states), address(self.marks), self.count)
 
     def insert(self, pieces: int, counts: int, how_many: int, shard: int, budget: int) -> bool:
         """Insert what the pieces hold for this shard; false when the budget forbids to grow.

@@ -29,10 +29,13 @@ from solvers.irtools import (
     word,
 )
 
-STATES, PARENTS, ACTIONS, TABLE, MASK, COUNT, LIMIT, PIECE, OFFSET = range(9)
-"""Entries of a control block: addresses, table length - 1, states, most states before growth, place to resume."""
+STATES, PARENTS, ACTIONS, TABLE, MASK, COUNT, LIMIT, PIECE, OFFSET, MARKS = range(10)
+"""Entries of a control block: addresses, table length - 1, states, most states before growth, place to resume.
 
-CONTROL_WORDS = 9
+MARKS is the address of the marks of a backward search.
+"""
+
+CONTROL_WORDS = 10
 BATCH = 32
 
 _ODD = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
@@ -55,13 +58,13 @@ def shard_of_hash(b: ir.IRBuilder, hashed: Any, shards: int) -> Any:
     return b.lshr(hashed, word(64 - (shards.bit_length() - 1)))
 
 
-class _Shard:
+class ShardParts:
     """Parts of a control block, as values of a function."""
 
     def __init__(self, b: ir.IRBuilder, control: Any, words: int) -> None:
         self.b, self.words = b, words
-        self.states, self.parents, self.actions, self.table = (
-            b.inttoptr(load(b, control, i), POINTER) for i in (STATES, PARENTS, ACTIONS, TABLE)
+        self.states, self.parents, self.actions, self.table, self.marks = (
+            b.inttoptr(load(b, control, i), POINTER) for i in (STATES, PARENTS, ACTIONS, TABLE, MARKS)
         )
         self.mask = load(b, control, MASK)
 
@@ -72,6 +75,10 @@ class _Shard:
     def entry(self, slot: Any) -> Any:
         """A table entry, widened; 0 is vacant."""
         return self.b.zext(load(self.b, self.table, slot, U32), WORD)
+
+    def prefetch_entry(self, slot: Any, *, write: bool = False) -> None:
+        """Ask for the cache line of a table entry."""
+        prefetch(self.b, element(self.b, self.table, slot, U32), write=write)
 
     def occupy(self, slot: Any, index: Any) -> None:
         """Let a table entry stand for a state."""
@@ -114,12 +121,12 @@ def _emit_batch(module: ir.Module, words: int) -> Any:
     function, b = begin(module, "batch", [POINTER, POINTER, WORD], ir.VoidType())
     control, records, size = function.args
     slots = b.alloca(WORD, word(BATCH))
-    shard = _Shard(b, control, words)
+    shard = ShardParts(b, control, words)
     with count_up(b, word(0), size) as k:
         record = element(b, records, b.mul(k, word(words + 1)))
         slot = b.and_(hash_words(b, [load(b, record, i) for i in range(words)]), shard.mask)
         store(b, slot, slots, k)
-        prefetch(b, element(b, shard.table, slot, U32), write=True)
+        shard.prefetch_entry(slot, write=True)
     with count_up(b, word(0), size) as k:
         entry = shard.entry(load(b, slots, k))
         prefetch(b, shard.state(b.sub(entry, word(1))))
@@ -130,7 +137,7 @@ def _emit_batch(module: ir.Module, words: int) -> Any:
     return function
 
 
-def _insert_one(b: ir.IRBuilder, control: Any, shard: _Shard, record: Any, first: Any) -> None:
+def _insert_one(b: ir.IRBuilder, control: Any, shard: ShardParts, record: Any, first: Any) -> None:
     state = [load(b, record, i) for i in range(shard.words)]
     slot = Local(b, first)
     with repeat(b, lambda: ir.Constant(TRUTH, 1)) as done:
@@ -158,7 +165,7 @@ def emit_rehash(module: ir.Module, words: int) -> None:
     """`rehash(control) -> count`: enter all states into a table of zeros."""
     function, b = begin(module, "rehash", [POINTER], public=True)
     control = function.args[0]
-    shard = _Shard(b, control, words)
+    shard = ShardParts(b, control, words)
     count = load(b, control, COUNT)
     with count_up(b, word(0), count) as index:
         state = shard.state(index)

@@ -102,6 +102,11 @@ def lines(trace: Trace, full: bool = False, marks: Mapping[int, Sequence[str]] |
     if trace.failing or trace.kind == DEADLOCK:
         told.append(f"     fails: {trace.claim}")
         told += [f"{INDENT}false: {name}" for name in trace.failing if name != trace.claim]
+    if trace.closure is not None:
+        looked = f"{trace.closure.states:,} state{'' if trace.closure.states == 1 else 's'}"
+        how = f"all {looked}" if trace.closure.complete else f"the nearest {looked}, of more,"
+        way = f" by {trace.closure.way}" if trace.closure.way else ""
+        told.append(f"{INDENT}never again: nothing that can follow{way} satisfies it ({how} checked on ints)")
     if trace.kind == DEADLOCK:
         told.append(f"{INDENT}no action is enabled, and the state is not quiescent")
     return told
@@ -141,6 +146,8 @@ def replayed(program: Program, claim: Property | None, initial: Sequence[int], i
 def _missed(claim: Property | None) -> str:
     if claim is None:
         return "the state is quiescent, or an action is enabled"
+    if claim.kind == "recovers":
+        return f"{claim.id} holds there, or can hold again"
     return f"{claim.id} {'is not shown' if claim.kind in ('sometimes', 'happens') else 'holds'}"
 
 
@@ -151,8 +158,11 @@ def minimise(program: Program, claim: Property | None, initial: Sequence[int], i
 
     Raises:
         EngineDisagreement: when the trace given does not fail the property.
+        BrokenTrace: when too much follows its end to be sure on ints that a shorter trace never recovers.
     """
     best, kept = confirm(program, claim, initial, instances, None), list(instances)
+    if best.closure is not None and not best.closure.complete:
+        raise BrokenTrace(f"more than {best.closure.states:,} states can follow: it cannot be shortened on ints")
     length = len(kept)
     while length > 0:
         found = _shorter(program, claim, initial, kept, length)
@@ -171,7 +181,9 @@ def _shorter(
     for position in range(len(kept) - length, -1, -1):
         left = [*kept[:position], *kept[position + length :]]
         try:
-            return confirm(program, claim, initial, left, None), left
+            found = confirm(program, claim, initial, left, None)
         except EngineDisagreement:
             continue
+        if found.closure is None or found.closure.complete:
+            return found, left
     return None

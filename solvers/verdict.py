@@ -32,6 +32,21 @@ class TraceStep:
 
 
 @frozen
+class Closure:
+    """What can follow a state that never recovers, as the rules on ints tell.
+
+    Attributes:
+        states: how many of the states that can follow (itself included) were looked at; none satisfies the claim.
+        complete: whether those are all.
+        way: the actions that may follow, in words; empty: every action.
+    """
+
+    states: int
+    complete: bool
+    way: str = ""
+
+
+@frozen
 class Trace:
     """A witness: a run of the system, confirmed on ints.
 
@@ -39,8 +54,9 @@ class Trace:
         initial: the state it starts in.
         steps: what happened then.
         claim: id of the property it is about.
-        kind: `always`, `step`, `sometimes`, `happens`, `deadlock` or `leads_to`.
+        kind: `always`, `step`, `sometimes`, `happens`, `recovers`, `deadlock` or `leads_to`.
         failing: names of the conjuncts that fail at its end (none for goals and `deadlock`).
+        closure: for `recovers`, what can follow its end.
     """
 
     initial: Any
@@ -48,6 +64,7 @@ class Trace:
     claim: str
     kind: str
     failing: tuple[str, ...] = ()
+    closure: Closure | None = None
 
     @property
     def states(self) -> tuple[Any, ...]:
@@ -57,10 +74,11 @@ class Trace:
 
 @frozen
 class Holds:
-    """The property holds, of what the bound says; goals have a witness."""
+    """The property holds, of what the bound says; goals have a witness, `recovers` counts its cases."""
 
     bound: str
     witness: Trace | None = None
+    cases: int | None = None
 
 
 @frozen
@@ -86,9 +104,10 @@ class Unknown:
 
 @frozen
 class Vacuous:
-    """A goal that had to be reached is not reachable."""
+    """A goal that had to be reached is not reachable, or a claim has no case."""
 
     goal: str
+    why: str = "no reachable case shows it"
 
 
 Verdict: TypeAlias = Holds | Refuted | Incomplete | Unknown | Vacuous
@@ -101,7 +120,7 @@ EXIT_INCOMPLETE = 20
 EXIT_VACUOUS = 21
 EXIT_UNKNOWN = 22
 
-_REFUTED = {"deadlock": EXIT_DEADLOCK, "leads_to": EXIT_LIVENESS}
+_REFUTED = {"deadlock": EXIT_DEADLOCK, "recovers": EXIT_LIVENESS, "leads_to": EXIT_LIVENESS}
 _WORST_FIRST = (
     EXIT_SAFETY, EXIT_DEADLOCK, EXIT_LIVENESS, EXIT_INCOMPLETE, EXIT_UNKNOWN, EXIT_VACUOUS
 )  # fmt: skip
@@ -140,7 +159,7 @@ class PropertyVerdict:
 
     Attributes:
         claim: its id.
-        kind: `always`, `step`, `sometimes`, `happens` or `deadlock`.
+        kind: `always`, `step`, `sometimes`, `happens`, `recovers` or `deadlock`.
         verdict: what was found.
         depth: steps of the witness or counterexample, if any.
     """

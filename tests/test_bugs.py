@@ -58,7 +58,7 @@ def claims_of(bug: Bug) -> dict[str, Property]:
 def safety() -> dict[str, Property]:
     """The safety properties of `replication`, by id."""
     claims = replication_properties(REPLICATION.setting("tiny", rules=parse("fixed")))
-    return {claim.id: claim for claim in claims if claim.kind in ("always", "step")}
+    return {claim.id: claim for claim in claims if claim.kind in ("always", "step", "recovers")}
 
 
 @pytest.mark.parametrize("bug", QUICK, ids=lambda bug: bug.variant)
@@ -84,7 +84,7 @@ def test_every_row_is_well_formed(bug: Bug) -> None:
     assert parse(bug.rules) != parse(bug.base)
     claims = claims_of(bug)
     assert bug.refutes
-    assert {claims[name].kind for name in bug.refutes} <= {"always", "step"}
+    assert {claims[name].kind for name in bug.refutes} <= {"always", "step", "recovers"}
     assert all(length > 0 for length in bug.refutes.values())
     preset = find(bug.system).scopes[bug.scope]
     assert {name for name, value in bug.bounds.items() if preset[name] == value} == set(), "bounds that change nothing"

@@ -11,6 +11,7 @@ from model.layout import Flag, Range, subset_of
 from model.system import Action, Bound, Property, Setting, Step, System
 from model.terms import Truth, Word
 from model.words import all_of, any_of, choose, negate
+from properties.core import recovers
 
 
 @frozen
@@ -244,3 +245,50 @@ def _two_phase(patient: bool) -> System:
 
 TWO_PHASE = _two_phase(True)
 HASTY = _two_phase(False)
+
+
+@frozen
+class Valve:
+    """A valve, whether it sticks, and the knocks so far: three at most."""
+
+    open: Truth
+    stuck: Truth
+    knocks: Word
+
+
+def _knock(s: Valve) -> Valve:
+    return evolve(s, stuck=False, knocks=s.knocks + 1)
+
+
+def _valve_claims(setting: Setting) -> list[Property]:
+    bounded = setting["budget"] == 0
+    claims = [
+        recovers("opens-by-itself", "The valve can open without a knock.", lambda s: s.open, by={"open": {}}),
+        recovers("opens-unless-stuck", "A free valve can open.", lambda s: s.open,
+                 when=lambda s: negate(s.stuck), by={"open": {}}),
+        recovers("shuts", "The valve can shut.", lambda s: negate(s.open)),
+        recovers("never-asked", "What is about no state.", lambda s: s.open, when=lambda s: s.knocks > 3),
+        recovers("never-needed", "What always holds.", lambda s: s.knocks <= 3),
+        recovers("never-true", "What never holds.", lambda s: s.knocks > 3),
+    ]  # fmt: skip
+    opens = recovers("opens", "The valve can open.", lambda s: s.open)
+    return [opens, *claims] if not bounded else [opens]
+
+
+VALVE = System(
+    name="valve",
+    summary="A valve that may stick; a knock frees it, and there are three of them.",
+    initial=lambda setting: [Valve(True, False, 0)],
+    layout=lambda setting: Valve(Flag(), Flag(), Range(0, 3)),
+    actions=lambda setting: [
+        Action("shut", lambda s: evolve(s, open=False), lambda s: s.open),
+        Action("open", lambda s: evolve(s, open=True), lambda s: all_of(negate(s.open), negate(s.stuck))),
+        Action("stick", lambda s: evolve(s, stuck=True), lambda s: negate(s.stuck)),
+        Action("knock", _knock, lambda s: all_of(s.stuck, s.knocks < (3 if setting["budget"] else 9))),
+    ],
+    properties=_valve_claims,
+    scopes={"budget": {"budget": 1}, "bound": {"budget": 0}},
+    bounds=(Bound("budget", 0, 1, "Whether a guard counts the knocks (0: the bound on a field cuts them)."),),
+    quiescent=lambda s: s.stuck,
+)
+"""With a budget, a valve that sticks after the third knock stays shut for ever."""

@@ -119,7 +119,7 @@ def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
 @options.quiet
 @click.pass_context
 def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: Any) -> None:
-    """Prove every property of SYSTEM that is no goal, for any number of steps.
+    """Prove every invariant and step property of SYSTEM, for any number of steps.
 
     Each bound of the system is a flag too, such as --brokers 5. An invariant is
     proven when it holds initially and every action keeps it. A counterexample

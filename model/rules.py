@@ -148,7 +148,7 @@ class RuleSet(BrokerIdRules):
         "controller", "createPartitions", "partitions placed before the one that refuses a growth are written"
     )
     padded_configs_stored: bool = _choice(
-        "controller", "ConfigDef.parseType", "min.insync.replicas with spaces around it is stored, and fatal when read"
+        "controller", "KAFKA-20532", "min.insync.replicas with spaces around it is stored, and fatal when read"
     )
     node_configs_unchecked: bool = _choice(
         "controller", "ControllerConfigurationValidator", "values of a node, or of the cluster, are stored unchecked"

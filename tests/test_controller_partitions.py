@@ -9,7 +9,7 @@ from model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
 from model.controller.elect_leaders import PREFERRED, UNCLEAN, balance_leaders, elect_leaders, elect_unclean
 from model.controller.errors import CODES, NoReplica, RequestError
 from model.controller.heartbeat_event import heartbeat
-from model.controller.lifecycle import expire_session
+from model.controller.lifecycle import expire_session, unclean_shutdown
 from model.controller.reassign import Reassignment, ongoing, reassign
 from model.controller.state import Settings
 from model.directories import LOST
@@ -262,3 +262,12 @@ def test_directories_unknown_to_the_documents() -> None:
     assert [row.error for row in outcome.response] == ["PREFERRED_LEADER_NOT_AVAILABLE"]
     by_document = elect_leaders(controller, PREFERRED, None, parse("kip"))
     assert [row.error for row in by_document.response] == ["NONE"]
+
+
+@pytest.mark.parametrize(("rules", "isr"), [(KAFKA, [-1]), (FIXED, [])])
+def test_nobody_can_be_the_isr(rules, isr: list[int]) -> None:
+    """As implemented "broker" -1 is elected where it is the last known leader; mended, nobody is."""
+    controller = with_topic(cluster(3, elr_enabled=True), "foo", (1, 2), min_insync_replicas="2")
+    controller = changed(controller, isr=(), elr=(1,), last_known_elr=(-1,), leader=1)
+    after = play(controller, unclean_shutdown(controller, 1, rules), rules)
+    assert lists(partition(after)) == (isr, [], -1)

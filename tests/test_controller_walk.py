@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from model.controller.alter_configs import alter_config
 from model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
 from model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
-from model.controller.commits import commit
+from model.controller.commits import activate, commit
 from model.controller.configs import MIN_ISR
 from model.controller.elect_leaders import balance_leaders, elect_leaders, elect_unclean
 from model.controller.errors import CODES, RequestError, Resignation
@@ -23,7 +23,7 @@ from model.controller.lifecycle import expire_session, unclean_shutdown, unregis
 from model.controller.reassign import Reassignment, reassign
 from model.controller.records import TOPIC, ConfigRecord
 from model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from model.controller.state import Controller, Outcome
+from model.controller.state import Controller, Outcome, Soft
 from model.controller.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
 from model.directories import LOST, UNASSIGNED
 from model.rules import parse
@@ -48,7 +48,7 @@ STEPS = st.one_of(
     st.tuples(st.just("alter"), PLACES, REPLICAS, st.booleans()),
     st.tuples(st.just("assign"), BROKERS, PLACES, DIRECTORIES),
     st.tuples(st.just("elect"), st.integers(0, 1)),
-    st.tuples(st.sampled_from(["balance", "sweep"])),
+    st.tuples(st.sampled_from(["balance", "sweep", "failover"])),
 )
 
 
@@ -67,6 +67,8 @@ def decide(controller: Controller, step: tuple, rules) -> Outcome:
         return heartbeat(controller, HeartbeatRequest(broker, epoch(controller, broker), wish, tuple(failed)), rules)
     if op == "register":
         return registered(controller, *rest, rules)
+    if op == "failover":
+        return Outcome((), None, activate(controller, Soft(now=controller.soft.now)).soft)
     if op == "minimum":
         return alter_config(controller, ConfigRecord(TOPIC, rest[0], MIN_ISR, str(rest[1])), rules)
     if op == "create":
@@ -192,6 +194,7 @@ def drawn(chance: random.Random) -> tuple:
         ("heartbeat", broker, False, False, (directory(broker),)), ("expire", broker), ("unclean", broker),
         ("unregister", broker), ("register", broker, chance.choice(["again", "clean", "unclean"])),
         ("reassign", place, replicas), ("reassign", place, None), ("delete", topic), ("balance",), ("sweep",),
+        ("failover",),
         ("alter", place, replicas, chance.random() < 0.1), ("assign", broker, place, directory(broker, 1)),
         ("assign", broker, place, directory(broker)), ("minimum", topic, chance.randint(1, 3)),
     ])  # fmt: skip

@@ -89,6 +89,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "leader-returns": "refuted 3",
         "unclean-leader-returns": "refuted 2",
         "isr-refills": "refuted 5",
+        "decided-on-latest": "refuted 1",
     },
     ("elections", "directories", "fixed"): {},
     ("elections", "directories", "kip"): {
@@ -102,6 +103,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "failed-directories-unregistered": "refuted 1",
         "loss-is-marked": "refuted 7",
         "unclean-leader-returns": "refuted 2",
+        "decided-on-latest": "refuted 1",
     },
     ("elections", "default", "kafka-4.0"): {
         "isr-within-replicas": "refuted 7",

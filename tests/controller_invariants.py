@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from attrs import frozen
 
+from model.change import Build, build
+from model.controller import passes
 from model.controller.passes import online
 from model.controller.state import Controller, Outcome
 from model.partition import Partition
@@ -22,13 +26,17 @@ from model.words import NO_LEADER
 DEFECTS = {
     2: "B1, B5", 3: "B4, B8", 4: "B1, B4", 7: "B4", 8: "B1, B5", 9: "B2", 10: "B1, B6, B19", 11: "B1, B6, B8",
     12: "B1, B6, B19", 13: "B9", 15: "B10", 20: "B7", 34: "B5", 35: "B2", 36: "B2", "33 converse": "B11, B17",
+    "one base": "B8",
 }  # fmt: skip
 """The defects of the snapshot that break an invariant; one without an entry holds under every rule set."""
 
 
 @frozen
 class Event:
-    """One event: the states around it, the step that it is, and what it decided."""
+    """One event: the states around it, the step that it is, and what it decided.
+
+    `bases` has, for each partition change that it wrote, the partition that the change was decided on.
+    """
 
     before: Controller
     step: tuple[Any, ...]
@@ -36,6 +44,7 @@ class Event:
     after: Controller
     rules: RuleSet
     elr: bool
+    bases: tuple[Partition, ...] = ()
 
     @property
     def op(self) -> str:
@@ -209,8 +218,25 @@ CLUSTER: dict[int | str, Callable[[Event], bool]] = {
         for old, new in _brokers(e)
     ),
     37: _unfencing,
+    "one base": lambda e: len({id(base) for base in e.bases}) == len(e.bases),
 }
 """Invariants of the brokers."""
+
+
+@contextmanager
+def noted_bases() -> Iterator[list[Partition]]:
+    """Notes what each partition change was decided on, of those that say something."""
+    bases: list[Partition] = []
+
+    def noting(base: Partition, *others: Any) -> Build:
+        built = build(base, *others)
+        if not built.change.is_noop():
+            bases.append(base)
+        return built
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "build", noting)
+        yield bases
 
 
 def broken(event: Event) -> set[int | str]:

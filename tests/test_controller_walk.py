@@ -27,7 +27,7 @@ from model.controller.state import Controller, Outcome, Soft
 from model.controller.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
 from model.directories import LOST, UNASSIGNED
 from model.rules import parse
-from tests.controller_invariants import DEFECTS, Event, broken
+from tests.controller_invariants import DEFECTS, Event, broken, noted_bases
 from tests.controllers import FIXED, KAFKA, cluster, directory, with_topic
 
 BROKERS = st.integers(0, 4)
@@ -157,14 +157,15 @@ def walk(controller: Controller, steps: list[tuple], rules) -> list[Event]:
     events = []
     for step in steps:
         image = repr(controller)
-        outcome = attempt(controller, step, rules)
+        with noted_bases() as bases:
+            outcome = attempt(controller, step, rules)
         assert repr(controller) == image
         if isinstance(outcome, str):
             assert outcome in CODES
             continue
         after = commit(controller, outcome, rules)
         check(controller, outcome, after)
-        events.append(Event(controller, step, outcome, after, rules, controller.features.elr_enabled))
+        events.append(Event(controller, step, outcome, after, rules, controller.features.elr_enabled, tuple(bases)))
         controller = evolve(after, soft=after.soft.after(4000))
     return events
 
@@ -211,6 +212,7 @@ def drawn(chance: random.Random) -> tuple:
         ("retarget-keeps-old-reassignment", 15, {}),
         ("deleted-partition-stays-indexed", 20, {"elr": True}),
         ("unfence-ignores-controlled-shutdown", 10, {}),
+        ("passes-share-one-base", "one base", {}),
     ],
 )
 def test_a_walk_finds_the_defect(variant: str, number: int | str, features: dict[str, bool]) -> None:

@@ -60,7 +60,7 @@ class Progress:
 
 def start(state: Elections) -> Progress:
     """No pass yet."""
-    event = Event(0, 0, 0, False, False, False, False, False, False, BrokerSet(), state.effective_min_isr())
+    event = Event(0, 0, 0, False, False, False, False, False, False, False, BrokerSet(), state.effective_min_isr())
     return Progress(state.partition(), event)
 
 
@@ -106,10 +106,12 @@ def run(
     built = build(base, target, context, rules)
     change = gate(built.change, when)
     written = negate(change.is_noop())
+    stale = False if base is sofar.partition else all_of(written, sofar.event.records > 0)
     after = merge(sofar.partition, change, rules)
     # A change without fields is not written; replaying it would only raise the partition epoch.
     after = evolve(after, partition_epoch=choose(written, after.partition_epoch, sofar.partition.partition_epoch))
     event = _note(base, sofar, when, built, written, after, eligible)
+    event = evolve(event, stale_base=any_of(event.stale_base, stale))
     stopped = BrokerSet(choose(when, trig.unclean_shutdown.mask, 0))
     return Progress(after, evolve(event, unclean_shutdown=event.unclean_shutdown.plus(stopped)))
 

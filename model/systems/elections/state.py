@@ -98,6 +98,7 @@ class Event:
         over_isr: an ELR member was elected while the wanted ISR had members.
         completed: a reassignment completed.
         resigned: the controller met an exception and resigned; nothing was written.
+        stale_base: a record was decided on the partition before an earlier record of the event.
         unclean_shutdown: brokers that the event reported as stopped uncleanly.
         min_isr: the effective min ISR the event was decided with.
     """
@@ -111,6 +112,7 @@ class Event:
     over_isr: Truth
     completed: Truth
     resigned: Truth
+    stale_base: Truth
     unclean_shutdown: BrokerSet
     min_isr: Word = field(metadata={"context": True})
 

@@ -28,7 +28,7 @@ def finish(before: Elections, after: Elections, done: Progress) -> Outcome:
     after = after.with_partition(done.partition)
     event = done.event
     nothing = evolve(event, records=0, leader_epoch_bumps=0, partition_epoch_bumps=0, unclean=False,
-                     last_known=False, from_elr=False, over_isr=False, completed=False)  # fmt: skip
+                     last_known=False, from_elr=False, over_isr=False, completed=False, stale_base=False)  # fmt: skip
     return Outcome(choose(resigned, before, after), choose(resigned, nothing, event))
 
 

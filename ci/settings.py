@@ -180,6 +180,8 @@ def traced(chosen: Subject, how: Callable[[System, Setting], Traced]) -> Traced:
     try:
         with contextlib.redirect_stdout(sys.stderr):
             return how(chosen.system, chosen.setting)
+    except ScopeError as error:
+        raise Refusal(str(error)) from error
     except (SystemFault, UntraceableRule, LayoutError, LoweringError) as error:
         raise Refusal(f"{chosen.name}: {error}{cheaper(chosen.system, chosen.setting)}") from error
     except Exception as error:
@@ -192,7 +194,10 @@ def cheaper(system: System, setting: Setting) -> str:
     """For a state that is too wide, the bound that saves most bits when lowered by one; else nothing."""
 
     def width(bounds: Mapping[str, int]) -> int:
-        return sum(bits_by_field(system.layout(evolve(setting, bounds=bounds))).values())
+        try:
+            return sum(bits_by_field(system.layout(evolve(setting, bounds=bounds))).values())
+        except ScopeError:  # the bound is as low as the others allow
+            return sum(bits_by_field(system.layout(setting)).values())
 
     if not setting.bounds or width(setting.bounds) <= WORD_BITS * MAX_WORDS:
         return ""

@@ -16,7 +16,7 @@ from attrs import field, frozen
 from model.terms import Term
 
 WORD_BITS = 64
-MAX_WORDS = 4
+MAX_WORDS = 8
 
 UNBOUNDED = 1 << 1000
 """Stands for infinity in intervals: no rule compares with a number near it."""
@@ -45,15 +45,15 @@ class Range:
 
 @frozen
 class Flag:
-    """Domain of a truth."""
+    """Domain of a truth: lo..hi of 0 for false and 1 for true."""
 
     lo: int = 0
     hi: int = 1
 
     @property
     def bits(self) -> int:
-        """One bit."""
-        return 1
+        """One bit, none where only one value can be."""
+        return self.hi - self.lo
 
 
 @frozen
@@ -147,7 +147,7 @@ class Layout:
         shape: a state whose leaves are domains.
         packed: whether states are packed; provers read leaves only, and have no limit of width.
         slots: one place for each leaf, in order.
-        words: number of 64-bit words of a packed state, 1..4; 0 where none is packed.
+        words: number of 64-bit words of a packed state, 1..8; 0 where none is packed.
     """
 
     shape: Any
@@ -156,7 +156,7 @@ class Layout:
     words: int = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Assign places first-fit in order; refuse what is wider than 256 bits."""
+        """Assign places first-fit in order; refuse what is wider than 512 bits."""
         slots, used = [], 0
         for path, domain in leaves(self.shape):
             if not isinstance(domain, Range | Flag | Counter):

@@ -209,8 +209,9 @@ class KindFunction:
                 self._write(scope.child(), words, row, out)
 
     def _leaves_domain(self, scope: Scope, slot: int) -> Any:
-        b, domain = self._b, self._program.layout.slots[slot].domain
-        offset = b.sub(scope.value(self._kind.after[slot]), word(domain.lo))
+        b, domain, after = self._b, self._program.layout.slots[slot].domain, self._kind.after[slot]
+        value = scope.value(after)
+        offset = b.sub(b.zext(value, WORD) if after.is_truth else value, word(domain.lo))
         return b.icmp_unsigned(">", offset, word(domain.hi - domain.lo))
 
     def _write(self, scope: Scope, words: Sequence[Any], row: Any, out: Local) -> None:

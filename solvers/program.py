@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from model.layout import DomainError, Flag, Layout, LayoutError, leaves, rebuild
+from model.layout import Domain, DomainError, Flag, Layout, LayoutError, leaves, rebuild
 from model.system import UNNAMED, Action, Outcome, Property, Setting, Step, System
 from model.terms import Graph, Term, Truth, lower
 from model.untraceable import UntraceableRule
@@ -138,7 +138,7 @@ def trace(system: System, setting: Setting, free: bool = False) -> Program:
     Raises:
         SystemFault: when a part of the system raises or has the wrong type or shape.
         UntraceableRule: when a rule needs concrete values; the message names its line.
-        LayoutError: when the layout is over 256 bits or malformed.
+        LayoutError: when the layout is over 512 bits or malformed.
     """
     layout = Layout(_ask("layout", lambda: system.layout(setting)), packed=not free)
     properties = tuple(_ask("properties", lambda: system.properties(setting)))
@@ -147,7 +147,8 @@ def trace(system: System, setting: Setting, free: bool = False) -> Program:
         graph.truth_variable(s.path) if isinstance(s.domain, Flag) else graph.variable(s.path, s.domain.lo, s.domain.hi)
         for s in layout.slots
     )
-    feed = iter(variables)
+    # A field of one value is a constant: rules that read it are traced the smaller for it.
+    feed = iter([v if s.domain.bits else _only_value(s.domain) for v, s in zip(variables, layout.slots, strict=True)])
     state = rebuild(layout.shape, lambda: next(feed))
     grouped = {kind: tuple(p for p in properties if p.kind == kind) for kind in KINDS}
     kinds, first = [], 0
@@ -245,6 +246,10 @@ def _trace_action(
     claims += [graph.lift(graph.negate(lower(_claim(graph, p, step)))) for p in happens]
     return Kind(action, first, choices.instances, choices.variables, choices.allowed, arguments, choices.table, guard,
                 after, unchecked, tuple(claims))  # fmt: skip
+
+
+def _only_value(domain: Domain) -> int:
+    return bool(domain.lo) if isinstance(domain, Flag) else domain.lo
 
 
 def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, ...]:

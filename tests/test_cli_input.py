@@ -104,7 +104,7 @@ def test_unusable_words_are_refused(words: str, told: str) -> None:
         ("WRONG_INITIAL", "initial gave a state that does not fit the layout"),
         ("OUTSIDE_INITIAL", "the layout: hand = 2 is outside its domain 0..1"),
         ("RAISING_LAYOUT", "layout raised RuntimeError"),
-        ("WIDE", "the limit is 256"),
+        ("WIDE", "the limit is 512"),
         ("FLAG_LAYOUT", "got a truth"),
         ("RAISING_PROPERTIES", "properties raised RuntimeError"),
         ("RAISING_PROPERTY", "property boom raised RuntimeError"),

@@ -10,19 +10,20 @@ from __future__ import annotations
 import attrs
 from attrs import frozen
 
-from model.broker_id_rules import OF_DOCUMENT, BrokerIdRules
+from model.broker_id_rules import OF_DOCUMENT
 from model.choices import choice as _choice
+from model.data_plane_rules import DataPlaneRules
 from model.system import ScopeError, nearest
 
 
 @frozen
-class RuleSet(BrokerIdRules):
+class RuleSet(DataPlaneRules):
     """The choices; each carries its group, source and sentence as metadata.
 
     Groups: `defect` (found in Kafka's code at the snapshot), `feature` (differs
     between versions and documents), `seeded` (a wrong rule of the controller,
     kept to show that a property can fail), `data-plane` (the same for leaders
-    and followers), `controller` (a defect of the snapshot that only the
+    and followers, in `model.data_plane_rules`), `controller` (a defect of the snapshot that only the
     controller in full can show: it takes several partitions), `broker-ids`
     (how a broker finds its id, in `model.broker_id_rules`).
     """
@@ -152,67 +153,6 @@ class RuleSet(BrokerIdRules):
     )
     node_configs_unchecked: bool = _choice(
         "controller", "ControllerConfigurationValidator", "values of a node, or of the cluster, are stored unchecked"
-    )
-
-    # Seeded defects of the data plane; most are historical.
-    hw_advances_under_min_isr: bool = _choice(
-        "data-plane", "KAFKA-15583", "the high watermark rises although the ISR is below min ISR"
-    )
-    gate_counts_maximal_isr: bool = _choice(
-        "data-plane", "KIP-966", "min ISR is compared with the ISR including what is proposed"
-    )
-    hw_uses_committed_isr_only: bool = _choice(
-        "data-plane", "KIP-497", "the high watermark does not wait for a member being added"
-    )
-    hw_uses_proposed_isr: bool = _choice(
-        "data-plane", "KIP-497", "the high watermark stops waiting for a member being dropped before that is confirmed"
-    )
-    hw_by_record_epoch_only: bool = _choice(
-        "data-plane", "KIP-320, first try", "a follower counts when its records match, whatever its leader epoch"
-    )
-    alter_partition_ignores_broker_epoch: bool = _choice(
-        "data-plane", "KIP-903, KAFKA-14139", "AlterPartition does not compare members' broker epochs"
-    )
-    alter_partition_ignores_partition_epoch: bool = _choice(
-        "data-plane", "KAFKA-1382", "AlterPartition does not compare the partition epoch"
-    )
-    broker_epoch_taken_from_metadata: bool = _choice(
-        "data-plane", "KAFKA-15221", "the proposal states the broker epoch of the cache, not of the fetch"
-    )
-    fenced_may_join_isr: bool = _choice("data-plane", "KAFKA-13916", "AlterPartition accepts fenced members")
-    shutting_down_may_join_isr: bool = _choice(
-        "data-plane", "KAFKA-14140", "AlterPartition accepts members in controlled shutdown"
-    )
-    no_leader_epoch_start_check: bool = _choice(
-        "data-plane", "KAFKA-7128", "a follower may join below the start of the leader's epoch"
-    )
-    truncate_to_high_watermark: bool = _choice(
-        "data-plane", "KIP-101", "a replica cuts its log to its high watermark when the leader epoch changes"
-    )
-    kip101_epoch_lookup: bool = _choice(
-        "data-plane", "KIP-279, KAFKA-6361", "a follower trusts the leader's answer about another epoch"
-    )
-    fetch_unfenced: bool = _choice("data-plane", "KIP-320, KAFKA-7395", "fetches are served across leader epochs")
-    truncation_keeps_watermark: bool = _choice(
-        "data-plane", "KAFKA-14704", "a follower that cuts its log keeps its high watermark"
-    )
-    watermark_may_fall: bool = _choice(
-        "data-plane", "KIP-101", "a leader lowers its high watermark when a member of the ISR is behind it"
-    )
-    refusal_taken_for_success: bool = _choice(
-        "data-plane", "KAFKA-14154", "a leader commits its proposal although the controller refused it"
-    )
-    reelected_leader_keeps_ends: bool = _choice(
-        "data-plane", "Replica.resetReplicaState", "a leader that leads again trusts log ends from before its new epoch"
-    )
-    no_epoch_entry_on_leadership: bool = _choice(
-        "data-plane", "KAFKA-7415", "a leader knows its epoch only once it has appended, and cannot place newer ones"
-    )
-    answered_request_survives: bool = _choice(
-        "data-plane", "KAFKA-14154", "an earlier copy of an answered AlterPartition may still be processed"
-    )
-    unknown_outcome_is_failure: bool = _choice(
-        "data-plane", "KAFKA-14154", "a leader takes a lost answer to AlterPartition for a refusal"
     )
 
 

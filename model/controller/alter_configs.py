@@ -19,7 +19,8 @@ from model.rules import RuleSet
 def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> Outcome[None]:
     """One configuration is set or removed; a topic's only where the value changes.
 
-    Mended, an ELR that was formed under another min ISR is dropped (defect B3).
+    Mended, an ELR that was formed under another min ISR is dropped (defect B3), and
+    a raised min ISR raises the partition epochs, so that leaders hear of it first.
 
     Raises:
         RequestError: in this order INVALID_CONFIG, UNKNOWN_TOPIC_OR_PARTITION,
@@ -34,8 +35,8 @@ def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -
     if wanted.scope == TOPIC and known.get(wanted.key) == wanted.value:
         return Outcome((), None, controller.soft, atomic=True)
     records: tuple[LogRecord, ...] = (wanted,)
-    if wanted.key == MIN_ISR and not rules.min_isr_change_keeps_elr:
-        records = (*records, *_dropped(controller, wanted))
+    if wanted.key == MIN_ISR:
+        records = (*records, *_announced(controller, wanted, rules))
     return Outcome(records, None, controller.soft, atomic=True)
 
 
@@ -54,21 +55,22 @@ def _nodes(controller: Controller) -> set[str]:
     return {controller.settings.node, *brokers}
 
 
-def _dropped(controller: Controller, wanted: ConfigRecord) -> tuple[LogRecord, ...]:
-    """Records that empty the ELRs of topics whose effective min ISR changes."""
+def _announced(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> tuple[LogRecord, ...]:
+    """Records that empty the ELRs of topics whose effective min ISR changes, and tell leaders that it has risen."""
     after = evolve(controller, configs=controller.configs.replay(wanted))
     records = []
     for place in controller.places():
         p = place.partition
-        if after.min_isr(place.topic_id) == controller.min_isr(place.topic_id):
-            continue
-        listed = not p.elr.is_empty() or not p.last_known_elr.is_empty()
+        new, old = after.min_isr(place.topic_id), controller.min_isr(place.topic_id)
+        drops = new != old and not rules.min_isr_change_keeps_elr
+        drops = drops and not (p.elr.is_empty() and p.last_known_elr.is_empty())
+        rises = new > old and controller.features.elr(rules) and not rules.min_isr_raise_is_silent
         change = no_change(p)
         change = evolve(
             change,
-            elr=change.elr.set_when(listed, p.elr.none()),
-            last_known_elr=change.last_known_elr.set_when(listed, p.last_known_elr.none()),
+            elr=change.elr.set_when(drops or rises, p.elr.none() if drops else p.elr),
+            last_known_elr=change.last_known_elr.set_when(drops, p.last_known_elr.none()),
         )
-        if listed:
+        if drops or rises:
             records.append(PartitionChangeRecord(place.topic_id, place.index, change))
     return tuple(records)

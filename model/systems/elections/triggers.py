@@ -216,16 +216,23 @@ class Triggers:
         return finish(state, state, run(state, p, start(state), True, goal, trigger(state), rules))
 
     def set_min_isr(self, state: Elections, minimum: Word) -> Outcome:
-        """The topic's min.insync.replicas changes; an ELR formed under the old value is dropped."""
-        done = start(state)
-        if not self.rules.min_isr_change_keeps_elr:
-            change = clear_elr(done.partition, True)
-            written = negate(change.is_noop())
-            p = merge(done.partition, change, self.rules)
-            p = evolve(p, partition_epoch=word(written))
-            event = evolve(done.event, records=word(written), partition_epoch_bumps=word(written))
-            done = Progress(p, event)
-        return finish(state, evolve(state, min_insync_replicas=minimum), done)
+        """The topic's min.insync.replicas changes; an ELR formed under the old value is dropped.
+
+        Raised, the partition epoch rises too. An answer to AlterPartition overtakes the
+        configuration; without a new partition epoch the leader would commit by the old
+        value without members that the controller makes eligible by the new one.
+        """
+        done, after = start(state), evolve(state, min_insync_replicas=minimum)
+        change = clear_elr(done.partition, negate(self.rules.min_isr_change_keeps_elr))
+        if not self.rules.min_isr_raise_is_silent:
+            raised = after.effective_min_isr() > state.effective_min_isr()
+            same = change.elr.or_else(done.partition.elr)
+            change = evolve(change, elr=change.elr.set_when(all_of(state.elr_enabled, raised), same))
+        written = negate(change.is_noop())
+        p = merge(done.partition, change, self.rules)
+        p = evolve(p, partition_epoch=word(written))
+        event = evolve(done.event, records=word(written), partition_epoch_bumps=word(written))
+        return finish(state, after, Progress(p, event))
 
     def set_unclean_election(self, state: Elections) -> Outcome:
         """The topic's unclean.leader.election.enable is switched."""

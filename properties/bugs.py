@@ -39,12 +39,12 @@ class Bug:
 
 
 _NO_CRASH = {"unclean-stops": 0, "shrinks": 0}
-_LONG = {**_NO_CRASH, "fences": 3, "epochs": 8, "versions": 14}
+_LONG = {**_NO_CRASH, "fences": 3, "epochs": 8}
 
 BUGS: tuple[Bug, ...] = (
     Bug("1 (X1)", "removed-replicas-stay-in-elr", "replication", "tiny",
         {"leader-complete": 7, "candidates-complete": 3, "quorum-superset": 2, "acknowledged-survives": 9},
-        {**_NO_CRASH, "reassignments": 3, "fences": 2, "epochs": 10, "versions": 14}),
+        {**_NO_CRASH, "reassignments": 3, "fences": 2, "epochs": 10}),
     Bug("2 KIP-966", "-elr-available", "replication", "tiny",
         {"leader-complete": 7, "candidates-complete": 6, "acknowledged-survives": 10}),
     Bug("3 KAFKA-15583", "hw-advances-under-min-isr", "replication", "tiny",
@@ -65,6 +65,9 @@ BUGS: tuple[Bug, ...] = (
     Bug("9 KAFKA-16540", "min-isr-change-keeps-elr", "replication", "tiny",
         {"leader-complete": 6, "candidates-complete": 4, "quorum-superset": 3, "acknowledged-survives": 9},
         {**_NO_CRASH, "config-changes": 1, "fences": 2}),
+    Bug("beside 9", "min-isr-raise-is-silent", "replication", "small",
+        {"candidates-complete": 7},
+        {"unclean-stops": 0, "shrinks": 1, "config-changes": 1}),
     Bug("10 KAFKA-15586", "elr-keeps-unclean-replicas", "replication", "tiny",
         {"leader-complete": 7, "candidates-complete": 5, "acknowledged-survives": 10}),
     Bug("11 KAFKA-18635", "every-restart-is-unclean", "replication", "tiny",
@@ -86,10 +89,10 @@ BUGS: tuple[Bug, ...] = (
         {"leader-complete": 14, "candidates-complete": 12, "acknowledged-survives": 19},
         {"fences": 2, "unclean-stops": 0}),
     Bug("21 KIP-101", "truncate-to-high-watermark", "replication", "tiny",
-        {"leader-complete": 5, "candidates-complete": 5, "committed-visible": 14, "acknowledged-survives": 7},
+        {"leader-complete": 5, "candidates-complete": 5, "consistent-reads": 14, "acknowledged-survives": 7},
         {**_NO_CRASH, "records": 2, "fences": 2}),
     Bug("22 KIP-279", "kip101-epoch-lookup", "replication", "tiny",
-        {"leader-complete": 14, "candidates-complete": 13, "committed-visible": 16, "logs-match": 14,
+        {"leader-complete": 14, "candidates-complete": 13, "consistent-reads": 14, "logs-match": 14,
          "acknowledged-survives": 17},
         {**_LONG, "records": 3}),
     Bug("23 KIP-320", "fetch-unfenced", "replication", "small",
@@ -100,7 +103,7 @@ BUGS: tuple[Bug, ...] = (
         {"candidates-complete": 17},
         {"fences": 2, "unclean-stops": 0}),
     Bug("36 KAFKA-7415", "no-epoch-entry-on-leadership", "replication", "tiny",
-        {"leader-complete": 11, "candidates-complete": 10, "committed-visible": 14, "logs-match": 14,
+        {"leader-complete": 11, "candidates-complete": 10, "consistent-reads": 14, "logs-match": 14,
          "acknowledged-survives": 17},
         {**_LONG, "records": 2}),
     Bug("40 KAFKA-14154", "unknown-outcome-is-failure", "replication", "small",
@@ -108,7 +111,9 @@ BUGS: tuple[Bug, ...] = (
     Bug("40 KAFKA-14154", "answered-request-survives", "replication", "small",
         {"leader-complete": 13, "candidates-complete": 11, "quorum-superset": 8, "acknowledged-survives": 16}),
     Bug("40 KAFKA-14154", "refusal-taken-for-success", "replication", "tiny",
-        {"metadata-match": 7}),
+        {"metadata-match": 6}),
+    Bug("B18", "equal-epoch-ends-proposal", "replication", "small",
+        {"leader-complete": 18, "candidates-complete": 16, "quorum-superset": 14, "acknowledged-survives": 23}),
     Bug("38 KAFKA-14704", "truncation-keeps-watermark", "replication", "tiny",
         {"watermark-within-log": 11},
         {"shrinks": 0, "unclean-elections": 1}),

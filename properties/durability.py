@@ -6,42 +6,42 @@ from itertools import combinations
 
 from model.system import Conjuncts, Property, Setting, Step
 from model.systems.replication.log import smaller
+from model.systems.replication.settle import remembered
 from model.systems.replication.state import Replication
 from model.terms import Truth
-from model.words import all_of, any_of, implies, negate
+from model.words import all_of, any_of, choose, implies, negate
 from properties.core import always, happens, sometimes, step
 
 
 def properties(setting: Setting) -> list[Property]:
     """Safety of the data plane, and goals."""
-    budget = setting["unclean-stops"]
     claims = [
         always("leader-complete", "a leader elected cleanly holds every committed record", _leader_complete,
                "invariant 25; KIP-966",
                ("hw-advances-under-min-isr", "alter-partition-ignores-broker-epoch")),
         always("candidates-complete", "every running ISR or ELR member holds every committed record",
                _candidates_complete, "invariant 26; KIP-966",
-               ("hw-uses-committed-isr-only", "hw-uses-proposed-isr")),
-        always("committed-visible", "what a leader shows below its high watermark is what was committed",
-               _visible, "consistent reads; KIP-101", ("truncate-to-high-watermark",)),
+               ("hw-uses-committed-isr-only", "hw-uses-proposed-isr", "min-isr-raise-is-silent")),
+        always("consistent-reads", "what a running replica shows below its high watermark is what was committed",
+               _visible, "invariant 24; KIP-101, KIP-392", ("truncate-to-high-watermark",)),
         always("logs-match", "running replicas agree below both high watermarks", _logs_match,
                "invariant 27; KIP-279", ("kip101-epoch-lookup",)),
         always("quorum-superset", "a current leader's maximal ISR covers ISR and ELR while its ISR is at min ISR",
                _quorum, "invariant 22; KIP-966",
                ("alter-partition-ignores-partition-epoch", "answered-request-survives",
-                "unknown-outcome-is-failure")),
+                "unknown-outcome-is-failure", "equal-epoch-ends-proposal")),
         always("acknowledged-survives", "while fewer brokers died than min ISR, a disk holds every acknowledged record",
-               lambda s: _survives(s, budget), "KIP-966", ("hw-uses-proposed-isr",)),
+               lambda s: _survives(s, setting), "KIP-966", ("hw-uses-proposed-isr",)),
         always("watermark-within-log", "a high watermark is within its log",
                lambda s: {f"broker {n}": b.high_watermark <= b.log.end() for n, b in enumerate(s.brokers)},
                "invariant 23", ("truncation-keeps-watermark",)),
         always("isr-active", "while there is a leader, every ISR member is active", _isr_active,
                "invariant 12; KIP-841", ("fenced-may-join-isr", "shutting-down-may-join-isr")),
-        always("metadata-match", "brokers that applied the same epochs know the same ISR", _metadata_match,
+        always("metadata-match", "a leader that has applied all metadata knows the controller's ISR", _metadata_match,
                "metadata-log matching", ("refusal-taken-for-success",)),
         always("recovery-quorum", "ISR and ELR hold min ISR brokers, less one for each unclean stop",
                lambda s: _recovery_quorum(s, setting), "KIP-966; KAFKA-18635", ("every-restart-is-unclean",)),
-        step("epochs-monotone", "leader and partition epoch never fall, and another leader means a higher epoch",
+        step("epochs-monotone", "the leader epoch never falls, and another leader means a higher epoch",
              _epochs, "KIP-101, KIP-497", ("leader-change-keeps-epoch",)),
         step("one-leader-per-epoch", "the leader of a leader epoch never changes once it is set", _one_leader,
              "invariant 21; KIP-101", ("leader-change-keeps-epoch",)),
@@ -80,9 +80,14 @@ def _candidates_complete(s: Replication) -> Conjuncts:
 
 
 def _visible(s: Replication) -> Conjuncts:
+    """Consumers read from leaders, stale ones included, and from followers.
+
+    An entry of `committed` is set when it first becomes readable and never changes, so
+    two reads of an offset that both agree with it agree with each other.
+    """
     return {
         f"broker {n}": implies(
-            all_of(s.leads(n, b), negate(s.lossy)), b.log.agrees(s.committed, b.high_watermark)
+            all_of(b.running(), negate(s.lossy)), b.log.agrees(s.committed, b.high_watermark)
         )
         for n, b in enumerate(s.brokers)
     }
@@ -109,11 +114,13 @@ def _quorum(s: Replication) -> Conjuncts:
     }
 
 
-def _survives(s: Replication, budget: int) -> Truth:
-    died = budget - s.left.unclean_stops
+def _survives(s: Replication, setting: Setting) -> Truth:
+    """Once the min ISR may have been another one, what was acknowledged under 1 survives no death for certain."""
+    died = setting["unclean-stops"] - s.left.unclean_stops
+    minimum = choose(_untouched(s, setting), s.controller.effective_min_isr(), 1)
     # Only the acknowledged prefix counts, whatever else was committed.
     safe = any_of(*(b.log.agrees(s.committed, s.acknowledged) for b in s.brokers))
-    return implies(all_of(died < s.controller.effective_min_isr(), negate(s.lossy)), safe)
+    return implies(all_of(died < minimum, negate(s.lossy)), safe)
 
 
 def _isr_active(s: Replication) -> Truth:
@@ -134,11 +141,10 @@ def _monotone(t: Step) -> Conjuncts:
 
 def _metadata_match(s: Replication) -> Conjuncts:
     return {
-        f"brokers {i} and {j}": implies(
-            all_of(a.running(), b.running(), a.epoch == b.epoch, a.partition_epoch == b.partition_epoch),
-            a.isr.same(b.isr),
+        f"broker {n}": implies(
+            all_of(s.leads(n, b), b.epoch == s.leader_epoch, b.current), b.isr.same(s.controller.isr)
         )
-        for (i, a), (j, b) in combinations(enumerate(s.brokers), 2)
+        for n, b in enumerate(s.brokers)
     }
 
 
@@ -146,13 +152,15 @@ def _recovery_quorum(s: Replication, setting: Setting) -> Truth:
     """Judged until an operator changes the configuration, reassigns, or elects uncleanly."""
     eligible = s.controller.isr.plus(s.controller.elr).size()
     died = setting["unclean-stops"] - s.left.unclean_stops
-    untouched = all_of(
-        s.controller.elr_enabled,
-        negate(s.lossy),
-        s.left.config_changes == setting["config-changes"],
-        s.left.reassignments == setting["reassignments"],
+    judged = all_of(s.controller.elr_enabled, negate(s.lossy), _untouched(s, setting))
+    return implies(judged, eligible + died >= s.controller.effective_min_isr())
+
+
+def _untouched(s: Replication, setting: Setting) -> Truth:
+    """Whether the effective min ISR is that of the start: nobody has configured or reassigned."""
+    return all_of(
+        s.left.config_changes == setting["config-changes"], s.left.reassignments == setting["reassignments"]
     )
-    return implies(untouched, eligible + died >= s.controller.effective_min_isr())
 
 
 def _epochs(t: Step) -> Conjuncts:
@@ -161,7 +169,6 @@ def _epochs(t: Step) -> Conjuncts:
     moved = negate(before.controller.leader == after.controller.leader)
     return {
         "leader epoch": before.leader_epoch <= after.leader_epoch,
-        "partition epoch": before.partition_epoch <= after.partition_epoch,
         "another leader": implies(moved, before.leader_epoch < after.leader_epoch),
     }
 
@@ -170,7 +177,9 @@ def _one_leader(t: Step) -> Conjuncts:
     before: Replication = t.before
     after: Replication = t.after
     return {
-        f"epoch {epoch}": implies(before.leader_epoch >= epoch, old == after.leaders[epoch])
+        f"epoch {epoch}": implies(
+            all_of(before.leader_epoch >= epoch, remembered(after, epoch)), old == after.leaders[epoch]
+        )
         for epoch, old in enumerate(before.leaders)
     }
 

@@ -9,16 +9,17 @@ from attrs import evolve
 
 from model.brokersets import BrokerSet
 from model.rules import parse
-from model.system import Action, Setting
+from model.system import Action, Outcome, Setting
+from model.systems.elections import passes
 from model.systems.replication.log import VACANT, Log
-from model.systems.replication.state import Broker, Replication
+from model.systems.replication.state import Broker, Replication, decided
 from model.systems.replication.system import REPLICATION
 
 BROKERS, ROOM = 3, 4
 
 BOUNDS = {
     "records": ROOM, "loss": 2, "unclean-stops": 2, "clean-stops": 2, "fences": 4, "shrinks": 4, "reassignments": 4,
-    "unclean-elections": 1, "config-changes": 2, "epochs": 8, "versions": 20,
+    "unclean-elections": 1, "config-changes": 2, "epochs": 8,
 }  # fmt: skip
 """Room for every example: three brokers that are replicas, min ISR 2."""
 
@@ -71,9 +72,10 @@ def fetch(
 
 
 def learn(state: Replication, *brokers: int, rules: str = "fixed") -> Replication:
-    """Brokers apply all metadata there is."""
+    """Brokers apply all metadata there is, where it says something new to them."""
     for broker in brokers:
-        state = do(state, "apply_metadata", rules, broker=broker, epoch=state.leader_epoch)
+        if not refused(state, "apply_metadata", rules, broker=broker, epoch=state.leader_epoch):
+            state = do(state, "apply_metadata", rules, broker=broker, epoch=state.leader_epoch)
     return state
 
 
@@ -94,15 +96,9 @@ def with_controller(state: Replication, **changes: Any) -> Replication:
 
 def elect(state: Replication, leader: int, isr: Sequence[int]) -> Replication:
     """The state after an election that the controller is taken to have made; no broker has heard of it."""
-    epoch = state.leader_epoch + 1
-    isrs = tuple(ids(*isr) if e == epoch else old for e, old in enumerate(state.isrs))
-    leaders = tuple(leader if e == epoch else old for e, old in enumerate(state.leaders))
-    minimums = tuple(2 if e == epoch else old for e, old in enumerate(state.minimums))
-    known = with_controller(state, leader=leader, isr=ids(*isr))
-    return evolve(
-        known, leader_epoch=epoch, partition_epoch=state.partition_epoch + 1, leaders=leaders, isrs=isrs,
-        minimums=minimums,
-    )  # fmt: skip
+    after = evolve(state.controller, leader=leader, isr=ids(*isr))
+    event = evolve(passes.start(state.controller).event, records=1, leader_epoch_bumps=1, partition_epoch_bumps=1)
+    return decided(state, Outcome(after, event), parse("fixed"))
 
 
 def ends(state: Replication, leader: int) -> tuple[Any, ...]:

@@ -20,12 +20,8 @@ from properties.catalogue import REPLICATION, find, replication_properties
 from solvers.explorer import Exploration
 from tests.commands import ROOT, kraftcheck
 
-SLOW = {
-    "removed-replicas-stay-in-elr", "kip101-epoch-lookup", "no-epoch-entry-on-leadership",
-    "alter-partition-ignores-partition-epoch", "fetch-unfenced", "unknown-outcome-is-failure",
-    "answered-request-survives", "hw-uses-committed-isr-only", "hw-by-record-epoch-only",
-}  # fmt: skip
-"""Defects whose scopes have 1.1 to 48 million states: left to `kraftcheck bugs`."""
+SLOW = {"removed-replicas-stay-in-elr", "kip101-epoch-lookup"}
+"""Defects whose scopes have 0.5 and 1 million states: left to `kraftcheck bugs`."""
 
 QUICK = [bug for bug in BUGS if bug.variant not in SLOW]
 CHEAP = "hw-uses-proposed-isr"
@@ -123,7 +119,7 @@ def test_the_command_tells_what_it_found(tmp_path: Path) -> None:
     )
     assert row["refutes"] == {"leader-complete": 3, "candidates-complete": 2, "acknowledged-survives": 3}
     assert (row["faults"], row["engine"], row["bounds"]) == ([], "native", {})
-    assert row["distinct"] > 100_000
+    assert row["distinct"] > 10_000
     assert row["seconds"] > 0
 
 

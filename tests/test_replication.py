@@ -29,7 +29,7 @@ def test_producing_appends_and_waits() -> None:
     """The record is in the leader's log; the high watermark waits for the ISR."""
     state = do(start(), "produce", broker=0)
     assert state == evolve(with_broker(start(), 0, log=log(0)), left=evolve(start().left, records=3))
-    assert refused(state, "produce", broker=1) == ["broker believes it leads"]
+    assert "broker believes it leads" in refused(state, "produce", broker=1)
 
 
 def test_a_follower_is_counted_at_its_second_fetch() -> None:

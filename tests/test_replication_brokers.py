@@ -33,7 +33,7 @@ def test_a_crash_loses_a_suffix() -> None:
     assert (state.left.unclean_stops, state.controller) == (1, committed().controller)
     assert refused(committed(), "crash", broker=0, lost=2) == ["no more is lost than there is"]
     assert do(committed(), "crash", broker=0, lost=0).brokers[0].log == log(0)
-    assert refused(state, "produce", broker=0) == ["broker believes it leads"]
+    assert "broker believes it leads" in refused(state, "produce", broker=0)
 
 
 def test_a_dead_broker_is_fenced_for_free() -> None:
@@ -49,7 +49,7 @@ def test_registering_after_an_unclean_stop_costs_eligibility() -> None:
     assert (state.controller.elr, state.controller.isr, state.controller.fenced) == (ids(), ids(0), ids(1, 2))
     back = state.brokers[2]
     assert back.running()
-    assert (back.log, back.epoch, back.partition_epoch) == (log(), 0, state.partition_epoch)
+    assert (back.log, back.epoch) == (log(), state.leader_epoch)
     assert refused(state, "register", broker=2) == ["broker is stopped"]
 
 
@@ -92,10 +92,10 @@ def test_configuration_reaches_brokers_with_the_metadata() -> None:
 def test_configuration_alone_leaves_a_proposal_pending() -> None:
     """It has no partition epoch: the proposal, and who is waited for, stay until it is answered."""
     state = do(do(start(), "propose_shrink", broker=0, follower=2), "set_min_isr", minimum=1)
-    assert state.partition_epoch == 0
+    assert state.brokers[0].current
     after = learn(state, 0)
     assert (after.brokers[0].min_isr, after.brokers[0].proposed) == (1, ids(0, 1))
-    assert refused(do(after, "alter_partition"), "receive_reply", broker=0) == []
+    assert refused(do(after, "alter_partition"), "receive_answer", broker=0) == []
     other = with_logs(start(), log(0), log(), log())
     other = with_broker(with_controller(other, isr=ids(0, 1)), 0, isr=ids(0, 1), proposed=ids(0, 1, 2))
     assert learn(do(other, "set_min_isr", minimum=1), 0).brokers[0].maximal_isr() == ids(0, 1, 2)
@@ -105,13 +105,15 @@ def test_metadata_is_applied_in_order_and_once() -> None:
     """A broker goes to any later epoch, never back; of an earlier epoch it learns the last form."""
     state = elect(do(start(), "fence", broker=2), 1, [0, 1])
     first = do(state, "apply_metadata", broker=1, epoch=1)
-    assert (first.brokers[1].epoch, first.brokers[1].isr) == (1, ids(0, 1))
+    assert (first.brokers[1].epoch, first.brokers[1].isr, first.brokers[1].current) == (1, ids(0, 1), True)
     assert refused(first, "apply_metadata", broker=1, epoch=0) == ["metadata is newer"]
     assert refused(first, "apply_metadata", broker=1, epoch=1) == ["metadata is newer"]
     assert refused(first, "apply_metadata", broker=1, epoch=2) == ["epoch exists"]
     later = elect(state, 0, [0])
-    assert do(later, "apply_metadata", broker=2, epoch=1).brokers[2].isr == ids(0, 1)
-    assert do(later, "apply_metadata", broker=2, epoch=2).brokers[2].isr == ids(0)
+    past = do(later, "apply_metadata", broker=1, epoch=1)
+    assert (past.brokers[1].isr, past.brokers[1].current) == (ids(0, 1), False)
+    assert do(later, "apply_metadata", broker=0, epoch=2).brokers[0].isr == ids(0)
+    assert do(later, "apply_metadata", broker=1, epoch=2).brokers[1].isr == ids()
 
 
 def test_a_removed_replica_deletes_its_log() -> None:
@@ -145,8 +147,8 @@ def test_completion_takes_the_sender_out_of_office() -> None:
     running = fetch(do(learn(running, 0, 1, 2), "unfence", broker=2), 2)
     done = do(do(running, "propose_expand", broker=0, follower=2), "alter_partition")
     assert (done.controller.leader, done.controller.replicas, done.leader_epoch) == (1, replicas(1, 2), 1)
-    assert (done.reply.kind, done.leaders[1]) == (NONE, 1)
-    assert refused(done, "receive_reply", broker=0)
+    assert (done.brokers[0].answer, done.leaders[1]) == (NONE, 1)
+    assert refused(done, "receive_answer", broker=0)
 
 
 def test_an_unclean_election_ends_the_count() -> None:

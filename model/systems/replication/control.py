@@ -6,6 +6,7 @@ from attrs import evolve, frozen
 
 from model.brokersets import BrokerSet, Replicas
 from model.rules import RuleSet
+from model.system import Outcome
 from model.systems.elections import system as guards
 from model.systems.elections.triggers import Triggers
 from model.systems.replication.log import smaller
@@ -20,7 +21,6 @@ from model.systems.replication.state import (
     UNKNOWN,
     Broker,
     Replication,
-    Reply,
     decided,
 )
 from model.terms import Truth, Word
@@ -38,6 +38,9 @@ class Control:
         """The controller's triggers."""
         return Triggers(self.rules)
 
+    def _decided(self, state: Replication, outcome: Outcome) -> Replication:
+        return decided(state, outcome, self.rules)
+
     def may_fence(self, state: Replication, broker: Word) -> dict[str, Truth]:
         """A dead broker is fenced for free; a live one costs budget."""
         live = state.broker(broker).running()
@@ -50,7 +53,7 @@ class Control:
         """Session expiry."""
         live = state.broker(broker).running()
         left = evolve(state.left, fences=state.left.fences - word(live))
-        return decided(evolve(state, left=left), self.do.fence(state.controller, broker))
+        return self._decided(evolve(state, left=left), self.do.fence(state.controller, broker))
 
     def may_unfence(self, state: Replication, broker: Word) -> dict[str, Truth]:
         """A live broker heartbeats; it has applied its own registration."""
@@ -58,7 +61,7 @@ class Control:
 
     def unfence(self, state: Replication, broker: Word) -> Replication:
         """A heartbeat unfences the broker."""
-        return decided(state, self.do.unfence(state.controller, broker))
+        return self._decided(state, self.do.unfence(state.controller, broker))
 
     def may_shut_down(self, state: Replication, broker: Word) -> dict[str, Truth]:
         """A live broker asks to shut down."""
@@ -71,7 +74,7 @@ class Control:
     def shut_down(self, state: Replication, broker: Word) -> Replication:
         """Controlled shutdown begins."""
         spent = evolve(state, left=evolve(state.left, clean_stops=state.left.clean_stops - 1))
-        return decided(spent, self.do.controlled_shutdown(state.controller, broker))
+        return self._decided(spent, self.do.controlled_shutdown(state.controller, broker))
 
     def may_stop(self, state: Replication, broker: Word) -> dict[str, Truth]:
         """Shutdown is granted once the broker leads nothing."""
@@ -111,52 +114,55 @@ class Control:
         b = state.broker(broker)
         clean = b.status == STOPPED_CLEAN
         told = self.do.new_incarnation(state.controller, broker, clean, BrokerSet.of([0]))
-        after = forget_incarnation(decided(state, told), broker)
+        after = forget_incarnation(self._decided(state, told), broker)
         # What is no replica any more finds a stray log, and deletes it.
         log = choose(after.controller.replicas.has(broker), b.log, b.log.truncate(0))
         back = Broker(
             status=RUNNING, log=log, high_watermark=smaller(b.high_watermark, log.end()), epoch=after.leader_epoch,
-            partition_epoch=after.partition_epoch, isr=after.controller.isr,
-            min_isr=after.controller.effective_min_isr(), proposed=BrokerSet(),
-            ends=(UNKNOWN,) * len(state.brokers), stale=BrokerSet(),
+            current=True, unseen=False, isr=after.controller.isr, min_isr=after.controller.effective_min_isr(),
+            proposed=BrokerSet(), answer=NONE, ends=(UNKNOWN,) * len(state.brokers), stale=BrokerSet(),
         )  # fmt: skip
         return after.with_broker(broker, back)
 
     def may_alter(self, state: Replication) -> dict[str, Truth]:
-        """The request passes the checks of epochs and shape; rows 2-8 of the validation."""
+        """The request passes the checks of shape; one that fails those of epochs is not kept."""
         request, controller = state.request, state.controller
-        version = request.partition_epoch == state.partition_epoch
         return {
             "a request is in flight": request.isr.size() > 0,
-            "leader epoch is current": request.epoch == state.leader_epoch,
             "sender leads and is registered": all_of(
-                request.sender == controller.leader, controller.registered.has(request.sender)
+                controller.leader >= 0, controller.registered.has(controller.leader)
             ),
-            "partition epoch is current": any_of(self.rules.alter_partition_ignores_partition_epoch, version),
             "ISR holds replicas only, and the leader": all_of(
                 request.isr.within(controller.replicas), request.isr.has(controller.leader)
             ),
         }
 
     def alter(self, state: Replication) -> Replication:
-        """The controller answers: INELIGIBLE_REPLICA, or the change and its merged result."""
+        """The controller answers: INELIGIBLE_REPLICA, or the change.
+
+        An answer finds nobody where the leader has died, given its proposal up, or not
+        heard of its leader epoch; one that names another leader or leader epoch is ignored.
+        """
         request, controller, rules = state.request, state.controller, self.rules
         barred = BrokerSet()
         if not rules.fenced_may_join_isr:
             barred = barred.plus(controller.fenced)
         if not rules.shutting_down_may_join_isr:
             barred = barred.plus(controller.shutting_down)
-        if not rules.alter_partition_ignores_broker_epoch:
-            barred = barred.plus(request.stale)
-        eligible = all_of(request.isr.within(controller.registered), request.isr.keep(barred).is_empty())
-        changed = decided(state, self.do.alter_partition(controller, request.isr, False))
-        kept = changed.controller.leader == request.sender
-        accepted = Reply(
-            choose(kept, ACCEPTED, NONE), request.sender, changed.leader_epoch, changed.partition_epoch,
-            changed.controller.isr,
-        )  # fmt: skip
-        refused = Reply(INELIGIBLE, request.sender, request.epoch, request.partition_epoch, controller.isr)
-        return choose(eligible, evolve(changed, reply=accepted), evolve(state, reply=refused))
+        stale = False if rules.alter_partition_ignores_broker_epoch else request.stale
+        members = all_of(request.isr.within(controller.registered), request.isr.keep(barred).is_empty())
+        eligible = all_of(members, negate(stale))
+        changed = self._decided(state, self.do.alter_partition(controller, request.isr, False))
+        leader = controller.leader
+        kept = all_of(changed.controller.leader == leader, changed.leader_epoch == state.leader_epoch)
+        sender = state.broker(leader)
+        waits = all_of(state.leads(leader, sender), sender.epoch == state.leader_epoch, sender.pending())
+        accepted = self._answered(changed, leader, all_of(waits, kept), ACCEPTED)
+        return choose(eligible, accepted, self._answered(state, leader, waits, INELIGIBLE))
+
+    def _answered(self, state: Replication, leader: Word, waits: Truth, answer: int) -> Replication:
+        sender = state.broker(leader)
+        return state.with_broker(leader, evolve(sender, answer=choose(waits, answer, sender.answer)))
 
     def may_elect_uncleanly(self, state: Replication) -> dict[str, Truth]:
         """An operator elects anybody who lives, or the topic allows it."""
@@ -165,7 +171,7 @@ class Control:
     def elect_uncleanly(self, state: Replication) -> Replication:
         """ElectLeaders UNCLEAN, or the unclean timer."""
         left = evolve(state.left, unclean_elections=state.left.unclean_elections - 1)
-        return decided(evolve(state, left=left), self.do.elect_unclean(state.controller))
+        return self._decided(evolve(state, left=left), self.do.elect_unclean(state.controller))
 
     def may_designate(self, state: Replication, broker: Word) -> dict[str, Truth]:
         """An operator names a live replica for a leaderless partition."""
@@ -175,7 +181,7 @@ class Control:
     def elect_designated(self, state: Replication, broker: Word) -> Replication:
         """ElectLeaders DESIGNATED."""
         left = evolve(state.left, unclean_elections=state.left.unclean_elections - 1)
-        return decided(evolve(state, left=left), self.do.elect_designated(state.controller, broker))
+        return self._decided(evolve(state, left=left), self.do.elect_designated(state.controller, broker))
 
     def may_elect_preferred(self, state: Replication) -> dict[str, Truth]:
         """The leader is not the first replica."""
@@ -183,7 +189,7 @@ class Control:
 
     def elect_preferred(self, state: Replication) -> Replication:
         """ElectLeaders PREFERRED, or the balance timer."""
-        return decided(state, self.do.elect_preferred(state.controller))
+        return self._decided(state, self.do.elect_preferred(state.controller))
 
     def may_reassign(self, state: Replication, target: Replicas) -> dict[str, Truth]:
         """An operator moves the partition."""
@@ -192,7 +198,7 @@ class Control:
 
     def reassign(self, state: Replication, target: Replicas) -> Replication:
         """AlterPartitionReassignments to a target."""
-        return decided(self._reassigned(state), self.do.reassign(state.controller, target))
+        return self._decided(self._reassigned(state), self.do.reassign(state.controller, target))
 
     def may_cancel(self, state: Replication) -> dict[str, Truth]:
         """An operator takes a reassignment back."""
@@ -201,7 +207,7 @@ class Control:
 
     def cancel(self, state: Replication) -> Replication:
         """AlterPartitionReassignments without a target."""
-        return decided(self._reassigned(state), self.do.cancel(state.controller))
+        return self._decided(self._reassigned(state), self.do.cancel(state.controller))
 
     def _reassigned(self, state: Replication) -> Replication:
         return evolve(state, left=evolve(state.left, reassignments=state.left.reassignments - 1))
@@ -214,4 +220,4 @@ class Control:
     def set_min_isr(self, state: Replication, minimum: Word) -> Replication:
         """The change takes effect in the controller; brokers apply it with the metadata log."""
         left = evolve(state.left, config_changes=state.left.config_changes - 1)
-        return decided(evolve(state, left=left), self.do.set_min_isr(state.controller, minimum))
+        return self._decided(evolve(state, left=left), self.do.set_min_isr(state.controller, minimum))

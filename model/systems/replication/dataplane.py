@@ -11,9 +11,9 @@ from attrs import evolve, frozen
 from model.brokersets import BrokerSet
 from model.rules import RuleSet
 from model.systems.replication.log import Log, larger, smaller
-from model.systems.replication.state import ACCEPTED, UNKNOWN, Broker, Replication, Request, no_reply, no_request
+from model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, UNKNOWN, Broker, Replication, Request, no_request
 from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, implies, negate
+from model.words import all_of, any_of, choose, negate
 
 
 @frozen
@@ -185,37 +185,39 @@ class DataPlane:
     def give_up(self, state: Replication, broker: Word) -> Replication:
         """The defect KAFKA-14154: a lost answer is taken for a refusal."""
         leader = state.broker(broker)
-        return self.advance(state, broker, evolve(leader, proposed=BrokerSet()))
+        return self.advance(state, broker, leader.without_proposal())
 
     def _propose(self, state: Replication, broker: Word, leader: Broker, isr: BrokerSet) -> Replication:
-        if self.rules.broker_epoch_taken_from_metadata:
+        """A proposal whose epochs are out of date is refused; its leader waits for metadata."""
+        rules = self.rules
+        heard = leader.epoch == state.leader_epoch
+        if not rules.alter_partition_ignores_partition_epoch:
+            heard = all_of(heard, leader.current)
+        if rules.broker_epoch_taken_from_metadata:
             stated, stale = isr, BrokerSet()
         else:
             stated, stale = leader.fetchers().plus(isr.just(broker)).keep(isr), leader.stale.keep(isr)
-        request = Request(broker, leader.epoch, leader.partition_epoch, isr, stated, stale)
-        return self.advance(evolve(state, request=request), broker, evolve(leader, proposed=isr))
+        request = choose(heard, Request(isr, stated, negate(stale.is_empty())), state.request)
+        return self.advance(evolve(state, request=request), broker, evolve(leader, proposed=isr, answer=NONE))
 
-    def may_take_reply(self, state: Replication, broker: Word) -> dict[str, Truth]:
-        """A reply counts only while its proposal is pending, in its epoch, and not behind."""
-        leader, reply = state.broker(broker), state.reply
-        return {
-            "a reply is for this broker": all_of(reply.kind > 0, reply.to == broker),
-            "broker believes it leads": state.leads(broker, leader),
-            "its proposal is pending in this epoch": all_of(leader.pending(), reply.epoch == leader.epoch),
-            "reply is not behind": implies(reply.kind == ACCEPTED, reply.partition_epoch >= leader.partition_epoch),
-        }
+    def may_take_answer(self, state: Replication, broker: Word) -> dict[str, Truth]:
+        """An answer counts only while its proposal is pending, in its leader epoch."""
+        leader = state.broker(broker)
+        waits = all_of(state.leads(broker, leader), leader.pending())
+        return {"an answer to its proposal is under way": all_of(leader.answer > NONE, waits)}
 
-    def take_reply(self, state: Replication, broker: Word) -> Replication:
+    def take_answer(self, state: Replication, broker: Word) -> Replication:
         """Commit the accepted ISR, or go back to the committed one after INELIGIBLE_REPLICA."""
-        leader, reply = state.broker(broker), state.reply
-        accepted = reply.kind == ACCEPTED
-        settled = evolve(
-            leader,
-            isr=choose(accepted, reply.isr, leader.proposed if self.rules.refusal_taken_for_success else leader.isr),
-            partition_epoch=choose(accepted, reply.partition_epoch, leader.partition_epoch),
-            proposed=BrokerSet(),
+        leader, rules = state.broker(broker), self.rules
+        accepted = any_of(leader.answer == ACCEPTED, leader.answer == OVERTAKEN)
+        kept = leader.proposed if rules.refusal_taken_for_success else leader.isr
+        known = evolve(
+            leader.without_proposal(),
+            isr=choose(accepted, leader.proposed, kept),
+            current=choose(accepted, leader.answer == ACCEPTED, leader.current),
+            unseen=any_of(leader.unseen, accepted) if rules.equal_epoch_ends_proposal else False,
         )
         # Copies of a request arrive in order: once one is answered, no earlier one is under way.
-        answered = all_of(state.request.sender == broker, negate(self.rules.answered_request_survives))
+        answered = all_of(leader.epoch == state.leader_epoch, negate(rules.answered_request_survives))
         request = choose(answered, no_request(), state.request)
-        return self.advance(evolve(state, reply=no_reply(), request=request), broker, settled)
+        return self.advance(evolve(state, request=request), broker, known)

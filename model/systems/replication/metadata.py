@@ -24,23 +24,24 @@ class Metadata:
         newest = epoch == state.leader_epoch
         changes = epoch > b.epoch
         # A change of configuration alone has no partition epoch: a pending proposal stays.
-        supersedes = any_of(changes, all_of(newest, state.partition_epoch > b.partition_epoch))
-        isr = choose(newest, state.controller.isr, state.isr_at(epoch))
+        supersedes = any_of(changes, negate(b.current), b.unseen)
+        isr = state.isr_at(epoch)
         kept = self._kept(state, broker, epoch, isr)
         log = b.log
         if self.data.rules.truncate_to_high_watermark:
             log = choose(changes, log.truncate(b.high_watermark), log)
         # A broker that is no replica any more deletes its log.
         log = choose(all_of(newest, negate(state.controller.replicas.has(broker))), log.truncate(0), log)
-        fresh = Broker(
-            status=b.status,
+        kept_on = choose(supersedes, b.without_proposal(), b)
+        fresh = evolve(
+            kept_on,
             log=log,
             high_watermark=smaller(b.high_watermark, log.end()),
             epoch=epoch,
-            partition_epoch=choose(newest, state.partition_epoch, b.partition_epoch),
+            current=newest,
+            unseen=False,
             isr=isr,
-            min_isr=choose(newest, state.controller.effective_min_isr(), state.minimum_at(epoch)),
-            proposed=BrokerSet(choose(supersedes, 0, b.proposed.mask)),
+            min_isr=state.minimum_at(epoch),
             ends=tuple(choose(all_of(changes, negate(kept.has(n))), UNKNOWN, end) for n, end in enumerate(b.ends)),
             stale=BrokerSet(choose(changes, b.stale.keep(kept).mask, b.stale.mask)),
         )
@@ -59,15 +60,26 @@ class Metadata:
         return BrokerSet(choose(again, isr.mask, 0))
 
     def may_take(self, state: Replication, broker: Word, epoch: Word) -> dict[str, Truth]:
-        """Metadata is applied in order; what is not newer is skipped."""
+        """Metadata is applied in order; what is not newer is skipped, and says nothing to a follower in its epoch."""
         b = state.broker(broker)
         configured = negate(b.min_isr == state.controller.effective_min_isr())
-        newer = all_of(epoch == state.leader_epoch, any_of(state.partition_epoch > b.partition_epoch, configured))
+        newer = all_of(epoch == state.leader_epoch, state.leads(broker, b), any_of(negate(b.current), configured))
         return {
             "broker runs": b.running(),
             "epoch exists": epoch <= state.leader_epoch,
             "metadata is newer": any_of(epoch > b.epoch, all_of(epoch == b.epoch, newer)),
         }
+
+
+    def may_take_equal(self, state: Replication, broker: Word) -> dict[str, Truth]:
+        """The metadata of a partition epoch that the leader knows from an answer is still to come."""
+        b = state.broker(broker)
+        return {"broker believes it leads": state.leads(broker, b), "it has only the answer": b.unseen}
+
+    def take_equal(self, state: Replication, broker: Word) -> Replication:
+        """The defect B18: metadata that says nothing new ends the proposal made since."""
+        b = state.broker(broker)
+        return self.data.advance(state, broker, evolve(b.without_proposal(), unseen=False))
 
 
 def forget_incarnation(state: Replication, broker: Word) -> Replication:
@@ -81,6 +93,6 @@ def forget_incarnation(state: Replication, broker: Word) -> Replication:
     return evolve(
         state,
         brokers=tuple(outdated(b) for b in state.brokers),
-        request=evolve(request, stale=request.stale.plus(request.stated.keep(one))),
+        request=evolve(request, stale=any_of(request.stale, request.stated.has(broker))),
     )
 

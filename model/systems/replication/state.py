@@ -1,8 +1,24 @@
 """State of the `replication` system.
 
-The controller is the `elections` system itself, with epochs counted: its
+The controller is the `elections` system itself, with leader epochs counted: its
 triggers are reused, none is restated. Around it: what each broker has applied
-of the metadata, its log, and one AlterPartition request and reply in flight.
+of the metadata, its log, and the AlterPartition messages in flight.
+
+Messages. Each leader, stale ones included, may have a request and an answer in
+flight; both may be late, lost or delivered again. What can have no effect any more
+is not kept, and so neither message names an epoch:
+
+* A request of an older leader epoch is refused with FENCED_LEADER_EPOCH, one of an
+  older partition epoch with INVALID_UPDATE_VERSION; nothing is written, and on
+  either answer its leader waits for metadata, as it does anyway. So a request is
+  dropped when the partition epoch rises, and only the current leader has one.
+* An answer counts only while its proposal is pending, in the same leader epoch. So
+  each broker has at most one, dropped with the proposal. Until then the leader's
+  partition epoch and its proposal are those of the request: an accepting answer
+  brings the proposed ISR and the next partition epoch.
+
+Partition epochs are therefore only compared, never counted: a leader knows the
+controller's registration of the current leader epoch, or an older one.
 """
 
 from __future__ import annotations
@@ -10,11 +26,10 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from model.brokersets import BrokerSet
-from model.layout import ints, subset_of, truth
-from model.system import Outcome, Setting
-from model.systems.elections import state as elections
+from model.rules import RuleSet
+from model.system import Outcome
 from model.systems.elections.state import Elections
-from model.systems.replication.log import VACANT, Log
+from model.systems.replication.log import Log
 from model.terms import Truth, Word
 from model.words import NO_LEADER, all_of, any_of, choose, pick
 
@@ -25,8 +40,8 @@ STOPPED_CLEAN = 1
 STOPPED_UNCLEAN = 2
 """The process died; what was not flushed is gone."""
 
-NONE, ACCEPTED, INELIGIBLE = 0, 1, 2
-"""What a reply to AlterPartition says."""
+NONE, ACCEPTED, OVERTAKEN, INELIGIBLE = 0, 1, 2, 3
+"""The answer to AlterPartition under way: none; accepted; accepted, and the registration has changed since; refused."""
 
 UNKNOWN = -1
 """Log end offset of a follower that has not fetched in this epoch."""
@@ -36,13 +51,19 @@ UNKNOWN = -1
 class Broker:
     """One broker: process, log, applied metadata, and its state as a leader.
 
+    Everything from `current` on is used only while it leads; else it has no meaning,
+    and `settle` gives it one value.
+
     Attributes:
         status: RUNNING or how it stopped.
         log, high_watermark: its replica.
         epoch: the leader epoch of the metadata it has applied.
-        partition_epoch, isr: the same for partition epoch and ISR; used while it leads.
+        current: whether it knows the controller's partition epoch, in the current leader epoch.
+        unseen: whether it knows its partition epoch from an answer only (kept for defect B18).
+        isr: the ISR of its partition epoch.
         min_isr: the effective min ISR it goes by: configuration and replica count of the same metadata.
         proposed: the ISR it has asked for; empty when no change is pending.
+        answer: the answer to that, if one is under way.
         ends: for each broker, the log end offset of its last fetch in this epoch.
         stale: followers whose last fetch was made by an earlier incarnation.
     """
@@ -51,10 +72,12 @@ class Broker:
     log: Log
     high_watermark: Word
     epoch: Word
-    partition_epoch: Word
+    current: Truth
+    unseen: Truth
     isr: BrokerSet
     min_isr: Word
     proposed: BrokerSet
+    answer: Word
     ends: tuple[Word, ...]
     stale: BrokerSet
 
@@ -81,41 +104,29 @@ class Broker:
         """The log end offset this leader knows of a follower."""
         return pick(self.ends, follower, UNKNOWN)
 
+    def without_proposal(self) -> Broker:
+        """The broker with no change pending."""
+        return evolve(self, proposed=BrokerSet(), answer=NONE)
+
 
 @frozen
 class Request:
-    """The AlterPartition request in flight; empty ISR: none. It may be late, lost or delivered again.
+    """The current leader's AlterPartition request; empty ISR: none. It may be late, lost or delivered again.
 
     Attributes:
-        sender: the leader that sent it.
-        epoch, partition_epoch, isr: what it says.
+        isr: the ISR it asks for.
         stated: members whose broker epoch it states; the others have not fetched since its leader was elected.
-        stale: members whose stated broker epoch is no longer current.
+        stale: whether a stated broker epoch is no longer current.
     """
 
-    sender: Word
-    epoch: Word
-    partition_epoch: Word
     isr: BrokerSet
     stated: BrokerSet
-    stale: BrokerSet
+    stale: Truth
 
 
-@frozen
-class Reply:
-    """The reply in flight; it may be late or lost.
-
-    Attributes:
-        kind: NONE, ACCEPTED or INELIGIBLE.
-        to: the leader it goes to.
-        epoch, partition_epoch, isr: the registration after the change.
-    """
-
-    kind: Word
-    to: Word
-    epoch: Word
-    partition_epoch: Word
-    isr: BrokerSet
+def no_request() -> Request:
+    """No request in flight."""
+    return Request(BrokerSet(), BrokerSet(), False)
 
 
 @frozen
@@ -138,29 +149,29 @@ class Replication:
 
     Attributes:
         controller: the active controller's registration of partition and brokers.
-        leader_epoch, partition_epoch: of that registration.
-        leaders, isrs, minimums: leader, last ISR and last effective min ISR of each leader
-            epoch, as the metadata log has them.
+        leader_epoch: of that registration.
+        leaders: leader of each leader epoch, as the metadata log has it.
+        isrs, minimums: last ISR and last effective min ISR of each past leader epoch.
         brokers: the brokers.
-        request, reply: AlterPartition in flight.
+        request: the current leader's AlterPartition in flight.
         committed: ghost: every record ever below a leader's high watermark.
         acknowledged: ghost: how many of them were acknowledged with acks=all.
         lossy: an unclean election happened: loss is allowed, and no longer counted.
+        lag: how many leader epochs a running broker is behind; counted where the scope limits it.
         left: budgets.
     """
 
     controller: Elections
     leader_epoch: Word
-    partition_epoch: Word
     leaders: tuple[Word, ...]
     isrs: tuple[BrokerSet, ...]
     minimums: tuple[Word, ...]
     brokers: tuple[Broker, ...]
     request: Request
-    reply: Reply
     committed: Log
     acknowledged: Word
     lossy: Truth
+    lag: Word
     left: Budgets
 
     def leader_at(self, epoch: Word) -> Word:
@@ -169,11 +180,13 @@ class Replication:
 
     def isr_at(self, epoch: Word) -> BrokerSet:
         """The last ISR of a leader epoch."""
-        return pick(self.isrs, epoch, self.isrs[0])
+        past = pick(self.isrs, epoch, self.isrs[0])
+        return choose(epoch == self.leader_epoch, self.controller.isr, past)
 
     def minimum_at(self, epoch: Word) -> Word:
         """The last effective min ISR of a leader epoch."""
-        return pick(self.minimums, epoch, self.minimums[0])
+        past = pick(self.minimums, epoch, self.minimums[0])
+        return choose(epoch == self.leader_epoch, self.controller.effective_min_isr(), past)
 
     def broker(self, number: Word) -> Broker:
         """A broker."""
@@ -189,83 +202,32 @@ class Replication:
         return all_of(broker.running(), self.leader_at(broker.epoch) == number)
 
 
-def decided(state: Replication, outcome: Outcome) -> Replication:
-    """The state after a controller event: registration, epochs, and their history."""
+def decided(state: Replication, outcome: Outcome, rules: RuleSet) -> Replication:
+    """The state after a controller event: registration, leader epoch and history, and what is out of date."""
     after: Elections = outcome.state
-    epoch = state.leader_epoch + outcome.event.leader_epoch_bumps
+    past, at = state.controller, state.leader_epoch
+    ended = outcome.event.leader_epoch_bumps > 0
+    written = any_of(ended, outcome.event.partition_epoch_bumps > 0)
+    refused = ended if rules.alter_partition_ignores_partition_epoch else written
+    epoch = at + outcome.event.leader_epoch_bumps
+    closes = [all_of(ended, at == e) for e in range(len(state.leaders))]
     return evolve(
         state,
-        controller=after,
+        # Brokers have one directory, always online: where a replica lies says nothing.
+        controller=evolve(after, directories=past.directories),
         leader_epoch=epoch,
-        partition_epoch=state.partition_epoch + outcome.event.partition_epoch_bumps,
         leaders=tuple(choose(epoch == e, after.leader, old) for e, old in enumerate(state.leaders)),
-        isrs=tuple(choose(epoch == e, after.isr, old) for e, old in enumerate(state.isrs)),
-        minimums=tuple(choose(epoch == e, after.effective_min_isr(), old) for e, old in enumerate(state.minimums)),
+        isrs=tuple(choose(now, past.isr, old) for now, old in zip(closes, state.isrs, strict=True)),
+        minimums=tuple(
+            choose(now, past.effective_min_isr(), old) for now, old in zip(closes, state.minimums, strict=True)
+        ),
+        brokers=tuple(choose(written, outdated(broker), broker) for broker in state.brokers),
+        request=choose(refused, no_request(), state.request),
         lossy=any_of(state.lossy, outcome.event.unclean),
     )
 
 
-def layout(setting: Setting) -> Replication:
-    """The domain of each field."""
-    brokers, records, epochs = setting["brokers"], setting["records"], setting["epochs"]
-    some, offset = BrokerSet(subset_of(brokers)), ints(0, records)
-    epoch, version, someone = ints(0, epochs), ints(0, setting["versions"]), ints(NO_LEADER, brokers - 1)
-    log = Log((ints(VACANT, epochs + 1),) * records)
-    broker = Broker(
-        status=ints(RUNNING, STOPPED_UNCLEAN), log=log, high_watermark=offset, epoch=epoch, partition_epoch=version,
-        isr=some, min_isr=ints(1, brokers), proposed=some, ends=(ints(UNKNOWN, records),) * brokers, stale=some,
-    )  # fmt: skip
-    return Replication(
-        controller=elections.layout(setting),
-        leader_epoch=epoch, partition_epoch=version,
-        leaders=(someone,) * (epochs + 1), isrs=(some,) * (epochs + 1),
-        minimums=(ints(1, brokers),) * (epochs + 1),
-        brokers=(broker,) * brokers,
-        request=Request(someone, epoch, version, some, some, some),
-        reply=Reply(ints(NONE, INELIGIBLE), someone, epoch, version, some),
-        committed=log, acknowledged=offset, lossy=truth(),
-        left=Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
-    )  # fmt: skip
-
-
-BUDGETS = (
-    "records", "unclean_stops", "clean_stops", "fences", "shrinks", "reassignments", "unclean_elections",
-    "config_changes",
-)  # fmt: skip
-
-
-def initial(setting: Setting) -> list[Replication]:
-    """An empty partition on live brokers, everything applied everywhere."""
-    brokers, epochs = setting["brokers"], setting["epochs"]
-    empty = Log((VACANT,) * setting["records"])
-    start = [s for s in elections.initial(setting) if s.min_insync_replicas == setting["min-isr"]]
-    states = []
-    for controller in start:
-        if controller.replicas.size() != setting["replication"]:
-            continue
-        controller = evolve(controller, elr_enabled=bool(setting["elr"]) and setting.rules.elr_available)
-        broker = Broker(
-            RUNNING, empty, 0, 0, 0, controller.isr, controller.effective_min_isr(), BrokerSet(),
-            (UNKNOWN,) * brokers, BrokerSet(),
-        )  # fmt: skip
-        states.append(
-            Replication(
-                controller=controller, leader_epoch=0, partition_epoch=0,
-                leaders=(0, *(NO_LEADER,) * epochs), isrs=(controller.isr, *(BrokerSet(),) * epochs),
-                minimums=(controller.effective_min_isr(), *(1,) * epochs),
-                brokers=(broker,) * brokers, request=no_request(), reply=no_reply(), committed=empty,
-                acknowledged=0, lossy=False,
-                left=Budgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS}),
-            )
-        )  # fmt: skip
-    return states
-
-
-def no_request() -> Request:
-    """No request in flight."""
-    return Request(NO_LEADER, 0, 0, BrokerSet(), BrokerSet(), BrokerSet())
-
-
-def no_reply() -> Reply:
-    """No reply in flight."""
-    return Reply(NONE, NO_LEADER, 0, 0, BrokerSet())
+def outdated(broker: Broker) -> Broker:
+    """A broker after the registration has changed: it knows an older one, and so does an answer under way."""
+    answer = choose(broker.answer == ACCEPTED, OVERTAKEN, broker.answer)
+    return evolve(broker, current=False, answer=answer)

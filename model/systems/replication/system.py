@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from attrs import evolve
+
 from model.system import Action, Bound, Setting, System
 from model.systems.elections.system import replica_lists
 from model.systems.replication.control import Control
 from model.systems.replication.dataplane import DataPlane
 from model.systems.replication.metadata import Metadata
-from model.systems.replication.state import Replication, initial, layout
+from model.systems.replication.settle import settling
+from model.systems.replication.shape import initial, layout
+from model.systems.replication.state import Replication
 from model.terms import Truth, Word
-from model.words import all_of
+from model.words import all_of, any_of, negate
 
 Parameters = Mapping[str, Sequence[Any]]
 
@@ -22,7 +26,7 @@ BOUNDS = (
     Bound("min-isr", 1, 5, "min.insync.replicas at the start"),
     Bound("elr", 0, 1, "whether ELR is on"),
     Bound("epochs", 1, 14, "largest leader epoch"),
-    Bound("versions", 1, 30, "largest partition epoch"),
+    Bound("lag", 1, 14, "leader epochs that a running broker may be behind; from the bound epochs on, any number"),
     Bound("loss", 0, 4, "records that an unclean stop may lose"),
     Bound("records", 1, 4, "budget: records produced"),
     Bound("unclean-stops", 0, 3, "budget: processes that die"),
@@ -38,7 +42,7 @@ BOUNDS = (
 )
 
 _BASE = {
-    "brokers": 3, "replication": 3, "min-isr": 2, "elr": 1, "epochs": 6, "versions": 10, "loss": 1, "records": 1,
+    "brokers": 3, "replication": 3, "min-isr": 2, "elr": 1, "epochs": 6, "lag": 14, "loss": 1, "records": 1,
     "unclean-stops": 1, "clean-stops": 0, "fences": 1, "shrinks": 0, "reassignments": 0, "unclean-elections": 0,
     "config-changes": 0, "directories": 1, "reassignment": 0,
 }  # fmt: skip
@@ -46,13 +50,18 @@ _BASE = {
 SCOPES = {
     "small": _BASE,
     "tiny": {**_BASE, "brokers": 2, "replication": 2, "shrinks": 1},
-    "medium": {**_BASE, "fences": 2, "epochs": 7, "versions": 12},
-    "large": {**_BASE, "fences": 2, "clean-stops": 1, "shrinks": 1, "epochs": 7, "versions": 12},
+    "medium": {**_BASE, "fences": 2, "epochs": 7},
+    "large": {**_BASE, "fences": 2, "clean-stops": 1, "shrinks": 1, "epochs": 7},
 }
 
 
 def actions(setting: Setting) -> list[Action]:
-    """Controller events, the data plane, and what breaks."""
+    """Controller events, the data plane, and what breaks; every effect ends in a settled state."""
+    return [evolve(action, effect=settling(action.effect, setting)) for action in unsettled_actions(setting)]
+
+
+def unsettled_actions(setting: Setting) -> list[Action]:
+    """The actions as they are, without settling: what settled states are compared with."""
     brokers, rules = setting["brokers"], setting.rules
     control, data = Control(rules), DataPlane(rules)
     metadata = Metadata(data)
@@ -68,13 +77,17 @@ def actions(setting: Setting) -> list[Action]:
                "ReplicaManager.fetchMessages"),
         Action("apply_metadata", metadata.take, metadata.may_take, known, "ReplicaManager.applyDelta"),
         Action("propose_expand", data.expand, data.may_expand, pair, "Partition.maybeExpandIsr"),
-        Action("receive_reply", data.take_reply, data.may_take_reply, each, "Partition.handleAlterPartitionUpdate"),
+        Action("receive_answer", data.take_answer, data.may_take_answer, each, "Partition.handleAlterPartitionUpdate"),
         Action("alter_partition", control.alter, control.may_alter, {}, "alterPartition"),
         Action("fence", control.fence, control.may_fence, each, "handleBrokerFenced"),
         Action("unfence", control.unfence, control.may_unfence, each, "handleBrokerUnfenced"),
         Action("register", control.register, control.may_register, each, "registerBroker"),
         Action("elect_preferred", control.elect_preferred, control.may_elect_preferred, {}, "electLeaders"),
     ]  # fmt: skip
+    if rules.equal_epoch_ends_proposal:
+        always_there.append(
+            Action("apply_equal_metadata", metadata.take_equal, metadata.may_take_equal, each, "B18; makeLeader")
+        )
     return [*always_there, *_failures(setting, control, data, each), *_operations(setting, control, each)]
 
 
@@ -128,8 +141,8 @@ def _operations(setting: Setting, control: Control, each: Parameters) -> list[Ac
 def healed(state: Replication) -> Truth:
     """Every process runs, is unfenced, and has applied all metadata: nothing is left to do but new work."""
     current = [
-        all_of(b.running(), b.epoch == state.leader_epoch, b.partition_epoch == state.partition_epoch)
-        for b in state.brokers
+        all_of(b.running(), b.epoch == state.leader_epoch, any_of(b.current, negate(state.leads(n, b))))
+        for n, b in enumerate(state.brokers)
     ]
     return all_of(state.controller.fenced.is_empty(), *current)
 

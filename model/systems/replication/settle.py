@@ -1,0 +1,98 @@
+"""Settled states: what nothing can read any more has one value.
+
+Two states that differ only in such fields have the same future, so giving the
+fields one value after every step changes no verdict and no shortest trace; a test
+compares explorations with and without. What is dead:
+
+* what a broker knows as a leader, while it does not lead;
+* the leader epoch of a broker that does not run: it registers at the newest one;
+* which broker epochs a request states, once one of them is out of date: it can only
+  be refused with INELIGIBLE_REPLICA;
+* the leader of an epoch that every running broker has passed; the last ISR and min
+  ISR of an epoch whose leader does not run, or has applied it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import evolve
+
+from model.brokersets import BrokerSet
+from model.system import Setting
+from model.systems.replication.log import larger
+from model.systems.replication.state import NONE, UNKNOWN, Broker, Replication
+from model.terms import Truth, Word
+from model.words import NO_LEADER, all_of, any_of, choose, none_of
+
+
+def settling(effect: Callable[..., Replication], setting: Setting) -> Callable[..., Replication]:
+    """An action's effect, followed by `settle`."""
+
+    def settled(state: Replication, **arguments: Word) -> Replication:
+        return settle(effect(state, **arguments), setting)
+
+    return settled
+
+
+def settle(state: Replication, setting: Setting) -> Replication:
+    """The state with one value for everything that is dead, and its lag counted if the scope limits it."""
+    low = smallest_min_isr(setting)
+    brokers = tuple(_broker(state, number, broker, low) for number, broker in enumerate(state.brokers))
+    epochs = range(len(state.leaders))
+    closed = [_unread(state, epoch) for epoch in epochs]
+    return evolve(
+        state,
+        brokers=brokers,
+        leaders=tuple(choose(remembered(state, e), state.leaders[e], NO_LEADER) for e in epochs),
+        isrs=tuple(choose(closed[e], BrokerSet(), state.isrs[e]) for e in epochs),
+        minimums=tuple(choose(closed[e], low, state.minimums[e]) for e in epochs),
+        request=evolve(state.request, stated=choose(state.request.stale, BrokerSet(), state.request.stated)),
+        lag=_lag(state) if limits_lag(setting) else 0,
+    )
+
+
+def _broker(state: Replication, number: int, broker: Broker, low: int) -> Broker:
+    follower = evolve(
+        broker, current=False, unseen=False, isr=BrokerSet(), min_isr=low, proposed=BrokerSet(), answer=NONE,
+        ends=(UNKNOWN,) * len(broker.ends), stale=BrokerSet(),
+    )  # fmt: skip
+    used = choose(state.leads(number, broker), broker, follower)
+    return evolve(used, epoch=choose(broker.running(), broker.epoch, 0))
+
+
+def remembered(state: Replication, epoch: int) -> Truth:
+    """Whether somebody may still ask for the leader of an epoch."""
+    behind = [all_of(b.running(), b.epoch <= epoch) for b in state.brokers]
+    return any_of(state.leader_epoch == epoch, *behind)
+
+
+def _unread(state: Replication, epoch: int) -> Truth:
+    """Whether the leader of an epoch has applied it, or never will."""
+    waits = [
+        all_of(state.leaders[epoch] == n, b.running(), b.epoch < epoch, state.leader_epoch > epoch)
+        for n, b in enumerate(state.brokers)
+    ]
+    return none_of(*waits)
+
+
+def _lag(state: Replication) -> Word:
+    most: Word = 0
+    for broker in state.brokers:
+        most = larger(most, choose(broker.running(), state.leader_epoch - broker.epoch, 0))
+    return most
+
+
+def limits_lag(setting: Setting) -> bool:
+    """Whether the scope limits how far brokers may be behind."""
+    return setting["lag"] < setting["epochs"]
+
+
+def fixes_min_isr(setting: Setting) -> bool:
+    """Whether the effective min ISR can never change in a scope."""
+    return setting["config-changes"] == 0 and setting["reassignments"] == 0
+
+
+def smallest_min_isr(setting: Setting) -> int:
+    """The smallest effective min ISR there can be; what stands where none is known."""
+    return min(setting["min-isr"], setting["replication"]) if fixes_min_isr(setting) else 1

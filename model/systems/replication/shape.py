@@ -1,0 +1,123 @@
+"""Layout and initial states of the `replication` system."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import evolve
+
+from model.brokersets import BrokerSet, Replicas
+from model.directories import DirectoryMap
+from model.layout import Flag, ints, subset_of, truth
+from model.system import ScopeError, Setting
+from model.systems.elections import state as elections
+from model.systems.elections.state import Elections
+from model.systems.replication.log import VACANT, Log
+from model.systems.replication.settle import fixes_min_isr, limits_lag, settle, smallest_min_isr
+from model.systems.replication.state import (
+    INELIGIBLE,
+    NONE,
+    RUNNING,
+    STOPPED_UNCLEAN,
+    UNKNOWN,
+    Broker,
+    Budgets,
+    Replication,
+    Request,
+    no_request,
+)
+from model.words import NO_LEADER
+
+BUDGETS = (
+    "records", "unclean_stops", "clean_stops", "fences", "shrinks", "reassignments", "unclean_elections",
+    "config_changes",
+)  # fmt: skip
+
+
+NEVER: Any = Flag(0, 0)
+"""The domain of a truth that is always false."""
+
+
+def layout(setting: Setting) -> Replication:
+    """The domain of each field; what a scope cannot change has one value and costs no bits."""
+    brokers, records, epochs = setting["brokers"], setting["records"], setting["epochs"]
+    some, offset, epoch = BrokerSet(subset_of(brokers)), ints(0, records), ints(0, epochs)
+    someone, never = ints(NO_LEADER, brokers - 1), ints(UNKNOWN, UNKNOWN)
+    log = Log((ints(VACANT, epochs + 1),) * records)
+    low = smallest_min_isr(setting)
+    minimum = ints(low, low if fixes_min_isr(setting) else brokers)
+
+    def broker(number: int) -> Broker:
+        ends = tuple(never if b == number else ints(UNKNOWN, records) for b in range(brokers))
+        return Broker(
+            status=ints(RUNNING, STOPPED_UNCLEAN), log=log, high_watermark=offset, epoch=epoch, current=truth(),
+            unseen=truth() if setting.rules.equal_epoch_ends_proposal else NEVER, isr=some, min_isr=minimum, proposed=some,
+            answer=ints(NONE, INELIGIBLE), ends=ends, stale=some,
+        )  # fmt: skip
+
+    return Replication(
+        controller=_registration(setting),
+        leader_epoch=epoch,
+        leaders=(someone,) * (epochs + 1), isrs=(some,) * (epochs + 1), minimums=(minimum,) * (epochs + 1),
+        brokers=tuple(broker(number) for number in range(brokers)),
+        request=Request(some, some, truth()),
+        committed=log, acknowledged=offset, lossy=truth(),
+        lag=ints(0, setting["lag"] if limits_lag(setting) else 0),
+        left=Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
+    )  # fmt: skip
+
+
+def _registration(setting: Setting) -> Elections:
+    """The controller's part: one directory for each broker, nobody unregisters."""
+    brokers, shape, start = setting["brokers"], elections.layout(setting), _start(setting)
+    moves, everyone = setting["reassignments"] > 0, (1 << brokers) - 1
+    minimum, none = setting["min-isr"], BrokerSet(ints(0, 0))
+    return evolve(
+        shape,
+        replicas=shape.replicas if moves else Replicas(_constants(start.replicas.slots)),
+        directories=DirectoryMap(_constants(start.directories.slots)),
+        adding=shape.adding if moves else none,
+        removing=shape.removing if moves else none,
+        registered=BrokerSet(ints(everyone, everyone)),
+        shutting_down=shape.shutting_down if setting["clean-stops"] else none,
+        online_dirs=(BrokerSet(ints(1, 1)),) * brokers,
+        min_insync_replicas=shape.min_insync_replicas if setting["config-changes"] else ints(minimum, minimum),
+        unclean_election=NEVER,
+    )
+
+
+def _constants(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(ints(value, value) for value in values)
+
+
+def _start(setting: Setting) -> Elections:
+    """A partition on live brokers, with the scope's replication factor and min ISR.
+
+    Raises:
+        ScopeError: when there are fewer brokers than replicas, or fewer replicas than the min ISR.
+    """
+    brokers, factor, minimum = setting["brokers"], setting["replication"], setting["min-isr"]
+    if not minimum <= factor <= brokers:
+        raise ScopeError(
+            f"replication: min-isr {minimum} must be at most replication {factor}, and that at most brokers {brokers}"
+        )
+    starts = elections.initial(setting)
+    found = next(s for s in starts if s.min_insync_replicas == minimum and s.replicas.size() == factor)
+    return evolve(found, elr_enabled=bool(setting["elr"]) and setting.rules.elr_available)
+
+
+def initial(setting: Setting) -> list[Replication]:
+    """An empty partition on live brokers, everything applied everywhere."""
+    brokers, epochs, low = setting["brokers"], setting["epochs"], smallest_min_isr(setting)
+    empty, controller = Log((VACANT,) * setting["records"]), _start(setting)
+    broker = Broker(
+        RUNNING, empty, 0, 0, True, False, controller.isr, controller.effective_min_isr(), BrokerSet(), NONE,
+        (UNKNOWN,) * brokers, BrokerSet(),
+    )  # fmt: skip
+    state = Replication(
+        controller=controller, leader_epoch=0,
+        leaders=(0, *(NO_LEADER,) * epochs), isrs=(BrokerSet(),) * (epochs + 1), minimums=(low,) * (epochs + 1),
+        brokers=(broker,) * brokers, request=no_request(), committed=empty, acknowledged=0, lossy=False, lag=0,
+        left=Budgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS}),
+    )  # fmt: skip
+    return [settle(state, setting)]

@@ -51,7 +51,8 @@ def layout(setting: Setting) -> Replication:
         ends = tuple(never if b == number else ints(UNKNOWN, records) for b in range(brokers))
         return Broker(
             status=ints(RUNNING, STOPPED_UNCLEAN), log=log, high_watermark=offset, epoch=epoch, current=truth(),
-            unseen=truth() if setting.rules.equal_epoch_ends_proposal else NEVER, isr=some, min_isr=minimum, proposed=some,
+            unseen=truth() if setting.rules.equal_epoch_ends_proposal else NEVER,
+            isr=some, min_isr=minimum, proposed=some,
             answer=ints(NONE, INELIGIBLE), ends=ends, stale=some,
         )  # fmt: skip
 

@@ -13,6 +13,7 @@ import click
 from ci.bugs import bugs_command
 from ci.check import check_command
 from ci.conform import conform_command
+from ci.explain import explain_command
 from ci.explore import explore_command
 from ci.listing import list_command
 from ci.progress import Interrupted
@@ -63,9 +64,11 @@ def cli() -> None:
     """
 
 
-for command in (
-    list_command, check_command, bugs_command, explore_command, prove_command, conform_command, trace_command
-):  # fmt: skip
+COMMANDS = (
+    list_command, check_command, bugs_command, explore_command, explain_command, prove_command, conform_command,
+    trace_command,
+)  # fmt: skip
+for command in COMMANDS:
     cli.add_command(command)
 
 

@@ -150,6 +150,9 @@ def bump_on_removal(p: Partition, change: PartitionChange, replicas: Brokers, ru
 def _completed(target: Target, rules: RuleSet) -> tuple[Target, Truth]:
     """Step 1, in every build: a reassignment whose replicas are all in sync ends."""
     end = complete(target.replicas, target.isr, target.removing, target.adding)
+    if rules.completion_ignores_isr:
+        early = complete(target.replicas, target.isr.plus(target.replicas), target.removing, target.adding)
+        end = evolve(early, isr=choose(early.done, target.isr.minus(target.removing), target.isr))
     done, removing = end.done, target.removing
     if rules.completion_needs_every_replica:
         done = all_of(done, target.replicas.within(target.isr))

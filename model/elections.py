@@ -70,6 +70,8 @@ def elect(c: Candidates, preferred: bool, unclean: Truth, last_known_allowed: Tr
     if preferred:
         clean = choose(valid.has(c.replicas.first()), c.replicas.first(), clean)
     found = clean != NO_LEADER
+    if rules.unclean_election_unasked:
+        unclean = True
     by_last_known = all_of(negate(found), last_known_allowed, _last_known_electable(c, rules))
     lossy = NO_LEADER if preferred else choose(unclean, c.replicas.first_in(c.acceptable), NO_LEADER)
     otherwise = choose(by_last_known, c.last_known.first(), lossy)

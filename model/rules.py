@@ -109,6 +109,8 @@ class RuleSet(DataPlaneRules):
     unclean_election_keeps_elr: bool = _choice("seeded", "KIP-966", "an unclean election leaves the ELR as it was")
     elr_elected_over_isr: bool = _choice("seeded", "KIP-966", "ELR members may lead while the ISR has members")
     fenced_leader_acceptable: bool = _choice("seeded", "KIP-631", "a fenced broker may be elected")
+    unclean_election_unasked: bool = _choice("seeded", "KIP-106", "an outsider is elected although nobody allowed it")
+    completion_ignores_isr: bool = _choice("seeded", "KIP-455", "a reassignment completes before it is in sync")
     unclean_without_recovering: bool = _choice(
         "seeded", "KIP-704", "an unclean election does not mark the partition RECOVERING"
     )

@@ -149,6 +149,10 @@ class Graph:
         """The constant, a truth when `value` is a bool."""
         return self._intern("const", (), int(value), int(value), int(value), isinstance(value, bool))
 
+    def decided(self, truth: Term, how: str, position: int = 0) -> Truth:
+        """The truth that a rule decides by, as it is; a graph that mutates rules answers otherwise."""
+        return truth
+
     def lift(self, value: Word) -> Term:
         """The value as a term of this graph."""
         return value if isinstance(value, Term) else self.constant(value)

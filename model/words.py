@@ -24,6 +24,9 @@ NO_LEADER = -1
 EMPTY = -2
 """Content of an `AtMostOne` that holds nothing; -1 is a member there (defect B5)."""
 
+BRANCH, CONJUNCT, DISJUNCT = "branch", "conjunct", "disjunct"
+"""How a rule decides by a truth: it chooses between two values, or the truth is part of all_of or any_of."""
+
 
 def choose(condition: Truth, then: T, otherwise: T) -> T:
     """`then` where the condition holds, else `otherwise`.
@@ -39,10 +42,16 @@ def choose(condition: Truth, then: T, otherwise: T) -> T:
     >>> choose(True, 1, 2)
     1
     """
+    condition = _decided(condition, BRANCH)
     if isinstance(condition, Term):
         merged: T = _merge(condition, then, otherwise)
         return merged
     return then if condition else otherwise
+
+
+def _decided(truth: Truth, how: str, position: int = 0) -> Truth:
+    """The truth, once the graph has seen that a rule decides by it."""
+    return truth.graph.decided(truth, how, position) if isinstance(truth, Term) else truth
 
 
 def _merge(condition: Term, a: Any, b: Any) -> Any:
@@ -90,7 +99,8 @@ def all_of(*truths: Truth) -> Truth:
     (True, True)
     """
     result: Truth = True
-    for truth in truths:
+    for position, given in enumerate(truths):
+        truth = _decided(given, CONJUNCT, position)
         result = truth if result is True else result & truth
         if result is False:
             return False
@@ -100,7 +110,8 @@ def all_of(*truths: Truth) -> Truth:
 def any_of(*truths: Truth) -> Truth:
     """The truth that some argument holds; false for none."""
     result: Truth = False
-    for truth in truths:
+    for position, given in enumerate(truths):
+        truth = _decided(given, DISJUNCT, position)
         result = truth if result is False else result | truth
         if result is True:
             return True
@@ -167,11 +178,12 @@ class Maybe(Generic[T]):
 
     def set_when(self, condition: Truth, value: T) -> Maybe[T]:
         """The field with `value` where the condition holds, else as it was."""
+        condition = _decided(condition, BRANCH)
         return Maybe(any_of(self.present, condition), choose(condition, value, self.value))
 
     def clear_when(self, condition: Truth) -> Maybe[T]:
         """The field made absent where the condition holds."""
-        return Maybe(all_of(self.present, negate(condition)), self.value)
+        return Maybe(all_of(self.present, negate(_decided(condition, BRANCH))), self.value)
 
 
 def absent(shape: T) -> Maybe[T]:

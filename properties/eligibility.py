@@ -30,6 +30,8 @@ def properties(setting: Setting) -> list[Property]:
              "invariant 33, converse; KIP-704",
              ("unclean-without-recovering", "unclean-cancel-is-silent",
               "alter-partition-erases-recovering+passes-share-one-base")),
+        step("unclean-only-when-allowed", "only the topic, an operator, or the last-known rule lets an outsider lead",
+             _unclean_allowed, "KIP-106; KIP-966", ("unclean-election-unasked",)),
         step("isr-grows-by-leader", "a broker enters the ISR by AlterPartition, or alone as the elected leader",
              _isr_grows, "invariant 34; KIP-497", ("unfence-rejoins-isr",)),
         step("isr-leavers-stay-eligible", "below min ISR, a replica that leaves the ISR cleanly enters the ELR",
@@ -64,6 +66,11 @@ def _loss_marked(t: Step) -> Truth:
     if t.action == "alter_partition":
         known = known.plus(t.arguments["isr"])
     return implies(all_of(_moved(t), negate(known.has(t.after.leader))), t.after.recovering)
+
+
+def _unclean_allowed(t: Step) -> Truth:
+    allowed = any_of(t.before.unclean_election, t.action in ("elect_unclean", "elect_designated"))
+    return implies(all_of(t.event.unclean, negate(t.event.last_known)), allowed)
 
 
 def _isr_grows(t: Step) -> Truth:

@@ -47,6 +47,8 @@ def properties(setting: Setting) -> list[Property]:
                "invariant 15; KIP-455", ("retarget-keeps-old-reassignment",)),
         step("complete-when-in-sync", "a build under an unchanged leader leaves no completable reassignment",
              _not_completable, "invariant 16; PartitionReassignmentReplicas", ("completion-needs-every-replica",)),
+        step("completes-in-sync", "a reassignment completes only once every replica that stays is in sync",
+             _completes_in_sync, "KIP-455; PartitionReassignmentReplicas", ("completion-ignores-isr",)),
     ]  # fmt: skip
 
 
@@ -61,6 +63,12 @@ def _distinct(s: Elections) -> Conjuncts:
 
 def _last_known(s: Elections) -> Truth:
     return s.last_known_elr.within(s.replicas)
+
+
+def _completes_in_sync(t: Step) -> Truth:
+    # An election from outside the ISR in the same event leaves the winner alone there.
+    ordinary = all_of(t.event.completed, negate(t.event.unclean), negate(t.event.from_elr))
+    return implies(ordinary, t.after.replicas.within(t.after.isr))
 
 
 def _not_completable(t: Step) -> Truth:

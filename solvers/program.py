@@ -127,13 +127,14 @@ def _indices(groups: Iterable[Iterable[Term]]) -> list[list[int]]:
     return [[term.index for term in group] for group in groups]
 
 
-def trace(system: System, setting: Setting, free: bool = False) -> Program:
+def trace(system: System, setting: Setting, free: bool = False, graph: Graph | None = None) -> Program:
     """Trace a system at a setting.
 
     Args:
         system, setting: what to trace.
         free: for provers: arguments are free within what `Kind.allowed` says, no
             instances are listed, states are not packed (`initial` has their leaves).
+        graph: where to, if not into a new graph.
 
     Raises:
         SystemFault: when a part of the system raises or has the wrong type or shape.
@@ -142,7 +143,7 @@ def trace(system: System, setting: Setting, free: bool = False) -> Program:
     """
     layout = Layout(_ask("layout", lambda: system.layout(setting)), packed=not free)
     properties = tuple(_ask("properties", lambda: system.properties(setting)))
-    graph = Graph()
+    graph = Graph() if graph is None else graph
     variables = tuple(
         graph.truth_variable(s.path) if isinstance(s.domain, Flag) else graph.variable(s.path, s.domain.lo, s.domain.hi)
         for s in layout.slots

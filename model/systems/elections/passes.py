@@ -106,14 +106,18 @@ def run(
     built = build(base, target, context, rules)
     change = gate(built.change, when)
     written = negate(change.is_noop())
-    stale = False if base is sofar.partition else all_of(written, sofar.event.records > 0)
     after = merge(sofar.partition, change, rules)
     # A change without fields is not written; replaying it would only raise the partition epoch.
     after = evolve(after, partition_epoch=choose(written, after.partition_epoch, sofar.partition.partition_epoch))
     event = _note(base, sofar, when, built, written, after, eligible)
-    event = evolve(event, stale_base=any_of(event.stale_base, stale))
+    event = evolve(event, stale_base=any_of(event.stale_base, _stale(base, sofar, written)))
     stopped = BrokerSet(choose(when, trig.unclean_shutdown.mask, 0))
     return Progress(after, evolve(event, unclean_shutdown=event.unclean_shutdown.plus(stopped)))
+
+
+def _stale(base: Partition, sofar: Progress, written: Truth) -> Truth:
+    """Whether a record is decided on the partition before an earlier record of the event."""
+    return False if base is sofar.partition else all_of(written, sofar.event.records > 0)
 
 
 def _note(

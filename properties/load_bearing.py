@@ -1,0 +1,49 @@
+"""What the load-bearing table covers: the scopes explored, and what is no rule of Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+LEFT: Mapping[str, str] = {
+    "model.change:_same_truth": "comparison of two truths",
+    "model.directories:DirectoryMap": "how directories are kept by broker",
+    "model.systems.elections.passes:_lookup_failed": "what an event reports",
+    "model.systems.elections.passes:_note": "what an event reports",
+    "model.systems.elections.passes:_stale": "what an event reports",
+    "model.systems.elections.passes:gate": "whether a pass happens at all",
+    "model.systems.elections.state:Elections.with_dirs": "how directories are kept by broker",
+    "model.systems.elections.triggers:Triggers._online": "lookup of a broker's directories",
+    "model.systems.elections.triggers:Triggers._placed": "how directories are kept by broker",
+    "model.systems.elections.triggers:finish": "a controller that resigned wrote nothing",
+    "model.systems.replication.log": "how logs are kept by offset",
+    "model.systems.replication.settle": "what nothing reads any more is given one value",
+    "model.systems.replication.state:Broker.fetchers": "how log ends are kept by follower",
+    "model.systems.replication.state:Replication.with_broker": "how brokers are kept by number",
+    "model.systems.replication.state:decided": "how the history of leader epochs is kept",
+}
+"""Code of the model that is no rule of Kafka, and is not mutated: modules, functions or classes, with what they are."""
+
+
+@frozen
+class Table:
+    """One part of the page.
+
+    Attributes:
+        system: the system, under the right rules.
+        scope, bounds: where every mutant is explored; bounds override the scope.
+        further: scopes and bounds where those that nothing kills are tried again, in this order.
+    """
+
+    system: str
+    scope: str
+    further: tuple[tuple[str, Mapping[str, int]], ...] = ()
+    bounds: Mapping[str, int] = field(factory=dict)
+
+
+TABLES: tuple[Table, ...] = (
+    Table("elections", "tiny"),
+    Table("replication", "tiny"),
+)
+"""The parts of the page, in order."""

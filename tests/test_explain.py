@@ -1,0 +1,242 @@
+"""What mutants break: known answers, agreement with rules changed by hand, and refusal to report what ints deny."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from ci.explore import cache_folder
+from model.layout import Range
+from model.rules import parse
+from model.system import Action, Setting, System
+from model.words import choose
+from properties.catalogue import ELECTIONS
+from properties.load_bearing import LEFT
+from solvers import mutant_trace
+from solvers.explain import (
+    BrokenBase,
+    Budget,
+    Explanation,
+    GoalLost,
+    Killed,
+    LeavesDomain,
+    Outcome,
+    Survived,
+    Undecided,
+    explain,
+)
+from solvers.explorer import explore
+from solvers.frame import NO_ACTION
+from solvers.kernel import SHARDS
+from solvers.mutant_trace import Disproof
+from solvers.mutation import ALWAYS, DROPPED, NEVER, Mutant, Mutations
+from solvers.program import trace
+from solvers.replay import EngineDisagreement
+from solvers.search import Search
+from solvers.verdict import Refuted
+from tests.commands import kraftcheck
+from tests.gates import GATE
+from tests.toys import STUCK, TWO_PHASE
+
+FREE = System(
+    name="free",
+    summary="A counter that one guard keeps small.",
+    initial=lambda setting: [0],
+    layout=lambda setting: Range(0, 80),
+    actions=lambda setting: [
+        Action("on", lambda state: choose(state < 10, state + 1, 0)),
+        Action("back", lambda state: choose(state < 80, state + 1, 0), lambda state: {"far": state < 5}),
+    ],
+)
+"""11 states; 81 once its guard is dropped."""
+
+BUDGET = Budget(1, 1 << 28, 1_000_000)
+
+
+def explained(system: System, setting: Setting, **more: Any) -> Explanation:
+    """An explanation with the tests' cache."""
+    return explain(system, setting, more.pop("budget", BUDGET), cache_dir=cache_folder(), **more)
+
+
+def outcomes(found: Explanation) -> dict[tuple[str, str, str], Outcome]:
+    """The outcomes by group, condition and change."""
+    return {(m.group.rpartition(":")[2], m.part, m.change): outcome for m, outcome in found.outcomes}
+
+
+def test_two_phase_commit_is_carried_by_its_checks() -> None:
+    """Committing before all are prepared is inconsistent in 3 steps; what carries nothing survives."""
+    found = outcomes(explained(TWO_PHASE, TWO_PHASE.setting("3")))
+    killed = {(a, b): len(o.steps) for (a, b, _), o in found.items() if isinstance(o, Killed)}
+    assert killed == {
+        ("TMCommit", "all are prepared"): 3, ("TMCommit", "undecided"): 10, ("TMAbort", "guard"): 10,
+        ("TMRcvPrepared", "rm promised"): 6, ("RMChooseToAbort", "guard"): 9,
+        ("RMRcvCommitMsg", "commit sent"): 2, ("RMRcvAbortMsg", "abort sent"): 9,
+    }  # fmt: skip
+    assert {o.by for o in found.values() if isinstance(o, Killed)} == {("consistent",)}
+    assert [(a, b) for (a, b, _), o in found.items() if o == Survived("transitions")] == [
+        ("TMRcvPrepared", "undecided"), ("TMRcvPrepared", "news"), ("RMPrepare", "guard"), ("RMRcvCommitMsg", "news"),
+        ("RMRcvAbortMsg", "news"),
+    ]  # fmt: skip
+
+
+def test_each_kind_of_outcome() -> None:
+    """A toy shows each outcome: killed, a domain left, a goal lost, survival with and without effect."""
+    found = outcomes(explained(GATE, GATE.setting(None)))
+    assert found == {
+        ("open", "shut", DROPPED): Survived("transitions"),
+        ("shut", "is open", DROPPED): Survived("transitions"),
+        ("shut", "nobody is inside", DROPPED): Killed(("empty-when-shut",), ("open()", "enter()", "shut()"), True),
+        ("enter", "room", DROPPED): Survived("transitions"),
+        ("leave", "someone", DROPPED): Survived("transitions"),
+        ("room", "state.open", DROPPED): Killed(("empty-when-shut",), ("enter()",), True),
+        ("room", "state.inside < MOST", DROPPED): LeavesDomain(("inside",), ("open()", *["enter()"] * 4), True),
+        ("enter", "room(state)", ALWAYS): Survived("none"),
+        ("enter", "room(state)", NEVER): GoalLost(("full",)),
+        ("leave", "state.inside > 0", ALWAYS): Survived("none"),
+        ("leave", "state.inside > 0", NEVER): Survived("transitions"),
+    }  # fmt: skip
+
+
+def without(system: System, action: str, part: str) -> System:
+    """The system with a guard's conjunct taken out by hand."""
+
+    def change(one: Action) -> Action:
+        def guard(state: Any, **arguments: Any) -> Any:
+            return {name: truth for name, truth in one.guards(state, arguments).items() if name != part}
+
+        return evolve(one, guard=guard) if one.name == action else one
+
+    return evolve(system, actions=lambda setting: [change(one) for one in system.actions(setting)])
+
+
+def by_hand(system: System, setting: Setting) -> dict[str, int]:
+    """What an exploration of a system refutes first, with the length of the trace."""
+    result = explore(trace(system, setting), clock=time.perf_counter, cache_dir=cache_folder(), keep=False)
+    found = {v.claim: v.depth or 0 for v in result.verdicts if isinstance(v.verdict, Refuted)}
+    return {claim: depth for claim, depth in found.items() if depth == min(found.values())}
+
+
+def agree(outcome: Outcome, wanted: dict[str, int]) -> None:
+    """A mutant breaks exactly what another exploration refutes first."""
+    got = {claim: len(outcome.steps) for claim in outcome.by} if isinstance(outcome, Killed) else {}
+    assert got == wanted
+
+
+def test_guards_dropped_by_hand_break_the_same() -> None:
+    """For every guard of two-phase commit, the system without it is refuted alike."""
+    setting = TWO_PHASE.setting("3")
+    for mutant, outcome in explained(TWO_PHASE, setting).outcomes:
+        agree(outcome, by_hand(without(TWO_PHASE, mutant.group, mutant.part), setting))
+
+
+VARIANTS = {
+    "fixed+completion-keeps-removing": ("model.change:_completed", "choose(done, removing.none(), removing)", NEVER),
+    "fixed+no-bump-on-replica-removal":
+        ("model.change:bump_on_removal", "change.leader.set_when(removed, p.leader)", NEVER),
+    "fixed+recovering-isr-may-grow": ("alter_partition", "a RECOVERING partition has one member", DROPPED),
+}  # fmt: skip
+"""Rule variants that are mutants too: rule set to group, call and change."""
+
+
+@pytest.fixture(scope="module")
+def elections() -> Explanation:
+    """The mutants of `elections` that are rule variants too."""
+    setting = ELECTIONS.setting("tiny", rules=parse("fixed"))
+    wanted = set(VARIANTS.values())
+    return explained(ELECTIONS, setting, leave=LEFT, wanted=lambda _, m: (m.group, m.call, m.change) in wanted)
+
+
+@pytest.mark.parametrize("rules", VARIANTS)
+def test_variants_and_mutants_break_the_same(elections: Explanation, rules: str) -> None:
+    """Where a rule set leaves out what a mutant drops, both are refuted alike: one traced on its own, one mutated."""
+    wanted = by_hand(ELECTIONS, ELECTIONS.setting("tiny", rules=parse(rules)))
+    assert wanted
+    [outcome] = [o for m, o in elections.outcomes if (m.group, m.call, m.change) == VARIANTS[rules]]
+    agree(outcome, wanted)
+
+
+def test_mutant_zero_is_the_system(elections: Explanation) -> None:
+    """Without a mutant at work the kernel of all mutants counts what the system's own kernel counts."""
+    plain = explore(trace(ELECTIONS, ELECTIONS.setting("tiny", rules=parse("fixed"))), clock=time.perf_counter,
+                    cache_dir=cache_folder())  # fmt: skip
+    assert (elections.base.distinct, elections.base.generated) == (plain.distinct, plain.generated)
+    assert dict(zip((k.action.name for k in elections.mutations.program.kinds), elections.base.fired,
+                    strict=True)) == dict(plain.fired)  # fmt: skip
+    assert elections.refuted == ()
+
+
+def test_results_do_not_depend_on_threads() -> None:
+    """Several mutants at a time give what one at a time gives."""
+    setting = TWO_PHASE.setting("3")
+    assert explained(TWO_PHASE, setting, budget=evolve(BUDGET, threads=3)).outcomes == explained(
+        TWO_PHASE, setting).outcomes  # fmt: skip
+
+
+def test_a_cut_search_is_no_survival() -> None:
+    """A mutant with more states than the limit is undecided, unless it was killed before; so is all after a stop."""
+    setting = FREE.setting(None)
+    found = outcomes(explained(FREE, setting, budget=evolve(BUDGET, max_states=40)))
+    assert isinstance(found["back", "far", DROPPED], Undecided)
+    assert outcomes(explained(FREE, setting))["back", "far", DROPPED] == Survived("states")
+    setting = TWO_PHASE.setting("3")
+    stop = threading.Event()
+
+    def note(done: int, of: int, what: str) -> None:
+        if done == 2:
+            stop.set()
+
+    stopped = explained(TWO_PHASE, setting, stop=stop, progress=note)
+    words = [type(outcome) for _, outcome in stopped.outcomes]
+    assert words.count(Undecided) == len(words) - 2
+
+
+def test_a_base_that_is_cut_is_refused() -> None:
+    """Where the rules as they are exceed the limit nothing is said of mutants."""
+    with pytest.raises(BrokenBase, match="state limit 100"):
+        explained(TWO_PHASE, TWO_PHASE.setting("3"), budget=evolve(BUDGET, max_states=100))
+
+
+def test_what_is_broken_anyway_is_no_evidence() -> None:
+    """A claim that the rules as they are refute kills no mutant."""
+    found = explained(STUCK, STUCK.setting(None))
+    assert found.refuted == ("deadlock",)
+    assert not any(isinstance(outcome, Killed) for _, outcome in found.outcomes)
+
+
+def test_an_unconfirmed_counterexample_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A counterexample that ints deny raises, it is not reported."""
+    original = mutant_trace.disproof
+
+    def forged(search: Search, mutations: Mutations, mutant: Mutant, number: int) -> Disproof:
+        innocent = next(identity for identity in range(1, 99) if search.store.shards[identity % SHARDS].count)
+        search.claims[number] = innocent % SHARDS << 16 | NO_ACTION
+        return original(search, mutations, mutant, number)
+
+    monkeypatch.setattr("solvers.explain.disproof", forged)
+    with pytest.raises(EngineDisagreement):
+        explained(TWO_PHASE, TWO_PHASE.setting("3"))
+
+
+def test_the_command_tells_and_writes_the_table(tmp_path: Path) -> None:
+    """The command prints each outcome, writes Markdown and JSON, and ends with 0 although mutants survive."""
+    page = tmp_path / "page.md"
+    ran = kraftcheck("explain", "tests.gates:GATE", "--quiet", "--markdown", page, "--workers", 1)
+    assert (ran.code, ran.err) == (0, "")
+    assert "empty-when-shut in 3 steps, open() enter() shut(): Nobody is behind a shut gate." in ran.out
+    assert "inside takes a value that it cannot have, in 5 steps" in ran.out
+    assert "room (tests/gates.py:" in ran.out
+    assert ran.last == "every mutant is decided (exit 0)"
+    written = page.read_text(encoding="utf-8")
+    assert "| `state.open` in `all_of(state.open, state.inside < MOST)` | condition dropped |" in written
+    told = kraftcheck("explain", "tests.gates:GATE", "--quiet", "--json", "-", "--action", "shut").document()
+    assert [(m["condition"], m["outcome"]) for m in told["systems"][0]["mutants"]] == [
+        ("is open", "survives"), ("nobody is inside", "killed"),
+    ]  # fmt: skip
+    assert told["systems"][0]["mutants"][1]["steps"] == ["open()", "enter()", "shut()"]
+    cut = kraftcheck("explain", "tests.test_explain:FREE", "--quiet", "--limit", 40)
+    assert (cut.code, cut.last) == (20, "2 undecided (exit 20)")

@@ -83,6 +83,8 @@ def list_command(system: str | None, target: str | None) -> None:
         screen.print(f"  {name}: {note}")
     screen.print("\n[bold]variants[/] (PRESET+NAME switches one on, PRESET-NAME off)")
     table = Table(box=None, pad_edge=False, show_header=False)
+    for wraps in (False, True, True, True):  # A name is there to be copied.
+        table.add_column(no_wrap=not wraps, overflow="fold")
     for name, choice in rules.variants().items():
         table.add_row("  " + name, choice.metadata["group"], choice.metadata["text"], choice.metadata["source"])
     screen.print(table)

@@ -12,12 +12,12 @@ from attrs import frozen
 
 from model.broker_id_rules import OF_DOCUMENT
 from model.choices import choice as _choice
-from model.data_plane_rules import DataPlaneRules
+from model.directory_rules import OF_KIP, OF_SNAPSHOT, DirectoryRules
 from model.system import ScopeError, nearest
 
 
 @frozen
-class RuleSet(DataPlaneRules):
+class RuleSet(DirectoryRules):
     """The choices; each carries its group, source and sentence as metadata.
 
     Groups: `defect` (found in Kafka's code at the snapshot), `feature` (differs
@@ -25,7 +25,8 @@ class RuleSet(DataPlaneRules):
     kept to show that a property can fail), `data-plane` (the same for leaders
     and followers, in `model.data_plane_rules`), `controller` (a defect of the snapshot that only the
     controller in full can show: it takes several partitions), `broker-ids`
-    (how a broker finds its id, in `model.broker_id_rules`).
+    (how a broker finds its id, in `model.broker_id_rules`), `directories`
+    (log directories, in `model.directory_rules`).
     """
 
     # Features: what a version or a document has.
@@ -166,7 +167,7 @@ DEFECTS = tuple(f.name for f in attrs.fields(RuleSet) if f.metadata["group"] == 
 
 _OF_DOCUMENTS = ("one_directory_means_all_online", "designated_may_be_leaving")
 _OF_CONTROLLER = tuple(f.name for f in attrs.fields(RuleSet) if f.metadata["group"] == "controller")
-_SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER) if name not in _OF_DOCUMENTS}
+_SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER, *OF_SNAPSHOT) if name not in _OF_DOCUMENTS}
 
 PRESETS: dict[str, RuleSet] = {
     "kip": RuleSet(
@@ -174,7 +175,7 @@ PRESETS: dict[str, RuleSet] = {
         default_directory_unassigned=True,
         one_directory_means_all_online=True,
         designated_may_be_leaving=True,
-        **dict.fromkeys(OF_DOCUMENT, True),
+        **dict.fromkeys((*OF_DOCUMENT, *OF_KIP), True),
     ),
     "kafka-3.9": RuleSet(**{**_SNAPSHOT, "elr_available": False}),
     "kafka-4.0": RuleSet(**_SNAPSHOT),

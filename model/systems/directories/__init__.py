@@ -1,0 +1,1 @@
+"""The `directories` system: one partition, its brokers and their log directories (JBOD, KIP-858)."""

@@ -1,0 +1,197 @@
+"""What a broker does with the assignment that metadata gives its replica: the catch-up decision table.
+
+Both tables are here: that of KIP-858 ("as the broker catches up with
+metadata"), and that of the code (`Partition.createLogInAssignedDirectoryId`,
+`LogManager.getOrCreateLog`, `ReplicaManager.maybeUpdateTopicAssignment`).
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
+from model.rules import RuleSet
+from model.systems.directories.host import (
+    ABSENT,
+    ACCEPTED,
+    IDLE,
+    NEW,
+    NOTHING,
+    OFFLINE,
+    SERVING,
+    UNOPENED,
+    Host,
+    Slots,
+)
+from model.terms import Truth, Word
+from model.words import all_of, any_of, choose, negate, none_of
+
+
+@frozen
+class Assigned:
+    """The partition in the metadata that a broker applies.
+
+    Attributes:
+        directory: the assignment of the broker's replica.
+        online: whether the controller takes that directory to be online.
+        led: whether the partition has a leader.
+        mine: whether the broker leads it.
+        written: whether records were written, so that an empty log lacks something.
+    """
+
+    directory: Word
+    online: Truth
+    led: Truth
+    mine: Truth
+    written: Truth
+
+
+@frozen
+class Verdict:
+    """What the table says.
+
+    Attributes:
+        read: the assignment is known; the code knows it only where it was rewritten.
+        hidden: no log is opened, whether or not one is there.
+        opens: an existing log is opened.
+        makes: a new log is made.
+        fails: the replica is marked offline.
+        free: where a log is made, the broker chooses the directory.
+    """
+
+    read: Truth
+    hidden: Truth
+    opens: Truth
+    makes: Truth
+    fails: Truth
+    free: Truth
+
+
+def decide(host: Host, assigned: Assigned, rules: RuleSet) -> Verdict:
+    """The table, for a broker that is a replica.
+
+    The host is as after `swapped`: a start may have replaced the log.
+    """
+    directory, some_offline = assigned.directory, host.some_offline()
+    read = _read(host, rules)
+    online = host.slot_of(directory) >= 0
+    nowhere_here = none_of(online, directory == UNASSIGNED)
+    hidden: Truth = False
+    if rules.unknown_directory_hides_log:
+        counts = nowhere_here if rules.catch_up_as_coded else all_of(nowhere_here, negate(directory == MIGRATING))
+        hidden = all_of(read, counts, some_offline)
+    skipped: Truth = False if rules.failure_recreates_log else host.replica == OFFLINE
+    missing = none_of(host.has_log(), hidden, skipped)
+    fillable = _fillable(host, assigned, read, rules)
+    fails: Truth = False
+    if rules.catch_up_as_coded and not rules.failure_recreates_log:
+        fails = all_of(missing, some_offline, negate(host.replica == ABSENT))
+    makes = all_of(missing, fillable, negate(fails))
+    opens = all_of(host.has_log(), none_of(hidden, skipped))
+    return Verdict(read, hidden, opens, makes, fails, all_of(makes, negate(all_of(read, online))))
+
+
+def _read(host: Host, rules: RuleSet) -> Truth:
+    if not rules.catch_up_as_coded and not rules.added_replica_unreported:
+        return True
+    known = negate(host.replica == ABSENT) if rules.added_replica_unreported else True
+    if rules.catch_up_as_coded:
+        known = all_of(known, host.moved)
+    return any_of(negate(host.seen), host.known == NEW, known)
+
+
+def _fillable(host: Host, assigned: Assigned, read: Truth, rules: RuleSet) -> Truth:
+    """Whether a log may be made although another directory, which may hold it, is offline."""
+    if rules.failure_recreates_log:
+        return True
+    directory = assigned.directory
+    # Only a partition that is new to the broker surely has no log in the directory that is offline.
+    enters = any_of(host.known == NEW, all_of(host.seen, host.replica == ABSENT))
+    unassigned: Truth = True if rules.unassigned_fills_while_offline else enters
+    here: Truth = True if rules.assigned_fills_while_offline else enters
+    known = choose(directory == UNASSIGNED, unassigned, all_of(host.slot_of(directory) >= 0, here))
+    return any_of(negate(host.some_offline()), negate(read), known)
+
+
+def swapped(host: Host, assigned: Assigned, rules: RuleSet) -> Host:
+    """At start: a future log in the assigned directory replaces the current one, without comparing offsets (B14).
+
+    Source: `LogManager.recoverAbandonedFutureLogs`.
+    """
+    if not rules.startup_swap_ignores_offsets:
+        return host
+    there = all_of(host.disks.has(host.future), host.directory(host.future) == assigned.directory)
+    one = host.disks.just(host.future)
+    level = all_of(host.copied, negate(host.whole.is_empty()))
+    old = host.logs.keep(host.disks)
+    after = evolve(
+        host,
+        logs=host.logs.minus(old).plus(one),
+        whole=host.whole.minus(old).plus(choose(level, one, Slots())),
+        future=NOTHING,
+        copied=False,
+    )
+    return choose(all_of(negate(host.seen), there), after, host)
+
+
+def taken(host: Host, assigned: Assigned, slot: Word, rules: RuleSet) -> Host:
+    """A replica's host after it has applied the metadata; `slot` is where it makes a log, if it may choose."""
+    host = swapped(host, assigned, rules)
+    verdict = decide(host, assigned, rules)
+    place = choose(verdict.free, slot, host.slot_of(assigned.directory))
+    made = choose(verdict.makes, host.disks.just(place), Slots())
+    opened = any_of(verdict.opens, verdict.makes)
+    kept = any_of(host.replica == SERVING, all_of(host.replica == OFFLINE, negate(opened)))
+    closed = choose(kept, host.replica, choose(verdict.fails, OFFLINE, UNOPENED))
+    after = evolve(
+        host,
+        seen=True, behind=False, moved=False, known=assigned.directory, leads=assigned.mine,
+        logs=host.logs.plus(made),
+        whole=host.whole.plus(choose(assigned.written, Slots(), made)),
+        replica=choose(opened, SERVING, closed),
+    )  # fmt: skip
+    return _corrected(_moved_on(after, assigned, rules), assigned, verdict, rules)
+
+
+def _moved_on(host: Host, assigned: Assigned, rules: RuleSet) -> Host:
+    """What metadata does to a move: where the assignment names its target, it is accepted."""
+    if rules.epoch_change_forgets_promotion:
+        return evolve(host, promotion=choose(host.moving(), IDLE, host.promotion))
+    if rules.correction_ignores_future_log:
+        return host
+    arrived = all_of(host.moving(), assigned.directory == host.directory(host.future))
+    return evolve(host, promotion=choose(arrived, ACCEPTED, host.promotion))
+
+
+def _corrected(host: Host, assigned: Assigned, verdict: Verdict, rules: RuleSet) -> Host:
+    """An assignment is corrected where a readable log is elsewhere, or where the log may be in a dead directory."""
+    actual, directory = host.actual(), assigned.directory
+    elsewhere = all_of(verdict.read, host.has_log(), negate(actual == directory))
+    if not rules.correction_ignores_future_log:
+        waiting = all_of(host.moving(), host.directory(host.future) == directory)
+        elsewhere = all_of(elsewhere, negate(waiting), host.promotion == IDLE)
+    if rules.catch_up_as_coded:  # A partition without log makes the rest of the delta fail where it has a leader.
+        able = any_of(host.replica == SERVING, negate(assigned.led))
+    else:
+        able = all_of(host.replica == SERVING, negate(verdict.hidden))
+    correct = all_of(elsewhere, able)
+    if rules.single_directory_silent and len(host.names) == 1:
+        correct = all_of(correct, directory == LOST)
+    after = host.enqueue(correct, actual)
+    if rules.offline_replica_unreported:
+        return after
+    closed = any_of(host.replica == UNOPENED, host.replica == OFFLINE)
+    reported = host.ids(host.failed).has(directory - FIRST_LOCAL)
+    lost = all_of(closed, negate(host.has_log()), assigned.online, negate(reported))
+    return after.enqueue(lost, LOST)
+
+
+def left(host: Host) -> Host:
+    """A host after it has applied metadata in which it is no replica: it deletes what it can reach."""
+    reachable = host.disks.has(host.future)
+    return evolve(
+        host, seen=True, behind=False, moved=False, known=NOTHING, leads=False, replica=ABSENT,
+        logs=host.logs.minus(host.disks), whole=Slots(),
+        future=choose(reachable, NOTHING, host.future), copied=all_of(host.copied, negate(reachable)),
+        promotion=IDLE, ready=NOTHING,
+    )  # fmt: skip

@@ -1,0 +1,219 @@
+"""Controller events of the `directories` system: heartbeats, sessions, elections, the ISR, reassignments.
+
+Each calls a trigger of `elections`; what is here is when it may happen.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from model.brokersets import BrokerSet, Replicas
+from model.directories import MIGRATING, UNASSIGNED
+from model.rules import RuleSet
+from model.system import Conjuncts, Outcome
+from model.systems.directories.host import Host, Slots, failing
+from model.systems.directories.state import Placement, decided
+from model.systems.elections import system as guards
+from model.systems.elections.triggers import Triggers
+from model.terms import Truth, Word
+from model.words import all_of, any_of, choose, implies, negate, word
+
+
+@frozen
+class Control:
+    """The effects and guards of controller events under one rule set."""
+
+    rules: RuleSet
+
+    @property
+    def do(self) -> Triggers:
+        """The controller's triggers."""
+        return Triggers(self.rules)
+
+    def may_fence(self, state: Placement, broker: Word) -> Conjuncts:
+        """A stopped broker is fenced for free; a running one costs budget."""
+        return {
+            **guards.unfenced(state.controller, broker),
+            "broker is stopped or a fence is left": any_of(negate(state.host(broker).up), state.left.fences > 0),
+        }
+
+    def fence(self, state: Placement, broker: Word) -> Outcome:
+        """Session expiry."""
+        spent = state.spend("fences", word(state.host(broker).up))
+        return decided(spent, self.do.fence(state.controller, broker), self.rules)
+
+    def may_unfence(self, state: Placement, broker: Word) -> Conjuncts:
+        """A heartbeat of a fenced broker that is caught up, and, in the KIP, settled.
+
+        The KIP asks it of both sides: the broker does not want to be unfenced
+        before, and the controller does not unfence it while a directory of a
+        replica of it is not known.
+        """
+        host = state.host(broker)
+        directory = state.assigned(broker)
+        unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
+        learnt: Truth = True
+        if len(host.names) > 1 and not self.rules.unfence_ignores_assignments:
+            learnt = implies(state.controller.replicas.has(broker), negate(unknown))
+        return {
+            **guards.fenced(state.controller, broker),
+            "broker asks for it": host.ready_to_unfence(self.rules),
+            "the controller knows its directories": learnt,
+            "directories are on file": negate(state.controller.dirs_of(broker).is_empty()),
+        }
+
+    def unfence(self, state: Placement, broker: Word, delivered: Truth) -> Outcome:
+        """One heartbeat: the broker is unfenced, and the failed directories that it lists go offline."""
+        told = self.do.heartbeat(state.controller, broker, self.news(state, broker))
+        return decided(self._acknowledged(state, broker, delivered), told, self.rules)
+
+    def news(self, state: Placement, broker: Word) -> BrokerSet:
+        """The failed directories of a heartbeat that are still registered; only these act."""
+        host = state.host(broker)
+        return host.ids(host.reports(self.rules)).keep(state.controller.dirs_of(broker))
+
+    def _acknowledged(self, state: Placement, broker: Word, delivered: Truth) -> Placement:
+        host = state.host(broker)
+        told = host.told.plus(host.reports(self.rules))
+        marks = True if self.rules.failure_reported_once else delivered
+        return state.with_host(broker, evolve(host, told=choose(marks, told, host.told)))
+
+    def may_report(self, state: Placement, broker: Word) -> Conjuncts:
+        """A running broker has failed directories to report."""
+        host = state.host(broker)
+        silent = host.failed.within(host.told)
+        waits = host.queued() if self.rules.reports_wait_for_assignments else False
+        return {
+            "broker runs": all_of(host.up, state.controller.registered.has(broker)),
+            "there is news": any_of(negate(silent), negate(self.news(state, broker).is_empty())),
+            "assignments are sent first": negate(waits),
+        }
+
+    def report(self, state: Placement, broker: Word, delivered: Truth) -> Outcome:
+        """A heartbeat lists failed directories; the reply may be lost."""
+        told = self.do.directories_offline(state.controller, broker, self.news(state, broker))
+        return decided(self._acknowledged(state, broker, delivered), told, self.rules)
+
+    def lose_report(self, state: Placement, broker: Word) -> Placement:
+        """The defect of reporting once: the heartbeat is lost, and the failure with it."""
+        return self._acknowledged(state, broker, True)
+
+    def may_report_late(self, state: Placement, broker: Word, slot: Word) -> Conjuncts:
+        """A heartbeat is in flight while a directory fails."""
+        host = state.host(broker)
+        return {
+            "broker runs": all_of(host.up, state.controller.registered.has(broker)),
+            "disk works": host.disks.has(slot),
+            "another works too": host.disks.size() > 1,
+            "a failure is left": state.left.failures > 0,
+        }
+
+    def report_late(self, state: Placement, broker: Word, slot: Word) -> Outcome:
+        """B16: the reply marks the new failure as reported, although the heartbeat did not carry it."""
+        sent = self.report(state, broker, True)
+        after = failing(sent.state.host(broker), slot, self.rules)
+        marked = evolve(after, told=after.told.plus(Slots().just(slot)))
+        return Outcome(sent.state.spend("failures").with_host(broker, marked), sent.event)
+
+    def _leader(self, state: Placement) -> Host:
+        return state.host(state.controller.leader)
+
+    def _leads(self, state: Placement) -> dict[str, Truth]:
+        """Guard of what the leader does: it runs, knows that it leads, and serves its log."""
+        leader = self._leader(state)
+        return {
+            "there is a leader": state.controller.leader >= 0,
+            "the leader knows": all_of(leader.leads, negate(leader.behind)),
+            "the leader serves its log": leader.serving(),
+        }
+
+    def may_expand(self, state: Placement, broker: Word) -> Conjuncts:
+        """The leader proposes a follower that has caught up; the controller looks at its directory, or not (X8)."""
+        host, controller = state.host(broker), state.controller
+        isr = controller.isr.plus(controller.isr.just(broker))
+        online: Truth = True
+        if not self.rules.alter_partition_ignores_directories:
+            online = state.online(broker, state.assigned(broker), self.rules)
+        return {
+            **self._leads(state),
+            **guards.may_alter(controller, isr, False, self.rules),
+            "broker is outside the ISR": negate(controller.isr.has(broker)),
+            "broker has caught up": host.healthy(),
+            "its directory is online": online,
+        }
+
+    def expand(self, state: Placement, broker: Word) -> Outcome:
+        """AlterPartition with one member more."""
+        isr = state.controller.isr.plus(state.controller.isr.just(broker))
+        return decided(state, self.do.alter_partition(state.controller, isr, False), self.rules)
+
+    def may_shrink(self, state: Placement, broker: Word) -> Conjuncts:
+        """The leader drops a follower that does not fetch."""
+        controller = state.controller
+        isr = controller.isr.minus(controller.isr.just(broker))
+        return {
+            **self._leads(state),
+            **guards.may_alter(controller, isr, False, self.rules),
+            "broker is in the ISR": controller.isr.has(broker),
+            "broker does not fetch": negate(state.host(broker).healthy()),
+        }
+
+    def shrink(self, state: Placement, broker: Word) -> Outcome:
+        """AlterPartition with one member less."""
+        isr = state.controller.isr.minus(state.controller.isr.just(broker))
+        return decided(state, self.do.alter_partition(state.controller, isr, False), self.rules)
+
+    def may_write(self, state: Placement) -> Conjuncts:
+        """A record reaches every ISR member, and is committed."""
+        isr = state.controller.isr
+        reached = [implies(isr.has(b), host.serving()) for b, host in enumerate(state.hosts)]
+        return {
+            **self._leads(state),
+            "a record is left": state.left.records > 0,
+            "every ISR member serves its log": all_of(*reached),
+        }
+
+    def write(self, state: Placement) -> Placement:
+        """Replicas outside the ISR lack the record; future logs are behind."""
+        isr, hosts = state.controller.isr, []
+        for b, host in enumerate(state.hosts):
+            has = all_of(isr.has(b), host.healthy())
+            whole = choose(has, host.disks.just(host.current()), Slots())
+            hosts.append(evolve(host, whole=whole, copied=False))
+        return evolve(state.spend("records"), hosts=tuple(hosts), written=True)
+
+    def may_replicate(self, state: Placement, broker: Word) -> Conjuncts:
+        """A follower lacks records that its leader has."""
+        host = state.host(broker)
+        return {
+            **self._leads(state),
+            "broker is another replica": all_of(
+                state.controller.replicas.has(broker), negate(state.controller.leader == broker)
+            ),
+            "broker serves its log": host.serving(),
+            "broker lacks records": negate(host.healthy()),
+            "the leader has them": self._leader(state).healthy(),
+        }
+
+    def replicate(self, state: Placement, broker: Word) -> Placement:
+        """The follower fetches to the end."""
+        host = state.host(broker)
+        fetched = host.whole.plus(host.disks.just(host.current()))
+        return state.with_host(broker, evolve(host, whole=fetched, copied=False))
+
+    def may_elect_preferred(self, state: Placement) -> Conjuncts:
+        """The leader is not the first replica."""
+        return dict(guards.not_preferred(state.controller))
+
+    def elect_preferred(self, state: Placement) -> Outcome:
+        """ElectLeaders PREFERRED, or the balance timer."""
+        return decided(state, self.do.elect_preferred(state.controller), self.rules)
+
+    def may_reassign(self, state: Placement, target: Replicas) -> Conjuncts:
+        """An operator moves the partition to other brokers."""
+        allowed = guards.targets_registered(state.controller, target)
+        return {**allowed, "a reassignment is left": state.left.reassignments > 0}
+
+    def reassign(self, state: Placement, target: Replicas) -> Outcome:
+        """AlterPartitionReassignments to a target."""
+        return decided(state.spend("reassignments"), self.do.reassign(state.controller, target), self.rules)

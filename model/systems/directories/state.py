@@ -1,0 +1,212 @@
+"""State of the `directories` system: the controller's registration, the brokers with their disks, and budgets.
+
+The controller is the `elections` system itself: its triggers are reused, none is restated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve, frozen
+
+from model.brokersets import BrokerSet, Replicas
+from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED, DirectoryMap
+from model.idlists import AtMostOne
+from model.layout import ints, subset_of, truth
+from model.rules import RuleSet
+from model.system import Outcome, Setting
+from model.systems.directories.host import ABSENT, ACCEPTED, IDLE, NEW, NOTHING, SERVING, UNOPENED, Host, Slots
+from model.systems.elections import state as elections
+from model.systems.elections.state import Elections, Event, directory_online
+from model.terms import Truth, Word
+from model.words import NO_LEADER, all_of, any_of, choose, negate, pick
+
+RUNNING, MIGRATION, UPGRADE = 0, 1, 2
+"""How a scope starts: a new partition; brokers stopped to leave ZooKeeper mode; brokers without directories on file."""
+
+
+@frozen
+class Budgets:
+    """What may still go wrong, or be asked for; each counts down. Healing has no budget."""
+
+    failures: Word
+    crashes: Word
+    fences: Word
+    moves: Word
+    copies: Word
+    repairs: Word
+    disk_changes: Word
+    reassignments: Word
+    records: Word
+
+
+BUDGETS = (
+    "failures", "crashes", "fences", "moves", "copies", "repairs", "disk_changes", "reassignments", "records",
+)  # fmt: skip
+
+
+@frozen
+class Placement:
+    """The whole state.
+
+    Attributes:
+        controller: the active controller's registration of partition and brokers.
+        hosts: the brokers.
+        written: ghost: a record was committed; before, an empty log lacks nothing.
+        lossy: ghost: an unclean election, or a disk that was thrown away: loss is allowed, and no longer counted.
+        left: budgets.
+    """
+
+    controller: Elections
+    hosts: tuple[Host, ...]
+    written: Truth
+    lossy: Truth
+    left: Budgets
+
+    def host(self, broker: Word) -> Host:
+        """A broker."""
+        return pick(self.hosts, broker, self.hosts[0])
+
+    def with_host(self, broker: Word, host: Host) -> Placement:
+        """The state with one broker replaced."""
+        return evolve(self, hosts=tuple(choose(broker == b, host, old) for b, old in enumerate(self.hosts)))
+
+    def assigned(self, broker: Word) -> Word:
+        """The directory that the controller has for a replica."""
+        return self.controller.directories.of(broker)
+
+    def spend(self, budget: str, amount: Word = 1) -> Placement:
+        """The state with less of a budget."""
+        return evolve(self, left=evolve(self.left, **{budget: getattr(self.left, budget) - amount}))
+
+    def online(self, broker: Word, directory: Word, rules: RuleSet) -> Truth:
+        """Whether the controller takes a directory of a broker to be online."""
+        return any_of(
+            *(
+                all_of(broker == b, directory_online(self.controller, b, directory, rules))
+                for b in range(len(self.hosts))
+            )
+        )
+
+    def may_be_online(self, broker: int) -> Truth:
+        """Whether the controller was not told that a replica's directory is offline, judged strictly."""
+        directory = self.controller.directories.slots[broker]
+        unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
+        listed = self.controller.online_dirs[broker].has(directory - FIRST_LOCAL)
+        return any_of(unknown, all_of(negate(directory == LOST), listed))
+
+
+@frozen
+class Told:
+    """What a step reports besides the state: what the controller did, and what it refused.
+
+    Attributes:
+        event: the controller's event.
+        refused: a request was answered with CLUSTER_AUTHORIZATION_FAILED or STALE_BROKER_EPOCH.
+    """
+
+    event: Event
+    refused: Truth
+
+
+def decided(state: Placement, outcome: Outcome, rules: RuleSet, refused: Truth = False) -> Outcome:
+    """The state after a controller event: every running broker it concerns has metadata to apply."""
+    before, after = state.controller, outcome.state
+    changed = outcome.event.partition_epoch_bumps > 0
+    rewritten: Truth = False
+    if rules.catch_up_as_coded:
+        same = all_of(before.directories.same(after.directories), before.replicas.same(after.replicas))
+        rewritten = all_of(changed, negate(same))
+    hosts = []
+    for b, host in enumerate(state.hosts):
+        concerned = all_of(host.up, any_of(after.replicas.has(b), negate(host.replica == ABSENT)))
+        hosts.append(
+            evolve(
+                host,
+                behind=any_of(host.behind, all_of(concerned, changed)),
+                moved=any_of(host.moved, all_of(concerned, rewritten)),
+            )
+        )
+    lossy = any_of(state.lossy, outcome.event.unclean)
+    told = Told(outcome.event, refused)
+    return Outcome(evolve(state, controller=after, hosts=tuple(hosts), lossy=lossy), told)
+
+
+def names_of(bounds: Mapping[str, int]) -> int:
+    """How many directory ids a broker may come to have."""
+    return bounds["directories"] + drawn_by(bounds)
+
+
+def drawn_by(bounds: Mapping[str, int]) -> int:
+    """How many ids a broker may have to generate: for each exchanged disk, and for one that never had an id."""
+    return bounds["disk-changes"] + (1 if bounds["start"] == MIGRATION else 0)
+
+
+def _controller(setting: Setting) -> Setting:
+    """The setting of `elections` as the controller here: as many ids as a broker may come to have."""
+    return evolve(setting, bounds={**setting.bounds, "directories": names_of(setting.bounds)})
+
+
+def layout(setting: Setting) -> Placement:
+    """The domain of each field."""
+    slots, names = setting["directories"], names_of(setting.bounds)
+    some, slot = Slots(subset_of(slots)), ints(NOTHING, slots - 1)
+    assignment = ints(NOTHING, FIRST_LOCAL + names - 1)
+    changes = drawn_by(setting.bounds) > 0
+    host = Host(
+        up=truth(), seen=truth(), disks=some,
+        names=tuple(ints(NOTHING if changes else s, names - 1 if changes else s) for s in range(slots)),
+        drawn=ints(0, drawn_by(setting.bounds)),
+        logs=some, whole=some, future=slot if setting["moves"] else ints(NOTHING, NOTHING), copied=truth(),
+        replica=ints(ABSENT, UNOPENED), known=ints(NEW, FIRST_LOCAL + names - 1), leads=truth(),
+        behind=truth(), moved=truth(), promotion=ints(IDLE, ACCEPTED if setting["moves"] else IDLE),
+        ready=assignment, sent=assignment, answered=truth(),
+        late=assignment if setting["copies"] else ints(NOTHING, NOTHING), late_stale=truth(),
+        failed=some, told=some,
+    )  # fmt: skip
+    return Placement(
+        controller=elections.layout(_controller(setting)),
+        hosts=(host,) * setting["brokers"],
+        written=truth(), lossy=truth(),
+        left=Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
+    )  # fmt: skip
+
+
+def initial(setting: Setting) -> list[Placement]:
+    """One state: a partition on the first brokers, led by the first, as the bound `start` says."""
+    brokers, slots, began = setting["brokers"], setting["directories"], setting["start"]
+    replicas = BrokerSet.of(range(setting["replication"]))
+    everyone = BrokerSet.of(range(brokers))
+    first = UNASSIGNED if slots > 1 or setting.rules.default_directory_unassigned else FIRST_LOCAL
+    assigned = MIGRATING if began else first
+    controller = Elections(
+        replicas=Replicas.of(range(setting["replication"]), brokers),
+        directories=DirectoryMap(tuple(assigned if replicas.has(b) else UNASSIGNED for b in range(brokers))),
+        isr=replicas, elr=BrokerSet(), last_known_elr=AtMostOne(), removing=BrokerSet(), adding=BrokerSet(),
+        leader=NO_LEADER if began == MIGRATION else 0, recovering=False,
+        registered=everyone, fenced=everyone if began == MIGRATION else BrokerSet(), shutting_down=BrokerSet(),
+        online_dirs=(BrokerSet() if began else BrokerSet.of(range(slots)),) * brokers,
+        min_insync_replicas=1, unclean_election=False,
+        elr_enabled=bool(setting["elr"]) and setting.rules.elr_available,
+    )  # fmt: skip
+    hosts = tuple(_host(setting, b, bool(replicas.has(b)), assigned) for b in range(brokers))
+    left = Budgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
+    return [Placement(controller, hosts, began != RUNNING, False, left)]
+
+
+def _host(setting: Setting, broker: int, replica: bool, assigned: int) -> Host:
+    """A broker of the start: before any log, or with its log in one of its directories."""
+    slots, began = setting["directories"], setting["start"]
+    everything = Slots.of(range(slots))
+    log = Slots.of([broker % slots] if replica and began else [])
+    host = Host(
+        up=True, seen=True, disks=everything,
+        names=tuple(NOTHING if began == MIGRATION and s == slots - 1 else s for s in range(slots)), drawn=0,
+        logs=log, whole=log, future=NOTHING, copied=False,
+        replica=SERVING if replica and began else ABSENT,
+        known=(assigned if began else NEW) if replica else NOTHING, leads=bool(began) and broker == 0,
+        behind=not began and replica, moved=False, promotion=IDLE,
+        ready=NOTHING, sent=NOTHING, answered=False, late=NOTHING, late_stale=False,
+        failed=Slots(), told=Slots(),
+    )  # fmt: skip
+    return host.stopped() if began == MIGRATION else host

@@ -15,7 +15,8 @@ from ci.refusal import Refusal
 from ci.screen import console
 from ci.settings import program, subject
 from model.system import nearest
-from properties.bugs import BUGS, Bug
+from properties.bug import Bug
+from properties.bugs import BUGS
 from solvers.explorer import Exploration
 from solvers.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_VACUOUS, Holds, Refuted
 

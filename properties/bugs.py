@@ -7,36 +7,8 @@ numbers are those of the project's bug catalogue.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from attrs import field, frozen
-
-
-@frozen
-class Bug:
-    """A defect, as data.
-
-    Attributes:
-        entry: number in the bug catalogue, or what it is.
-        variant: choices switched on (or off, with a leading hyphen), joined by `+`.
-        system, scope, bounds: where it shows; bounds override the scope.
-        refutes: property to length of the shortest trace.
-        base: the rule set that is right in this scope.
-    """
-
-    entry: str
-    variant: str
-    system: str
-    scope: str
-    refutes: Mapping[str, int]
-    bounds: Mapping[str, int] = field(factory=dict)
-    base: str = "fixed"
-
-    @property
-    def rules(self) -> str:
-        """The rule set with the defect."""
-        return self.base + (self.variant if self.variant.startswith("-") else f"+{self.variant}")
-
+from properties.bug import Bug
+from properties.bugs_directories import DIRECTORY_BUGS
 
 _NO_CRASH = {"unclean-stops": 0, "shrinks": 0}
 _LONG = {**_NO_CRASH, "fences": 3, "epochs": 8}
@@ -122,5 +94,6 @@ BUGS: tuple[Bug, ...] = (
     Bug("seeded", "leader-change-keeps-epoch", "replication", "tiny",
         {"leader-complete": 11, "candidates-complete": 10, "acknowledged-survives": 12, "epochs-monotone": 1,
          "one-leader-per-epoch": 1}),
+    *DIRECTORY_BUGS,
 )  # fmt: skip
 """The matrix, in catalogue order."""

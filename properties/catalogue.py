@@ -10,9 +10,23 @@ from attrs import evolve
 from model.rules import variants
 from model.system import Property, ScopeError, Setting, System, nearest
 from model.systems.broker_ids.system import BROKER_IDS as BROKER_IDS_SYSTEM
+from model.systems.directories.system import DIRECTORIES as DIRECTORIES_SYSTEM
 from model.systems.elections.system import ELECTIONS as ELECTIONS_SYSTEM
 from model.systems.replication.system import REPLICATION as REPLICATION_SYSTEM
-from properties import durability, eligibility, goals, identity, leadership, lemmas_elections, recovery, shape
+from properties import (
+    disks,
+    durability,
+    eligibility,
+    goals,
+    identity,
+    leadership,
+    lemmas_elections,
+    placement,
+    placement_goals,
+    placement_recovery,
+    recovery,
+    shape,
+)
 from properties.core import validate
 
 
@@ -43,7 +57,16 @@ def broker_id_properties(setting: Setting) -> tuple[Property, ...]:
 BROKER_IDS = evolve(BROKER_IDS_SYSTEM, properties=broker_id_properties)
 """`broker-ids` with its properties."""
 
-SYSTEMS: dict[str, System] = {system.name: system for system in (ELECTIONS, REPLICATION, BROKER_IDS)}
+def directories_properties(setting: Setting) -> tuple[Property, ...]:
+    """Every property of `directories`, validated."""
+    parts = (placement, disks, placement_recovery, placement_goals)
+    return validate([claim for part in parts for claim in part.properties(setting)], variants())
+
+
+DIRECTORIES = evolve(DIRECTORIES_SYSTEM, properties=directories_properties)
+"""`directories` with its properties."""
+
+SYSTEMS: dict[str, System] = {system.name: system for system in (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES)}
 """Shipped systems by name."""
 
 

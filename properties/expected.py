@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from properties.expected_directories import DIRECTORIES_EXPECTED
 from properties.expected_identity import IDENTITY
 
 Row = tuple[str, str, str]
@@ -166,6 +167,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "isr-active": "refuted 2",
     },
     **IDENTITY,
+    **DIRECTORIES_EXPECTED,
 }
 
 

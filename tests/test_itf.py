@@ -119,7 +119,10 @@ ABOUT = ("#meta", "kraftcheck")
         (with_value("1", *ABOUT, "version"), "key #meta.kraftcheck.version: not an int"),
         (without(*ABOUT, "system"), "key #meta.kraftcheck.system: missing"),
         (with_value(7, *ABOUT, "system"), "key #meta.kraftcheck.system: not a str"),
-        (with_value("electons", *ABOUT, "system"), "unknown system 'electons'; did you mean elections, replication?"),
+        (
+            with_value("electons", *ABOUT, "system"),
+            "unknown system 'electons'; did you mean elections, replication, directories?",
+        ),
         (with_value("tests.toys:NONE", *ABOUT, "system"), "module tests.toys has no 'NONE'"),
         (with_value("noon", *ABOUT, "scope"), "digraph has no scope 'noon'"),
         (with_value({"size": 3}, *ABOUT, "bounds"), "digraph has no bound 'size'"),

@@ -1,0 +1,33 @@
+"""What a row of the matrix of defects says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+
+@frozen
+class Bug:
+    """A defect, as data.
+
+    Attributes:
+        entry: number in the bug catalogue, or what it is.
+        variant: choices switched on (or off, with a leading hyphen), joined by `+`.
+        system, scope, bounds: where it shows; bounds override the scope.
+        refutes: property to length of the shortest trace.
+        base: the rule set that is right in this scope.
+    """
+
+    entry: str
+    variant: str
+    system: str
+    scope: str
+    refutes: Mapping[str, int]
+    bounds: Mapping[str, int] = field(factory=dict)
+    base: str = "fixed"
+
+    @property
+    def rules(self) -> str:
+        """The rule set with the defect."""
+        return self.base + (self.variant if self.variant.startswith("-") else f"+{self.variant}")

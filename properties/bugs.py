@@ -15,8 +15,8 @@ _LONG = {**_NO_CRASH, "fences": 3, "epochs": 8}
 
 BUGS: tuple[Bug, ...] = (
     Bug("1 (X1)", "removed-replicas-stay-in-elr", "replication", "tiny",
-        {"leader-complete": 7, "candidates-complete": 3, "quorum-superset": 2, "acknowledged-survives": 9},
-        {**_NO_CRASH, "reassignments": 3, "fences": 2, "epochs": 10}),
+        {"leader-complete": 7, "candidates-complete": 3, "quorum-superset": 2, "acknowledged-survives": 10},
+        {**_NO_CRASH, "reassignments": 2, "fences": 2, "epochs": 10}),
     Bug("2 KIP-966", "-elr-available", "replication", "tiny",
         {"leader-complete": 7, "candidates-complete": 6, "acknowledged-survives": 10}),
     Bug("3 KAFKA-15583", "hw-advances-under-min-isr", "replication", "tiny",
@@ -66,7 +66,7 @@ BUGS: tuple[Bug, ...] = (
     Bug("22 KIP-279", "kip101-epoch-lookup", "replication", "tiny",
         {"leader-complete": 14, "candidates-complete": 13, "consistent-reads": 14, "logs-match": 14,
          "acknowledged-survives": 17},
-        {**_LONG, "records": 3}),
+        {**_LONG, "records": 2}),
     Bug("23 KIP-320", "fetch-unfenced", "replication", "small",
         {"candidates-complete": 14}),
     Bug("24 KIP-320", "hw-by-record-epoch-only", "replication", "small",

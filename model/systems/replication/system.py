@@ -50,7 +50,7 @@ _BASE = {
 SCOPES = {
     "small": _BASE,
     "tiny": {**_BASE, "brokers": 2, "replication": 2, "shrinks": 1},
-    "medium": {**_BASE, "fences": 2, "epochs": 7},
+    "medium": {**_BASE, "fences": 2, "shrinks": 1, "epochs": 7},
     "large": {**_BASE, "fences": 2, "clean-stops": 1, "shrinks": 1, "epochs": 7},
 }
 

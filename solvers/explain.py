@@ -217,11 +217,26 @@ class _Run:
     mutant: Mutant
     base: Base
     stop: threading.Event
+    _first: dict[str, int] = field(factory=dict)
 
     def blamed(self, search: Search) -> list[int]:
         """Claims that the mutant refutes, and the rules as they are do not."""
         goals = self.kernel.plan.goals
         return sorted(claim for claim in search.claims if claim not in goals and claim not in self.base.claims)
+
+    def decided(self, search: Search) -> bool:
+        """Whether every claim with a shortest trace is known, at the end of a level.
+
+        The level of depth d decides the states of depth d, and the steps from there, whose traces
+        are longer by one: where only a step is to blame, the states of the next level may be too.
+        """
+        blamed, depth = self.blamed(search), len(search.levels) - 1
+        if any(claim <= self.kernel.plan.deadlock for claim in blamed):
+            return True
+        if blamed or self.pruned(search):
+            first = self._first.setdefault("depth", depth)
+            return depth > first
+        return False
 
     def pruned(self, search: Search) -> list[int]:
         """Fields that the mutant takes out of their domain, and the rules as they are do not."""
@@ -237,8 +252,7 @@ def _outcome(run: _Run, budget: Budget) -> Outcome:
     enough = threading.Event()
 
     def look(search: Search) -> None:
-        level_done = search.queue == 0
-        if run.stop.is_set() or (level_done and (run.blamed(search) or run.pruned(search))):
+        if run.stop.is_set() or (search.queue == 0 and run.decided(search)):
             enough.set()
 
     limits = Limits(budget.memory // budget.threads, max_states=budget.max_states)

@@ -13,18 +13,21 @@ import click
 from attrs import evolve, frozen
 
 from ci import options, report
+from ci.bounded import bounded
 from ci.explore import Budget, run
 from ci.files import check_writable, write_json
 from ci.progress import attended, stoppable, tallied
 from ci.proof_report import document, print_proof
 from ci.refusal import Refusal
 from ci.screen import console
+from ci.second import ready, second_opinion
 from ci.settings import DEFAULT_RULES, Subject, find_system, parse_words, program, subject, traced
 from model.layout import LayoutError
 from model.system import nearest
 from solvers.induction import Build, Proof, prove
 from solvers.judgement import Judged, Searched, judge
 from solvers.queries import REFUTED, Effort
+from solvers.smtlib import SECOND_SOLVERS
 from solvers.theory import Theory, theory
 from solvers.verdict import worst_exit_code
 
@@ -114,6 +117,11 @@ def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
 @click.option("--core", is_flag=True, help="Show which lemmas, invariants and guards each proof used.")
 @click.option("--times", is_flag=True, help="Show every query with its time.")
 @click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
+@click.option("--smt2", metavar="DIR", help="Write every query there as SMT-LIB 2.")
+@click.option("--second-solver", "second", type=click.Choice(SECOND_SOLVERS), help="Ask this solver every query too.")
+@click.option("--bmc", type=click.IntRange(0), metavar="K", help="Only look for counterexamples of at most K steps.")
+@click.option("--k", "k", type=click.IntRange(1), metavar="K", help="Only try K-induction, without lemmas.")
+@click.option("--pdr", is_flag=True, help="Only let Spacer infer a strengthening, within --timeout for each invariant.")
 @options.memory
 @options.document
 @options.quiet
@@ -126,14 +134,15 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     to induction is replayed on ints and looked up among the reachable states.
 
     \b
-    Exit codes: 0 all proven, 12 a property is refuted, 20 stopped, 22 a proof
-    failed or ran out of time, 2 bad input.
+    Exit codes: 0 all proven, 12 a property is refuted, 20 stopped (and --bmc
+    without a counterexample), 22 a proof failed or ran out of time, 2 bad input.
 
     \b
     Examples:
       kraftcheck prove elections --rules fixed
       kraftcheck prove elections --rules fixed --brokers 5 --replication 5
       kraftcheck prove elections --rules fixed --property leader-active --core
+      kraftcheck prove elections --rules kafka-4.0 --bmc 3
     """
     known = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
     typed = parse_words(words, known)
@@ -141,12 +150,17 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     asked = Asked(typed.system, flags["scope"], bounds, flags["rules"])
     check_only(asked.name, asked.build(), flags["only"])
     check_writable(flags["target"])
+    ready(flags["second"], flags["smt2"])
     effort = Effort(flags["timeout"], flags["seed"], minimise=flags["core"])
+    if flags["bmc"] is not None or flags["k"] is not None or flags["pdr"]:
+        sys.exit(bounded(asked.subject(), effort, flags))
     begun = time.monotonic()
     proof = proven(asked, effort, flags["only"], flags["workers"], flags["quiet"])
     seconds = time.monotonic() - begun
     budget = Budget(1, flags["memory"], max_states=flags["search"], keep=True)
     judged = judge(proof, searched(asked, proof, budget, flags["quiet"]))
+    if flags["smt2"] is not None or flags["second"] is not None:
+        judged = second_opinion(proof, judged, flags["smt2"], flags["second"], effort, flags["workers"])
     code = worst_exit_code(one.verdict.verdict for one in judged)
     screen = console(to_stderr=flags["target"] == "-")
     screen.plain(asked.subject().title())

@@ -7,18 +7,17 @@ claim fails. It refutes the claim only if the state is reachable.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from attrs import frozen
 
-from model.layout import DomainError, rebuild
-from model.system import Property, Step
-from model.terms import Term
+from model.layout import DomainError
+from model.system import Property
 from model.words import all_of
 from solvers.explorer import Exploration
 from solvers.program import Program
-from solvers.queries import INITIATION, Answer, Assignment
+from solvers.queries import INITIATION, Answer
 from solvers.replay import EngineDisagreement, confirm
+from solvers.runs import Taken, trace_on_ints
 from solvers.theory import Theory
 from solvers.verdict import Trace, TraceStep
 
@@ -42,18 +41,6 @@ class Counterexample:
     trace: Trace | None = None
 
 
-def arguments_of(subject: Theory, action: str, found: Assignment) -> dict[str, Any]:
-    """The arguments of an action in a countermodel."""
-    kind = next(kind for kind in subject.program.kinds if kind.action.name == action)
-    typed = iter([bool(x) if v.is_truth else x for x, v in zip(found.arguments, kind.variables, strict=True)])
-    return {name: _concrete(value, lambda: next(typed)) for name, value in kind.arguments.items()}
-
-
-def _concrete(value: Any, take: Any) -> Any:
-    """An argument with its terms replaced."""
-    return take() if isinstance(value, Term) else rebuild(value, take)
-
-
 def replayed(subject: Theory, answer: Answer, assumed: Sequence[str]) -> Trace:
     """A countermodel as a step on ints.
 
@@ -65,41 +52,18 @@ def replayed(subject: Theory, answer: Answer, assumed: Sequence[str]) -> Trace:
     Raises:
         EngineDisagreement: when ints do not agree that it is one.
     """
-    found, asked, layout = answer.counterexample, answer.obligation, subject.program.layout
+    found, asked = answer.counterexample, answer.obligation
     if found is None:
         raise EngineDisagreement(f"{asked.claim}, {asked.action}: refuted without a countermodel")
-    before, claim = layout.state(found.state), subject.claim(asked.claim)
     if asked.action == INITIATION:
         if found.state not in subject.program.initial:
-            raise EngineDisagreement(f"{asked.claim}: {before} is not an initial state on ints")
-        return Trace(before, (), claim.id, claim.kind, _failing(claim, before))
+            raise EngineDisagreement(f"{asked.claim}: {found.state} is not an initial state on ints")
+        return trace_on_ints(subject, subject.claim(asked.claim), found.state, ())
+    before = subject.program.layout.state(found.state)
     for name in assumed:
         if not all_of(*subject.claim(name).parts(before).values()):
             raise EngineDisagreement(f"{asked.claim}, {asked.action}: {name} is false on ints in {before}")
-    kind = next(kind for kind in subject.program.kinds if kind.action.name == asked.action)
-    arguments = arguments_of(subject, asked.action, found)
-    if not kind.action.enabled(before, arguments):
-        raise EngineDisagreement(f"{asked.action}({arguments}) is not enabled on ints in {before}")
-    outcome = kind.action.outcome(before, arguments)
-    _check_domains(layout, asked.action, outcome.state)
-    judged = Step(before, outcome.state, asked.action, arguments, outcome.event)
-    failing = _failing(claim, outcome.state if claim.kind == "always" else judged)
-    step = TraceStep(asked.action, arguments, outcome.state, outcome.event)
-    return Trace(before, (step,), claim.id, claim.kind, failing)
-
-
-def _check_domains(layout: Any, action: str, after: Any) -> None:
-    try:
-        layout.values(after)
-    except DomainError as error:
-        raise EngineDisagreement(f"{action}: the step leaves the layout on ints: {error}") from error
-
-
-def _failing(claim: Property, subject: Any) -> tuple[str, ...]:
-    failing = tuple(name for name, part in claim.parts(subject).items() if not part)
-    if not failing:
-        raise EngineDisagreement(f"{claim.id}: Z3 and ints differ on {subject}")
-    return failing
+    return trace_on_ints(subject, subject.claim(asked.claim), found.state, [Taken(asked.action, found.arguments)])
 
 
 def locate(step: Trace, claim: Property, explored: Exploration | None, why_not: str = "") -> Counterexample:

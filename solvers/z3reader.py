@@ -122,7 +122,7 @@ class Reader:
             return self._member(node, values)
         if node.op == "single":
             bits = [self._is(node.args[0], values[0], k) for k in range(min(width, MASK_BITS))]
-            return self._from_bits(bits)
+            return self.from_bits(bits)
         if node.op == "count":
             return self._count(values[0], width)
         if node.op == "lowest":
@@ -130,7 +130,7 @@ class Reader:
             for k in reversed(range(values[0].size())):
                 found = z3.If(_bit(values[0], k), z3.BitVecVal(k, width, self.context), found)
             return found
-        a, b = (self._resize(v, arg, width) for v, arg in zip(values, node.args, strict=True))
+        a, b = (self.resized(v, arg, width) for v, arg in zip(values, node.args, strict=True))
         match node.op:
             case "add":
                 return a + b
@@ -159,7 +159,7 @@ class Reader:
             case "sub":
                 return values[0] - values[1]
         if node.op == "single":
-            return self._from_bits([values[0] == k for k in range(MASK_BITS)])
+            return self.from_bits([values[0] == k for k in range(MASK_BITS)])
         mask = self._made[node.args[0].index]
         if node.op == "member" and not is_number(node.args[0]):
             places = range(min(mask.size(), MASK_BITS))
@@ -177,7 +177,7 @@ class Reader:
 
     def _member(self, node: Term, values: Sequence[Any]) -> Any:
         of, at = node.args
-        mask, index = self._resize(values[0], of, MASK_BITS) if of.lo < 0 else values[0], values[1]
+        mask, index = self.resized(values[0], of, MASK_BITS) if of.lo < 0 else values[0], values[1]
         if at.op == "const":
             inside = 0 <= at.value < min(mask.size(), MASK_BITS)
             return _bit(mask, at.value) if inside else z3.BoolVal(False, self.context)
@@ -198,7 +198,7 @@ class Reader:
             total = total + (z3.ZeroExt(width - 1, one) if width > 1 else one)
         return total
 
-    def _from_bits(self, bits: Sequence[Any]) -> Any:
+    def from_bits(self, bits: Sequence[Any]) -> Any:
         """The mask with these bits, the lowest first."""
         one, zero = z3.BitVecVal(1, 1, self.context), z3.BitVecVal(0, 1, self.context)
         parts = [z3.If(bit, one, zero) for bit in reversed(bits)]
@@ -207,12 +207,12 @@ class Reader:
     def _aligned(self, terms: Sequence[Term], values: Sequence[Any]) -> list[Any]:
         """Two words in one width that keeps both values."""
         width = width_of(min(t.lo for t in terms), max(t.hi for t in terms))
-        return [self._resize(v, t, width) for v, t in zip(values, terms, strict=True)]
+        return [self.resized(v, t, width) for v, t in zip(values, terms, strict=True)]
 
     def _fit(self, value: Any, term: Term, target: Term) -> Any:
-        return value if term.is_truth else self._resize(value, term, width_of(target.lo, target.hi))
+        return value if term.is_truth else self.resized(value, term, width_of(target.lo, target.hi))
 
-    def _resize(self, value: Any, term: Term, width: int) -> Any:
+    def resized(self, value: Any, term: Term, width: int) -> Any:
         """A word in another width, its value kept modulo 2**width."""
         if term.op == "const":
             return z3.BitVecVal(term.value, width, self.context)

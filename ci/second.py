@@ -1,0 +1,71 @@
+"""Queries for other solvers: written as files, and asked of a second one."""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from attrs import evolve
+
+from ci.files import folder, write
+from ci.refusal import Refusal
+from solvers.induction import Proof
+from solvers.judgement import Judged
+from solvers.queries import PROVEN, REFUTED, Effort
+from solvers.replay import EngineDisagreement
+from solvers.smtlib import Script, installed, scripts, second_answer
+from solvers.verdict import Holds, Unknown
+
+WANTED = {PROVEN: "unsat", REFUTED: "sat"}
+"""What a second solver must say where Z3 decided."""
+
+
+def ready(second: str | None, place: str | None) -> None:
+    """Refuse, before anything is proven, a solver that is missing or a folder that cannot be made."""
+    if second is not None and not installed(second):
+        raise Refusal(f"--second-solver {second} is not installed; pip install {second}")
+    if place is not None:
+        folder(Path(place))
+
+
+def second_opinion(
+    proof: Proof, judged: Sequence[Judged], place: str | None, second: str | None, effort: Effort, workers: int
+) -> list[Judged]:
+    """The verdicts after every query was written, and asked of a second solver.
+
+    A proof that the second solver cannot confirm in time is none.
+
+    Raises:
+        EngineDisagreement: when one solver says sat and the other unsat.
+    """
+    texts = list(scripts(proof))
+    for script in texts if place is not None else ():
+        write(folder(Path(place or "")) / script.name, script.text)
+    if second is None:
+        return list(judged)
+    open_ = _undecided(proof, texts, second, effort, workers)
+    return [
+        evolve(one, verdict=evolve(one.verdict, verdict=Unknown(f"{second} has no answer: {open_[one.verdict.claim]}")))
+        if isinstance(one.verdict.verdict, Holds) and one.verdict.claim in open_ else one
+        for one in judged
+    ]  # fmt: skip
+
+
+def _undecided(proof: Proof, texts: Sequence[Script], second: str, effort: Effort, workers: int) -> dict[str, str]:
+    """For each claim with such a query, an action that the second solver did not decide."""
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    told: dict[str, str] = {}
+    with pool:
+        ask = functools.partial(second_answer, second, effort=effort)
+        for script, said in zip(texts, pool.map(ask, [one.text for one in texts], chunksize=4), strict=True):
+            wanted = WANTED.get(proof.answers[script.asked].result)
+            if wanted is not None and said not in (wanted, "unknown"):
+                raise EngineDisagreement(
+                    f"{script.asked.claim}, {script.asked.action}: Z3 says {wanted}, {second} {said}"
+                )
+            if said == "unknown":
+                told[script.asked.claim] = script.asked.action
+    return told

@@ -9,6 +9,7 @@ import click
 from attrs import frozen
 
 from ci import options, report
+from ci.bugs_z3 import broken_proofs
 from ci.explore import Budget, run
 from ci.files import check_writable, write_json
 from ci.refusal import Refusal
@@ -87,11 +88,15 @@ def wrong(result: Exploration) -> dict[str, str]:
 
 @click.command("bugs", short_help="Each known defect against the properties that must refute it.")
 @click.argument("variants", nargs=-1)
+@click.option("--engine", type=click.Choice([NATIVE, "z3"]), default=NATIVE, show_default=True,
+              help="z3: each variant that a proven property names must break its proof.")  # fmt: skip
 @options.workers
 @options.memory
 @options.document
 @options.quiet
-def bugs_command(variants: tuple[str, ...], workers: int, memory: int, target: str | None, quiet: bool) -> None:
+def bugs_command(
+    variants: tuple[str, ...], engine: str, workers: int, memory: int, target: str | None, quiet: bool
+) -> None:
     """Explore every defect of the matrix (or the VARIANTS named), and the right rules in the same scope.
 
     A defect must be refuted by exactly the properties named for it, with traces
@@ -105,7 +110,10 @@ def bugs_command(variants: tuple[str, ...], workers: int, memory: int, target: s
     Examples:
       kraftcheck bugs
       kraftcheck bugs hw-advances-under-min-isr
+      kraftcheck bugs --engine z3
     """
+    if engine != NATIVE:
+        sys.exit(broken_proofs(variants, workers, target, quiet))
     wanted = choose(variants)
     if target is not None:
         check_writable(target)

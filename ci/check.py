@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
-from attrs import frozen
 from rich.table import Table
 
 from ci import options, report
+from ci.check_proofs import ProofRow, prove_row
 from ci.conform import NON_CONFORMANT, Report, conform
 from ci.conform import lines as conform_lines
 from ci.explore import Budget, run, write_traces
@@ -18,30 +18,13 @@ from ci.files import check_writable, folder, write_json
 from ci.refusal import Refusal
 from ci.screen import Screen, console
 from ci.settings import Subject, find_system, program, subject
+from ci.surprise import Surprise
 from ci.vectors.files import VectorError
 from model.system import nearest
 from properties.expected import EXPECTED, Row, expected
 from solvers.explorer import Exploration
 from solvers.search import STOPPED
 from solvers.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, PropertyVerdict, exit_code, worst_first
-
-
-@frozen
-class Surprise:
-    """A verdict that is not the expected one.
-
-    Attributes:
-        row: system, scope, rule set.
-        claim: property.
-        wanted, got: verdicts in words.
-        code: its exit code.
-    """
-
-    row: Row
-    claim: str
-    wanted: str
-    got: str
-    code: int
 
 
 def surprises(row: Row, result: Exploration) -> Iterator[Surprise]:
@@ -118,11 +101,13 @@ def check_command(
 ) -> None:  # fmt: skip
     """Explore every SYSTEM (default: all) at its scopes and rule sets and compare with the expected verdicts.
 
-    A known defect that is no longer found fails as much as a new one.
+    A known defect that is no longer found fails as much as a new one. Some rows
+    are also proven for any number of steps.
 
     \b
     Exit codes: 0 all as expected; else the worst of 12 refuted, 20 incomplete,
-    21 vacuous or a known defect not found, 23 a vector failed; 2 bad input.
+    21 vacuous or a known defect not found, 22 a proof failed, 23 a vector failed;
+    2 bad input.
 
     \b
     Examples:
@@ -137,7 +122,7 @@ def check_command(
     if out is not None:
         folder(Path(out))
     screen = console(to_stderr=target == "-")
-    results, odd = [], []
+    results, odd, proofs = [], [], list[ProofRow]()
     for row in rows:
         chosen = subject(row[0], row[1], {}, row[2])
         result = run(program(chosen), Budget(workers, memory), quiet)
@@ -148,14 +133,22 @@ def check_command(
             write_traces(str(Path(out) / "-".join(row)), chosen, result)
         if result.cut == STOPPED:
             break
+        proof = prove_row(row, workers, quiet)
+        if proof is not None:
+            proofs.append(proof)
+            odd += proof.odd
+            screen.print(proof.line(), soft_wrap=True)
+            if proof.proof.stopped:
+                break
     skipped = len(rows) - len(results)
     _finish(screen, results, odd, conformed)
     failed = conformed is not None and conformed.exit_code(allow_unsupported=False) != 0
     codes = [s.code for s in odd] + [NON_CONFORMANT] * failed + [EXIT_INCOMPLETE] * (skipped > 0)
     code = worst_first(codes)
     if target is not None:
-        write_json(target, document(results, odd, code))
-    screen.plain(last_line(sum(len(result.verdicts) for _, _, result in results), len(odd), failed, skipped, code))
+        write_json(target, document(results, proofs, odd, code))
+    judged = sum(len(result.verdicts) for _, _, result in results) + sum(proof.claims for proof in proofs)
+    screen.plain(last_line(judged, len(odd), failed, skipped, code))
     sys.exit(code)
 
 
@@ -202,7 +195,7 @@ def _finish(
 
 
 def document(
-    results: Sequence[tuple[Row, Subject, Exploration]], odd: Sequence[Surprise], code: int
+    results: Sequence[tuple[Row, Subject, Exploration]], proofs: Sequence[ProofRow], odd: Sequence[Surprise], code: int
 ) -> dict[str, object]:
     """The whole run as plain values."""
     return {
@@ -210,6 +203,11 @@ def document(
         "command": "check",
         "exit_code": code,
         "runs": [report.document(chosen, result) for _, chosen, result in results],
+        "proofs": [
+            {"system": one.row[0], "scope": one.row[1], "rules": one.row[2], "queries": len(one.proof.answers),
+             "proven": [claim.id for claim in one.proof.theory.claims if one.proof.proven(claim.id)]}
+            for one in proofs
+        ],
         "unexpected": [
             {"system": s.row[0], "scope": s.row[1], "rules": s.row[2], "property": s.claim, "expected": s.wanted,
              "actual": s.got}

@@ -16,6 +16,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 
 from attrs import define, field, frozen
 
@@ -121,6 +122,9 @@ def _work(asked: Sequence[Obligation], assumed: Sequence[str]) -> list[Answer]:
     return _WORKER[0].answer(asked, assumed)
 
 
+STOP_SECONDS = 1.0
+"""How long a lost worker waits to be explained by a stop."""
+
 Progress = Callable[[int, int], None]
 """Told how many obligations are answered, and of how many."""
 
@@ -163,8 +167,12 @@ class Bench:
             if self.stop.is_set():
                 return
             ready, self._waiting = wait(self._waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-            for one in ready:
-                yield one.result()
+            try:
+                yield from [one.result() for one in ready]
+            except BrokenProcessPool:
+                if self.stop.wait(STOP_SECONDS):
+                    return  # what asks this process to stop may ask its workers too
+                raise
 
 
 def chunked(asked: Sequence[Obligation]) -> Iterator[Sequence[Obligation]]:

@@ -126,7 +126,8 @@ class Questions:
         truths |= {f"invariant: {name}": read.expression(now[name]) for name in assumed}
         truths |= {f"argument: {v.graph.variables[v.value]}": read.within(v, v.lo, v.hi) for v in kind.variables}
         truths |= {f"argument: {name}": read.expression(term) for name, term in kind.allowed.items()}
-        truths |= {f"guard: {name}": read.expression(term) for name, term in kind.guard.items()}
+        guards = {name: term for name, term in kind.guard.items() if term is not term.graph.constant(True)}
+        truths |= {f"guard: {name}": read.expression(term) for name, term in guards.items()}
         truths |= self.bounds(kind) if within else {}
         names = (*program.state, *kind.variables)
         return Premises(truths, tuple(map(read.expression, names)), names, len(program.state))

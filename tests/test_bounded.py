@@ -62,7 +62,8 @@ def test_bounded_checking_agrees_on_elections(rules: str) -> None:
     """Within three steps, the refuted properties of the tiny scope are those expected, trace length included."""
     subject = theory(ELECTIONS, ELECTIONS.setting("tiny", rules=parse(rules)), use_lemmas=False)
     verdicts = bounded(subject, 3)
-    told = {claim: int(verdict.split()[1]) for claim, verdict in EXPECTED["elections", "tiny", rules].items()}
+    expected = {c: verdict for c, verdict in EXPECTED["elections", "tiny", rules].items() if c in verdicts}
+    told = {claim: int(verdict.split()[1]) for claim, verdict in expected.items()}
     assert lengths(verdicts) == {claim: length for claim, length in told.items() if length <= 3}
     open_ = [verdict for verdict in verdicts.values() if not isinstance(verdict, Refuted)]
     assert {type(verdict) for verdict in open_} == {Incomplete}

@@ -10,7 +10,9 @@ import pytest
 
 from ci.check import last_line
 from properties.expected import EXPECTED
+from properties.expected_proofs import NOT_PROVEN
 from solvers import explorer
+from solvers.queries import Effort
 from tests.commands import ROOT, kraftcheck
 
 FIXED = ("elections", "tiny", "fixed")
@@ -64,6 +66,40 @@ def test_a_surprise_fails_in_either_direction(
     assert "1 UNEXPECTED\n" in ran.out
     assert ran.last.startswith("1 UNEXPECTED of ")
     assert ran.last.endswith(f"(exit {code})")
+
+
+@pytest.mark.parametrize(
+    ("not_proven", "code", "surprise"),
+    [
+        ((), 0, ""),
+        (("leader-active",), 21, "leader-active: expected not proven, got proven"),
+        (("no-such-claim",), 21, "no-such-claim: expected not proven, got not judged"),
+    ],
+)
+def test_a_row_is_proven_as_well(
+    not_proven: tuple[str, ...], code: int, surprise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row with an expected proof is proven; a claim proven against expectation, or not judged, fails the check."""
+    monkeypatch.setitem(NOT_PROVEN, FIXED, not_proven)  # type: ignore[arg-type]
+    ran = checked(FIXED, "--workers", "1")
+    assert ran.code == code
+    assert " queries for any number of steps, " in ran.out
+    assert surprise in ran.out
+    assert ("UNEXPECTED" in ran.out) == bool(surprise)
+
+
+def test_a_proof_that_fails_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim that must be proven and is not is exit 22; what a check proves is in its document."""
+    monkeypatch.setitem(NOT_PROVEN, FIXED, ())  # type: ignore[arg-type]
+    monkeypatch.setattr("ci.check_proofs.EFFORT", Effort(timeout=0.001))
+    ran = checked(FIXED, "--workers", "1", "--json", "-")
+    told = ran.document()
+    assert told["exit_code"] == ran.code == 22
+    (proof,) = told["proofs"]
+    assert (proof["system"], proof["scope"], proof["rules"]) == FIXED
+    missing = {one["property"] for one in told["unexpected"]}
+    assert missing
+    assert not missing & set(proof["proven"])
 
 
 def test_surprises_are_in_the_document(monkeypatch: pytest.MonkeyPatch) -> None:

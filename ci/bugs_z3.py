@@ -1,0 +1,131 @@
+"""`kraftcheck bugs --engine z3`: a variant that refutes a proven property must break its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import frozen
+
+from ci import report
+from ci.files import check_writable, write_json
+from ci.prove import Asked, proven
+from ci.refusal import Refusal
+from ci.screen import console
+from model.rules import PRESETS
+from model.system import nearest
+from properties.bugs import PROOF_SCOPES
+from properties.catalogue import SYSTEMS
+from solvers.induction import Proof
+from solvers.queries import Effort
+from solvers.verdict import EXIT_VACUOUS
+
+EFFORT = Effort(timeout=120)
+
+
+@frozen
+class Row:
+    """A variant of a system and the proven properties that it must refute."""
+
+    system: str
+    variant: str
+    claims: tuple[str, ...]
+
+
+@frozen
+class Broken:
+    """What became of the proofs under a variant.
+
+    Attributes:
+        row: the variant.
+        actions: for each property whose proof broke, the actions that break it and the scope.
+    """
+
+    row: Row
+    actions: Mapping[str, str]
+
+    @property
+    def unbroken(self) -> list[str]:
+        """Properties that are still proven everywhere: their proofs prove nothing."""
+        return [claim for claim in self.row.claims if claim not in self.actions]
+
+
+def rows() -> list[Row]:
+    """Every variant that some proven property names."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, scopes in PROOF_SCOPES.items():
+        system = SYSTEMS[name]
+        for scope in scopes:
+            for claim in system.properties(system.setting(scope, rules=PRESETS["kip"])):
+                for variant in claim.refuted_by if claim.kind in ("always", "step") else ():
+                    known = found.setdefault((name, variant), [])
+                    known += [claim.id] if claim.id not in known else []
+    return [Row(system, variant, tuple(claims)) for (system, variant), claims in sorted(found.items())]
+
+
+def chosen(names: Sequence[str]) -> list[Row]:
+    """The rows of these variants, all of them for none.
+
+    Raises:
+        Refusal: for an unknown name, with the nearest ones.
+    """
+    every = rows()
+    for name in names:
+        if name not in {row.variant for row in every}:
+            raise Refusal(f"no proven property names {name!r}; {nearest(name, [row.variant for row in every])}")
+    return [row for row in every if not names or row.variant in names]
+
+
+def attempt(row: Row, workers: int, quiet: bool) -> Broken:
+    """Try to prove, under a variant, what it must refute: in one scope after the other, until every proof broke."""
+    actions: dict[str, str] = {}
+    for scope in PROOF_SCOPES[row.system]:
+        asked = Asked(row.system, scope, {}, f"fixed+{row.variant}")
+        known = {claim.id for claim in asked.build().claims}
+        left = [claim for claim in row.claims if claim not in actions and claim in known]
+        if left:
+            actions |= dict(_failures(proven(asked, EFFORT, left, workers, quiet), left, scope))
+    return Broken(row, actions)
+
+
+def _failures(proof: Proof, claims: Sequence[str], scope: str) -> Iterator[tuple[str, str]]:
+    for claim in claims:
+        if not proof.proven(claim):
+            by = sorted({answer.obligation.action for answer in proof.failures(claim)})
+            yield claim, f"{', '.join(by) or 'what it rests on'} in {scope}"
+
+
+def broken_proofs(names: Sequence[str], workers: int, target: str | None, quiet: bool) -> int:
+    """Go through the variants, report, and return the exit code: 0, or 21 where a proof does not break."""
+    wanted = chosen(names)
+    if target is not None:
+        check_writable(target)
+    screen, judged = console(to_stderr=target == "-"), []
+    for row in wanted:
+        judged.append(attempt(row, workers, quiet))
+        screen.plain(f"{row.system} {row.variant}")
+        for claim, by in judged[-1].actions.items():
+            screen.plain(f"    {claim}: proof broken by {by}")
+        for claim in judged[-1].unbroken:
+            screen.plain(f"    UNEXPECTED {claim} is proven all the same")
+    kept = sum(len(one.unbroken) for one in judged)
+    code = EXIT_VACUOUS if kept else 0
+    if target is not None:
+        write_json(target, document(judged, code))
+    screen.plain(f"{len(judged)} variants, {kept} proofs that do not break (exit {code})")
+    return code
+
+
+def document(judged: Sequence[Broken], code: int) -> dict[str, object]:
+    """The column as plain values."""
+    return {
+        "version": report.DOCUMENT_VERSION,
+        "command": "bugs",
+        "engine": "z3",
+        "exit_code": code,
+        "bugs": [
+            {"system": one.row.system, "variant": one.row.variant, "broken": dict(one.actions),
+             "unbroken": one.unbroken}
+            for one in judged
+        ],
+        "versions": report.versions(),
+    }  # fmt: skip

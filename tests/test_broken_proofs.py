@@ -1,0 +1,53 @@
+"""A variant that refutes a proven property breaks its proof: the Z3 column of the matrix."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from ci import bugs_z3
+from ci.bugs_z3 import Row, attempt, rows
+from properties.bugs import BUGS, PROOF_SCOPES
+from properties.catalogue import SYSTEMS
+from properties.expected_proofs import NOT_PROVEN
+from tests.commands import kraftcheck
+
+SAMPLE = (
+    "fenced-leader-acceptable", "completion-keeps-removing", "leader-epoch-rises-twice", "unclean-cancel-is-silent"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("row", [row for row in rows() if row.variant in SAMPLE], ids=lambda row: row.variant)
+def test_a_variant_breaks_the_proofs_of_what_it_refutes(row: Row) -> None:
+    """Under each variant of a sample, no property that names it is proven; `bugs --engine z3` does all."""
+    assert attempt(row, 1, quiet=True).unbroken == []
+
+
+def test_every_proven_property_has_a_row() -> None:
+    """The column has every variant of every proven property, and the matrix' defects of those systems among them."""
+    column = {(row.system, row.variant) for row in rows()}
+    assert {bug.variant for bug in BUGS if bug.system in PROOF_SCOPES} <= {variant for _, variant in column}
+    assert {row[0] for row in NOT_PROVEN} == set(PROOF_SCOPES)
+    for name, scopes in PROOF_SCOPES.items():
+        for scope in scopes:
+            for claim in SYSTEMS[name].properties(SYSTEMS[name].setting(scope, rules=bugs_z3.PRESETS["fixed"])):
+                for variant in claim.refuted_by if claim.kind in ("always", "step") else ():
+                    assert (name, variant) in column
+
+
+def test_a_proof_that_does_not_break_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A property that is proven although the variant must refute it fails the command with exit 21."""
+    (row,) = [one for one in rows() if one.variant == "shutting-down-may-join-isr"] or rows()[:1]
+    wrong = evolve(row, claims=("adding-removing-disjoint",), variant="fenced-leader-acceptable")
+    monkeypatch.setattr(bugs_z3, "rows", lambda: [wrong])
+    monkeypatch.setattr(bugs_z3, "PROOF_SCOPES", {"elections": ("tiny",)})
+    ran = kraftcheck("bugs", "--engine", "z3", "--quiet", "--workers", "1", "--json", "-")
+    assert ran.code == 21
+    assert ran.document()["bugs"][0]["unbroken"] == ["adding-removing-disjoint"]
+    assert "UNEXPECTED adding-removing-disjoint is proven all the same" in ran.err
+
+
+def test_an_unknown_variant_is_refused() -> None:
+    """A name that no proven property has is refused with the nearest ones."""
+    refusal = kraftcheck("bugs", "--engine", "z3", "fenced-leader-acceptabl").refusal()
+    assert refusal.startswith("no proven property names 'fenced-leader-acceptabl'; did you mean fenced-leader-accept")

@@ -13,8 +13,8 @@ from ci.refusal import Refusal
 from ci.screen import console
 from model.rules import PRESETS
 from model.system import nearest
-from properties.bugs import PROOF_SCOPES
 from properties.catalogue import SYSTEMS
+from properties.expected_proofs import PROOF_SCOPES
 from solvers.induction import Proof
 from solvers.queries import Effort
 from solvers.verdict import EXIT_VACUOUS

@@ -101,8 +101,7 @@ def check_command(
 ) -> None:  # fmt: skip
     """Explore every SYSTEM (default: all) at its scopes and rule sets and compare with the expected verdicts.
 
-    A known defect that is no longer found fails as much as a new one. Some rows
-    are also proven for any number of steps.
+    A known defect that is no longer found fails as well. Some rows are also proven.
 
     \b
     Exit codes: 0 all as expected; else the worst of 12 refuted, 20 incomplete,
@@ -133,18 +132,14 @@ def check_command(
             write_traces(str(Path(out) / "-".join(row)), chosen, result)
         if result.cut == STOPPED:
             break
-        proof = prove_row(row, workers, quiet)
-        if proof is not None:
-            proofs.append(proof)
-            odd += proof.odd
-            screen.print(proof.line(), soft_wrap=True)
-            if proof.proof.stopped:
-                break
+        proofs += prove_row(screen, row, workers, quiet)
+        if any(one.proof.stopped for one in proofs):
+            break
+    odd += [surprise for one in proofs for surprise in one.odd]
     skipped = len(rows) - len(results)
     _finish(screen, results, odd, conformed)
     failed = conformed is not None and conformed.exit_code(allow_unsupported=False) != 0
-    codes = [s.code for s in odd] + [NON_CONFORMANT] * failed + [EXIT_INCOMPLETE] * (skipped > 0)
-    code = worst_first(codes)
+    code = worst_first([*(s.code for s in odd), *[NON_CONFORMANT] * failed, *[EXIT_INCOMPLETE] * (skipped > 0)])
     if target is not None:
         write_json(target, document(results, proofs, odd, code))
     judged = sum(len(result.verdicts) for _, _, result in results) + sum(proof.claims for proof in proofs)

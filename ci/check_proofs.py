@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from ci.prove import Asked, proven
+from ci.screen import Screen
 from ci.surprise import Surprise
 from properties.expected import Row
 from properties.expected_proofs import NOT_PROVEN
@@ -47,12 +48,14 @@ class ProofRow:
         )
 
 
-def prove_row(row: Row, workers: int, quiet: bool) -> ProofRow | None:
-    """The proof of a row; None where it has none."""
+def prove_row(screen: Screen, row: Row, workers: int, quiet: bool) -> list[ProofRow]:
+    """The proof of a row, printed; none where it has none."""
     if row not in NOT_PROVEN:
-        return None
+        return []
     proof = proven(Asked(row[0], row[1], {}, row[2]), EFFORT, (), workers, quiet)
-    return ProofRow(row, proof, tuple(_odd(row, proof)))
+    done = ProofRow(row, proof, tuple(_odd(row, proof)))
+    screen.print(done.line(), soft_wrap=True)
+    return [done]
 
 
 def _odd(row: Row, proof: Proof) -> Iterator[Surprise]:

@@ -97,6 +97,3 @@ BUGS: tuple[Bug, ...] = (
     *DIRECTORY_BUGS,
 )  # fmt: skip
 """The matrix, in catalogue order."""
-
-PROOF_SCOPES: Mapping[str, tuple[str, ...]] = {"elections": ("tiny", "small", "directories")}
-"""For each system that is proven, the scopes in one of which each refuting variant must break its proofs."""

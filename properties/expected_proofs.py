@@ -15,3 +15,6 @@ NOT_PROVEN: Mapping[tuple[str, str, str], tuple[str, ...]] = {
     ),
 }  # fmt: skip
 """For each proof (system, scope, rule set) the claims that are not proven; all others are, for any number of steps."""
+
+PROOF_SCOPES: Mapping[str, tuple[str, ...]] = {"elections": ("tiny", "small", "directories")}
+"""For each system that is proven, the scopes in one of which each refuting variant must break its proofs."""

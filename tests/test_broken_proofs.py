@@ -7,9 +7,9 @@ from attrs import evolve
 
 from ci import bugs_z3
 from ci.bugs_z3 import Row, attempt, rows
-from properties.bugs import BUGS, PROOF_SCOPES
+from properties.bugs import BUGS
 from properties.catalogue import SYSTEMS
-from properties.expected_proofs import NOT_PROVEN
+from properties.expected_proofs import NOT_PROVEN, PROOF_SCOPES
 from tests.commands import kraftcheck
 
 SAMPLE = (

@@ -22,10 +22,12 @@ from ci.settings import DEFAULT_RULES, Subject, find_system, parse_words, progra
 from ci.spark.options import Bounds, ClusterOptions, cluster_options, default_handover
 from ci.spark.part import SparkPart
 from ci.spark.session import check_packages
+from model.symmetry import SymmetryError
 from solvers import itf
 from solvers.explorer import Exploration, Progress, explore
 from solvers.lower import LoweringError
 from solvers.program import Program
+from solvers.symmetry import reduced
 from solvers.trace import lines
 from solvers.verdict import Refuted, Trace, worst_exit_code
 
@@ -61,7 +63,7 @@ def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
     """Explore with progress on standard error; Ctrl-C and SIGTERM cut it.
 
     Raises:
-        Refusal: when a term of the system is too wide for the engine.
+        Refusal: when a term of the system is too wide for the engine, or a symmetry is none.
         Interrupted: when it was cut before the search began.
     """
     begun = threading.Event()
@@ -83,6 +85,8 @@ def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
             return attended(work, stop, begun)
         except LoweringError as error:
             raise Refusal(f"{traced.system.name}: {error}") from error
+        except SymmetryError as error:
+            raise Refusal(f"--symmetry on: {error}") from error
 
 
 def traces(result: Exploration) -> list[Trace]:
@@ -124,6 +128,8 @@ def write_traces(out: str, chosen: Subject, result: Exploration) -> list[Path]:
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
 @click.option("--property", "only", multiple=True, help="Judge only this property (and deadlock); repeatable.")
 @click.option("--engine", type=click.Choice(["native", "spark"]), default="native", help="Which engine.")
+@click.option("--symmetry", type=click.Choice(["on", "off"]), default="off", show_default=True,
+              help="Explore states that differ by names alone once; off: all of them.")
 @cluster_options
 @options.workers
 @options.memory
@@ -138,7 +144,7 @@ def write_traces(out: str, chosen: Subject, result: Exploration) -> list[Path]:
 @click.pass_context
 def explore_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
-    engine: str, cluster: ClusterOptions, workers: int, memory: int, max_depth: int | None,
+    engine: str, symmetry: str, cluster: ClusterOptions, workers: int, memory: int, max_depth: int | None,
     max_states: int | None, stop_at_first: bool,
     shown: int, out: str | None, target: str | None, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
@@ -161,7 +167,7 @@ def explore_command(
     typed = parse_words(words, flags)
     bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], flags)
     chosen = subject(typed.system, scope, bounds, rules, only)
-    traced = program(chosen)
+    traced = by_symmetry(chosen, engine) if symmetry == "on" else program(chosen)
     check_writable(target)
     if out is not None:
         folder(Path(out))
@@ -179,6 +185,20 @@ def explore_command(
     code = worst_exit_code(found.verdict for found in result.verdicts)
     screen.plain(last_line(result, code))
     sys.exit(code)
+
+
+def by_symmetry(chosen: Subject, engine: str) -> Program:
+    """The subject traced, with states reduced by the symmetries that its system declares.
+
+    Raises:
+        Refusal: where it has none at this setting, or the engine does not reduce.
+    """
+    if engine != "native":
+        raise Refusal(f"--symmetry on works with --engine native, not with {engine}")
+    try:
+        return reduced(program(chosen))
+    except SymmetryError as error:
+        raise Refusal(f"--symmetry on: {error}") from error
 
 
 def explored(

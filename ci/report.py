@@ -66,6 +66,12 @@ def _claims(result: Exploration) -> Sequence[Any]:
     return result.program.claims
 
 
+def symmetries(result: Exploration) -> list[str]:
+    """What states were reduced by."""
+    reduction = result.program.reduction
+    return [] if reduction is None else [one.symmetry.name for one in reduction.fields]
+
+
 def summary(result: Exploration) -> list[str]:
     """Size, speed, and what the exploration did not touch."""
     rate, distinct_rate = (count / max(result.seconds, 1e-9) for count in (result.generated, result.distinct))
@@ -75,6 +81,9 @@ def summary(result: Exploration) -> list[str]:
         f"{result.bytes_per_state:.0f} bytes a state); compiled in {result.compile_seconds:.1f} s"
         + (" (from cache)" if result.cached else "")
     ]
+    names = symmetries(result)
+    if names:
+        told.append(f"each state stands for all that are like it but for the names of: {', '.join(names)}")
     idle = [action for action, count in result.fired.items() if not count]
     if result.recovered.sweeps:
         sweeps, seconds = result.recovered.sweeps, result.recovered.seconds
@@ -115,6 +124,7 @@ def document(subject: Subject, result: Exploration, spark: dict[str, Any] | None
         "bounds": dict(subject.setting.bounds),
         "rules": subject.rules,
         "exit_code": worst_exit_code(v.verdict for v in result.verdicts),
+        "symmetry": symmetries(result),
         "complete": result.cut is None,
         "cut": result.cut,
         "states": {

@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from model.symmetry import Symmetry
 from model.terms import Truth
 from model.words import all_of
 
@@ -177,7 +178,7 @@ class Property:
         refuted_by: variants that must break it; empty only for goals.
         when: for `recovers`, the states that the claim is about; None: all of them.
         by: for `recovers`, the actions that the way out may use, each with the argument
-            values it must have; empty: every action.
+            values it must have (a tuple: one of them); empty: every action.
     """
 
     id: str
@@ -200,15 +201,22 @@ class Property:
     def allows(self, action: str, arguments: Mapping[str, Any]) -> bool:
         """Whether the way out may use an action instance."""
         wanted = self.by.get(action)
-        return not self.by or (wanted is not None and all(arguments[name] == v for name, v in wanted.items()))
+        return not self.by or (
+            wanted is not None and all(arguments[name] in _several(value) for name, value in wanted.items())
+        )
 
     def way(self) -> str:
         """The actions of the way out in words; empty: every action."""
-        named = (
-            name + (f"({', '.join(f'{k}={v}' for k, v in wanted.items())})" if wanted else "")
-            for name, wanted in self.by.items()
-        )
-        return ", ".join(named)
+
+        def said(wanted: Mapping[str, Any]) -> str:
+            told = (f"{name}={' or '.join(map(str, _several(value)))}" for name, value in wanted.items())
+            return f"({', '.join(told)})" if wanted else ""
+
+        return ", ".join(name + said(wanted) for name, wanted in self.by.items())
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 @frozen
@@ -223,6 +231,7 @@ class System:
         quiescent: states that may have no enabled action; None: no state may.
         lemmas: `always` properties that strengthen the others in proofs; not part of what is promised.
         rules: whether the system takes a rule set.
+        symmetries: elements of its states that can be renamed; checked wherever they are used.
     """
 
     name: str
@@ -236,6 +245,7 @@ class System:
     quiescent: Callable[[Any], Truth] | None = None
     lemmas: Callable[[Setting], Sequence[Property]] = lambda setting: ()
     rules: bool = False
+    symmetries: Callable[[Setting], Sequence[Symmetry]] = lambda setting: ()
 
     def setting(
         self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None,

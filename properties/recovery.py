@@ -24,9 +24,6 @@ from properties.core import recovers
 
 Way = Mapping[str, Mapping[str, Any]]
 
-RETURNS: Way = {"unfence": {}, "new_incarnation": {"clean": True}, "assign": {"directory": FIRST_LOCAL}}
-"""Brokers come back and say where their replica is; a restart follows a clean stop."""
-
 TIMER: Way = {"balance_timer": {}}
 """The controller tries leaderless partitions again."""
 
@@ -36,7 +33,7 @@ LEADER: Way = {"alter_partition": {}}
 
 def properties(setting: Setting) -> list[Property]:
     """Claims of recovery for the setting."""
-    rules = setting.rules
+    rules, returns = setting.rules, brokers_return(setting)
 
     def a_target_is_alive(s: Elections) -> Truth:
         return all_of(s.unclean_election, negate(acceptable(s, trigger(s), rules).keep(targets(s)).is_empty()))
@@ -44,7 +41,7 @@ def properties(setting: Setting) -> list[Property]:
     claims = [
         recovers("leader-returns", "a leaderless partition can get a leader while an ISR or ELR member is registered",
                  lambda s: s.leader >= 0, "invariant 41; KIP-966", ("every-restart-is-unclean",),
-                 when=_has_a_candidate, by={**RETURNS, **TIMER}),
+                 when=_has_a_candidate, by={**returns, **TIMER}),
         recovers("unclean-leader-returns", "where unclean election is allowed, a live replica gives a live leader",
                  lambda s: s.active().has(s.leader), "invariant 42; KIP-631",
                  ("dead-last-known-leader-electable", "fenced-leader-acceptable"),
@@ -52,15 +49,21 @@ def properties(setting: Setting) -> list[Property]:
         recovers("isr-refills", "a leader can have every replica on a registered broker in the ISR again",
                  lambda s: replicas(s).keep(s.registered).within(s.isr), "KIP-497",
                  ("dead-last-known-leader-electable",),
-                 when=lambda s: s.leader >= 0, by={**RETURNS, **LEADER}),
+                 when=lambda s: s.leader >= 0, by={**returns, **LEADER}),
     ]  # fmt: skip
     if setting["reassignment"]:
         claims.append(
             recovers("reassignment-completes", "a led reassignment to registered targets can complete",
                      lambda s: negate(_reassigning(s)), "invariant 43; KIP-455", ("completion-keeps-removing",),
-                     when=_can_complete, by={**RETURNS, **LEADER, **TIMER})
+                     when=_can_complete, by={**returns, **LEADER, **TIMER})
         )  # fmt: skip
     return claims
+
+
+def brokers_return(setting: Setting) -> Way:
+    """Brokers come back and say where their replica is; a restart follows a clean stop."""
+    local = tuple(FIRST_LOCAL + number for number in range(setting["directories"]))
+    return {"unfence": {}, "new_incarnation": {"clean": True}, "assign": {"directory": local}}
 
 
 def replicas(s: Elections) -> BrokerSet:

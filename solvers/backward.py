@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +17,16 @@ from attrs import define, field, frozen
 
 from model.system import Property
 from solvers.crew import Crew
+from solvers.frame import NO_ACTION
 from solvers.kernel import SHARDS
 from solvers.native import Kernel
 from solvers.objectcode import address
 from solvers.program import Program
-from solvers.replay import confirm
 from solvers.search import FIRST_VIOLATION, STOPPED, Search
 from solvers.store import Store
 from solvers.sweep import OWNERS
 from solvers.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Vacuous, Verdict
+from solvers.witness import Origins, witness
 
 PART = 4096
 """Most states of one job of a sweep."""
@@ -189,16 +190,6 @@ NOT_RECOVERED = Recovered(None, able=False)
 """Of an engine that does not search backward."""
 
 
-class Origins(Protocol):
-    """Where states came from, by their ids."""
-
-    def path(self, identity: int) -> tuple[int, list[int]]:
-        """The initial state's id and the action instances that lead from it to this state."""
-
-    def state(self, identity: int) -> tuple[int, ...]:
-        """The packed state of an id."""
-
-
 def recover(search: Search, report: Callable[[Search, int, int], None], clock: Callable[[], float]) -> Recovered:
     """Search backward over what a search found, unless there is no need or it was to end early.
 
@@ -238,9 +229,7 @@ def recovery_verdicts(
         verdict: Verdict
         if found is not None and found.lost is not None:
             # All that can follow this state was explored, so it refutes even where the search was cut.
-            first, instances = store.path(found.lost)
-            end = store.state(found.lost)
-            verdict = Refuted(confirm(program, found.claim, store.state(first), instances, end))
+            verdict = Refuted(witness(program, store, found.claim, found.lost << 16 | NO_ACTION))
         elif cut is not None:
             verdict = Incomplete(cut)
         elif found is None:

@@ -12,14 +12,15 @@ import numpy.typing as npt
 from attrs import frozen
 
 from model.system import Property
-from solvers.backward import NOT_RECOVERED, Origins, Recovered, recover, recovery_verdicts
-from solvers.frame import CONJUNCTS_PER_WORD, NO_ACTION
+from solvers.backward import NOT_RECOVERED, Recovered, recover, recovery_verdicts
+from solvers.frame import CONJUNCTS_PER_WORD
 from solvers.native import Kernel, load_kernel
 from solvers.program import Program
-from solvers.replay import confirm
 from solvers.search import Limits, Search
 from solvers.store import Store
-from solvers.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Trace, Vacuous, Verdict
+from solvers.symmetry import look_after, look_before
+from solvers.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
+from solvers.witness import Origins, witness
 
 DEFAULT_MEMORY = 4 << 30
 
@@ -143,9 +144,12 @@ def explore(
     Raises:
         EngineDisagreement: when ints do not confirm a witness.
         LoweringError: when a term does not fit 64 bits.
+        SymmetryError: when states are reduced by a symmetry that is none, or that a property names.
     """
     begun = clock()
     kernel = load_kernel(program, cache_dir)
+    if program.reduction is not None:
+        look_before(kernel)
     ready = clock()
 
     def report(search: Search, sweep: int = 0, left: int = 0) -> None:
@@ -156,6 +160,8 @@ def explore(
     limits = Limits(memory, max_depth, max_states, stop_at_first)
     search = Search(kernel, limits, max(1, threads), stop or threading.Event(), report)
     search.run()
+    if program.reduction is not None:
+        look_after(kernel, search.store)
     found = clock()
     recovered = recover(search, report, clock)
     return concluded(search, kernel, found - ready, ready - begun, recovered, keep=keep)
@@ -253,6 +259,7 @@ def _bound_text(search: Findings, kernel: Kernel, pruned: Mapping[str, int]) -> 
     program = kernel.program
     bounds = ", ".join(f"{name} {value}" for name, value in program.setting.bounds.items())
     text = f"all {search.distinct:,} states of {program.system.name}" + (f" with {bounds}" if bounds else "")
+    text += " up to symmetry" if program.reduction is not None else ""
     cuts = [f"{path} pruned {count:,} transition{'s' if count > 1 else ''}" for path, count in pruned.items()]
     return text + (f"; the bound on {'; the bound on '.join(cuts)}" if cuts else "")
 
@@ -269,7 +276,7 @@ def _verdicts(search: Findings, kernel: Kernel, recovered: Recovered, bound: str
 
 def _verdict(search: Findings, kernel: Kernel, bound: str, number: int, claim: Property | None) -> PropertyVerdict:
     kind, name = (claim.kind, claim.id) if claim is not None else (DEADLOCK, DEADLOCK)
-    trace = _witness(search, kernel, claim, search.claims[number]) if number in search.claims else None
+    trace = witness(kernel.program, search.store, claim, search.claims[number]) if number in search.claims else None
     is_goal = number in kernel.plan.goals
     verdict: Verdict
     if trace is not None:
@@ -283,15 +290,3 @@ def _verdict(search: Findings, kernel: Kernel, bound: str, number: int, claim: P
 
 def _cut_text(search: Findings) -> str:
     return f"{search.cut}, after {search.distinct:,} states to depth {len(search.levels) - 1}"
-
-
-def _witness(search: Findings, kernel: Kernel, claim: Property | None, mark: int) -> Trace:
-    """The trace of a claim's first occasion, confirmed on ints."""
-    identity, instance = mark >> 16, mark & NO_ACTION
-    first, instances = search.store.path(identity)
-    end = None
-    if instance != NO_ACTION:
-        instances.append(instance)
-    else:
-        end = search.store.state(identity)
-    return confirm(kernel.program, claim, search.store.state(first), instances, end)

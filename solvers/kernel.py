@@ -15,6 +15,7 @@ from llvmlite import ir
 from solvers.frame import FramePlan
 from solvers.irtools import POINTER, TRUTH, WORD, Local, begin, element, load, repeat, store, word
 from solvers.kinds import emit_judge, emit_kinds, emit_step, emit_stuck
+from solvers.least import emit_inspect, emit_least, emit_reduced_step
 from solvers.program import Program
 from solvers.recovery import mark_bytes
 from solvers.sweep import emit_survey, emit_sweep
@@ -65,16 +66,20 @@ def emit_kernel(program: Program) -> ir.Module:
     module = ir.Module("kraftcheck")
     plan, geometry = FramePlan(program), Geometry.of(program)
     kinds = emit_kinds(module, plan)
-    step = emit_step(module, kinds)
+    step, judge, stuck = emit_step(module, kinds), emit_judge(module, plan), emit_stuck(module, plan)
     _emit_successors(module, step)
-    parts = (emit_judge(module, plan), step, emit_stuck(module, plan), _emit_sift(module, geometry))
-    _emit_expand(module, plan, geometry, *parts)
+    least = None
+    if program.reduction is not None:
+        least = emit_least(module, program, program.reduction)
+        emit_inspect(module, plan, judge, step, stuck)
+        step = emit_reduced_step(module, program, step, least)
+    _emit_expand(module, plan, geometry, judge, step, stuck, _emit_sift(module, geometry))
     _emit_shard_of(module, geometry)
     emit_insert(module, geometry.words, geometry.room, SHARDS)
     emit_rehash(module, geometry.words)
     if program.recoveries:
         emit_survey(module, program)
-        emit_sweep(module, plan, kinds, SHARDS)
+        emit_sweep(module, plan, kinds, SHARDS, least)
     return module
 
 

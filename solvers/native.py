@@ -20,7 +20,7 @@ import model.algebra
 import model.layout
 import model.terms
 from model.terms import Graph, Term
-from solvers import frame, irtools, kernel, kinds, lower, objectcode, recovery, sweep, table
+from solvers import frame, irtools, kernel, kinds, least, lower, objectcode, recovery, sweep, table
 from solvers.frame import FramePlan
 from solvers.kernel import Geometry, emit_kernel
 from solvers.objectcache import ObjectCache
@@ -28,7 +28,8 @@ from solvers.objectcode import Library, address, object_code
 from solvers.program import Program
 
 _SOURCES = (
-    model.algebra, model.terms, model.layout, irtools, lower, objectcode, frame, kinds, recovery, sweep, table, kernel,
+    model.algebra, model.terms, model.layout, irtools, lower, objectcode, frame, kinds, recovery, least, sweep, table,
+    kernel,
 )  # fmt: skip
 """The modules that decide what is compiled: a change of their text makes old object code useless."""
 

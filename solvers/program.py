@@ -18,6 +18,7 @@ from model.terms import Graph, Term, Truth, lower
 from model.untraceable import UntraceableRule
 from solvers.arguments import Choices, SystemFault, free_arguments, listed_arguments
 from solvers.recovery import MAX_RECOVERIES, Recovery, unknown_way
+from solvers.reduction import Reduction
 
 KINDS = ("always", "step", "sometimes", "happens", "recovers")
 """Kinds of property."""
@@ -72,6 +73,7 @@ class Program:
         quiescent: truth that the state may have no successor.
         recoveries: the `recovers` properties.
         initial: packed initial states, distinct, sorted.
+        reduction: the symmetries by which states are reduced, see `symmetry.reduced`.
     """
 
     system: System
@@ -89,6 +91,7 @@ class Program:
     quiescent: Term
     recoveries: tuple[Recovery, ...]
     initial: tuple[tuple[int, ...], ...]
+    reduction: Reduction | None = None
 
     @property
     def claims(self) -> tuple[Property, ...]:
@@ -119,6 +122,8 @@ class Program:
         text.update(f"{_indices(claims)} {len(self.steps)} {self.layout.slots}".encode())
         for one in self.recoveries:
             text.update(f"{one.when.index} {one.goal.index} {one.allowed}".encode())
+        if self.reduction is not None:
+            text.update(f"least {_indices([self.reduction.least])}".encode())
         return text.hexdigest()
 
 

@@ -46,6 +46,7 @@ def unknown_way(claim: Property, actions: Sequence[Action]) -> str | None:
             if argument not in parameters:
                 hint = nearest(argument, parameters)
                 return f"property {claim.id}: action {name} has no argument {argument!r}; {hint}"
-            if value not in parameters[argument]:
-                return f"property {claim.id}: action {name} never has {argument} = {value!r}"
+            for one in value if isinstance(value, tuple) else (value,):
+                if one not in parameters[argument]:
+                    return f"property {claim.id}: action {name} never has {argument} = {one!r}"
     return None

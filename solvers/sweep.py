@@ -69,16 +69,19 @@ def emit_survey(module: ir.Module, program: Program) -> None:
     b.ret(count)
 
 
-def emit_sweep(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], shards: int) -> None:
+def emit_sweep(
+    module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], shards: int, least: Any
+) -> None:
     """`sweep(frame, controls, ways, scratch, shard, first, last, down) -> changed marks`.
 
     Renews the marks of the states first..last-1 of a shard from those of their
     successors, downward from the last if `down`. `controls` are the addresses
     of all control blocks; `ways` has for each instance the bits that may flow
-    back through it; `scratch` holds the successors of `OWNERS` states.
+    back through it; `scratch` holds the successors of `OWNERS` states. `least`
+    reduces a record by symmetry; None: nothing is reduced.
     """
     n = len(plan.program.recoveries)
-    recall = _emit_recall(module, plan.program, shards)
+    recall = _emit_recall(module, plan.program, shards, least)
     follow = _emit_follow(module, plan, kinds, n)
     function, b = begin(module, "sweep", [*[POINTER] * 4, *[WORD] * 4], public=True)
     frame, controls, ways, scratch, shard, first, last, down = function.args
@@ -164,7 +167,7 @@ def _emit_follow(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind,
     return function
 
 
-def _emit_recall(module: ir.Module, program: Program, shards: int) -> Any:
+def _emit_recall(module: ir.Module, program: Program, shards: int, least: Any) -> Any:
     """`(records, end, controls, ways)`: replace each record's instance by the bits that flow back from its state.
 
     Records are looked up in batches: hash all, fetch table lines, fetch states and marks, then compare.
@@ -180,6 +183,8 @@ def _emit_recall(module: ir.Module, program: Program, shards: int) -> Any:
         count = b.select(b.icmp_unsigned("<", left, word(BATCH)), left, word(BATCH))
         with count_up(b, word(0), count) as k:
             record = element(b, first, b.mul(k, word(size)))
+            if least is not None:
+                b.call(least, [record])
             hashed = hash_words(b, [load(b, record, i) for i in range(words)])
             block = load(b, controls, shard_of_hash(b, hashed, shards))
             parts = ShardParts(b, b.inttoptr(block, POINTER), words)

@@ -8,6 +8,7 @@ from attrs import evolve, frozen
 
 from model.brokersets import BrokerSet
 from model.layout import Flag, Range, subset_of
+from model.symmetry import Symmetry
 from model.system import Action, Bound, Property, Setting, Step, System
 from model.terms import Truth, Word
 from model.words import all_of, any_of, choose, negate
@@ -240,11 +241,21 @@ def _two_phase(patient: bool) -> System:
         scopes={"3": {"managers": 3}, "5": {"managers": 5}, "7": {"managers": 7}, "9": {"managers": 9}},
         bounds=(Bound("managers", 1, 10, "Number of resource managers."),),
         quiescent=lambda state: state.manager != INIT,
+        symmetries=lambda setting: [
+            Symmetry("managers", setting["managers"], ("prepared", "committed", "aborted", "heard", "promised"))
+        ],
     )
 
 
 TWO_PHASE = _two_phase(True)
 HASTY = _two_phase(False)
+FAVOURITE = evolve(
+    TWO_PHASE,
+    properties=lambda setting: [
+        Property("first-commits", "always", "The first manager does not abort.", lambda s: negate(s.aborted.has(0)))
+    ],
+)
+"""Two-phase commit with a property that names a manager."""
 
 
 @frozen

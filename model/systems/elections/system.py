@@ -11,6 +11,7 @@ from model.elections import Candidates, may_designate
 from model.layout import ints
 from model.reassignment import in_progress, revert
 from model.rules import RuleSet
+from model.symmetry import Symmetry
 from model.system import Action, Bound, Conjuncts, Family, Setting, System
 from model.systems.elections.passes import acceptable, trigger
 from model.systems.elections.state import Elections, initial, layout
@@ -219,6 +220,15 @@ def designation(rules: RuleSet) -> Callable[[Elections, Word], Conjuncts]:
     return guard
 
 
+def symmetries(setting: Setting) -> list[Symmetry]:
+    """The directories of each broker; brokers are told apart by the order of replicas."""
+    return [
+        Symmetry(f"directories of broker {b}", setting["directories"], (f"online_dirs[{b}]",),
+                 {f"directories[{b}]": FIRST_LOCAL})
+        for b in range(setting["brokers"])
+    ]  # fmt: skip
+
+
 ELECTIONS = System(
     name="elections",
     summary="one partition's registration under every trigger of the controller",
@@ -228,5 +238,6 @@ ELECTIONS = System(
     scopes=SCOPES,
     bounds=BOUNDS,
     rules=True,
+    symmetries=symmetries,
 )
 """The system without its properties; `properties.catalogue` adds them."""

@@ -89,7 +89,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "clean-restart-keeps-elr": "refuted 3",
         "leader-returns": "refuted 3",
         "unclean-leader-returns": "refuted 2",
-        "isr-refills": "refuted 5",
+        "isr-refills": "refuted 6",
         "decided-on-latest": "refuted 1",
     },
     ("elections", "directories", "fixed"): {},

@@ -148,8 +148,7 @@ def explore(
     """
     begun = clock()
     kernel = load_kernel(program, cache_dir)
-    if program.reduction is not None:
-        look_before(kernel)
+    look_before(kernel)
     ready = clock()
 
     def report(search: Search, sweep: int = 0, left: int = 0) -> None:
@@ -160,8 +159,7 @@ def explore(
     limits = Limits(memory, max_depth, max_states, stop_at_first)
     search = Search(kernel, limits, max(1, threads), stop or threading.Event(), report)
     search.run()
-    if program.reduction is not None:
-        look_after(kernel, search.store)
+    look_after(kernel, search.store)
     found = clock()
     recovered = recover(search, report, clock)
     return concluded(search, kernel, found - ready, ready - begun, recovered, keep=keep)

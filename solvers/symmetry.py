@@ -151,14 +151,17 @@ def _apart(program: Program, one: Fields, what: str) -> SymmetryError:
 
 
 def look_before(kernel: Kernel) -> None:
-    """Compare the first states of the unreduced space with their images, and the initial states as a whole.
+    """Where states are reduced, compare the first of the unreduced space with their images, and all initial states.
 
     Raises:
         SymmetryError: where the system or a property is not symmetric.
     """
-    inspection, program = Inspection(kernel), kernel.program
+    program = kernel.program
+    if program.reduction is None:
+        return
+    inspection = Inspection(kernel)
     given = {program.layout.pack(state) for state in program.system.initial(program.setting)}
-    for one in program.reduction.fields if program.reduction is not None else ():
+    for one in program.reduction.fields:
         for order in one.symmetry.swaps():
             if {inspection._image(one, state, order) for state in given} != given:
                 raise _apart(program, one, "the set of initial states")
@@ -180,11 +183,13 @@ def list_growing(seen: dict[Packed, None]) -> Iterator[Packed]:
 
 
 def look_after(kernel: Kernel, store: Store) -> None:
-    """Compare states from all over the explored space with their images.
+    """Where states are reduced, compare some from all over the explored space with their images.
 
     Raises:
         SymmetryError: where the system or a property is not symmetric.
     """
+    if kernel.program.reduction is None:
+        return
     inspection = Inspection(kernel)
     for shard in store.shards:
         count = max(1, LOOKED_AT // len(store.shards))

@@ -153,16 +153,15 @@ def explore(
 
     def report(search: Search, sweep: int = 0, left: int = 0) -> None:
         if progress is not None:
-            depth, queue = max(0, len(search.levels) - 1), left if sweep else search.queue
-            progress(Progress(depth, search.generated, search.distinct, queue, clock() - ready, sweep))
+            depth, left = max(0, len(search.levels) - 1), left if sweep else search.queue
+            progress(Progress(depth, search.generated, search.distinct, left, clock() - ready, sweep))
 
     limits = Limits(memory, max_depth, max_states, stop_at_first)
     search = Search(kernel, limits, max(1, threads), stop or threading.Event(), report)
     search.run()
     look_after(kernel, search.store)
     found = clock()
-    recovered = recover(search, report, clock)
-    return concluded(search, kernel, found - ready, ready - begun, recovered, keep=keep)
+    return concluded(search, kernel, found - ready, ready - begun, recover(search, report, clock), keep=keep)
 
 
 class Findings(Protocol):

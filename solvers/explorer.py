@@ -139,8 +139,6 @@ def explore(
         stop: once set, the search ends within a fraction of a second.
         keep: whether the result holds the states.
 
-    A search that a limit cut is still searched backward: what never recovers within it never does.
-
     Raises:
         EngineDisagreement: when ints do not confirm a witness.
         LoweringError: when a term does not fit 64 bits.

@@ -50,37 +50,6 @@ class Bound:
         return self.proven_to if proof and self.proven_to is not None else self.hi
 
 
-class Family(Sequence[Any]):
-    """Argument values that are too many to list where rules are proven: a shape and a condition.
-
-    Elsewhere it is the sequence of its values, listed when first asked for.
-
-    Args:
-        shape: a value whose leaves are domains (`model.layout`).
-        member: whether a value of that shape belongs to the family; a rule.
-        values: lists the family; it must agree with `member`.
-    """
-
-    def __init__(
-        self, shape: Any, member: Callable[[Any], Truth], values: Callable[[], Iterable[Any]]
-    ) -> None:  # fmt: skip
-        self.shape, self.member, self._values = shape, member, values
-        self._listed: tuple[Any, ...] | None = None
-
-    def _all(self) -> tuple[Any, ...]:
-        if self._listed is None:
-            self._listed = tuple(self._values())
-        return self._listed
-
-    def __len__(self) -> int:
-        """How many values there are."""
-        return len(self._all())
-
-    def __getitem__(self, position: Any) -> Any:
-        """The value at a position."""
-        return self._all()[position]
-
-
 @frozen
 class Setting:
     """What a system is instantiated with.
@@ -256,6 +225,24 @@ class System:
         Raises:
             ScopeError: for an unknown scope or bound (nearest names given) or a value out of range.
         """
+        setting = self.beyond(scope, overrides, rules)
+        for bound in self.bounds:
+            value = setting.bounds.get(bound.name, bound.lo)
+            largest = bound.largest(proof)
+            if value > largest:
+                raise ScopeError(f"{self.name}: {bound.name} = {value} is out of range {bound.lo}..{largest}")
+        return setting
+
+    def beyond(
+        self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None
+    ) -> Setting:
+        """A setting whose bounds may exceed their largest value: for engines on ints, which pack and compile nothing.
+
+        Explorers take `setting`, and a layout over 256 bits is refused in any case.
+
+        Raises:
+            ScopeError: for an unknown scope or bound (nearest names given) or a value below the smallest.
+        """
         name = next(iter(self.scopes)) if scope is None else scope
         if name not in self.scopes:
             raise ScopeError(f"{self.name} has no scope {name!r}; {nearest(name, self.scopes)}")
@@ -264,9 +251,8 @@ class System:
         for key, value in values.items():
             if key not in known:
                 raise ScopeError(f"{self.name} has no bound {key!r}; {nearest(key, known)}")
-            largest = known[key].largest(proof)
-            if not known[key].lo <= value <= largest:
-                raise ScopeError(f"{self.name}: {key} = {value} is out of range {known[key].lo}..{largest}")
+            if value < known[key].lo:
+                raise ScopeError(f"{self.name}: {key} = {value} is out of range {known[key].lo}..{known[key].hi}")
         return Setting(name, values, rules)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from attrs import field, frozen
 
+from model.family import Family
 from model.layout import Counter, Flag, Range, leaves, rebuild
-from model.system import Action, Family
+from model.system import Action
 from model.terms import Graph, Term, Truth
 from model.words import all_of, any_of
 

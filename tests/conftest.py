@@ -1,4 +1,4 @@
-"""What every test shares: compiled kernels are kept for one run of the tests, outside the home directory."""
+"""What every test shares: a profile of Hypothesis, and one folder of compiled kernels outside the home directory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,25 @@ import os
 from collections.abc import Iterator
 
 import pytest
+
+from solvers import profiles
+
+PROFILE = os.environ.get("KRAFTCHECK_PROFILE", "ci")
+"""Which profile of `solvers.profiles` counts for tests that name no settings."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the profile; an unknown one is a usage error."""
+    if PROFILE not in profiles.PROFILES:
+        raise pytest.UsageError(f"KRAFTCHECK_PROFILE is {PROFILE!r}, none of {', '.join(profiles.PROFILES)}")
+    profiles.choose(PROFILE)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """The profile, and the seed that draws the same examples again."""
+    seed = config.getoption("--hypothesis-seed", default=None)
+    drawn = "derandomised" if profiles.PROFILES[PROFILE].derandomize else f"seed {seed or 'drawn anew'}"
+    return f"property-based tests: profile {PROFILE}, {drawn}"
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -7,9 +7,10 @@ import time
 import pytest
 from attrs import evolve
 
+from model.family import Family
 from model.layout import Layout, leaves, rebuild
 from model.rules import parse
-from model.system import Family, Setting, System
+from model.system import Setting, System
 from model.systems.elections.system import replica_lists
 from properties.catalogue import SYSTEMS
 from solvers.explorer import explore

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from model.brokersets import BrokerSet, Replicas
 from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from model.elections import Candidates, may_designate
+from model.family import Family
 from model.layout import ints
 from model.reassignment import in_progress, revert
 from model.rules import RuleSet
 from model.symmetry import Symmetry
-from model.system import Action, Bound, Conjuncts, Family, Setting, System
+from model.system import Action, Bound, Conjuncts, Setting, System
 from model.systems.elections.passes import acceptable, trigger
 from model.systems.elections.state import Elections, initial, layout
 from model.systems.elections.triggers import Triggers

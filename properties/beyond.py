@@ -1,0 +1,95 @@
+"""Settings beyond every layout: what the engines on ints run, where exhaustive search cannot go.
+
+Epochs, versions, records and budgets are as large as a run is long, so that to
+a run they are unbounded. A system that is not named runs at its first scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from model.rules import parse
+from model.system import Setting, System
+
+LENGTH = -1
+"""In place of a bound: as large as a run is long."""
+
+
+@frozen
+class Beyond:
+    """One such setting.
+
+    Attributes:
+        name: of the setting, unique within the system.
+        bounds: override those of the scope.
+        weights: how often a random run prefers an action, by name; 1 where it is not named.
+        rules: a rule set under which every property holds.
+        scope: what the bounds start from; None for the first.
+    """
+
+    name: str
+    bounds: Mapping[str, int] = field(factory=dict)
+    weights: Mapping[str, int] = field(factory=dict)
+    rules: str = "fixed"
+    scope: str | None = None
+
+    def setting(self, system: System, length: int, variant: str = "") -> Setting:
+        """The setting for runs of a length, with a variant of its rules such as `+NAME`.
+
+        Raises:
+            ScopeError: for an unknown variant.
+        """
+        bounds = {name: length if value == LENGTH else value for name, value in self.bounds.items()}
+        return system.beyond(self.scope, bounds, parse(self.rules + variant) if system.rules else None)
+
+
+_LONG = {
+    "epochs": LENGTH, "lag": LENGTH, "records": LENGTH, "loss": 3, "clean-stops": LENGTH, "fences": LENGTH,
+    "shrinks": LENGTH,
+}  # fmt: skip
+_RARE = {"enable_elr": 4, "new_incarnation": 3, "unfence": 2, "unclean_timer": 3, "set_unclean_election": 2}
+_PROGRESS = {
+    "fetch": 8, "apply_metadata": 6, "alter_partition": 4, "receive_answer": 4, "produce": 3, "propose_expand": 3,
+    "unfence": 2, "register": 2,
+}  # fmt: skip
+_SETTLING = {
+    "start": 8, "unfence": 8, "apply_metadata": 6, "send": 4, "assign": 6, "answer": 6, "expand_isr": 8,
+    "shrink_isr": 6, "replicate": 8, "copy": 4, "request_promotion": 4, "promote": 6, "cancel_move": 3, "report": 8,
+}  # fmt: skip
+
+BEYOND: Mapping[str, tuple[Beyond, ...]] = {
+    "elections": (
+        Beyond("nine-brokers", {"brokers": 9, "directories": 4, "replication": 5, "reserved": 1}, _RARE),
+        Beyond("one-directory", {"brokers": 7, "replication": 5}, _RARE),
+    ),
+    "replication": (
+        Beyond("nine-brokers", {**_LONG, "brokers": 9, "replication": 4, "unclean-stops": 1, "config-changes": 2},
+               _PROGRESS),
+        Beyond("reassigned", {**_LONG, "brokers": 5, "unclean-stops": 1, "reassignments": LENGTH}, _PROGRESS),
+    ),
+    "directories": (
+        Beyond(
+            "four-brokers",
+            {"brokers": 4, "directories": 4, "replication": 3, "failures": 2, "crashes": 4, "fences": 2,
+             "records": LENGTH, "moves": LENGTH},
+            _SETTLING,
+        ),
+        Beyond("two-brokers", {"failures": 2, "crashes": LENGTH, "fences": LENGTH, "moves": LENGTH}, _SETTLING),
+    ),
+    "broker-ids": (
+        Beyond(
+            "four-machines",  # every configuration of ids is an initial state: more would be millions
+            {"machines": 4, "running": 2, "ids": 6, "hostnames": 6, "stops": LENGTH, "disk-losses": LENGTH,
+             "renames": LENGTH},
+            scope="static",
+        ),
+    ),
+}  # fmt: skip
+"""The settings of each system."""
+
+
+def settings_of(system: System) -> tuple[Beyond, ...]:
+    """The settings of a system: its own, or its first scope as it is."""
+    return BEYOND.get(system.name, (Beyond("first-scope"),))

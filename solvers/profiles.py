@@ -1,0 +1,45 @@
+"""How much the property-based tests draw: `dev` while working, `ci` on every change, `nightly` for long.
+
+`ci` is derandomised: the same sources draw the same examples, so a change is
+never blamed for another's bad luck, and no seed or example database is needed
+to see a failure again. `dev` and `nightly` draw anew, print how to see a
+failure again, and keep failing examples in `.hypothesis/examples`; a CI keeps
+that folder between nightly runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import HealthCheck, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+DATABASE = ".hypothesis/examples"
+"""Where failing examples are kept, below the working folder."""
+
+_SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
+_COMMON = settings(deadline=None, suppress_health_check=_SLOW, print_blob=True)
+
+PROFILES: Mapping[str, settings] = {
+    "dev": settings(_COMMON, max_examples=30, stateful_step_count=30),
+    "ci": settings(_COMMON, max_examples=60, stateful_step_count=50, derandomize=True, database=None),
+    "nightly": settings(_COMMON, max_examples=3000, stateful_step_count=200),
+}
+"""The profiles by name. Deadlines are off: a slow machine is no failure."""
+
+
+def choose(name: str) -> settings:
+    """Make a profile the default of every test without settings of its own.
+
+    Args:
+        name: of a profile.
+
+    Raises:
+        KeyError: for another name.
+    """
+    chosen = PROFILES[name]
+    if not chosen.derandomize:
+        chosen = settings(chosen, database=DirectoryBasedExampleDatabase(DATABASE))
+    settings.register_profile(f"kraftcheck-{name}", chosen)
+    settings.load_profile(f"kraftcheck-{name}")
+    return chosen

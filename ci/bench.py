@@ -1,4 +1,4 @@
-"""The benchmark: `python -m ci.bench [--runs N] [--json FILE] [CASE ...]`.
+"""The benchmark: `python -m ci.bench [--spark] [--runs N] [--json FILE] [CASE ...]`.
 
 Prints compile time, generated and distinct states a second, bytes a state and
 the time of backward searches, with one thread and with two, medians of the runs.
@@ -154,13 +154,29 @@ HEADER = (
 )
 
 
+def spark(parser: argparse.ArgumentParser, cases: Sequence[str], target: Path | None) -> int:
+    """Measure the Spark engine; its packages are there only with the extra."""
+    from ci import bench_spark
+
+    known = {case.name for case in bench_spark.CASES}
+    if set(cases) - known:
+        parser.error(f"unknown case: {', '.join(sorted(set(cases) - known))}; --spark has {', '.join(sorted(known))}")
+    rows = bench_spark.measure(cases)
+    if target is not None:
+        target.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the cases and print the table."""
     parser = argparse.ArgumentParser(prog="python -m ci.bench", description="Measures the native explorer.")
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(case.name for case in CASES))
     parser.add_argument("--runs", type=int, default=3, help="runs of which the median counts (default 3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
+    parser.add_argument("--spark", action="store_true", help="measure the Spark engine beside the native one")
     options = parser.parse_args(arguments)
+    if options.spark:
+        return spark(parser, options.cases, options.json)
     unknown = set(options.cases) - {case.name for case in CASES}
     if unknown or options.runs < 1:
         parser.error(f"unknown case: {', '.join(sorted(unknown))}" if unknown else "--runs must be at least 1")

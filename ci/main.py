@@ -18,8 +18,10 @@ from ci.explore import explore_command
 from ci.listing import list_command
 from ci.progress import Interrupted
 from ci.prove import prove_command
+from ci.query import query_command
 from ci.refusal import Refusal
 from ci.screen import OutputClosed, silence
+from ci.sweep import sweep_command
 from ci.trace import trace_command
 from model.system import nearest
 from solvers.verdict import EXIT_INCOMPLETE
@@ -66,7 +68,7 @@ def cli() -> None:
 
 COMMANDS = (
     list_command, check_command, bugs_command, explore_command, explain_command, prove_command, conform_command,
-    trace_command,
+    trace_command, query_command, sweep_command,
 )  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)

@@ -105,6 +105,14 @@ class BlockKernel:
         self.bits(address(records), len(records), records.shape[1], address(out))
         return out
 
+    def transitions(self, states: Words) -> tuple[Words, npt.NDArray[np.int64]]:
+        """Every transition of each state, in order: (packed state, instance) records, and how many each state has."""
+        spec = self.spec
+        out = np.empty((len(states) * spec.instances + 1, spec.record), dtype=np.uint64)
+        counts, frame = np.zeros(len(states), dtype=np.int64), np.zeros(spec.frame, dtype=np.int64)
+        arrays = (address(frame), address(out), address(counts))
+        return out[: self.successors(address(states), len(states), *arrays)], counts
+
 
 @functools.lru_cache(maxsize=4)
 def loaded(spec: BlockSpec) -> BlockKernel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -35,3 +36,39 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(shared / "cache"))
         yield
+
+
+@pytest.fixture(scope="session")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One Spark session for all tests of the group; without Java they fail, they are not skipped.
+
+    It has little execution memory, so that what should spill does.
+    """
+    from ci.spark.session import started  # tests without Spark do not need it
+
+    place = tmp_path_factory.mktemp("spark")
+    conf = {"spark.driver.memory": "512m", "spark.local.dir": str(place), "spark.memory.fraction": "0.03"}
+    found = started("local[2,4]", 2, conf, place / "spark.log")
+    yield found
+    found.stop()
+
+
+class Unstoppable:
+    """The shared session, which commands may not stop."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the session's."""
+        return getattr(self._session, name)
+
+    def stop(self) -> None:
+        """Leave it running."""
+
+
+@pytest.fixture
+def shared(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands use the shared session and leave it running."""
+    for place in ("ci.spark.explore.started", "ci.query.started"):
+        monkeypatch.setattr(place, lambda *_: Unstoppable(session))

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ci.spark import explore as spark_explore
 from ci.spark.commits import CommitLog
 from ci.spark.jobs import Cluster, plan
-from ci.spark.session import started
 from solvers.blockkernel import block_spec
 from solvers.objectcache import ObjectCache
 from tests import toys
@@ -24,28 +21,6 @@ from tests.commands import kraftcheck
 from tests.levels import begun, facts, finished, native_facts, program_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """One session for all tests here; without Java they fail, they are not skipped."""
-    place = tmp_path_factory.mktemp("spark")
-    conf = {"spark.driver.memory": "512m", "spark.local.dir": str(place), "spark.memory.fraction": "0.05"}
-    found = started("local[2]", 2, conf, place / "spark.log")
-    yield found
-    found.stop()
-
-
-@pytest.fixture
-def shared(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands use the shared session and leave it running."""
-
-    class Shared:
-        sparkContext = session.sparkContext  # noqa: N815
-        range = staticmethod(session.range)
-        stop = staticmethod(lambda: None)
-
-    monkeypatch.setattr(spark_explore, "started", lambda *_: Shared())
 
 
 def counts(document: Any) -> Any:

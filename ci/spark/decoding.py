@@ -39,12 +39,12 @@ def column_name(path: str) -> str:
     return path.replace("[", "_").replace("]", "").replace(".", "_").strip("_")
 
 
-def field_sql(field: Mapping[str, Any]) -> str:
+def field_sql(field: Mapping[str, Any], words: str = "w") -> str:
     """A field's value as SQL over the packed words, computed only for rows and columns that a query asks for."""
     if not field["bits"]:
         value = str(field["lo"])
         return f"({value} = 1)" if field["truth"] else value
-    raw = f"(shiftrightunsigned(w{field['word']}, {field['shift']}) & {(1 << field['bits']) - 1}L)"
+    raw = f"(shiftrightunsigned({words}{field['word']}, {field['shift']}) & {(1 << field['bits']) - 1}L)"
     if field["truth"]:
         return f"({raw} = 1)"
     return f"({raw} + {field['lo']}L)" if field["lo"] else raw

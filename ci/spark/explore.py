@@ -18,7 +18,7 @@ from ci.settings import Subject
 from ci.spark.commits import Commit, CommitLog, identity
 from ci.spark.decoding import decoding
 from ci.spark.engine import Run
-from ci.spark.jobs import Cluster
+from ci.spark.jobs import Cluster, damage
 from ci.spark.options import Bounds, ClusterOptions
 from ci.spark.part import SparkPart
 from ci.spark.session import parse_conf, started
@@ -118,10 +118,10 @@ def _work(run: Run, spec: BlockSpec, options: ClusterOptions, conf: Mapping[str,
         ship_sources(session, run.log.out / SOURCES)
         cluster = Cluster.of(session, spec, place)
         if resumed is not None:
-            damage = cluster.damage(run.log, run.commits)
-            if damage:
+            wrong = damage(session, run.log, run.commits, place)
+            if wrong:
                 raise Refusal(
-                    f"--resume: {damage[0]}; restore it, or remove {run.log.run_file.parent} and explore again"
+                    f"--resume: {wrong[0]}; restore it, or remove {run.log.run_file.parent} and explore again"
                 )
         run.expand(cluster)
     finally:

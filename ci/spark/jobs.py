@@ -74,10 +74,9 @@ def plan(runner: Runner, log: CommitLog, commits: Sequence[Commit]) -> Level:
     most = max(1, min(SPLIT_ROWS, max(SMALL_SPLIT_ROWS, share)))
     ratio = last.cost.get("candidates", 0) / max(1, last.rows) or 4.0
     visited = sum(level.rows for level in commits)
-    wanted = max(
-        last.rows * ratio * 2 / TARGET_CANDIDATES, visited / TARGET_VISITED, last.rows / (4 * SMALL_SPLIT_ROWS)
-    )
-    targets = 1 if wanted <= 1 else -(-int(wanted + 1) // cores) * cores
+    wanted = max(last.rows * ratio * 2 / TARGET_CANDIDATES, visited / TARGET_VISITED)
+    small = wanted <= 1 and last.rows < SMALL_SPLIT_ROWS
+    targets = 1 if small else -(-int(wanted + 1) // cores) * cores
     return Level(
         last.depth + 1, str(log.folder(last.depth + 1)), str(log.folder(last.depth)), splits(last.groups, most),
         tuple(log.stored(level) for level in commits), min(runner.spec.buckets, targets),
@@ -180,17 +179,22 @@ class Cluster:
                 told["shuffles"] += data.shuffleWriteBytes() > 0
         return told
 
-    def damage(self, log: CommitLog, commits: Sequence[Commit]) -> list[str]:
-        """What is wrong with committed files, checked byte by byte on the workers."""
-        files = [(str(log.folder(level.depth)), file) for level in commits for file in level.files]
-        if not files:
-            return []
-        numbers = self.session.range(0, len(files), 1, min(len(files), 4 * self.cores))
-        try:
-            rows = numbers.mapInArrow(verify_task(files), RESULT_SCHEMA).collect()
-        except Exception as error:
-            raise explained(error, self.log) from error
-        return sorted(bytes(row.payload).decode() for row in rows)
+
+def damage(session: Any, log: CommitLog, commits: Sequence[Commit], messages: Path) -> list[str]:
+    """What is wrong with committed files, checked byte by byte on the workers.
+
+    Raises:
+        JobFailedError: when the check itself fails; `messages` is where Spark says why.
+    """
+    files = [(str(log.folder(level.depth)), file) for level in commits for file in level.files]
+    if not files:
+        return []
+    tasks = min(len(files), 4 * int(session.sparkContext.defaultParallelism))
+    try:
+        rows = session.range(0, len(files), 1, tasks).mapInArrow(verify_task(files), RESULT_SCHEMA).collect()
+    except Exception as error:
+        raise explained(error, messages) from error
+    return sorted(bytes(row.payload).decode() for row in rows)
 
 
 @contextmanager

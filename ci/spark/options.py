@@ -17,7 +17,7 @@ class ClusterOptions:
     """Options of `--engine spark`; the other engine takes none of them.
 
     Attributes:
-        master: Spark's master; None: what spark-submit says, else `local[workers]`.
+        master: Spark's master; None: what spark-submit says, else `local[workers,4]`.
         conf: settings, `spark.KEY=VALUE` each.
         handover: states of the first level that is left to Spark.
         buckets: parts into which states are hashed, once for the whole run.

@@ -27,6 +27,9 @@ appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{{yy-MM-dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
 """
 
+ATTEMPTS = 4
+"""Times that a task is tried; an embedded Spark would try once."""
+
 DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -35,7 +38,7 @@ DEFAULTS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
-    "spark.task.maxFailures": "4",
+    "spark.task.maxFailures": str(ATTEMPTS),
     "spark.sql.session.timeZone": "UTC",
 }
 """Settings of a run unless `--conf` says otherwise. Adaptive execution would gain nothing: sizes are known."""
@@ -114,7 +117,7 @@ def started(master: str | None, workers: int, conf: Mapping[str, str], log: Path
     """The session.
 
     Args:
-        master: `--master`; None: what spark-submit chose, else `local[workers]`.
+        master: `--master`; None: what spark-submit chose, else `local[workers,4]`.
         workers: cores of the embedded default.
         conf: settings of the user's.
         log: where Spark's own messages go.
@@ -135,9 +138,13 @@ def started(master: str | None, workers: int, conf: Mapping[str, str], log: Path
     options = f"-Dlog4j2.configurationFile={settings.resolve().as_uri()}"
     builder = SparkSession.builder.appName("kraftcheck")
     if master is not None or not submitted():
-        builder = builder.master(master or f"local[{workers}]")
+        builder = builder.master(master or f"local[{workers},{ATTEMPTS}]")
     for key, value in {**DEFAULTS, "spark.driver.extraJavaOptions": options, **conf}.items():
         builder = builder.config(key, value)
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True  # it writes to standard error what the exception says too
     try:
         with quiet_stderr(log):
             return builder.getOrCreate()

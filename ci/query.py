@@ -1,0 +1,163 @@
+"""`kraftcheck query`: SQL over an explored space."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.table import Table
+
+from ci import options
+from ci.explore import cache_folder
+from ci.files import check_writable, write_json
+from ci.plots import check_plot, plot
+from ci.refusal import Refusal
+from ci.screen import Screen, console, escape
+from ci.spark.session import check_packages, parse_conf, started
+from solvers.objectcache import ObjectCache
+from solvers.replay import run
+from solvers.trace import lines
+from solvers.verdict import Trace
+
+if TYPE_CHECKING:
+    from ci.spark.dataset import Dataset
+
+LOG = "query.log"
+
+
+@contextlib.contextmanager
+def opened(data: Dataset, master: str | None, workers: int, conf: tuple[str, ...]) -> Iterator[Any]:
+    """A Spark session for a dataset whose files are what was committed.
+
+    Raises:
+        Refusal: when Spark does not start, or a file is damaged.
+    """
+    from ci.spark.jobs import damage
+
+    messages = data.log.out / LOG
+    session = started(master, workers, parse_conf(conf), messages)
+    try:
+        wrong = damage(session, data.log, data.commits, messages)
+        if wrong:
+            raise Refusal(f"{wrong[0]}; restore it or explore again")
+        yield session
+    finally:
+        session.stop()
+
+
+def ask(session: Any, data: Dataset, sql: str, limit: int) -> tuple[Sequence[str], list[tuple[Any, ...]], bool]:
+    """Columns and the first rows of a query, and whether there are more.
+
+    Raises:
+        Refusal: for SQL that Spark does not take, in one line.
+    """
+    from ci.spark.dataset import register, rows_of
+    from ci.spark.errors import explained
+    from solvers.blockkernel import block_spec
+
+    spec = None
+    if "transitions" in sql.lower():
+        bits = int(data.of["buckets"]).bit_length() - 1
+        handle = session.sparkContext.broadcast(block_spec(data.traced()[1], bits, ObjectCache(cache_folder())))
+        spec = lambda: handle.value  # noqa: E731
+    register(session, data, spec)
+    from pyspark.errors import AnalysisException, ParseException
+
+    try:
+        return rows_of(session.sql(sql), limit)
+    except (AnalysisException, ParseException) as error:
+        told = str(error).strip().splitlines()[0]
+        raise Refusal(f"the query: {told[:400]}") from error
+    except Exception as error:
+        raise explained(error, data.log.out / LOG) from error
+
+
+def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Trace:
+    """The shortest trace to the first row of a result, replayed on ints.
+
+    Raises:
+        Refusal: when there is no row, or it does not say which state it is.
+    """
+    from ci.spark.origins import Origins, place
+
+    if not {"depth", "id"} <= set(columns):
+        raise Refusal("--witness needs the columns depth and id of a state in the result, as in SELECT depth, id, ...")
+    if not rows:
+        raise Refusal("--witness: the result has no row")
+    row = dict(zip(columns, rows[0], strict=True))
+    _, traced = data.traced()
+    origins = Origins(data.log, data.commits, data.table["words"])
+    at = place(int(row["depth"]), int(row["id"]))
+    root, instances = origins.path(at)
+    first, steps = run(traced, origins.state(root), instances)
+    end = steps[-1].state if steps else first
+    if traced.layout.pack(end) != origins.state(at):
+        raise RuntimeError(f"the dataset says {origins.state(at)} and ints reach {end}")
+    return Trace(first, steps, "the row asked for", "sometimes")
+
+
+def show(screen: Screen, columns: Sequence[str], rows: Sequence[Sequence[Any]], more: bool) -> None:
+    """A result as a table."""
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(escape(column), overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(str(value)) for value in row))
+    screen.print(table)
+    screen.plain(f"{len(rows)} row{'' if len(rows) == 1 else 's'}" + (", and more (--limit)" if more else ""))
+
+
+@click.command("query", short_help="SQL over an explored space.")
+@click.argument("out", type=click.Path(path_type=Path), metavar="OUT")
+@click.argument("sql", required=False)
+@click.option("--witness", "traced", is_flag=True, help="Show the shortest trace to the first row (columns depth, id).")
+@click.option("--plot", "picture", type=click.Path(path_type=Path), help="Draw levels and actions: a PNG or SVG file.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Most rows.")
+@click.option("--master", metavar="URL", help="The cluster; default local[WORKERS].")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; repeatable.")
+@options.workers
+@options.document
+def query_command(
+    out: Path, sql: str | None, traced: bool, picture: Path | None, limit: int, master: str | None,
+    conf: tuple[str, ...], workers: int, target: str | None,
+) -> None:  # fmt: skip
+    """Ask the space that `explore --engine spark --out OUT` left.
+
+    Views: states (a row a state, a column a field), transitions (before and
+    after_ columns, computed when asked for), levels, and the functions
+    has(set, broker) and members(set). docs/query.md lists them.
+
+    \b
+    Examples:
+      kraftcheck query OUT "SELECT depth, count(*) FROM states GROUP BY depth ORDER BY depth"
+      kraftcheck query OUT "SELECT * FROM states WHERE leader < 0 AND elr > 0 ORDER BY depth" --witness
+      kraftcheck query OUT --plot levels.svg
+    """
+    if sql is None and picture is None:
+        raise Refusal("nothing is asked: give SQL, or --plot FILE")
+    check_packages()
+    from ci.spark.dataset import Dataset
+
+    check_writable(target)
+    data = Dataset.open(out)
+    screen = console(to_stderr=target == "-")
+    if not data.complete:
+        screen.plain(f"incomplete: levels 0 to {len(data.levels) - 1} only")
+    if picture is not None:
+        check_plot(picture)
+        chosen, program = data.traced()
+        plot(picture, chosen.title(), [level.rows for level in data.levels], data.fired(program))
+        screen.plain(f"wrote {picture}")
+    if sql is None:
+        sys.exit(0)
+    with opened(data, master, workers, conf) as session:
+        columns, rows, more = ask(session, data, sql, limit)
+    show(screen, columns, rows, more)
+    if target is not None:
+        write_json(target, {"columns": list(columns), "rows": [list(row) for row in rows], "more": more})
+    if traced:
+        screen.plain("\n".join(lines(witness(data, columns, rows))))

@@ -55,7 +55,7 @@ def sweep_command(out: Path, fraction: float, master: str | None, conf: tuple[st
     bits = int(data.of["buckets"]).bit_length() - 1
     wanted = Wanted(
         chosen.name, chosen.setting.scope, tuple(chosen.setting.bounds.items()), chosen.rules,
-        tuple(p.id for p in (*traced.always, *traced.steps, *traced.sometimes, *traced.happens)),
+        tuple(claim.id for claim in traced.claims),
     )  # fmt: skip
     words = [f"w{i}" for i in range(data.table["words"])]
     with opened(data, master, workers, conf) as session:

@@ -130,7 +130,8 @@ def finished(run: Run) -> Exploration:
 def facts(result: Exploration) -> dict[str, Any]:
     """What must be the same, whichever engine explored."""
     names = ("distinct", "generated", "depth", "levels", "fired", "never_true", "never_false", "pruned")
-    verdicts = [(v.claim, v.kind, type(v.verdict).__name__, v.depth) for v in result.verdicts]
+    judged = [v for v in result.verdicts if v.kind != "recovers"]
+    verdicts = [(v.claim, v.kind, type(v.verdict).__name__, v.depth) for v in judged]
     return {**{name: getattr(result, name) for name in names}, "verdicts": verdicts}
 
 

@@ -18,6 +18,8 @@ from ci.spark.shipping import ship_sources
 from solvers.blockkernel import block_spec
 from solvers.objectcache import ObjectCache
 
+KILLED = "killed"
+
 
 def kill_worker() -> None:
     """End this Python worker as the kernel's memory killer would."""
@@ -39,23 +41,26 @@ class Dying:
         make: `expand_task` or `sift_task`.
         kill: what dies.
         depth: at which level.
+        note: a file that says that it happened.
     """
 
     make: Callable[..., Any]
     kill: Callable[[], None]
     depth: int
+    note: Path
 
     def __call__(self, shipped: Any, level: Any) -> Any:
         """The stage's work, with the loss built in."""
-        work, kill, doomed = self.make(shipped, level), self.kill, level.depth == self.depth
+        work, kill, doomed, note = self.make(shipped, level), self.kill, level.depth == self.depth, self.note
 
         def dying(batches: Iterator[Any]) -> Iterator[Any]:
             from pyspark import TaskContext
 
             context = TaskContext.get()
-            first = context.attemptNumber() == 0 and context.stageAttemptNumber() == 0 and context.partitionId() == 0
+            first = context.partitionId() == 0 and not note.exists()
             for batch in work(batches):
                 if doomed and first:
+                    note.write_text(f"pid {os.getpid()}")
                     kill()
                 yield batch
 
@@ -74,7 +79,7 @@ def lose_an_executor(out: Path) -> dict[str, Any]:
     try:
         ship_sources(session, out / "sources.zip")
         before = executors(session)
-        jobs.sift_task = Dying(jobs.sift_task, kill_executor, run.commits[-1].depth + 2)  # type: ignore[assignment]
+        jobs.sift_task = Dying(jobs.sift_task, kill_executor, run.commits[-1].depth + 2, out / KILLED)  # type: ignore[assignment]
         run.expand(jobs.Cluster.of(session, block_spec(program, BUCKET_BITS, ObjectCache(None)), out / "spark.log"))
         return {"facts": facts(finished(run)), "before": sorted(before), "after": sorted(executors(session))}
     finally:

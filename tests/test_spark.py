@@ -24,10 +24,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
 def counts(document: Any) -> Any:
-    """What must be equal in the documents of two engines."""
+    """What must be equal in the documents of two engines; `recovers` needs a backward search, which Spark lacks."""
     states = {name: document["states"][name] for name in ("distinct", "generated", "depth", "levels")}
-    verdicts = [(p["id"], p["verdict"], p["depth"]) for p in document["properties"]]
-    return states, verdicts, document["fired"], document["guards"], document["pruned"], document["exit_code"]
+    judged = [p for p in document["properties"] if p["kind"] != "recovers"]
+    verdicts = [(p["id"], p["verdict"], p["depth"]) for p in judged]
+    return states, verdicts, document["fired"], document["guards"], document["pruned"]
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,7 @@ def test_spark_finds_what_native_finds(words: str, tmp_path: Path) -> None:
     assert counts(told) == counts(native)
     assert told["engine"] == "spark"
     assert told["spark"]["handed_over"] is not None
+    assert {p["verdict"] for p in told["properties"] if p["kind"] == "recovers"} <= {"unknown"}
     assert not re.search(r"WARN|INFO|Stage", ran.err)
 
 

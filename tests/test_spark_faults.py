@@ -22,7 +22,7 @@ from solvers.objectcache import ObjectCache
 from tests import toys
 from tests.commands import ROOT, kraftcheck, start
 from tests.levels import BUCKET_BITS, begun, facts, finished, native_facts, program_of
-from tests.losses import Dying, kill_worker
+from tests.losses import KILLED, Dying, kill_worker
 from tests.test_spark import counts
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -36,8 +36,9 @@ def test_a_killed_worker_changes_nothing(
     program = program_of(toys.HASTY, "5")
     run, _ = begun(program, tmp_path, handover=1300)
     depth = run.commits[-1].depth + 1
-    monkeypatch.setattr(jobs, stage, Dying(getattr(jobs, stage), kill_worker, depth))
+    monkeypatch.setattr(jobs, stage, Dying(getattr(jobs, stage), kill_worker, depth, tmp_path / KILLED))
     run.expand(Cluster.of(session, block_spec(program, BUCKET_BITS, ObjectCache(None)), tmp_path / "log"))
+    assert (tmp_path / KILLED).exists()
     assert facts(finished(run)) == native_facts(program)
     assert run.handed_over == depth - 1
     named = {file.name for level in run.commits for file in level.files}
@@ -54,6 +55,7 @@ def test_a_lost_executor_changes_nothing(tmp_path: Path) -> None:
     told = json.loads(ran.stdout)
     native = native_facts(program_of(toys.HASTY, "5"))
     assert told["facts"] == json.loads(json.dumps(native))
+    assert (tmp_path / KILLED).exists()
     assert len(told["before"]) == 2
     assert not set(told["before"]) <= set(told["after"])
 

@@ -64,7 +64,6 @@ class Commit:
 def identity(chosen: Subject, traced: Program, bucket_bits: int) -> dict[str, Any]:
     """What a run is of; a run goes on only where all of it is the same."""
     bounds = {f"bound {name}": value for name, value in sorted(chosen.setting.bounds.items())}
-    claims = (*traced.always, *traced.sometimes, *traced.steps, *traced.happens)
     return {
         "format": FORMAT,
         "system": chosen.name,
@@ -72,7 +71,7 @@ def identity(chosen: Subject, traced: Program, bucket_bits: int) -> dict[str, An
         **bounds,
         "rules": chosen.rules,
         "buckets": 1 << bucket_bits,
-        "properties": [f"{claim.kind} {claim.id}" for claim in claims],
+        "properties": [f"{claim.kind} {claim.id}" for claim in traced.claims],
         "actions": [f"{kind.action.name} x {len(kind.instances)}" for kind in traced.kinds],
         "fields": [f"{s.path} {s.domain.lo}..{s.domain.hi} at {s.word}:{s.shift}" for s in traced.layout.slots],
         "model (digest of the term graph)": traced.digest(),

@@ -40,7 +40,7 @@ def sweep_command(out: Path, fraction: float, master: str | None, conf: tuple[st
     Exit codes: 0 no disagreement, 23 a disagreement, 20 the space or the sample is not whole, 2 bad input.
 
     \b
-    Example:
+    Examples:
       kraftcheck sweep OUT --fraction 0.01
     """
     if not 0 < fraction <= 1:

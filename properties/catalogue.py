@@ -12,8 +12,10 @@ from model.system import Property, ScopeError, Setting, System, nearest
 from model.systems.broker_ids.system import BROKER_IDS as BROKER_IDS_SYSTEM
 from model.systems.directories.system import DIRECTORIES as DIRECTORIES_SYSTEM
 from model.systems.elections.system import ELECTIONS as ELECTIONS_SYSTEM
+from model.systems.kraft.system import KRAFT as KRAFT_SYSTEM
 from model.systems.replication.system import REPLICATION as REPLICATION_SYSTEM
 from properties import (
+    composed,
     disks,
     durability,
     eligibility,
@@ -66,7 +68,16 @@ def directories_properties(setting: Setting) -> tuple[Property, ...]:
 DIRECTORIES = evolve(DIRECTORIES_SYSTEM, properties=directories_properties)
 """`directories` with its properties."""
 
-SYSTEMS: dict[str, System] = {system.name: system for system in (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES)}
+def kraft_properties(setting: Setting) -> tuple[Property, ...]:
+    """Every property of `kraft`, validated."""
+    return validate(composed.properties(setting), variants())
+
+
+KRAFT = evolve(KRAFT_SYSTEM, properties=kraft_properties)
+"""`kraft` with its properties."""
+
+_ALL = (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES, KRAFT)
+SYSTEMS: dict[str, System] = {system.name: system for system in _ALL}
 """Shipped systems by name."""
 
 

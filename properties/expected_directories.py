@@ -1,4 +1,4 @@
-"""Expected verdicts of the system `directories`; part of `properties.expected`."""
+"""Expected verdicts of the systems `directories` and `kraft`; part of `properties.expected`."""
 
 from __future__ import annotations
 
@@ -150,6 +150,49 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "failure-can-lead-away": "refuted 1",
         "assignment-can-settle": "refuted 1",
         "readable-log-leads": "refuted 10",
+    },
+    ("kraft", "tiny", "kafka-4.0"): {
+        "isr-active": "refuted 3",
+        "leader-directory-online": "refuted 3",
+        "isr-directory-online": "refuted 3",
+        "failure-leads-away": "refuted 4",
+        "told-is-told": "refuted 1",
+    },
+    ("kraft", "tiny", "fixed"): {},
+    ("kraft", "tiny", "kip"): {
+        "leader-directory-online": "refuted 4",
+        "isr-directory-online": "refuted 4",
+        "failure-leads-away": "refuted 5",
+    },
+    ("kraft", "tiny", "kafka-3.9"): {
+        "isr-active": "refuted 3",
+        "leader-directory-online": "refuted 3",
+        "isr-directory-online": "refuted 3",
+        "failure-leads-away": "refuted 4",
+        "told-is-told": "refuted 1",
+    },
+    ("kraft", "moves", "kafka-4.0"): {
+        "leader-complete": "refuted 12",
+        "candidates-complete": "refuted 12",
+        "isr-active": "refuted 3",
+        "leader-directory-online": "refuted 3",
+        "isr-directory-online": "refuted 3",
+        "failure-leads-away": "refuted 4",
+        "told-is-told": "refuted 1",
+    },
+    ("kraft", "moves", "fixed"): {},
+    ("kraft", "moves", "kip"): {
+        "leader-directory-online": "refuted 7",
+        "isr-directory-online": "refuted 6",
+    },
+    ("kraft", "moves", "kafka-3.9"): {
+        "leader-complete": "refuted 12",
+        "candidates-complete": "refuted 12",
+        "isr-active": "refuted 3",
+        "leader-directory-online": "refuted 3",
+        "isr-directory-online": "refuted 3",
+        "failure-leads-away": "refuted 4",
+        "told-is-told": "refuted 1",
     },
 }
 """Row (system, scope, rule set) to what does not simply hold."""

@@ -1,0 +1,125 @@
+"""State of `kraft`: `replication` and `directories` side by side, with one controller.
+
+What each half says of the other's matters is derived here: a broker's log in
+`replication` is the readable one, and a log that is not the old one is empty.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from model.directories import FIRST_LOCAL, DirectoryMap
+from model.rules import RuleSet
+from model.system import Outcome, Setting
+from model.systems.directories import state as directories
+from model.systems.directories.host import ABSENT, IDLE, NOTHING, SERVING, Host, Slots
+from model.systems.directories.state import Placement
+from model.systems.elections.passes import start
+from model.systems.elections.state import Elections
+from model.systems.replication import shape as replication
+from model.systems.replication import state as data_plane
+from model.systems.replication.log import smaller
+from model.systems.replication.state import STOPPED_UNCLEAN, Broker, Replication
+from model.terms import Truth, Word
+from model.words import all_of, choose, negate, word
+
+
+@frozen
+class Kraft:
+    """The whole state.
+
+    Attributes:
+        data: logs, watermarks, messages, and the controller's registration, directories included.
+        hosts: processes, disks and assignments.
+        left: budgets of disks and moves; the others are those of `data`.
+    """
+
+    data: Replication
+    hosts: tuple[Host, ...]
+    left: directories.Budgets
+
+    def placement(self) -> Placement:
+        """The state as `directories` sees it; a log that is made always lacks records there."""
+        return Placement(self.data.controller, self.hosts, True, self.data.lossy, self.left)
+
+    def host(self, broker: Word) -> Host:
+        """A broker's process and disks."""
+        return self.placement().host(broker)
+
+    def serves(self, broker: Word) -> Truth:
+        """Whether a broker has its log open."""
+        return self.host(broker).serving()
+
+
+def decided(state: Kraft, outcome: Outcome, rules: RuleSet) -> Kraft:
+    """The state after a controller event, in both halves."""
+    placed = directories.decided(state.placement(), outcome, rules).state
+    data = data_plane.decided(state.data, outcome, rules)
+    return evolve(state, data=evolve(data, controller=placed.controller), hosts=placed.hosts)
+
+
+def replicated(state: Kraft, data: Replication, rules: RuleSet) -> Kraft:
+    """The state after a step of the data plane: brokers hear of a changed registration, future logs fall behind."""
+    quiet = start(data.controller).event
+    changed = word(negate(_same(state.data.controller, data.controller)))
+    outcome = Outcome(data.controller, evolve(quiet, partition_epoch_bumps=changed))
+    placed = directories.decided(state.placement(), outcome, rules).state
+    hosts = []
+    for host, old, new in zip(placed.hosts, state.data.brokers, data.brokers, strict=True):
+        level = all_of(*(a == b for a, b in zip(old.log.entries, new.log.entries, strict=True)))
+        hosts.append(evolve(host, copied=all_of(host.copied, level)))
+    return evolve(state, data=data, hosts=tuple(hosts))
+
+
+def _same(a: Elections, b: Elections) -> Truth:
+    recovering = word(a.recovering) == word(b.recovering)
+    known = a.last_known_elr.same(b.last_known_elr)
+    return all_of(a.leader == b.leader, a.isr.same(b.isr), a.elr.same(b.elr), known, recovering)
+
+
+def moved(state: Kraft, data: Replication, placed: Placement) -> Kraft:
+    """The state after a step of processes and disks: logs that were replaced are empty, stopped processes stopped."""
+    brokers = tuple(_synced(broker, host) for broker, host in zip(data.brokers, placed.hosts, strict=True))
+    hosts = tuple(evolve(host, whole=host.logs) for host in placed.hosts)
+    return Kraft(evolve(data, controller=placed.controller, brokers=brokers), hosts, placed.left)
+
+
+def _synced(broker: Broker, host: Host) -> Broker:
+    replaced = all_of(host.has_log(), negate(host.whole.has(host.current())))
+    log = choose(replaced, broker.log.truncate(0), broker.log)
+    status = choose(all_of(broker.running(), negate(host.up)), STOPPED_UNCLEAN, broker.status)
+    return evolve(broker, log=log, high_watermark=smaller(broker.high_watermark, log.end()), status=status)
+
+
+def layout(setting: Setting) -> Kraft:
+    """The domain of each field."""
+    data, placed = replication.layout(setting), directories.layout(setting)
+    controller = evolve(
+        data.controller, directories=placed.controller.directories, online_dirs=placed.controller.online_dirs
+    )
+    return Kraft(evolve(data, controller=controller), placed.hosts, placed.left)
+
+
+def initial(setting: Setting) -> list[Kraft]:
+    """An empty partition on live brokers: every log is open in the first directory, and assigned there."""
+    (data,) = replication.initial(setting)
+    everything = Slots.of(range(setting["directories"]))
+    replicas, brokers = data.controller.replicas, range(setting["brokers"])
+    controller = evolve(
+        data.controller,
+        directories=DirectoryMap(tuple(choose(replicas.has(b), FIRST_LOCAL, 1) for b in brokers)),
+        online_dirs=(everything,) * len(brokers),
+    )
+    hosts = tuple(_host(setting, bool(replicas.has(b)), b == 0, everything) for b in brokers)
+    left = directories.Budgets(**{name: setting[name.replace("_", "-")] for name in directories.BUDGETS})
+    return [Kraft(evolve(data, controller=controller), hosts, left)]
+
+
+def _host(setting: Setting, replica: bool, leads: bool, everything: Slots) -> Host:
+    log = Slots.of([0] if replica else [])
+    return Host(
+        up=True, seen=True, disks=everything, names=tuple(range(setting["directories"])), drawn=0, logs=log, whole=log,
+        future=NOTHING, copied=False, replica=SERVING if replica else ABSENT, known=FIRST_LOCAL if replica else NOTHING,
+        leads=leads, behind=False, moved=False, promotion=IDLE, ready=NOTHING, sent=NOTHING, answered=False,
+        late=NOTHING, late_stale=False, failed=Slots(), told=Slots(),
+    )  # fmt: skip

@@ -19,6 +19,7 @@ from ci.spark.commits import CommitLog
 from ci.spark.jobs import Cluster
 from solvers.blockkernel import block_spec
 from solvers.objectcache import ObjectCache
+from solvers.program import trace
 from tests import toys
 from tests.commands import ROOT, kraftcheck, start
 from tests.levels import BUCKET_BITS, begun, facts, finished, native_facts, program_of
@@ -109,7 +110,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(shared: None, tmp_path: Path)
 
 def test_little_memory_spills_instead_of_failing(session: Any, tmp_path: Path) -> None:
     """With a few megabytes of execution memory a level of more candidates than that spills, and counts right."""
-    program = program_of(toys.TWO_PHASE, "8")
+    program = trace(toys.TWO_PHASE, toys.TWO_PHASE.setting("9", {"managers": 8}))
     run, _ = begun(program, tmp_path, handover=120_000, max_depth=13)
     level = run.commits[-1].depth
     run.expand(Cluster.of(session, block_spec(program, BUCKET_BITS, ObjectCache(None)), tmp_path / "log"))

@@ -94,6 +94,15 @@ BUGS: tuple[Bug, ...] = (
     Bug("seeded", "leader-change-keeps-epoch", "replication", "tiny",
         {"leader-complete": 11, "candidates-complete": 10, "acknowledged-survives": 12, "epochs-monotone": 1,
          "one-leader-per-epoch": 1}),
+    Bug("12 PR 20716, B2", "assignment-clears-elr", "elections", "tiny",
+        {"elr-leavers-have-a-reason": 3}),
+    Bug("26 (X3)", "unclean-cancel-is-silent", "elections", "tiny",
+        {"loss-is-marked": 6}),
+    Bug("31 (X6)", "empty-directory-list-means-no-change", "elections", "directories",
+        {"failed-directories-unregistered": 1},
+        {"reserved": 0}),
+    Bug("48 (S1)", "elr-keeps-isr-members", "elections", "tiny",
+        {"isr-elr-disjoint": 2, "elr-registered": 4, "elr-empty-at-min-isr": 2}),
     *DIRECTORY_BUGS,
 )  # fmt: skip
 """The matrix, in catalogue order."""

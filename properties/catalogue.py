@@ -22,7 +22,9 @@ from properties import (
     goals,
     identity,
     leadership,
+    lemmas_directories,
     lemmas_elections,
+    lemmas_replication,
     placement,
     placement_goals,
     placement_recovery,
@@ -48,7 +50,7 @@ def replication_properties(setting: Setting) -> tuple[Property, ...]:
     return validate(durability.properties(setting), variants())
 
 
-REPLICATION = evolve(REPLICATION_SYSTEM, properties=replication_properties)
+REPLICATION = evolve(REPLICATION_SYSTEM, properties=replication_properties, lemmas=lemmas_replication.lemmas)
 """`replication` with its properties."""
 
 def broker_id_properties(setting: Setting) -> tuple[Property, ...]:
@@ -65,7 +67,7 @@ def directories_properties(setting: Setting) -> tuple[Property, ...]:
     return validate([claim for part in parts for claim in part.properties(setting)], variants())
 
 
-DIRECTORIES = evolve(DIRECTORIES_SYSTEM, properties=directories_properties)
+DIRECTORIES = evolve(DIRECTORIES_SYSTEM, properties=directories_properties, lemmas=lemmas_directories.lemmas)
 """`directories` with its properties."""
 
 def kraft_properties(setting: Setting) -> tuple[Property, ...]:

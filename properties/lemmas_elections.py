@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+from typing import Any
 
 from model.system import Conjuncts, Property, Setting
 from model.systems.elections.state import Elections
+from model.terms import Truth
 from model.words import EMPTY, NO_LEADER, any_of, implies, negate
+from properties import eligibility, leadership, shape
 from properties.core import always
 
 
@@ -31,3 +35,18 @@ def _no_gap(s: Elections) -> Conjuncts:
         f"slot {i} before slot {i + 1}": implies(a == NO_LEADER, b == NO_LEADER)
         for i, (a, b) in enumerate(itertools.pairwise(s.replicas.slots))
     }
+
+
+def of_controller(setting: Setting) -> list[Property]:
+    """The invariants and lemmas of `elections` as lemmas of a system whose states have a `controller`."""
+    known = [*shape.properties(setting), *leadership.properties(setting), *eligibility.properties(setting)]
+    claims = [claim for claim in known if claim.kind == "always"] + list(lemmas(setting))
+    return [
+        always(f"lemma-controller-{claim.id.removeprefix('lemma-')}", f"of the controller: {claim.sentence}",
+               functools.partial(_of_controller, claim), claim.source)
+        for claim in claims
+    ]  # fmt: skip
+
+
+def _of_controller(claim: Property, state: Any) -> Truth | Conjuncts:
+    return claim.predicate(state.controller)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from solvers.queries import DOMAINS, INITIATION, PROVEN, Answer, Clock, Effort, Obligation, Questions, Session
 from solvers.theory import Theory
@@ -80,10 +80,7 @@ class Proof:
 
     def bounded(self) -> list[str]:
         """Fields whose bound a step might leave, so that such steps are left out: what the proof is bounded by."""
-        slots = self.theory.program.layout.slots
-        leaving = {a.obligation.action for a in self.of(DOMAINS[0]) if a.result != PROVEN}
-        kinds = [kind for kind in self.theory.program.kinds if kind.action.name in leaving]
-        return list(dict.fromkeys(slots[i].path for kind in kinds for i in kind.unchecked))
+        return list(dict.fromkeys(path for answer in self.of(DOMAINS[0]) for path in answer.fields))
 
 
 def obligations(subject: Theory, claims: Sequence[str]) -> list[Obligation]:
@@ -106,7 +103,12 @@ class Worker:
         """The answers to obligations about one action, in order."""
         given = self.questions.premises(asked[0].action, assumed, asked[0].claim not in DOMAINS)
         session = Session(self.questions, given, self.effort, self.clock)
-        return [session.ask(one) for one in asked]
+        found = [session.ask(one) for one in asked]
+        return [
+            evolve(a, fields=tuple(session.leaving(a.obligation.action)))
+            if a.obligation.claim in DOMAINS and a.result != PROVEN else a
+            for a in found
+        ]  # fmt: skip
 
 
 _WORKER: list[Worker] = []

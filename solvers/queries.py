@@ -57,6 +57,7 @@ class Answer:
         used: premises of the proof as `group: name`; empty unless proven.
         counterexample: a countermodel; None unless refuted.
         reason: why it is undecided.
+        fields: for domains, the fields that may leave theirs.
     """
 
     obligation: Obligation
@@ -65,6 +66,7 @@ class Answer:
     used: tuple[str, ...] = ()
     counterexample: Assignment | None = None
     reason: str = ""
+    fields: tuple[str, ...] = ()
 
 
 @frozen
@@ -158,6 +160,10 @@ class Questions:
             for term, slot in zip(program.state, program.layout.slots, strict=True)
         }
 
+    def bounds_of(self, action: str) -> dict[str, Any]:
+        """As `bounds`, of an action by its name."""
+        return self.bounds(self._kinds[action])
+
     def bounds(self, kind: Kind) -> dict[str, Any]:
         """Fields that the action might take out of their domain stay there; such a step is not taken."""
         slots = self.subject.program.layout.slots
@@ -208,6 +214,17 @@ class Session:
         answer = self._checked(asked, begun)
         self._solver.pop()
         return answer
+
+    def leaving(self, action: str) -> list[str]:
+        """The fields that a step of an action is not shown to leave within their domain."""
+        paths = []
+        for name, inside in self._questions.bounds_of(action).items():
+            self._solver.push()
+            self._solver.add(z3.Not(inside.translate(self._context)))
+            if self._solver.check(*self._literals) != z3.unsat:
+                paths.append(name.removeprefix("bound: "))
+            self._solver.pop()
+        return paths
 
     def _checked(self, asked: Obligation, begun: float) -> Answer:
         found = self._solver.check(*self._literals)

@@ -9,11 +9,12 @@ from ci import bugs_z3
 from ci.bugs_z3 import Row, attempt, rows
 from properties.bugs import BUGS
 from properties.catalogue import SYSTEMS
-from properties.expected_proofs import NOT_PROVEN, PROOF_SCOPES
+from properties.expected_proofs import BEYOND, NOT_PROVEN, PROOF_SCOPES, unproven
 from tests.commands import kraftcheck
 
 SAMPLE = (
-    "fenced-leader-acceptable", "completion-keeps-removing", "leader-epoch-rises-twice", "unclean-cancel-is-silent"
+    "completion-keeps-removing", "elr-kept-at-min-isr", "leader-epoch-rises-twice", "unclean-cancel-is-silent",
+    "unfence-ignores-assignments", "leader-change-keeps-epoch",
 )  # fmt: skip
 
 
@@ -26,13 +27,14 @@ def test_a_variant_breaks_the_proofs_of_what_it_refutes(row: Row) -> None:
 def test_every_proven_property_has_a_row() -> None:
     """The column has every variant of every proven property, and the matrix' defects of those systems among them."""
     column = {(row.system, row.variant) for row in rows()}
-    assert {bug.variant for bug in BUGS if bug.system in PROOF_SCOPES} <= {variant for _, variant in column}
+    assert {bug.variant for bug in BUGS if bug.system == "elections"} <= {variant for _, variant in column}
     assert {row[0] for row in NOT_PROVEN} == set(PROOF_SCOPES)
     for name, scopes in PROOF_SCOPES.items():
         for scope in scopes:
             for claim in SYSTEMS[name].properties(SYSTEMS[name].setting(scope, rules=bugs_z3.PRESETS["fixed"])):
-                for variant in claim.refuted_by if claim.kind in ("always", "step") else ():
-                    assert (name, variant) in column
+                safe = claim.kind in ("always", "step") and claim.id not in unproven(name)
+                for variant in claim.refuted_by if safe else ():
+                    assert ((name, variant) in column) != ((name, variant) in BEYOND)
 
 
 def test_a_proof_that_does_not_break_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,6 +147,9 @@ def started(master: str | None, workers: int, conf: Mapping[str, str], log: Path
         PySparkLogger.getLogger(name).disabled = True  # it writes to standard error what the exception says too
     try:
         with quiet_stderr(log):
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
+        if submitted():
+            session.sparkContext.setLogLevel("WARN")  # spark-submit has chosen where messages go
+        return session
     except Exception as error:
         raise Refusal(f"Spark does not start: {str(error).splitlines()[0]} (see {log})") from error

@@ -73,6 +73,15 @@ class DataPlaneRules(BrokerIdRules):
     answered_request_survives: bool = _choice(
         "data-plane", "KAFKA-14154", "an earlier copy of an answered AlterPartition may still be processed"
     )
+    hw_waits_for_ineligible: bool = _choice(
+        "data-plane", "KAFKA-15021", "the high watermark waits for followers that have left the ISR and may not return"
+    )
+    accepted_shrink_keeps_hw: bool = _choice(
+        "data-plane", "KAFKA-13091", "an accepted AlterPartition leaves the high watermark as it was"
+    )
+    refusal_keeps_proposal: bool = _choice(
+        "data-plane", "KAFKA-12751", "a leader that is refused keeps its proposal pending and sends no other"
+    )
     unknown_outcome_is_failure: bool = _choice(
         "data-plane", "KAFKA-14154", "a leader takes a lost answer to AlterPartition for a refusal"
     )

@@ -29,6 +29,7 @@ from properties import (
     placement_goals,
     placement_recovery,
     recovery,
+    recovery_replication,
     shape,
 )
 from properties.core import validate
@@ -47,7 +48,8 @@ ELECTIONS = evolve(ELECTIONS_SYSTEM, properties=elections_properties, lemmas=lem
 
 def replication_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `replication`, validated."""
-    return validate(durability.properties(setting), variants())
+    claims = [*durability.properties(setting), *recovery_replication.properties(setting)]
+    return validate(claims, variants())
 
 
 REPLICATION = evolve(REPLICATION_SYSTEM, properties=replication_properties, lemmas=lemmas_replication.lemmas)

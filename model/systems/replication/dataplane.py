@@ -34,6 +34,8 @@ class DataPlane:
             quorum = leader.isr
         if rules.hw_uses_proposed_isr:
             quorum = BrokerSet(choose(leader.pending(), leader.proposed.mask, leader.isr.mask))
+        if rules.hw_waits_for_ineligible:
+            quorum = quorum.plus(leader.fetchers())
         gate = leader.maximal_isr() if rules.gate_counts_maximal_isr else leader.isr
         candidate = leader.log.end()
         for b, end in enumerate(leader.ends):
@@ -220,4 +222,9 @@ class DataPlane:
         # Copies of a request arrive in order: once one is answered, no earlier one is under way.
         answered = all_of(leader.epoch == state.leader_epoch, negate(rules.answered_request_survives))
         request = choose(answered, no_request(), state.request)
-        return self.advance(evolve(state, request=request), broker, known)
+        if rules.refusal_keeps_proposal:
+            known = choose(accepted, known, evolve(leader, answer=NONE))
+        after = evolve(state, request=request)
+        if rules.accepted_shrink_keeps_hw:
+            return after.with_broker(broker, known)
+        return self.advance(after, broker, known)

@@ -79,18 +79,24 @@ class Kernel:
             yield row[-1], tuple(row[:-1])
 
 
+def load_library(
+    program: Program, emit: Callable[[Program], ir.Module], key: str, cache: ObjectCache
+) -> tuple[Library, bool]:
+    """The compiled module that `emit` writes for a program, and whether it came from the cache under the key."""
+    code = cache.get(key)
+    library = _try_load(code, cache) if code is not None else None
+    if library is not None:
+        return library, True
+    code = object_code(emit(program))
+    library = Library(code)
+    cache.put(key, code)
+    return library, False
+
+
 def load_kernel(program: Program, cache_dir: Path | None = None) -> Kernel:
     """The kernel of a program, from the cache if it is there."""
     cache = ObjectCache(cache_dir)
-    key = cache_key(program)
-    code = cache.get(key)
-    cached = code is not None
-    library = _try_load(code, cache) if code is not None else None
-    if library is None:
-        cached = False
-        code = object_code(emit_kernel(program))
-        library = Library(code)
-        cache.put(key, code)
+    library, cached = load_library(program, emit_kernel, cache_key(program), cache)
     return Kernel(
         program, FramePlan(program), Geometry.of(program), library,
         library.function("expand", 8), library.function("insert", 5), library.function("rehash", 1),

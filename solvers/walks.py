@@ -1,0 +1,315 @@
+"""Random walks of a program by compiled code: what exhaustive search has no room for.
+
+Run number n of a seed is the same whatever the number of threads and of runs:
+all that it draws comes from a hash of seed and n.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field, frozen
+
+from model.system import Property
+from solvers import walkkernel
+from solvers.crew import Crew
+from solvers.frame import NO_ACTION, FramePlan
+from solvers.native import cache_key, load_library
+from solvers.objectcache import ObjectCache
+from solvers.objectcode import Library, address
+from solvers.program import Program
+from solvers.walkkernel import PRIORITY, WEIGHTED, emit_walks
+
+SCHEDULES = {"weighted": (WEIGHTED,), "priority": (PRIORITY,), "both": (WEIGHTED, PRIORITY)}
+"""By name the schedules that runs use in turn."""
+
+CHUNK_RUNS, CHUNK_STEPS = 64, 1 << 20
+INCLUDED = 1 << 10
+"""Weight of a kind of a run's swarm; the others weigh 1 and so are taken where nothing else is enabled, or rarely."""
+
+
+@frozen
+class Occasion:
+    """Where a claim was first met: broken, or shown.
+
+    Attributes:
+        claim: the property; None: deadlock.
+        run: number of the run.
+        start: packed state that the run began in.
+        instances: action instances up to the occasion.
+    """
+
+    claim: Property | None
+    run: int
+    start: tuple[int, ...]
+    instances: tuple[int, ...]
+
+
+@frozen
+class Point:
+    """How far a simulation was after a chunk of runs.
+
+    Attributes:
+        runs, steps: done so far.
+        distinct: different states visited, by 64-bit fingerprint.
+        goals: goals reached.
+        seconds: since the walks began.
+    """
+
+    runs: int
+    steps: int
+    distinct: int
+    goals: int
+    seconds: float
+
+
+@frozen
+class Walks:
+    """What random walks found; nothing found is no proof.
+
+    Attributes:
+        program: what was walked.
+        runs, steps, seed: runs finished, steps of all of them together, seed.
+        broken: the first occasion of each property that does not hold, deadlock included.
+        shown: the first occasion of each goal that was reached.
+        missed: goals that no run reached.
+        taken: steps by action.
+        pruned: transitions that a field's domain cut, by field.
+        curve: progress after each chunk of runs.
+        seconds, compile_seconds, cached, warnings: as of an exploration.
+        cut: why fewer runs than asked were made; None when all were.
+    """
+
+    program: Program
+    runs: int
+    steps: int
+    seed: int
+    broken: tuple[Occasion, ...]
+    shown: tuple[Occasion, ...]
+    missed: tuple[Property, ...]
+    taken: Mapping[str, int]
+    pruned: Mapping[str, int]
+    curve: tuple[Point, ...]
+    seconds: float
+    compile_seconds: float
+    cached: bool
+    warnings: tuple[str, ...]
+    cut: str | None
+
+    @property
+    def distinct(self) -> int:
+        """Different states visited, by fingerprint."""
+        return self.curve[-1].distinct if self.curve else 0
+
+
+@define
+class _Seen:
+    """The fingerprints met so far, in an open-addressing table that is at most half full."""
+
+    count_new: Callable[..., int]
+    table: npt.NDArray[np.uint64] = field(factory=lambda: np.zeros(1 << 16, dtype=np.uint64))
+    number: int = 0
+
+    def add(self, prints: npt.NDArray[np.uint64]) -> None:
+        """Note fingerprints."""
+        while 2 * (self.number + len(prints)) > len(self.table):
+            old = self.table[self.table != 0]
+            self.table = np.zeros(2 * len(self.table), dtype=np.uint64)
+            self.count_new(address(self.table), len(self.table) - 1, address(old), len(old))
+        self.number += self.count_new(address(self.table), len(self.table) - 1, address(prints), len(prints))
+
+
+@define
+class _Run:
+    """One run's results."""
+
+    start: tuple[int, ...]
+    path: npt.NDArray[np.uint64]
+    prints: npt.NDArray[np.uint64]
+    claims: npt.NDArray[np.int64]
+
+
+def drawn(seed: int, run: int, what: str) -> int:
+    """64 random bits, the same for the same seed, run and purpose; never 0."""
+    digest = hashlib.sha256(f"{seed}/{run}/{what}".encode()).digest()
+    return int.from_bytes(digest[:8], "little") or 1
+
+
+def walks_key(program: Program) -> str:
+    """A hash of what a program's compiled walks depend on."""
+    own = Path(str(walkkernel.__file__)).read_bytes()
+    return hashlib.sha256(cache_key(program).encode() + own).hexdigest()
+
+
+class Walker:
+    """The compiled walks of a program from some states.
+
+    Args:
+        program: the traced system.
+        steps, seed, schedule: length of each run, seed, a name of `SCHEDULES`.
+        starts: packed states to begin in; the initial states by default.
+        weights: of actions by name, for the weighted schedule; 1 where not named.
+        cache_dir: folder for compiled code; None: keep none.
+        threads: how many.
+    """
+
+    def __init__(
+        self, program: Program, steps: int, seed: int, schedule: str, starts: Sequence[tuple[int, ...]],
+        weights: Mapping[str, int], cache_dir: Path | None, threads: int,
+    ) -> None:  # fmt: skip
+        cache = ObjectCache(cache_dir)
+        self.library: Library
+        self.library, self.cached = load_library(program, emit_walks, walks_key(program), cache)
+        self.warnings = tuple(cache.warnings)
+        self.program, self.plan, self.steps, self.seed = program, FramePlan(program), steps, seed
+        self.schedules, self.starts = SCHEDULES[schedule], tuple(starts) or program.initial
+        self.weights = [weights.get(kind.action.name, 1) for kind in program.kinds]
+        self.kinds = np.array(
+            [number for number, kind in enumerate(program.kinds) for _ in kind.instances], dtype=np.uint64
+        )
+        self.frames = np.zeros((threads, self.plan.size), dtype=np.int64)
+        record = program.layout.words + 1
+        self.scratch = np.zeros((threads, (program.instances + 1) * record), dtype=np.uint64)
+        self.priorities = np.zeros((threads, program.instances + 1), dtype=np.uint64)
+        self._walk = self.library.function("walk", 11)
+
+    def run(self, number: int, thread: int) -> _Run:
+        """Make one run."""
+        plan, start = self.plan, self.starts[drawn(self.seed, number, "start") % len(self.starts)]
+        swarm = drawn(self.seed, number, "swarm")
+        weights = np.array(
+            [w * (1 if swarm >> k % 64 & 1 and k < 64 else INCLUDED) for k, w in enumerate(self.weights)],
+            dtype=np.uint64,
+        )
+        state, frame = np.array(start, dtype=np.uint64), self.frames[thread]
+        path, prints = np.zeros(self.steps, dtype=np.uint64), np.zeros(self.steps + 1, dtype=np.uint64)
+        frame[plan.claims : plan.claims + plan.claim_count] = 0
+        taken = self._walk(
+            address(frame), address(state), drawn(self.seed, number, "steps"), address(self.kinds), address(weights),
+            address(self.priorities[thread]), address(path), address(prints), address(self.scratch[thread]),
+            self.steps, self.schedules[number % len(self.schedules)],
+        )  # fmt: skip
+        claims = frame[plan.claims : plan.claims + plan.claim_count].copy()
+        return _Run(start, path[:taken], prints[: taken + 1], claims)
+
+
+@define
+class _Totals:
+    """What the runs add up to, in their order."""
+
+    walker: Walker
+    seen: _Seen
+    runs: int = 0
+    steps: int = 0
+    first: dict[int, Occasion] = field(factory=dict)
+    taken: npt.NDArray[np.int64] = field(init=False)
+    curve: list[Point] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        """Start from nothing."""
+        self.taken = np.zeros(len(self.walker.kinds), dtype=np.int64)
+
+    def add(self, run: _Run) -> None:
+        """Account for the next run."""
+        for number in np.nonzero(run.claims)[0].tolist():
+            if number not in self.first:
+                step, instance = divmod(int(run.claims[number]) - 1, NO_ACTION + 1)
+                instances = [int(i) for i in run.path[:step]] + [instance] * (instance != NO_ACTION)
+                claim = claim_of(self.walker.plan, number)
+                self.first[number] = Occasion(claim, self.runs, run.start, tuple(instances))
+        self.taken += np.bincount(run.path.astype(np.int64), minlength=len(self.taken))
+        self.seen.add(run.prints)
+        self.runs += 1
+        self.steps += len(run.path)
+
+    def mark(self, seconds: float) -> None:
+        """Note how far the runs are."""
+        goals = sum(number in self.walker.plan.goals for number in self.first)
+        self.curve.append(Point(self.runs, self.steps, self.seen.number, goals, seconds))
+
+
+def claim_of(plan: FramePlan, number: int) -> Property | None:
+    """The property with a claim number; None: deadlock."""
+    p = plan.program
+    return (*p.always, *p.sometimes, None, *p.steps, *p.happens)[number]
+
+
+def simulate(
+    program: Program,
+    runs: int,
+    steps: int,
+    seed: int,
+    *,
+    clock: Callable[[], float],
+    threads: int = 1,
+    schedule: str = "both",
+    starts: Sequence[tuple[int, ...]] = (),
+    weights: Mapping[str, int] | None = None,
+    cache_dir: Path | None = None,
+    progress: Callable[[Point], None] | None = None,
+    stop: threading.Event | None = None,
+) -> Walks:
+    """Walk at random, and see what breaks.
+
+    Args:
+        program: the traced system.
+        runs, steps: how many runs, of at most so many steps each.
+        seed: decides everything that is drawn.
+        clock: seconds, from any origin.
+        threads: how many; results do not depend on it.
+        schedule: a name of `SCHEDULES`.
+        starts: packed states to begin in; the initial states by default.
+        weights: of actions by name, for the weighted schedule; 1 where not named.
+        cache_dir: folder for compiled code; None: keep none.
+        progress: called after each chunk of runs.
+        stop: once set, the walks end after the runs at work; their chunk does not count.
+
+    Raises:
+        LoweringError: when a term does not fit 64 bits.
+    """
+    begun, asked = clock(), stop or threading.Event()
+    walker = Walker(program, steps, seed, schedule, starts, weights or {}, cache_dir, threads)
+    ready = clock()
+    totals = _Totals(walker, _Seen(walker.library.function("count_new", 4)))
+    chunk = max(1, min(CHUNK_RUNS, CHUNK_STEPS // max(1, steps)))
+    with Crew(threads) as crew:
+        while totals.runs < runs and not asked.is_set():
+            first, number = totals.runs, min(chunk, runs - totals.runs)
+            made: list[_Run | None] = [None] * number
+
+            def work(thread: int, job: int, first: int = first, made: list[_Run | None] = made) -> None:
+                made[job] = walker.run(first + job, thread)
+
+            crew.run(number, work, asked.is_set)
+            finished = [run for run in made if run is not None]
+            if len(finished) < number:
+                break
+            for run in finished:
+                totals.add(run)
+            totals.mark(clock() - ready)
+            if progress is not None:
+                progress(totals.curve[-1])
+    cut = None if totals.runs == runs else f"stopped after {totals.runs:,} of {runs:,} runs"
+    return _result(totals, seed, clock() - ready, ready - begun, cut)
+
+
+def _result(totals: _Totals, seed: int, seconds: float, compile_seconds: float, cut: str | None) -> Walks:
+    walker, plan, program = totals.walker, totals.walker.plan, totals.walker.program
+    taken: dict[str, int] = {}
+    for kind in program.kinds:
+        count = int(totals.taken[kind.first : kind.first + len(kind.instances)].sum())
+        taken[kind.action.name] = taken.get(kind.action.name, 0) + count
+    cuts = walker.frames[:, plan.pruned : plan.pruned + len(program.layout.slots)].sum(axis=0)
+    pruned = {s.path or "(state)": int(n) for s, n in zip(program.layout.slots, cuts, strict=True) if n}
+    broken = tuple(where for number, where in sorted(totals.first.items()) if number not in plan.goals)
+    shown = tuple(where for number, where in sorted(totals.first.items()) if number in plan.goals)
+    missed = tuple(claim for n in sorted(plan.goals - totals.first.keys()) if (claim := claim_of(plan, n)) is not None)
+    return Walks(
+        program, totals.runs, totals.steps, seed, broken, shown, missed, taken, pruned, tuple(totals.curve), seconds,
+        compile_seconds, walker.cached, walker.warnings, cut,
+    )  # fmt: skip

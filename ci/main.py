@@ -21,6 +21,7 @@ from ci.prove import prove_command
 from ci.query import query_command
 from ci.refusal import Refusal
 from ci.screen import OutputClosed, silence
+from ci.simulate import simulate_command
 from ci.sweep import sweep_command
 from ci.trace import trace_command
 from model.system import nearest
@@ -67,8 +68,8 @@ def cli() -> None:
 
 
 COMMANDS = (
-    list_command, check_command, bugs_command, explore_command, explain_command, prove_command, conform_command,
-    trace_command, query_command, sweep_command,
+    list_command, check_command, bugs_command, explore_command, simulate_command, explain_command, prove_command,
+    conform_command, trace_command, query_command, sweep_command,
 )  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)

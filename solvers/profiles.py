@@ -27,6 +27,9 @@ PROFILES: Mapping[str, settings] = {
 }
 """The profiles by name. Deadlines are off: a slow machine is no failure."""
 
+WALKS: Mapping[str, tuple[int, int]] = {"dev": (500, 60), "ci": (2000, 60), "nightly": (100_000, 300)}
+"""Runs and longest run of the compiled walks that look for known defects."""
+
 
 def choose(name: str) -> settings:
     """Make a profile the default of every test without settings of its own.

@@ -23,7 +23,11 @@ from model.system import Property
 from solvers.integers import Broken, Integers, Move, Taken
 from solvers.verdict import DEADLOCK
 
-BUDGET = 60_000
+GOALS = ("sometimes", "happens")
+KINDS = ("always", "step", *GOALS)
+"""Kinds of property that one run decides."""
+
+BUDGET = 8_000
 """Steps that shrinking may take by default."""
 
 
@@ -61,19 +65,21 @@ class _Shrinker:
     _property: Property | None = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        found = [one for one in self.engine.of_kind("always", "step") if one.id == self.claim]
+        found = [one for one in self.engine.of_kind(*KINDS) if one.id == self.claim]
         self._property = found[0] if found else None
 
     def broken(self, taken: Taken | None, state: Any) -> Broken | None:
-        """What a state and the step to it break of the claim."""
+        """What a state and the step to it break of the claim, or show of a goal."""
         claim = self._property
         if claim is None:
             return self.engine.stuck(state)
-        if claim.kind == "step" and taken is None:
+        on_step = claim.kind in ("step", "happens")
+        if on_step and taken is None:
             return None
-        parts = claim.parts(taken.step if claim.kind == "step" and taken is not None else state)
+        parts = claim.parts(taken.step if on_step and taken is not None else state)
         failing = tuple(name for name, part in parts.items() if not part)
-        return Broken(claim.id, claim.kind, failing) if failing else None
+        wanted = claim.kind in GOALS
+        return Broken(claim.id, claim.kind, failing) if bool(failing) != wanted else None
 
     def step(self, state: Any, move: Move) -> Taken | None:
         """The step, if it is enabled and stays within the domains."""
@@ -192,15 +198,15 @@ def shrink(
     Args:
         engine: the system on ints.
         start, moves: the run; moves that are not enabled are passed over.
-        claim: id of an `always` or `step` property, or `DEADLOCK`.
+        claim: id of a safety property, of a goal (then the run shows it), or `DEADLOCK`.
         starts: states that a run may begin in; the initial states by default.
         budget: steps that may be tried.
 
     Raises:
         ValueError: when the run does not break the claim.
     """
-    if claim != DEADLOCK and claim not in {one.id for one in engine.of_kind("always", "step")}:
-        raise ValueError(f"{engine.system.name} has no safety property {claim!r}")
+    if claim != DEADLOCK and claim not in {one.id for one in engine.of_kind(*KINDS)}:
+        raise ValueError(f"{engine.system.name} has no safety property or goal {claim!r}")
     whole = _Shrinker(engine, claim, tuple(starts), Run(start, (), Broken(claim, "", ())), len(moves) + 1)
     found = whole.attempt(start, moves)
     if found is None:

@@ -85,7 +85,7 @@ class Walks:
         cut: why fewer runs than asked were made; None when all were.
     """
 
-    program: Program
+    program: Program = field(repr=False)
     runs: int
     steps: int
     seed: int
@@ -108,7 +108,7 @@ class Walks:
 
 
 @define
-class _Seen:
+class Seen:
     """The fingerprints met so far, in an open-addressing table that is at most half full."""
 
     count_new: Callable[..., int]
@@ -203,7 +203,7 @@ class _Totals:
     """What the runs add up to, in their order."""
 
     walker: Walker
-    seen: _Seen
+    seen: Seen
     runs: int = 0
     steps: int = 0
     first: dict[int, Occasion] = field(factory=dict)
@@ -275,7 +275,7 @@ def simulate(
     begun, asked = clock(), stop or threading.Event()
     walker = Walker(program, steps, seed, schedule, starts, weights or {}, cache_dir, threads)
     ready = clock()
-    totals = _Totals(walker, _Seen(walker.library.function("count_new", 4)))
+    totals = _Totals(walker, Seen(walker.library.function("count_new", 4)))
     chunk = max(1, min(CHUNK_RUNS, CHUNK_STEPS // max(1, steps)))
     with Crew(threads) as crew:
         while totals.runs < runs and not asked.is_set():

@@ -1,4 +1,4 @@
-"""The benchmark: `python -m ci.bench [--spark] [--runs N] [--json FILE] [CASE ...]`.
+"""The benchmark: `python -m ci.bench [--spark | --walks] [--runs N] [--json FILE] [CASE ...]`.
 
 Prints compile time, generated and distinct states a second, bytes a state and
 the time of backward searches, with one thread and with two, medians of the runs.
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from attrs import asdict, evolve, frozen
 
+from ci import bench_walks
 from model.rules import parse
 from properties.catalogue import find
 from properties.core import recovers
@@ -167,6 +168,17 @@ def spark(parser: argparse.ArgumentParser, cases: Sequence[str], target: Path | 
     return 0
 
 
+def walks(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """Measure random walks."""
+    unknown = set(options.cases) - set(bench_walks.CASES)
+    if unknown:
+        parser.error(f"unknown case: {', '.join(sorted(unknown))}; --walks has {', '.join(bench_walks.CASES)}")
+    rows = bench_walks.measured(options.cases, options.runs)
+    if options.json is not None:
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the cases and print the table."""
     parser = argparse.ArgumentParser(prog="python -m ci.bench", description="Measures the native explorer.")
@@ -174,7 +186,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3, help="runs of which the median counts (default 3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
     parser.add_argument("--spark", action="store_true", help="measure the Spark engine beside the native one")
+    parser.add_argument("--walks", action="store_true", help="measure random walks: steps a second")
     options = parser.parse_args(arguments)
+    if options.walks:
+        return walks(parser, options)
     if options.spark:
         return spark(parser, options.cases, options.json)
     unknown = set(options.cases) - {case.name for case in CASES}

@@ -26,7 +26,8 @@ from solvers import itf
 from solvers.findings import Finding, Way, findings, witnesses
 from solvers.lower import LoweringError
 from solvers.program import Program
-from solvers.walks import SCHEDULES, Point, Walks, simulate
+from solvers.walker import SCHEDULES
+from solvers.walks import Point, Walks, simulate
 
 
 def weights_of(texts: tuple[str, ...], traced: Program) -> dict[str, int]:
@@ -121,7 +122,8 @@ def write_findings(out: str, chosen: Subject, walks: Walks, found: Sequence[Find
 @options.workers
 @click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--out", metavar="DIR", help="Write every counterexample and every goal's witness there as ITF JSON.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Plot states and goals over steps, as FILE.png or FILE.svg.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE",
+              help="Plot states and goals over steps, as FILE.png or FILE.svg.")
 @options.document
 @click.option("--no-cache", is_flag=True, help="Compile anew, keep nothing.")
 @options.quiet

@@ -1,12 +1,7 @@
-"""Random walks of a program by compiled code: what exhaustive search has no room for.
-
-Run number n of a seed is the same whatever the number of threads and of runs:
-all that it draws comes from a hash of seed and n.
-"""
+"""Random walks of a program by compiled code: what exhaustive search has no room for."""
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,21 +11,12 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from model.system import Property
-from solvers import walkkernel
 from solvers.crew import Crew
 from solvers.frame import NO_ACTION, FramePlan
-from solvers.native import cache_key, load_library
-from solvers.objectcache import ObjectCache
-from solvers.objectcode import Library, address
 from solvers.program import Program
-from solvers.walkkernel import PRIORITY, WEIGHTED, emit_walks
-
-SCHEDULES = {"weighted": (WEIGHTED,), "priority": (PRIORITY,), "both": (WEIGHTED, PRIORITY)}
-"""By name the schedules that runs use in turn."""
+from solvers.walker import Run, Seen, Walker
 
 CHUNK_RUNS, CHUNK_STEPS = 64, 1 << 20
-INCLUDED = 1 << 10
-"""Weight of a kind of a run's swarm; the others weigh 1 and so are taken where nothing else is enabled, or rarely."""
 
 
 @frozen
@@ -108,97 +94,6 @@ class Walks:
 
 
 @define
-class Seen:
-    """The fingerprints met so far, in an open-addressing table that is at most half full."""
-
-    count_new: Callable[..., int]
-    table: npt.NDArray[np.uint64] = field(factory=lambda: np.zeros(1 << 16, dtype=np.uint64))
-    number: int = 0
-
-    def add(self, prints: npt.NDArray[np.uint64]) -> None:
-        """Note fingerprints."""
-        while 2 * (self.number + len(prints)) > len(self.table):
-            old = self.table[self.table != 0]
-            self.table = np.zeros(2 * len(self.table), dtype=np.uint64)
-            self.count_new(address(self.table), len(self.table) - 1, address(old), len(old))
-        self.number += self.count_new(address(self.table), len(self.table) - 1, address(prints), len(prints))
-
-
-@define
-class _Run:
-    """One run's results."""
-
-    start: tuple[int, ...]
-    path: npt.NDArray[np.uint64]
-    prints: npt.NDArray[np.uint64]
-    claims: npt.NDArray[np.int64]
-
-
-def drawn(seed: int, run: int, what: str) -> int:
-    """64 random bits, the same for the same seed, run and purpose; never 0."""
-    digest = hashlib.sha256(f"{seed}/{run}/{what}".encode()).digest()
-    return int.from_bytes(digest[:8], "little") or 1
-
-
-def walks_key(program: Program) -> str:
-    """A hash of what a program's compiled walks depend on."""
-    own = Path(str(walkkernel.__file__)).read_bytes()
-    return hashlib.sha256(cache_key(program).encode() + own).hexdigest()
-
-
-class Walker:
-    """The compiled walks of a program from some states.
-
-    Args:
-        program: the traced system.
-        steps, seed, schedule: length of each run, seed, a name of `SCHEDULES`.
-        starts: packed states to begin in; the initial states by default.
-        weights: of actions by name, for the weighted schedule; 1 where not named.
-        cache_dir: folder for compiled code; None: keep none.
-        threads: how many.
-    """
-
-    def __init__(
-        self, program: Program, steps: int, seed: int, schedule: str, starts: Sequence[tuple[int, ...]],
-        weights: Mapping[str, int], cache_dir: Path | None, threads: int,
-    ) -> None:  # fmt: skip
-        cache = ObjectCache(cache_dir)
-        self.library: Library
-        self.library, self.cached = load_library(program, emit_walks, walks_key(program), cache)
-        self.warnings = tuple(cache.warnings)
-        self.program, self.plan, self.steps, self.seed = program, FramePlan(program), steps, seed
-        self.schedules, self.starts = SCHEDULES[schedule], tuple(starts) or program.initial
-        self.weights = [weights.get(kind.action.name, 1) for kind in program.kinds]
-        self.kinds = np.array(
-            [number for number, kind in enumerate(program.kinds) for _ in kind.instances], dtype=np.uint64
-        )
-        self.frames = np.zeros((threads, self.plan.size), dtype=np.int64)
-        record = program.layout.words + 1
-        self.scratch = np.zeros((threads, (program.instances + 1) * record), dtype=np.uint64)
-        self.priorities = np.zeros((threads, program.instances + 1), dtype=np.uint64)
-        self._walk = self.library.function("walk", 11)
-
-    def run(self, number: int, thread: int) -> _Run:
-        """Make one run."""
-        plan, start = self.plan, self.starts[drawn(self.seed, number, "start") % len(self.starts)]
-        swarm = drawn(self.seed, number, "swarm")
-        weights = np.array(
-            [w * (1 if swarm >> k % 64 & 1 and k < 64 else INCLUDED) for k, w in enumerate(self.weights)],
-            dtype=np.uint64,
-        )
-        state, frame = np.array(start, dtype=np.uint64), self.frames[thread]
-        path, prints = np.zeros(self.steps, dtype=np.uint64), np.zeros(self.steps + 1, dtype=np.uint64)
-        frame[plan.claims : plan.claims + plan.claim_count] = 0
-        taken = self._walk(
-            address(frame), address(state), drawn(self.seed, number, "steps"), address(self.kinds), address(weights),
-            address(self.priorities[thread]), address(path), address(prints), address(self.scratch[thread]),
-            self.steps, self.schedules[number % len(self.schedules)],
-        )  # fmt: skip
-        claims = frame[plan.claims : plan.claims + plan.claim_count].copy()
-        return _Run(start, path[:taken], prints[: taken + 1], claims)
-
-
-@define
 class _Totals:
     """What the runs add up to, in their order."""
 
@@ -214,7 +109,7 @@ class _Totals:
         """Start from nothing."""
         self.taken = np.zeros(len(self.walker.kinds), dtype=np.int64)
 
-    def add(self, run: _Run) -> None:
+    def add(self, run: Run) -> None:
         """Account for the next run."""
         for number in np.nonzero(run.claims)[0].tolist():
             if number not in self.first:
@@ -226,6 +121,21 @@ class _Totals:
         self.seen.add(run.prints)
         self.runs += 1
         self.steps += len(run.path)
+
+    def chunk(self, crew: Crew, number: int, stop: threading.Event) -> bool:
+        """Make the next runs and account for them, or for none once stopped; whether they were made."""
+        first, made = self.runs, list[Run | None]([None] * number)
+
+        def work(thread: int, job: int) -> None:
+            made[job] = self.walker.run(first + job, thread)
+
+        crew.run(number, work, stop.is_set)
+        finished = [run for run in made if run is not None]
+        if len(finished) < number:
+            return False
+        for run in finished:
+            self.add(run)
+        return True
 
     def mark(self, seconds: float) -> None:
         """Note how far the runs are."""
@@ -276,21 +186,9 @@ def simulate(
     walker = Walker(program, steps, seed, schedule, starts, weights or {}, cache_dir, threads)
     ready = clock()
     totals = _Totals(walker, Seen(walker.library.function("count_new", 4)))
-    chunk = max(1, min(CHUNK_RUNS, CHUNK_STEPS // max(1, steps)))
+    chunk = max(1, min(CHUNK_RUNS, CHUNK_STEPS // steps))
     with Crew(threads) as crew:
-        while totals.runs < runs and not asked.is_set():
-            first, number = totals.runs, min(chunk, runs - totals.runs)
-            made: list[_Run | None] = [None] * number
-
-            def work(thread: int, job: int, first: int = first, made: list[_Run | None] = made) -> None:
-                made[job] = walker.run(first + job, thread)
-
-            crew.run(number, work, asked.is_set)
-            finished = [run for run in made if run is not None]
-            if len(finished) < number:
-                break
-            for run in finished:
-                totals.add(run)
+        while totals.runs < runs and not asked.is_set() and totals.chunk(crew, min(chunk, runs - totals.runs), asked):
             totals.mark(clock() - ready)
             if progress is not None:
                 progress(totals.curve[-1])

@@ -21,6 +21,16 @@ def test_the_benchmark_measures_with_one_and_two_threads(tmp_path: Path, capsys:
     assert capsys.readouterr().out.count("two-phase-commit-7") == 2
 
 
+def test_walks_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Random walks give a row for each number of threads, with the same steps and states."""
+    target = tmp_path / "rows.json"
+    assert bench.main(["--walks", "directories", "--runs", "1", "--json", str(target)]) == 0
+    alone, two = json.loads(target.read_text())
+    assert (alone["steps"], alone["distinct"]) == (two["steps"], two["distinct"])
+    assert alone["steps"] > 10_000
+    assert capsys.readouterr().out.count("directories") == 2
+
+
 def test_a_wrong_count_is_not_measured() -> None:
     """A case that finds another number of states than it must is an error."""
     wrong = evolve(bench.CASES[0], distinct=296_447)

@@ -19,7 +19,8 @@ from solvers.findings import Way, finding, findings, moves_of, witnesses
 from solvers.integers import Integers
 from solvers.program import Program, trace
 from solvers.verdict import DEADLOCK, Refuted
-from solvers.walks import SCHEDULES, Walker, Walks, simulate
+from solvers.walker import SCHEDULES, Seen, Walker
+from solvers.walks import Walks, simulate
 from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK
 
 
@@ -154,8 +155,6 @@ def test_the_clock_saturates() -> None:
     """The two states of the clock are counted once each, however long the walks; no fingerprint is lost in growth."""
     assert walked(program_of(CLOCK), runs=200, steps=1000).distinct == 2
     walker = Walker(TINY, 1, 1, "both", (), {}, cache_folder(), 1)
-    from solvers.walks import Seen
-
     seen = Seen(walker.library.function("count_new", 4))
     prints = np.arange(200_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for part in np.array_split(prints, 7):

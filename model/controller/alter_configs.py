@@ -56,7 +56,12 @@ def _nodes(controller: Controller) -> set[str]:
 
 
 def _announced(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> tuple[LogRecord, ...]:
-    """Records that empty the ELRs of topics whose effective min ISR changes, and tell leaders that it has risen."""
+    """Records that empty the ELRs of topics whose effective min ISR changes, and tell leaders that it has risen.
+
+    As found there are none, and no value is looked at before the next election needs it.
+    """
+    if rules.min_isr_change_keeps_elr and rules.min_isr_raise_is_silent:
+        return ()
     after = evolve(controller, configs=controller.configs.replay(wanted))
     records = []
     for place in controller.places():

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from solvers.integers import Broken, Integers, Move, Taken, shuffled, trace_of
+from solvers.shrink import shrink
 from solvers.tally import Tally
 from solvers.trace import call, lines
 from solvers.verdict import Trace
@@ -161,6 +162,13 @@ def machine(
     return type(title, (SystemMachine,), body)
 
 
+def shortened(made: type[SystemMachine], found: Violation) -> Violation:
+    """The violation with the shortest run that shrinking finds."""
+    moves = [one.move for one in found.taken]
+    short = shrink(made.engine, found.start, moves, found.broken.claim, made.starts)
+    return Violation(short.start, short.taken, short.broken)
+
+
 def run(*machines: type[SystemMachine], chosen: settings | None = None, rounds: int = 1) -> None:
     """Run the examples of machines, and see that they show something.
 
@@ -170,14 +178,17 @@ def run(*machines: type[SystemMachine], chosen: settings | None = None, rounds: 
         rounds: how often to go on at most, with other examples, while something was not reached.
 
     Raises:
-        Violation: when a property is broken, after Hypothesis has shrunk the run.
+        Violation: when a property is broken; Hypothesis has shrunk the run, and `solvers.shrink` after it.
         VacuousRun: when an action or a goal never occurred.
     """
     for number in range(rounds):
         for position, made in enumerate(machines):
             # Hypothesis derives what it draws from the name, among other things.
             again = type(f"{made.__name__}{position}Round{number}", (made,), {"__module__": __name__})
-            run_state_machine_as_test(again, settings=chosen)
+            try:
+                run_state_machine_as_test(again, settings=chosen)
+            except Violation as found:
+                raise shortened(made, found) from found
         if not any(made.tally.missing() for made in machines):
             break
     for made in machines:

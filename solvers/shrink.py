@@ -6,7 +6,7 @@ Runs are shortened on ints, by the rules themselves:
   TSE 2002); a later step that is no longer enabled is left out too;
 * where one enabled step leads to a later state of the run, it replaces those between;
 * a breadth-first search tries the steps of the run in every order, then those
-  with other arguments: it is what finds a way that is no part of the run;
+  with other arguments, of actions that have few: it is what finds a way that is no part of the run;
 * initial states, and arguments, are lowered to earlier ones where the run stays as short.
 
 Every attempt costs steps of a budget, so the time is bounded; no result is longer.
@@ -26,6 +26,9 @@ from solvers.verdict import DEADLOCK
 GOALS = ("sometimes", "happens")
 KINDS = ("always", "step", *GOALS)
 """Kinds of property that one run decides."""
+
+MANY = 64
+"""Instances of an action that are too many to try each at every state."""
 
 BUDGET = 8_000
 """Steps that shrinking may take by default."""
@@ -127,7 +130,7 @@ class _Shrinker:
         while first < len(self.best.taken):
             states = [self.best.start, *(one.step.after for one in self.best.taken)]
             later = {state: number for number, state in enumerate(states) if number > first + 1}
-            for move in self.engine.enabled(states[first]):
+            for move in self._few():
                 taken = self.step(states[first], move)
                 if taken is not None and taken.step.after in later:
                     moves = self.best.moves
@@ -135,6 +138,11 @@ class _Shrinker:
                     if self.keep(self.attempt(self.best.start, (*moves[:first], move, *rest))):
                         break
             first += 1
+
+    def _few(self) -> list[Move]:
+        """The instances of actions that have few."""
+        counts = [(kind, self.engine.rows(kind)) for kind in range(len(self.engine.actions))]
+        return [Move(kind, row) for kind, rows in counts if rows <= MANY for row in range(rows)]
 
     def search(self, alphabet: Sequence[Move], share: int) -> None:
         """The shortest run of some moves, as far as a share of the budget goes."""
@@ -163,8 +171,8 @@ class _Shrinker:
         """The moves of the run; then every instance of its actions, where they are few."""
         own = list(dict.fromkeys(self.best.moves))
         yield own
-        kinds = dict.fromkeys(move.action for move in own)
-        yield [Move(kind, row) for kind in kinds for row in range(self.engine.rows(kind))]
+        kinds = {move.action for move in own}
+        yield [move for move in self._few() if move.action in kinds]
 
     def lower(self) -> None:
         """Earlier initial states, and earlier rows of arguments, where the run gets no longer."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from solvers import profiles
+from tests import leftovers
 
 PROFILE = os.environ.get("KRAFTCHECK_PROFILE", "ci")
 """Which profile of `solvers.profiles` counts for tests that name no settings."""
+
+ORDER = os.environ.get("KRAFTCHECK_ORDER", "")
+"""In which order tests run: as written, `reverse`, or shuffled by any other text as a seed."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -19,6 +25,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if PROFILE not in profiles.PROFILES:
         raise pytest.UsageError(f"KRAFTCHECK_PROFILE is {PROFILE!r}, none of {', '.join(profiles.PROFILES)}")
     profiles.choose(PROFILE)
+    leftovers.install(config, Path(__file__).parent.parent)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Another order, where one is asked for: no test may depend on what ran before it."""
+    if ORDER == "reverse":
+        items.reverse()
+    elif ORDER:
+        random.Random(ORDER).shuffle(items)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -28,8 +28,11 @@ def pytest_configure(config: pytest.Config) -> None:
     leftovers.install(config, Path(__file__).parent.parent)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Another order, where one is asked for: no test may depend on what ran before it."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave slow tests to the profile `nightly`, and take another order, where one is asked for."""
+    if PROFILE != "nightly":
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
     if ORDER == "reverse":
         items.reverse()
     elif ORDER:

@@ -18,10 +18,10 @@ from solvers.replay import successor
 @pytest.mark.parametrize(
     ("scope", "rules", "every"),
     [
-        ("tiny", "fixed", 40),
-        ("tiny", "kafka-4.0", 120),
-        ("small", "kip", 200),
-        ("directories", "kafka-4.0", 5_000),
+        ("tiny", "fixed", 150),
+        ("tiny", "kafka-4.0", 700),
+        ("small", "kip", 1_700),
+        ("directories", "kafka-4.0", 10_000),
     ],
 )
 def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int) -> None:

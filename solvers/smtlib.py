@@ -101,4 +101,12 @@ def _ask_cvc5(cvc5: Any, text: str, milliseconds: int) -> str:
     told = ""
     while not (command := parser.nextCommand()).isNull():
         told += command.invoke(solver, symbols)
-    return told.split()[-1] if told.split() else "unknown"
+    return _one_word(told)
+
+
+def _one_word(told: str) -> str:
+    """cvc5's answer without the reason in brackets that may follow it, as in `unknown (TIMEOUT)`."""
+    said = told.strip().partition(" ")[0]
+    if said not in ("sat", "unsat", "unknown"):
+        raise RuntimeError(f"cvc5 says neither sat, unsat nor unknown: {told!r}")
+    return said

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -78,12 +79,22 @@ def lose_an_executor(out: Path) -> dict[str, Any]:
     session = started("local-cluster[2,1,1024]", 2, conf, out / "spark.log")
     try:
         ship_sources(session, out / "sources.zip")
-        before = executors(session)
+        before = two_executors(session)
         jobs.sift_task = Dying(jobs.sift_task, kill_executor, run.commits[-1].depth + 2, out / KILLED)  # type: ignore[assignment]
         run.expand(jobs.Cluster.of(session, block_spec(program, BUCKET_BITS, ObjectCache(None)), out / "spark.log"))
         return {"facts": facts(finished(run)), "before": sorted(before), "after": sorted(executors(session))}
     finally:
         session.stop()
+
+
+def two_executors(session: Any) -> set[str]:
+    """Ids of the executors, once both are there, which takes a while on a busy machine."""
+    deadline = time.monotonic() + 120
+    while len(found := executors(session)) < 2:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"only executors {sorted(found)} started in two minutes")
+        time.sleep(0.1)
+    return found
 
 
 def executors(session: Any) -> set[str]:

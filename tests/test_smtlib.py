@@ -86,3 +86,19 @@ def test_no_answer_of_the_second_solver_is_unknown() -> None:
     one = max(scripts(found), key=lambda script: len(script.text))
     for solver in filter(smtlib.installed, SECOND_SOLVERS):
         assert second_answer(solver, one.text, evolve(EFFORT, timeout=0.001)) in ("sat", "unsat", "unknown")
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [("sat\n", "sat"), ("unsat\n", "unsat"), ("unknown\n", "unknown"), ("unknown (TIMEOUT)\n", "unknown")],
+)
+def test_the_reason_after_an_answer_is_cut(told: str, said: str) -> None:
+    """cvc5 may add why it does not know; the answer is the word before that."""
+    assert smtlib._one_word(told) == said
+
+
+@pytest.mark.parametrize("told", ["", "(error)\n", "success\n"])
+def test_anything_else_is_no_answer(told: str) -> None:
+    """What is neither sat, unsat nor unknown is a fault, not an unknown."""
+    with pytest.raises(RuntimeError, match="neither sat, unsat nor unknown"):
+        smtlib._one_word(told)

@@ -49,6 +49,7 @@ _LONG = {
     "epochs": LENGTH, "lag": LENGTH, "records": LENGTH, "loss": 3, "clean-stops": LENGTH, "fences": LENGTH,
     "shrinks": LENGTH,
 }  # fmt: skip
+_NO_CLEAN_STOPS = {name: value for name, value in _LONG.items() if name != "clean-stops"}
 _RARE = {"enable_elr": 4, "new_incarnation": 3, "unfence": 2, "unclean_timer": 3, "set_unclean_election": 2}
 _PROGRESS = {
     "fetch": 8, "apply_metadata": 6, "alter_partition": 4, "receive_answer": 4, "produce": 3, "propose_expand": 3,
@@ -77,6 +78,13 @@ BEYOND: Mapping[str, tuple[Beyond, ...]] = {
             _SETTLING,
         ),
         Beyond("two-brokers", {"failures": 2, "crashes": LENGTH, "fences": LENGTH, "moves": LENGTH}, _SETTLING),
+    ),
+    "kraft": (
+        Beyond("three-brokers", {**_NO_CLEAN_STOPS, "brokers": 3, "replication": 3, "unclean-stops": 1, "failures": 2},
+               {**_PROGRESS, **_SETTLING}, scope="small"),
+        Beyond("two-brokers",  # few failures, or hardly a move comes to its end
+               {"epochs": LENGTH, "lag": LENGTH, "records": LENGTH, "fences": 2, "moves": LENGTH, "copies": 1},
+               {**_PROGRESS, **_SETTLING}, scope="moves"),
     ),
     "broker-ids": (
         Beyond(

@@ -32,11 +32,7 @@ def engine(name: str, beyond: Beyond, variant: str = "") -> Integers:
     return Integers(SYSTEMS[name], beyond.setting(SYSTEMS[name], LENGTH, variant))
 
 
-LARGE = ("kraft",)
-"""Systems of which the profile `ci` shows too little: their run is vacuous there, so it is made by larger ones."""
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LARGE else n for n in SYSTEMS])
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_mended_rules_keep_every_property_beyond_the_layouts(name: str) -> None:
     """Under the mended rules no run breaks a property; no bound cuts one; every action and goal is reached.
 

@@ -19,6 +19,8 @@ from ci.listing import list_command
 from ci.progress import Interrupted
 from ci.prove import prove_command
 from ci.query import query_command
+from ci.recovery.elections import elect_leaders_command
+from ci.recovery.tool import unclean_recovery_command
 from ci.refusal import Refusal
 from ci.screen import OutputClosed, silence
 from ci.simulate import simulate_command
@@ -61,7 +63,7 @@ def cli() -> None:
       kraftcheck check
 
     \b
-    Exit codes: 0 every verdict is a pass, 2 bad input, 11 deadlock, 12 refuted,
+    Exit codes: 0 every verdict is a pass, 1 an election failed, 2 bad input, 11 deadlock, 12 refuted,
     13 never recovers, 20 incomplete, 21 vacuous, 22 unknown, 23 a vector failed,
     255 a fault of kraftcheck.
     """
@@ -70,6 +72,7 @@ def cli() -> None:
 COMMANDS = (
     list_command, check_command, bugs_command, explore_command, simulate_command, explain_command, prove_command,
     conform_command, trace_command, query_command, sweep_command,
+    unclean_recovery_command, elect_leaders_command,
 )  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)

@@ -12,12 +12,13 @@ from attrs import frozen
 
 from model.broker_id_rules import OF_DOCUMENT
 from model.choices import choice as _choice
-from model.directory_rules import OF_KIP, OF_SNAPSHOT, DirectoryRules
+from model.directory_rules import OF_KIP, OF_SNAPSHOT
+from model.recovery_rules import OF_RECOVERY_KIP, RecoveryRules
 from model.system import ScopeError, nearest
 
 
 @frozen
-class RuleSet(DirectoryRules):
+class RuleSet(RecoveryRules):
     """The choices; each carries its group, source and sentence as metadata.
 
     Groups: `defect` (found in Kafka's code at the snapshot), `feature` (differs
@@ -26,7 +27,8 @@ class RuleSet(DirectoryRules):
     and followers, in `model.data_plane_rules`), `controller` (a defect of the snapshot that only the
     controller in full can show: it takes several partitions), `broker-ids`
     (how a broker finds its id, in `model.broker_id_rules`), `directories`
-    (log directories, in `model.directory_rules`).
+    (log directories, in `model.directory_rules`), `unclean-recovery`
+    (the tool of that KIP, in `model.recovery_rules`).
     """
 
     # Features: what a version or a document has.
@@ -175,7 +177,7 @@ PRESETS: dict[str, RuleSet] = {
         default_directory_unassigned=True,
         one_directory_means_all_online=True,
         designated_may_be_leaving=True,
-        **dict.fromkeys((*OF_DOCUMENT, *OF_KIP), True),
+        **dict.fromkeys((*OF_DOCUMENT, *OF_KIP, *OF_RECOVERY_KIP), True),
     ),
     "kafka-3.9": RuleSet(**{**_SNAPSHOT, "elr_available": False}),
     "kafka-4.0": RuleSet(**_SNAPSHOT),

@@ -46,7 +46,7 @@ def test_console_block_prints_what_it_shows(
     assert words[0] == "kraftcheck"
     example = next(body for language, body in BLOCKS if language == "python" and "LEASE" in body)
     (tmp_path / "lease.py").write_text(example, encoding="utf-8")
-    folder = ROOT if "tests/vectors" in first else tmp_path
+    folder = ROOT if " tests/" in first else tmp_path
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
         [sys.executable, "-m", "ci.main", *words[1:]], cwd=folder, env=environment, capture_output=True, text=True

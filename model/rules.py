@@ -159,6 +159,9 @@ class RuleSet(RecoveryRules):
     node_configs_unchecked: bool = _choice(
         "controller", "ControllerConfigurationValidator", "values of a node, or of the cluster, are stored unchecked"
     )
+    amendment_keeps_leaders: bool = _choice(
+        "controller", "registerBroker", "a process that registers again without a directory keeps what it leads there"
+    )
 
 
 RIGHT = RuleSet()

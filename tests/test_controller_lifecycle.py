@@ -116,12 +116,26 @@ def test_a_new_incarnation_starts_fenced_with_a_new_epoch() -> None:
 
 
 def test_the_same_incarnation_amends() -> None:
-    """Epoch and flags stay, directories are replaced, no partition is touched."""
+    """Epoch and flags stay, directories are replaced, in the code no partition is touched."""
     request = ask(1, incarnation="process-1", dirs=(directory(1, 1), directory(1, 2)), features=SUPPORTED)
     outcome = register_broker(BASE, request, FINALIZED, KAFKA)
     assert [type(record) for record in outcome.records] == [RegisterBrokerRecord]
     known = play(BASE, outcome).registration(1)
     assert (known.epoch, known.fenced, known.dirs) == (101, False, (directory(1, 1), directory(1, 2)))
+
+
+@pytest.mark.parametrize(("rules", "leader", "isr"), [(KAFKA, 1, [0, 1, 2]), (FIXED, 2, [0, 2])])
+def test_an_amendment_and_the_leaders_on_other_directories(rules, leader: int, isr: list[int]) -> None:
+    """Found: a directory told of no more keeps its leader, and nothing finds that later; mended, the leader moves."""
+    request = ask(1, incarnation="process-1", dirs=(directory(1, 1),), features=SUPPORTED)
+    after = play(BASE, register_broker(BASE, request, FINALIZED, rules))
+    p = partition(after, "foo", 1)
+    assert (p.leader, sorted(p.isr), p.directories.of(1)) == (leader, isr, directory(1))
+    # Reporting the directory as failed changes nothing: it is not registered.
+    again = play(after, heartbeat(after, beat(1, failed=(directory(1),)), rules))
+    assert lists(partition(again, "foo", 1)) == lists(p)
+    kept = register_broker(BASE, evolve(request, dirs=(directory(1), directory(1, 1))), FINALIZED, rules)
+    assert [type(record) for record in kept.records] == [RegisterBrokerRecord]
 
 
 def test_before_directories_none_are_kept() -> None:

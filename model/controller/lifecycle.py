@@ -11,7 +11,7 @@ from attrs import evolve
 
 from model.brokers import Registration
 from model.controller.errors import RequestError, Resignation, TooManyRecords
-from model.controller.passes import Trigger, elect, in_elr, in_isr, leaderless, leave
+from model.controller.passes import Trigger, elect, in_elr, in_isr, leaderless, leave, online
 from model.controller.records import LogRecord
 from model.controller.state import Controller, Outcome
 from model.directories import is_reserved
@@ -99,6 +99,20 @@ def directories_failed(controller: Controller, broker: int, failed: Ids, rules: 
         changes = (*changes, *leave(controller, visited, broker, Trigger(), rules))
     left = tuple(directory for directory in known.dirs if directory not in failed)
     return (*changes, BrokerRegistrationChangeRecord(broker, known.epoch, log_dirs=left))
+
+
+def amended(controller: Controller, broker: int, dirs: Ids, rules: RuleSet) -> Records:
+    """The same process registers again with these directories: replicas on others are no longer led or in sync.
+
+    The code looks at no partition then, so leaders may stay on directories that are registered no more.
+    """
+    known = controller.registration(broker)
+    if rules.amendment_keeps_leaders or known is None or not controller.features.directories:
+        return ()
+    after = evolve(known, dirs=dirs)
+    placed = (place for place in controller.places() if place.partition.replicas.has(broker))
+    lost = (p for p in placed if not online(after, int(p.partition.directories.of(broker)), rules))
+    return leave(controller, lost, broker, Trigger(), rules)
 
 
 def _lists(directories: object, directory: int) -> bool:

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 
 from model.brokers import Registration
 from model.controller.errors import RequestError
-from model.controller.lifecycle import Records, stopped_uncleanly
+from model.controller.lifecycle import Records, amended, stopped_uncleanly
 from model.controller.passes import Trigger, in_isr, leave
 from model.controller.records import RegisterControllerRecord
 from model.controller.state import Controller, Outcome
@@ -67,7 +67,8 @@ def register_broker(
     """A registration; the reply is the broker's epoch.
 
     A new incarnation starts fenced and out of controlled shutdown, with a new
-    session; the same incarnation only amends what it told before.
+    session; the same incarnation only amends what it told before, and (mended)
+    leads nothing on a directory that it tells of no more.
 
     Raises:
         RequestError: in this order INCONSISTENT_CLUSTER_ID,
@@ -98,7 +99,8 @@ def register_broker(
         in_controlled_shutdown=known.in_controlled_shutdown if known is not None and amends else False,
         log_dirs=request.dirs if controller.features.directories else (),
     )
-    ended = () if amends else _ended(controller, known, request, rules)
+    dirs = record.log_dirs
+    ended = amended(controller, broker, dirs, rules) if amends else _ended(controller, known, request, rules)
     sessions = soft.sessions if amends else soft.sessions.remove(broker)
     sessions = sessions.register(broker, record.fenced, soft.now)
     return Outcome((*ended, record), record.broker_epoch, evolve(soft, sessions=sessions), atomic=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 from typing import Any
 
 import z3
@@ -29,7 +30,7 @@ def print_proof(
         for asked, answer in proof.answers.items():
             screen.plain(f"{answer.seconds:8.3f} s  {answer.result:13}  {asked.claim}, {asked.action}")
     _print_counterexamples(screen, proof, judged, flags["shown"])
-    for line in summary(proof, seconds):
+    for line in summary(proof, seconds, flags["solver"]):
         screen.plain(line)
 
 
@@ -82,18 +83,27 @@ def _print_counterexamples(screen: Screen, proof: Proof, judged: Sequence[Judged
         screen.plain(f"\nalso with a counterexample (--traces {len(broken)} shows all): {rest}")
 
 
-def summary(proof: Proof, seconds: float) -> list[str]:
+def summary(proof: Proof, seconds: float, solver: str) -> list[str]:
     """Size and speed, what is bounded, and lemmas that no proof uses."""
     answers = list(proof.answers.values())
     done = sum(answer.result == PROVEN for answer in answers)
     solving = sum(answer.seconds for answer in answers)
     told = [
-        f"\n{len(answers):,} queries, {done:,} proven, in {seconds:.1f} s ({solving:.1f} s in Z3 "
-        f"{z3.get_version_string()}); rounds: {proof.rounds}"
+        f"\n{len(answers):,} queries, {done:,} proven, in {seconds:.1f} s ({solving:.1f} s in "
+        f"{version(solver)}); rounds: {proof.rounds}"
     ]
     told += [f"steps beyond the bound on {path} are left out" for path in proof.bounded()]
     told += [f"lemma that no proof uses: {name}" for name in proof.idle_lemmas()]
     return told
+
+
+def _first(effort: Effort) -> dict[str, str]:
+    return {} if effort.solver == "z3" else {effort.solver: metadata.version(effort.solver)}
+
+
+def version(solver: str) -> str:
+    """A solver with its version."""
+    return f"Z3 {z3.get_version_string()}" if solver == "z3" else f"{solver} {metadata.version(solver)}"
 
 
 def document(
@@ -103,7 +113,7 @@ def document(
     return {
         "version": report.DOCUMENT_VERSION,
         "command": "prove",
-        "engine": "z3",
+        "engine": effort.solver,
         "system": subject.name,
         "scope": subject.setting.scope,
         "bounds": dict(subject.setting.bounds),
@@ -116,7 +126,7 @@ def document(
         "claims": [_claim(proof, one) for one in judged],
         "bounded_by": proof.bounded(),
         "idle_lemmas": proof.idle_lemmas(),
-        "versions": {**report.versions(), "z3": z3.get_version_string()},
+        "versions": {**report.versions(), "z3": z3.get_version_string(), **_first(effort)},
     }
 
 

@@ -20,13 +20,13 @@ from ci.progress import attended, stoppable, tallied
 from ci.proof_report import document, print_proof
 from ci.refusal import Refusal
 from ci.screen import console
-from ci.second import ready, second_opinion
+from ci.second import check_solver, ready, second_opinion
 from ci.settings import DEFAULT_RULES, Subject, find_system, parse_words, program, subject, traced
 from model.layout import LayoutError
 from model.system import nearest
 from solvers.induction import Build, Proof, prove
 from solvers.judgement import Judged, Searched, judge
-from solvers.queries import REFUTED, Effort
+from solvers.queries import REFUTED, SOLVERS, Effort
 from solvers.smtlib import SECOND_SOLVERS
 from solvers.theory import Theory, theory
 from solvers.verdict import worst_exit_code
@@ -109,6 +109,7 @@ def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
 @click.option("--property", "only", multiple=True, help="Prove only this, and what it rests on; repeatable.")
+@click.option("--solver", type=click.Choice(SOLVERS), default="z3", show_default=True, help="What answers the queries.")
 @options.timeout
 @options.seed
 @options.processes
@@ -151,8 +152,10 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     check_only(asked.name, asked.build(), flags["only"])
     check_writable(flags["target"])
     ready(flags["second"], flags["smt2"])
-    effort = Effort(flags["timeout"], flags["seed"], minimise=flags["core"])
-    if flags["bmc"] is not None or flags["k"] is not None or flags["pdr"]:
+    effort = Effort(flags["timeout"], flags["seed"], flags["core"], flags["solver"])
+    bounded_only = flags["bmc"] is not None or flags["k"] is not None or flags["pdr"]
+    check_solver(flags["solver"], flags["second"], bounded_only)
+    if bounded_only:
         sys.exit(bounded(asked.subject(), effort, flags))
     begun = time.monotonic()
     proof = proven(asked, effort, flags["only"], flags["workers"], flags["quiet"])
@@ -176,5 +179,3 @@ def last_line(judged: Sequence[Judged], code: int) -> str:
     words = [report.WORDS[type(one.verdict.verdict)] for one in judged]
     counts = [f"{words.count(word)} {word}" for word in report.WORST_FIRST if word in words]
     return ", ".join(counts) + f" (exit {code})"
-
-

@@ -16,11 +16,11 @@ from solvers.induction import Proof
 from solvers.judgement import Judged
 from solvers.queries import PROVEN, REFUTED, Effort
 from solvers.replay import EngineDisagreement
-from solvers.smtlib import Script, installed, scripts, second_answer
+from solvers.smtlib import SECOND_SOLVERS, Script, installed, scripts, second_answer
 from solvers.verdict import Holds, Unknown
 
 WANTED = {PROVEN: "unsat", REFUTED: "sat"}
-"""What a second solver must say where Z3 decided."""
+"""What a second solver must say where the first decided."""
 
 
 def ready(second: str | None, place: str | None) -> None:
@@ -29,6 +29,17 @@ def ready(second: str | None, place: str | None) -> None:
         raise Refusal(f"--second-solver {second} is not installed; pip install {second}")
     if place is not None:
         folder(Path(place))
+
+
+def check_solver(solver: str, second: str | None, bounded_only: bool) -> None:
+    """Refuse a solver that is missing, cannot do what was asked, or would confirm itself."""
+    if second == solver:
+        others = ", ".join(other for other in SECOND_SOLVERS if other != solver)
+        raise Refusal(f"--second-solver {second} is the first one too; name another of {others}")
+    if not installed(solver):
+        raise Refusal(f"--solver {solver} is not installed; pip install {solver}")
+    if bounded_only and solver != "z3":
+        raise Refusal(f"--bmc, --k and --pdr are Z3's; leave out --solver {solver}")
 
 
 def second_opinion(
@@ -64,7 +75,7 @@ def _undecided(proof: Proof, texts: Sequence[Script], second: str, effort: Effor
             wanted = WANTED.get(proof.answers[script.asked].result)
             if wanted is not None and said not in (wanted, "unknown"):
                 raise EngineDisagreement(
-                    f"{script.asked.claim}, {script.asked.action}: Z3 says {wanted}, {second} {said}"
+                    f"{script.asked.claim}, {script.asked.action}: {effort.solver} says {wanted}, {second} {said}"
                 )
             if said == "unknown":
                 told[script.asked.claim] = script.asked.action

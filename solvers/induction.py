@@ -20,7 +20,8 @@ from concurrent.futures.process import BrokenProcessPool
 
 from attrs import define, evolve, field, frozen
 
-from solvers.queries import DOMAINS, INITIATION, PROVEN, Answer, Clock, Effort, Obligation, Questions, Session
+from solvers.queries import DOMAINS, INITIATION, PROVEN, Answer, Clock, Effort, Obligation, Questions
+from solvers.session import Session
 from solvers.theory import Theory
 
 Build = Callable[[], Theory]

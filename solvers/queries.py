@@ -12,10 +12,13 @@ from model.layout import Counter
 from model.terms import Term
 from solvers.program import Kind
 from solvers.theory import Theory
-from solvers.z3reader import Reader, conjunction, disjunction, is_number, value_of
+from solvers.z3reader import Reader, conjunction, disjunction, is_number
 
 INITIATION = "initially"
 """Stands for the action in obligations about initial states."""
+
+SOLVERS = ("z3", "bitwuzla")
+"""What may answer queries; bitwuzla is a Python package of its own, and knows bit-vectors only."""
 
 PROVEN, REFUTED, UNDECIDED = "proven", "not inductive", "unknown"
 
@@ -76,12 +79,18 @@ class Effort:
     Attributes:
         timeout: seconds for each query.
         seed: of every random choice.
-        minimise: whether unsat cores are made small.
+        minimise: whether unsat cores are made small; Z3 only.
+        solver: which solver answers, of SOLVERS.
     """
 
     timeout: float = 60.0
     seed: int = 0
     minimise: bool = False
+    solver: str = "z3"
+
+    def milliseconds(self) -> int:
+        """The timeout as solvers take it."""
+        return max(1, int(self.timeout * 1000))
 
 
 @frozen
@@ -186,66 +195,10 @@ DOMAINS = ("domains",)
 Clock = Callable[[], float]
 
 
-class Session:
-    """One solver for several obligations that share their premises.
-
-    It has a Z3 context of its own, so that what was asked elsewhere does not
-    weigh on it.
-    """
-
-    def __init__(self, questions: Questions, given: Premises, effort: Effort, clock: Clock) -> None:
-        self._questions, self._given, self._clock = questions, given, clock
-        self._context = z3.Context()
-        truths = z3.And(z3.BoolVal(True), *given.truths.values()).translate(self._context).children()[1:]
-        self._solver = new_solver(given, effort, self._context)
-        self._tracked = {f"p{number}": name for number, name in enumerate(given.truths)}
-        self._literals = [z3.Bool(mark, self._context) for mark in self._tracked]
-        for literal, premise in zip(self._literals, truths, strict=True):
-            self._solver.add(z3.Implies(literal, premise))
-
-    def ask(self, asked: Obligation) -> Answer:
-        """Z3's answer to an obligation."""
-        begun, goal = self._clock(), self._questions.goal(asked)
-        same = [name for name, premise in self._given.truths.items() if premise.eq(goal)]
-        if same or z3.is_true(goal):
-            return Answer(asked, PROVEN, self._clock() - begun, tuple(same))
-        self._solver.push()
-        self._solver.add(z3.Not(goal.translate(self._context)))
-        answer = self._checked(asked, begun)
-        self._solver.pop()
-        return answer
-
-    def leaving(self, action: str) -> list[str]:
-        """The fields that a step of an action is not shown to leave within their domain."""
-        paths = []
-        for name, inside in self._questions.bounds_of(action).items():
-            self._solver.push()
-            self._solver.add(z3.Not(inside.translate(self._context)))
-            if self._solver.check(*self._literals) != z3.unsat:
-                paths.append(name.removeprefix("bound: "))
-            self._solver.pop()
-        return paths
-
-    def _checked(self, asked: Obligation, begun: float) -> Answer:
-        found = self._solver.check(*self._literals)
-        if found == z3.unsat:
-            used = tuple(sorted(self._tracked[str(mark)] for mark in self._solver.unsat_core()))
-            return Answer(asked, PROVEN, self._clock() - begun, used)
-        if found == z3.sat:
-            return Answer(asked, REFUTED, self._clock() - begun, counterexample=self._assignment())
-        return Answer(asked, UNDECIDED, self._clock() - begun, reason=self._solver.reason_unknown())
-
-    def _assignment(self) -> Assignment:
-        model, given = self._solver.model(), self._given
-        symbols = [symbol.translate(self._context) for symbol in given.symbols]
-        values = [value_of(model, term, symbol) for term, symbol in zip(given.names, symbols, strict=True)]
-        return Assignment(tuple(values[: given.width]), tuple(values[given.width :]))
-
-
 def new_solver(given: Premises, effort: Effort, context: z3.Context) -> Any:
     """A solver: propositional for bit-vectors, general where words have no bound."""
     solver = z3.Solver(ctx=context) if given.numbers() else z3.SolverFor("QF_FD", ctx=context)
-    solver.set("timeout", max(1, int(effort.timeout * 1000)))
+    solver.set("timeout", effort.milliseconds())
     solver.set("random_seed", effort.seed)
     if effort.minimise:
         solver.set("core.minimize", True)

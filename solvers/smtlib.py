@@ -13,8 +13,8 @@ from attrs import frozen
 from solvers.induction import Proof
 from solvers.queries import DOMAINS, PROVEN, Effort, Obligation, Premises, Questions
 
-SECOND_SOLVERS = ("bitwuzla", "cvc5")
-"""Python packages that can be asked as well."""
+SECOND_SOLVERS = ("bitwuzla", "cvc5", "z3")
+"""Python packages that can be asked as well; Z3 where it was not the first."""
 
 
 class SolverMissing(RuntimeError):
@@ -80,8 +80,16 @@ def second_answer(solver: str, text: str, effort: Effort) -> str:
     """
     if not installed(solver):
         raise SolverMissing(f"{solver} is not installed; pip install {solver}")
-    module, milliseconds = importlib.import_module(solver), max(1, int(effort.timeout * 1000))
-    return _ask_bitwuzla(module, text, milliseconds) if solver == "bitwuzla" else _ask_cvc5(module, text, milliseconds)
+    asks = {"bitwuzla": _ask_bitwuzla, "cvc5": _ask_cvc5, "z3": _ask_z3}
+    return asks[solver](importlib.import_module(solver), text, effort.milliseconds())
+
+
+def _ask_z3(module: Any, text: str, milliseconds: int) -> str:
+    """Z3 in its tactic for bit-vectors: neither the premises behind literals nor the solver of proofs."""
+    solver = module.Tactic("qfbv").solver() if "(set-logic QF_BV)" in text else module.Solver()
+    solver.set("timeout", milliseconds)
+    solver.from_string(text)
+    return str(solver.check())
 
 
 def _ask_bitwuzla(bitwuzla: Any, text: str, milliseconds: int) -> str:

@@ -6,6 +6,7 @@ Biere et al., "Symbolic Model Checking without BDDs" (1999); Sheeran et al.,
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -39,6 +40,8 @@ class Unrolling:
         solver: holds the domains of all states and the steps between them.
     """
 
+    _held: list[Any]
+
     def __init__(self, subject: Theory, effort: Effort, initial: bool) -> None:
         self.subject, self.length = subject, 0
         program, graph = subject.program, subject.program.graph
@@ -47,13 +50,19 @@ class Unrolling:
             for t, s in zip(program.state, program.layout.slots, strict=True)
         )
         given = Questions(subject).premises(program.kinds[0].action.name, ())
-        self.solver = new_solver(given, effort, z3.main_ctx())
+        self._new = functools.partial(new_solver, given, effort, z3.main_ctx())
+        self.solver, self._held = self._new(), []
         self._readers: list[Reader] = []
         self._states: list[tuple[Any, ...]] = []
         self._choices: list[list[Choice]] = []
         self._begin()
         if initial:
-            self.solver.add(disjunction([self._is(state) for state in program.initial]))
+            self.hold(disjunction([self._is(state) for state in program.initial]))
+
+    def hold(self, *truths: Any) -> None:
+        """Let truths hold of every run."""
+        self._held += truths
+        self.solver.add(*truths)
 
     def _begin(self) -> None:
         """Symbols for one more state, within their domains."""
@@ -65,7 +74,7 @@ class Unrolling:
         )
         for term, slot, symbol in zip(program.state, program.layout.slots, symbols, strict=True):
             reader.bind(term, symbol)
-            self.solver.add(reader.within(term, slot.domain.lo, slot.domain.hi))
+            self.hold(reader.within(term, slot.domain.lo, slot.domain.hi))
         self._readers.append(reader)
         self._states.append(symbols)
 
@@ -90,16 +99,16 @@ class Unrolling:
             parts += [reader.expression(t) for t in (*kind.allowed.values(), *kind.guard.values())]
             graph = self.subject.program.graph
             equal = [graph.lift(graph.apply("eq", a, b)) for a, b in zip(self._after, kind.after, strict=True)]
-            self.solver.add(z3.Implies(taken, conjunction([*parts, *map(reader.expression, equal)])))
+            self.hold(z3.Implies(taken, conjunction([*parts, *map(reader.expression, equal)])))
             choices.append(Choice(kind.action.name, taken, tuple(symbols), kind.variables))
         literals = [choice.taken for choice in choices]
-        self.solver.add(disjunction(literals), z3.AtMost(*literals, 1))
+        self.hold(disjunction(literals), z3.AtMost(*literals, 1))
         self._choices.append(choices)
         self.length += 1
 
     def assume(self, claims: Sequence[str]) -> None:
         """Let claims hold of the last state and step."""
-        self.solver.add(conjunction([self.truth(claim, self.length) for claim in claims]))
+        self.hold(conjunction([self.truth(claim, self.length) for claim in claims]))
 
     def truth(self, claim: str, depth: int) -> Any:
         """The truth of a claim: of the state at a depth, or of the step that leads to it."""
@@ -120,6 +129,10 @@ class Unrolling:
         if found == z3.unknown:
             result = str(self.solver.reason_unknown())
         self.solver.pop()
+        if found == z3.unknown:
+            # What is cut in the middle of reading its assertions may have lost some of them.
+            self.solver = self._new()
+            self.solver.add(*self._held)
         return result
 
     def _run(self, claim: str) -> Trace:

@@ -30,7 +30,7 @@ NOT_PROVEN: Mapping[tuple[str, str, str], tuple[str, ...]] = {
 PROOF_SCOPES: Mapping[str, tuple[str, ...]] = {
     "elections": ("tiny", "small", "directories"),
     "directories": ("tiny", "small"),
-    "replication": ("tiny", "small"),
+    "replication": ("tiny", "small", "large"),
 }
 """For each system that is proven, the scopes in one of which each refuting variant must break its proofs."""
 

@@ -22,6 +22,7 @@ from ci.query import query_command
 from ci.recovery.elections import elect_leaders_command
 from ci.recovery.tool import unclean_recovery_command
 from ci.refusal import Refusal
+from ci.replay import replay_command
 from ci.screen import OutputClosed, silence
 from ci.simulate import simulate_command
 from ci.sweep import sweep_command
@@ -64,14 +65,15 @@ def cli() -> None:
 
     \b
     Exit codes: 0 every verdict is a pass, 1 an election failed, 2 bad input, 11 deadlock, 12 refuted,
-    13 never recovers, 20 incomplete, 21 vacuous, 22 unknown, 23 a vector failed,
+    13 never recovers, 20 incomplete, 21 vacuous, 22 unknown, 23 a vector failed
+    or a batch of a log is not explained,
     255 a fault of kraftcheck.
     """
 
 
 COMMANDS = (
     list_command, check_command, bugs_command, explore_command, simulate_command, explain_command, prove_command,
-    conform_command, trace_command, query_command, sweep_command,
+    conform_command, replay_command, trace_command, query_command, sweep_command,
     unclean_recovery_command, elect_leaders_command,
 )  # fmt: skip
 for command in COMMANDS:

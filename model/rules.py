@@ -174,6 +174,9 @@ _OF_DOCUMENTS = ("one_directory_means_all_online", "designated_may_be_leaving")
 _OF_CONTROLLER = tuple(f.name for f in attrs.fields(RuleSet) if f.metadata["group"] == "controller")
 _SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER, *OF_SNAPSHOT) if name not in _OF_DOCUMENTS}
 
+_MENDED_IN_4_1 = ("dead_last_known_leader_electable", "every_restart_is_unclean", "min_isr_change_keeps_elr")
+"""KAFKA-19522, KAFKA-18635, KAFKA-16540."""
+
 PRESETS: dict[str, RuleSet] = {
     "kip": RuleSet(
         designated_elections=True,
@@ -184,6 +187,7 @@ PRESETS: dict[str, RuleSet] = {
     ),
     "kafka-3.9": RuleSet(**{**_SNAPSHOT, "elr_available": False}),
     "kafka-4.0": RuleSet(**_SNAPSHOT),
+    "kafka-4.1": RuleSet(**{**_SNAPSHOT, **dict.fromkeys(_MENDED_IN_4_1, False)}),
     "fixed": RIGHT,
 }
 """The presets; `kafka-4.0` is the 4.0.0-SNAPSHOT of October 2024."""
@@ -192,6 +196,7 @@ PRESET_NOTES = {
     "kip": "the design documents as written (KIP-858, KIP-966, the unclean-recovery KIP)",
     "kafka-3.9": "as implemented, without eligible leader replicas",
     "kafka-4.0": "as implemented in the 4.0 snapshot of October 2024, defects included",
+    "kafka-4.1": "as kafka-4.0, less what a replayed log of 4.1.0 shows to be mended",
     "fixed": "kafka-4.0 with each known defect mended",
 }
 

@@ -54,9 +54,9 @@ def test_variants_apply_in_order(name: str, switches: list[tuple[str, bool]]) ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("kafka-4.1", "unknown rule set 'kafka-4.1'; did you mean kafka-4.0"),
+        ("kafka-5.0", "unknown rule set 'kafka-5.0'; did you mean kafka-4.0"),
         ("fxied", "unknown rule set 'fxied'; did you mean fixed?"),
-        ("", "unknown rule set ''; did you mean fixed, kafka-3.9, kafka-4.0, kip?"),
+        ("", "unknown rule set ''; did you mean fixed, kafka-3.9, kafka-4.0, kafka-4.1, kip?"),
         ("kafka-4.0+assignment-clear-elr", "unknown variant 'assignment-clear-elr' in .*mean assignment-clears-elr"),
         ("fixed+", "unknown variant '' in 'fixed\\+'; there are [0-9]+, such as .*; `kraftcheck list` shows all"),
         ("fixed-elr", "unknown variant 'elr' in 'fixed-elr'"),

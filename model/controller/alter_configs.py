@@ -9,7 +9,7 @@ from attrs import evolve
 
 from model.controller.configs import MIN_ISR, as_stored, is_valid
 from model.controller.errors import RequestError
-from model.controller.records import NODE, TOPIC, ConfigRecord, LogRecord
+from model.controller.records import CLUSTER, NODE, TOPIC, ClearElrRecord, ConfigRecord, LogRecord
 from model.controller.state import Controller, Outcome
 from model.partition import no_change
 from model.records import PartitionChangeRecord
@@ -35,9 +35,22 @@ def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -
     if wanted.scope == TOPIC and known.get(wanted.key) == wanted.value:
         return Outcome((), None, controller.soft, atomic=True)
     records: tuple[LogRecord, ...] = (wanted,)
-    if wanted.key == MIN_ISR:
+    if controller.features.clear_elr:
+        records = (*records, *clearing(controller, wanted, rules))
+    elif wanted.key == MIN_ISR:
         records = (*records, *_announced(controller, wanted, rules))
     return Outcome(records, None, controller.soft, atomic=True)
+
+
+def clearing(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> tuple[ClearElrRecord, ...]:
+    """What Kafka 4.0 writes behind a change of min ISR: the ELRs of the topic, or of all topics, are emptied.
+
+    Source: `ConfigurationControlManager.createClearElrRecordsAsNeeded` (KAFKA-16540).
+    """
+    elr = controller.features.elr(rules) and controller.features.clear_elr
+    if wanted.key != MIN_ISR or not elr or wanted.scope not in (TOPIC, CLUSTER):
+        return ()
+    return (ClearElrRecord(wanted.name),)
 
 
 def _checked(wanted: ConfigRecord, rules: RuleSet) -> ConfigRecord:

@@ -12,7 +12,7 @@ from attrs import evolve
 
 from model.controller.errors import ExcessiveBatch
 from model.controller.heartbeat import Sessions
-from model.controller.records import ConfigRecord, LogRecord, RegisterControllerRecord
+from model.controller.records import ClearElrRecord, ConfigRecord, LogRecord, RegisterControllerRecord
 from model.controller.state import Controller, Outcome, Soft
 from model.directories import is_reserved
 from model.records import (
@@ -24,7 +24,7 @@ from model.records import (
     UnregisterBrokerRecord,
     ids,
 )
-from model.replay import ClusterImage, Topic, replay
+from model.replay import ClusterImage, ReplayError, Topic, replay
 from model.rules import RuleSet
 
 
@@ -90,6 +90,8 @@ def replay_record(controller: Controller, record: LogRecord, rules: RuleSet) -> 
         ReplayError: see `model.replay.replay`.
     """
     image = controller.image
+    if isinstance(record, ClearElrRecord):
+        return evolve(controller, image=_without_elr(image, record.topic))
     if isinstance(record, ConfigRecord | RegisterControllerRecord):
         after = evolve(controller, image=evolve(image, next_offset=image.next_offset + 1))
         if isinstance(record, ConfigRecord):
@@ -101,6 +103,22 @@ def replay_record(controller: Controller, record: LogRecord, rules: RuleSet) -> 
         stale = controller.stale_dirs | _left_behind(topic)
         return evolve(after, configs=controller.configs.without_topic(topic.name), stale_dirs=stale)
     return evolve(after, soft=evolve(after.soft, sessions=_sessions(after, record, image)))
+
+
+def _without_elr(image: ClusterImage, name: str) -> ClusterImage:
+    """The image once the ELRs of one topic, or of all, are emptied."""
+
+    def cleared(topic: Topic) -> Topic:
+        emptied = {
+            index: evolve(p, elr=p.elr.none(), last_known_elr=p.last_known_elr.none())
+            for index, p in topic.partitions.items()
+        }
+        return evolve(topic, partitions=emptied)
+
+    if name and all(topic.name != name for topic in image.topics.values()):
+        raise ReplayError(f"cannot replay ClearElrRecord: there is no topic {name}")
+    topics = {known: cleared(topic) if name in ("", topic.name) else topic for known, topic in image.topics.items()}
+    return evolve(image, topics=topics, next_offset=image.next_offset + 1)
 
 
 def _left_behind(topic: Topic) -> frozenset[int]:

@@ -35,5 +35,15 @@ class RegisterControllerRecord:
     incarnation: str = ""
 
 
-LogRecord: TypeAlias = Record | ConfigRecord | RegisterControllerRecord
+@frozen
+class ClearElrRecord:
+    """The ELRs and last known leaders of a topic are emptied; an empty name means every topic.
+
+    Epochs stay. Source: `ClearElrRecord`, `ReplicationControlManager.replay`, Kafka 4.0 (KAFKA-16540).
+    """
+
+    topic: str
+
+
+LogRecord: TypeAlias = Record | ConfigRecord | RegisterControllerRecord | ClearElrRecord
 """Every record that the controller writes."""

@@ -42,6 +42,7 @@ class Features:
         directories: replicas are assigned to directories (3.7-IV2).
         elr_supported: ELR exists (4.0-IV1).
         elr_enabled: the controller is configured to use it.
+        clear_elr: a change of min ISR writes a record that empties ELRs (Kafka 4.0).
     """
 
     leader_recovery: bool = True
@@ -52,6 +53,7 @@ class Features:
     directories: bool = True
     elr_supported: bool = True
     elr_enabled: bool = False
+    clear_elr: bool = False
 
     def elr(self, rules: RuleSet) -> bool:
         """Whether builds maintain the ELR."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
+from model.controller.alter_configs import clearing
 from model.controller.assignments import check_assignment, new_partition
 from model.controller.configs import as_stored, is_valid
 from model.controller.errors import NONE, RequestError, Resignation, TooManyRecords
@@ -221,12 +222,13 @@ def _check_allowed(request: CreateTopicsRequest, topic: NewTopic, made: tuple[Pa
         raise RequestError("THROTTLING_QUOTA_EXCEEDED")
 
 
-def _configs(controller: Controller, topic: NewTopic, rules: RuleSet) -> tuple[ConfigRecord, ...]:
-    """The configurations that differ from what is set under the topic's name already."""
+def _configs(controller: Controller, topic: NewTopic, rules: RuleSet) -> tuple[LogRecord, ...]:
+    """The configurations that differ from what is set under the topic's name already, and what they bring about."""
     known = controller.configs.of(TOPIC, topic.name)
     wanted = {key: as_stored(key, str(value), rules) for key, value in topic.config.items()}
     differing = {key: value for key, value in wanted.items() if known.get(key) != value}
-    return tuple(ConfigRecord(TOPIC, topic.name, key, value) for key, value in differing.items())
+    records = tuple(ConfigRecord(TOPIC, topic.name, key, value) for key, value in differing.items())
+    return (*records, *(cleared for record in records for cleared in clearing(controller, record, rules)))
 
 
 def delete_topics(

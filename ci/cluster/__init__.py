@@ -1,0 +1,1 @@
+"""A real cluster on this machine: released brokers as ordinary processes, and the run whose log tests replay."""

@@ -1,0 +1,207 @@
+"""What the replay of a log found, for readers and as a document."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from attrs import define, field
+
+from solvers.logs.explain import Explanation, Miss
+from solvers.logs.image import METADATA_VERSION, Passed, State
+from solvers.logs.judge import Violation, claims
+from solvers.logs.matching import Difference
+from solvers.logs.replay import Replayed
+from solvers.verdict import EXIT_SAFETY
+
+NON_CONFORMANT = 23
+"""Exit code when a batch is not explained."""
+
+DOCUMENT_VERSION = 1
+"""Version of the JSON document."""
+
+SHOWN_DIFFERENCES = 8
+"""Differences of one batch that are listed for readers; the document has all."""
+
+
+@define
+class Summary:
+    """What became of one log.
+
+    Attributes:
+        name: of the log.
+        rules: the rule set.
+        batches: how many batches were to be explained.
+        loaded: how many records of a snapshot were taken as they are.
+        records: how many records the batches hold.
+        control: how many batches the quorum wrote for itself.
+        events: the explaining events by what `elections` calls them, else by their words.
+        passed: records that replica logic does not read, by kind.
+        ambiguous: batches by the number of their explanations, where there are several.
+        unexplained: those batches.
+        violations: properties that do not hold, with the batch after which they first do not.
+        rows: one a batch, for the document.
+        skipped: undecodable places.
+        state: after the last batch.
+    """
+
+    name: str
+    rules: str | None
+    batches: int = 0
+    loaded: int = 0
+    records: int = 0
+    control: int = 0
+    judged: int = 0
+    events: Counter[str] = field(factory=Counter)
+    passed: Counter[str] = field(factory=Counter)
+    ambiguous: Counter[int] = field(factory=Counter)
+    unexplained: list[Explanation] = field(factory=list)
+    violations: list[tuple[Explanation, Violation]] = field(factory=list)
+    rows: list[dict[str, Any]] = field(factory=list)
+    skipped: tuple[str, ...] = ()
+    state: State | None = None
+
+    @property
+    def level(self) -> int | None:
+        """The metadata version, if the log names one."""
+        return None if self.state is None else self.state.levels.get(METADATA_VERSION)
+
+    @property
+    def violated(self) -> bool:
+        """Whether some property does not hold."""
+        return bool(self.violations)
+
+    def exit_code(self) -> int:
+        """0 when all is explained and every property holds."""
+        return EXIT_SAFETY if self.violations else NON_CONFORMANT if self.unexplained else 0
+
+    def add(self, replayed: Replayed) -> None:
+        """Count one more batch."""
+        self.state, found = replayed.state, replayed.explanation
+        if found is None:
+            self.control += replayed.batch.control
+            self.loaded += 0 if replayed.batch.control else len(replayed.batch.entries)
+            return
+        self.judged = len(claims(replayed.rules))
+        self.batches += 1
+        self.records += len(found.records)
+        self.passed.update(record.type for record in found.records if isinstance(record, Passed))
+        self.events.update(step.guess.action or _words(step.name) for step in found.steps)
+        if found.count > 1:
+            self.ambiguous[found.count] += 1
+        if not found.explained:
+            self.unexplained.append(found)
+        self.violations += [(found, violation) for violation in replayed.violations]
+        self.rows.append(_row(found, replayed.violations))
+
+    def document(self) -> dict[str, Any]:
+        """The summary as plain values."""
+        return {
+            "log": self.name,
+            "rules": self.rules,
+            "batches": self.batches,
+            "records": self.records,
+            "snapshot_records": self.loaded,
+            "control_batches": self.control,
+            "explained": self.batches - len(self.unexplained),
+            "unexplained": len(self.unexplained),
+            "ambiguous": sum(self.ambiguous.values()),
+            "passed_through": dict(self.passed),
+            "skipped": list(self.skipped),
+            "events": dict(self.events),
+            "properties": self.judged,
+            "violations": len(self.violations),
+            "rows": self.rows,
+        }
+
+
+def _words(name: str) -> str:
+    """What kind of event a name is of: its words without names and numbers."""
+    kinds = (
+        "create topic", "delete topic", "registers", "amends", "not read by replica logic", "bootstrap", "add ",
+    )  # fmt: skip
+    return next((kind.strip() for kind in kinds if kind in name), name)
+
+
+def _row(found: Explanation, violations: tuple[Violation, ...]) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "place": found.batch.place,
+        "base_offset": found.batch.base_offset,
+        "records": len(found.records),
+        "explanations": found.count,
+        "events": [{"event": step.name, "records": [step.start, step.end]} for step in found.steps],
+    }
+    if not found.explained:
+        row["explained_prefix"] = found.prefix
+        row["cannot_replay"] = found.broken
+        row["nearest"] = None if found.miss is None else _miss(found.miss)
+    if violations:
+        row["violations"] = [
+            {"property": v.property, "topic": v.topic, "partition": v.partition, "parts": list(v.parts)}
+            for v in violations
+        ]
+    return row
+
+
+def _miss(miss: Miss) -> dict[str, Any]:
+    rows = [{"field": d.field, "required": d.predicted, "observed": d.observed} for d in miss.differences]
+    return {"event": miss.name, "refused": miss.refusal, "differences": rows}
+
+
+def lines(summary: Summary, verbose: bool = False) -> list[str]:
+    """The summary for a reader."""
+    explained = summary.batches - len(summary.unexplained)
+    text = [f"{summary.name}: {summary.batches} batches, {summary.records} records, rules {summary.rules}"]
+    if summary.loaded:
+        text.append(f"  snapshot: {summary.loaded} records taken as they are")
+    if verbose:
+        text += [_line(row) for row in summary.rows]
+    if summary.passed:
+        text.append("  passed through: " + ", ".join(f"{n} {kind}" for kind, n in sorted(summary.passed.items())))
+    text += [f"  skipped {place}" for place in summary.skipped]
+    if summary.events:
+        text.append("  events: " + ", ".join(f"{n} {name}" for name, n in summary.events.most_common()))
+    several = sum(summary.ambiguous.values())
+    most = f" (up to {max(summary.ambiguous)} explanations)" if several else ""
+    text.append(f"  explained {explained} of {summary.batches} batches, {several} of them ambiguous{most}")
+    for found in summary.unexplained:
+        text += _unexplained(found)
+    if summary.batches:
+        text.append(f"  properties: {summary.judged} checked, {len(summary.violations)} violations")
+    for found, violation in summary.violations:
+        parts = ", ".join(violation.parts)
+        text.append(
+            f"  VIOLATED {violation.property} by {violation.topic}-{violation.partition} after offset "
+            f"{found.batch.last_offset} ({found.batch.place}): {parts}"
+        )
+    return text
+
+
+def _line(row: dict[str, Any]) -> str:
+    events = "; ".join(event["event"] for event in row["events"])
+    return f"  offset {row['base_offset']}, {row['records']} records, {row['explanations']} explanations: {events}"
+
+
+def _unexplained(found: Explanation) -> list[str]:
+    batch = found.batch
+    text = [
+        f"  UNEXPLAINED batch at offset {batch.base_offset} ({batch.place}): {found.prefix} of {len(found.records)} "
+        "records explained"
+    ]
+    if found.broken:
+        text.append(f"    it cannot be replayed, and the replay ends here: {found.broken}")
+    if found.miss is not None:
+        text.append(
+            f"    nearest: {found.miss.name}" + (f", refused: {found.miss.refusal}" if found.miss.refusal else "")
+        )
+        shown = found.miss.differences[:SHOWN_DIFFERENCES]
+        text += [f"      {_difference(difference)}" for difference in shown]
+        if len(found.miss.differences) > len(shown):
+            text.append(f"      and {len(found.miss.differences) - len(shown)} differences more")
+    return text
+
+
+def _difference(difference: Difference) -> str:
+    required, observed = (json.dumps(value, default=str) for value in (difference.predicted, difference.observed))
+    return f"{difference.field}: observed {observed}, required {required}"

@@ -1,0 +1,141 @@
+"""The properties of `elections`, checked on what a real controller did.
+
+Each explained event is one step; what its explanation does not tell is taken
+from the states around it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from model.brokersets import BrokerSet
+from model.controller.records import ConfigRecord
+from model.controller.state import Controller, Place
+from model.partition import Partition
+from model.records import PartitionChangeRecord, ids
+from model.rules import RuleSet
+from model.system import Property, Setting
+from model.system import Step as Transition
+from model.systems.elections.state import Elections, Event
+from model.words import NO_LEADER
+from properties.catalogue import ELECTIONS, elections_properties
+from solvers.logs.image import Known
+from solvers.logs.lens import Lens, lens, seen, too_many_last_known
+from solvers.logs.refusals import Guess
+
+NOT_IN_A_LOG = ("controller-stays", "decided-on-latest")
+"""Steps that a log does not show: an exception writes nothing, and a record does not say what it was decided on."""
+
+LAST_KNOWN = "last-known-is-one-replica"
+
+_DEPARTS = (
+    "fence", "controlled_shutdown", "unregister", "new_incarnation", "directories_offline", "heartbeat", "assign",
+)  # fmt: skip
+
+
+@frozen
+class Violation:
+    """A property that does not hold of one partition."""
+
+    property: str
+    topic: str
+    partition: int
+    parts: tuple[str, ...]
+
+
+def claims(rules: RuleSet) -> tuple[Property, ...]:
+    """The invariants and action properties that speak of what a log shows."""
+    setting = Setting("log", {bound.name: bound.hi for bound in ELECTIONS.bounds}, rules)
+    listed = elections_properties(setting)
+    return tuple(claim for claim in listed if claim.kind in ("always", "step") and claim.id not in NOT_IN_A_LOG)
+
+
+def judge(
+    before: Controller, after: Controller, records: Sequence[Known], guess: Guess | None, rules: RuleSet
+) -> Iterator[Violation]:
+    """Every violation after some records.
+
+    Args:
+        before, after: the states around them.
+        records: what was written between.
+        guess: the event that explains them; None: unexplained, so that only invariants are judged.
+        rules: the rule set that they were explained with.
+    """
+    changed = Counter((r.topic_id, r.partition_id) for r in records if isinstance(r, PartitionChangeRecord))
+    listed = claims(rules)
+    for place in _concerned(before, after, records):
+        old = before.image.partition(place.topic_id, place.index)
+        numbers = lens((before, after), (place.partition,) if old is None else (old, place.partition))
+        now, topic = seen(after, place, numbers, rules), after.topic(place.topic_id).name
+        transition = None
+        if guess is not None and old is not None and guess.action:
+            was = seen(before, Place(place.topic_id, place.index, old), numbers, rules)
+            count = changed[place.topic_id, place.index]
+            transition = _transition(before, place, old, was, now, count, guess, numbers)
+        for claim in listed:
+            subject: Any = now if claim.kind == "always" else transition
+            if subject is None:
+                continue
+            parts = tuple(name for name, holds in claim.parts(subject).items() if not holds)
+            if claim.id == LAST_KNOWN and too_many_last_known(place.partition):
+                parts = (*parts, "more than one broker")
+            if parts:
+                yield Violation(claim.id, topic, place.index, parts)
+
+
+def _concerned(before: Controller, after: Controller, records: Sequence[Known]) -> Iterator[Place]:
+    """Partitions that some records touch: their own, those of their brokers, those of their topics."""
+    own = {(r.topic_id, getattr(r, "partition_id", None)) for r in records if hasattr(r, "topic_id")}
+    brokers = {r.broker_id for r in records if hasattr(r, "broker_id")}
+    named = {r.name for r in records if isinstance(r, ConfigRecord)}
+    for place in after.places():
+        if (
+            (place.topic_id, place.index) in own
+            or any(place.partition.replicas.has(broker) for broker in brokers)
+            or after.topic(place.topic_id).name in named
+        ):
+            yield place
+
+
+def _transition(
+    before: Controller, place: Place, old: Partition, was: Elections, now: Elections, count: int, guess: Guess,
+    numbers: Lens,
+) -> Transition:  # fmt: skip
+    new, action = place.partition, guess.action
+    arguments = _arguments(guess.arguments, numbers)
+    target = set(ids(old.isr)) | set(guess.arguments.get("isr", ()))
+    if action in _DEPARTS:
+        target -= {guess.arguments["broker"]}
+    moved = int(new.leader) not in (int(old.leader), NO_LEADER)
+    eligible = bool(old.elr.has(new.leader))
+    unclean = moved and int(new.leader) not in target and not eligible
+    last_known = unclean and bool(old.last_known_elr.has(new.leader)) and now.elr_enabled
+    from_elr = moved and eligible and int(new.leader) not in target
+    stopped = action == "new_incarnation" and not guess.arguments["clean"]
+    done = bool(old.reassigning()) and not new.reassigning() and action not in ("cancel", "reassign")
+    event = Event(
+        records=count,
+        leader_epoch_bumps=int(new.leader_epoch) - int(old.leader_epoch),
+        partition_epoch_bumps=int(new.partition_epoch) - int(old.partition_epoch),
+        unclean=unclean, last_known=last_known, from_elr=from_elr, over_isr=from_elr and bool(target),
+        completed=done, resigned=False, stale_base=False,
+        unclean_shutdown=numbers.some([guess.arguments["broker"]]) if stopped else BrokerSet(),
+        min_isr=before.min_isr(place.topic_id),
+    )  # fmt: skip
+    return Transition(was, now, action, arguments, event)
+
+
+def _arguments(given: Mapping[str, Any], numbers: Lens) -> dict[str, Any]:
+    """The arguments in the numbers of the lens."""
+    found = dict(given)
+    if "isr" in given:
+        found["isr"] = numbers.some(given["isr"])
+    if "failed" in given:
+        found["failed"] = numbers.failed(given["broker"], given["failed"])
+    if "broker" in given:
+        found["broker"] = numbers.broker(given["broker"])
+    return found

@@ -1,0 +1,46 @@
+"""A guess: an event that may have written records, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from model.controller.errors import NONE, RequestError
+from model.controller.records import LogRecord
+from model.controller.state import Outcome
+from solvers.logs.image import Known
+
+
+@frozen
+class Guess:
+    """An event that may have written the records ahead.
+
+    Attributes:
+        name: the event in words.
+        records: what the model says that it writes; raises where the controller refuses it.
+        action: what `elections` calls such an event; empty where it has none.
+        arguments: its arguments there that properties read: `broker`, `isr`, `clean`, `failed`, as the log names them.
+        length: how many records ahead it is compared with where it writes another number; None: as many as it writes.
+    """
+
+    name: str
+    records: Callable[[], Sequence[Known]]
+    length: int | None = None
+    action: str = ""
+    arguments: Mapping[str, Any] = field(factory=dict)
+
+
+def granted(outcome: Outcome[Any]) -> tuple[LogRecord, ...]:
+    """The records of a request with one row.
+
+    Raises:
+        RequestError: the row's error, where nothing is written.
+    """
+    if not outcome.records and outcome.response:
+        row = outcome.response[0]
+        error = row[1] if isinstance(row, tuple) else row.error
+        if error != NONE:
+            raise RequestError(error)
+    return outcome.records

@@ -1,0 +1,145 @@
+"""Real logs explained: every batch, and every corrupted field caught at its batch."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from ci.logs.reading import find
+from ci.logs.summary import lines
+from ci.replay import preset_of, replay
+from model.controller.state import Controller
+from model.rules import parse
+from solvers.logs.explain import explain
+from solvers.logs.image import EntryError, empty
+from solvers.logs.replay import judged, replay_log
+from tests.captures import ELR, NO_ELR, batches, corrupted, json_lines, replayed, with_data
+
+
+@pytest.mark.parametrize("folder", [ELR, NO_ELR], ids=lambda folder: folder.name)
+def test_real_logs_are_explained(folder: Path) -> None:
+    """Every batch that a real cluster wrote is what the model's controller writes, and every property holds."""
+    summary = replay(find((folder,))[0], None)
+    assert (summary.exit_code(), summary.unexplained, summary.violations) == (0, [], [])
+    assert summary.batches > 50
+    wanted = {"fence", "unfence", "new_incarnation", "alter_partition", "assign", "elect_preferred", "reassign",
+              "controlled_shutdown", "directories_offline"}  # fmt: skip
+    assert wanted <= summary.events.keys()
+
+
+def test_the_rules_of_another_version_do_not_explain() -> None:
+    """A log of 4.1.0 is not one of the 4.0 snapshot: a dead last known leader is not elected in it (KAFKA-19522)."""
+    summary = replay(find((ELR,))[0], "kafka-4.0")
+    assert summary.exit_code() in (12, 23)
+    first = summary.unexplained[0]
+    assert first.miss is not None
+    assert any("observed" in line and "required" in line for line in lines(summary))
+
+
+@pytest.mark.parametrize("choice", ["dead-last-known-leader-electable", "every-restart-is-unclean"])
+def test_each_mended_defect_shows_in_the_log(choice: str) -> None:
+    """With either defect of the snapshot switched on again, some batch of the log of 4.1.0 is not explained."""
+    assert replay(find((ELR,))[0], f"kafka-4.1+{choice}").unexplained
+
+
+def test_every_corrupted_field_is_caught_at_its_batch() -> None:
+    """One changed epoch, leader, ELR or directory always fails there; a changed ISR unless a leader may propose it."""
+    caught: Counter[str] = Counter()
+    before = empty(Controller())
+    for batch, good in zip(batches(), replayed(), strict=True):
+        for index, entry in enumerate(batch.entries if good.explanation is not None else ()):
+            for kind, data in corrupted(entry):
+                try:
+                    found = explain(before, with_data(batch, index, data), good.rules)
+                except EntryError:
+                    caught[kind] += 1
+                    continue
+                passes = found.explained and not list(judged(found, good.rules))
+                caught[kind] += not passes
+                if passes:
+                    step = next(step for step in found.steps if step.start <= index < step.end)
+                    assert (kind, step.guess.action) == ("isr", "alter_partition")
+        before = good.state
+    wanted = {
+        "leader": 100,
+        "isr": 200,
+        "eligibleLeaderReplicas": 30,
+        "lastKnownElr": 30,
+        "directories": 80,
+        "epoch": 40,
+    }
+    assert all(caught[kind] >= least for kind, least in wanted.items()), caught
+
+
+@pytest.mark.parametrize("field", ["leader", "isr", "eligibleLeaderReplicas", "directories", "brokerEpoch"])
+def test_a_corrupted_log_fails_at_the_right_batch(tmp_path: Path, field: str) -> None:
+    """The whole command exits 23 or 12 and names the batch; every batch before it stays explained."""
+    place, index, data = next(
+        (number, index, wrong)
+        for number, batch in enumerate(batches())
+        for index, entry in enumerate(batch.entries)
+        for kind, wrong in corrupted(entry)
+        if (entry.data or {}).get(field) != wrong.get(field)
+    )
+    bad = with_data(batches()[place], index, data)
+    path = tmp_path / "bad.jsonl"
+    path.write_text(json_lines([*batches()[:place], bad, *batches()[place + 1 :]]), encoding="utf-8")
+    summary = replay(find((path,))[0], None)
+    offsets = [found.batch.base_offset for found in summary.unexplained]
+    offsets += [found.batch.base_offset for found, _ in summary.violations]
+    assert summary.exit_code() in (12, 23)
+    assert min(offsets) == bad.base_offset
+
+
+def test_a_violated_property_is_exit_code_12() -> None:
+    """An ISR without its leader breaks `leader-in-isr`, whatever else it does."""
+    place, index = next(
+        (number, index)
+        for number, batch in enumerate(batches())
+        for index, entry in enumerate(batch.entries)
+        if entry.type == "PARTITION_RECORD"
+    )
+    entry = batches()[place].entries[index]
+    assert entry.data is not None
+    bad = with_data(batches()[place], index, {**entry.data, "isr": entry.data["isr"][1:]})
+    *_, last = replay_log([*batches()[:place], bad], lambda level: parse(preset_of(level)))
+    assert "leader-in-isr" in {violation.property for violation in last.violations}
+
+
+def test_one_change_is_ambiguous_where_two_events_write_it() -> None:
+    """Where several events write the same records, they are counted, and the summary says so."""
+    several = [found for found in replayed() if found.explanation is not None and found.explanation.count > 1]
+    summary = replay(find((ELR,))[0], None)
+    assert sum(summary.ambiguous.values()) == len(several)
+
+
+def test_events_written_together_are_told_apart() -> None:
+    """The records of two batches in one are explained by the events of both."""
+    pairs = [
+        (one, two)
+        for one, two in zip(replayed(), replayed()[1:], strict=False)
+        if one.explanation is not None and two.explanation is not None
+    ]
+    states = {found.batch.base_offset: found.state for found in replayed()}
+    one, two = pairs[3]
+    before = next(state for offset, state in reversed(states.items()) if offset < one.batch.base_offset)
+    both = evolve(one.batch, last_offset=two.batch.last_offset, entries=(*one.batch.entries, *two.batch.entries))
+    found = explain(before, both, one.rules)
+    assert found.explained
+    assert one.explanation is not None
+    assert two.explanation is not None
+    assert [step.name for step in found.steps] == [
+        step.name for step in (*one.explanation.steps, *two.explanation.steps)
+    ]
+
+
+def test_the_document_has_a_row_for_each_batch(tmp_path: Path) -> None:
+    """The JSON document counts what the rows say, and can be written."""
+    summary = replay(find((NO_ELR,))[0], None)
+    document = json.loads(json.dumps(summary.document(), default=str))
+    assert document["explained"] == sum(row["explanations"] > 0 for row in document["rows"]) == document["batches"]
+    assert sum(row["records"] for row in document["rows"]) == document["records"]

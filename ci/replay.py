@@ -73,8 +73,9 @@ def replay(log: LogFiles, rules: str | None, static: tuple[str, ...] = (), allow
     except (EntryError, ReplayError) as reason:
         raise Refusal(f"{log.name}: {reason}") from None
     summary.skipped = tuple(skipped.places)
-    if not summary.batches and not summary.loaded:
-        raise Refusal(f"{log.name}: no record batch was read, so nothing is shown; is it a metadata log?")
+    if not summary.batches:
+        only = "only a snapshot" if summary.loaded else "no record batch"
+        raise Refusal(f"{log.name}: {only} was read, so there is nothing to explain; is it a metadata log?")
     if rules is None and summary.state is not None:
         summary.rules = f"{preset_of(summary.level)} (metadata version {summary.level})"
     return summary

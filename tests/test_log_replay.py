@@ -11,6 +11,7 @@ from attrs import evolve
 
 from ci.logs.reading import find
 from ci.logs.summary import lines
+from ci.refusal import Refusal
 from ci.replay import preset_of, replay
 from model.controller.state import Controller
 from model.rules import parse
@@ -18,6 +19,7 @@ from solvers.logs.explain import explain
 from solvers.logs.image import EntryError, empty
 from solvers.logs.replay import judged, replay_log
 from tests.captures import ELR, NO_ELR, batches, corrupted, json_lines, replayed, with_data
+from tests.commands import kraftcheck
 
 
 @pytest.mark.parametrize("folder", [ELR, NO_ELR], ids=lambda folder: folder.name)
@@ -143,3 +145,33 @@ def test_the_document_has_a_row_for_each_batch(tmp_path: Path) -> None:
     document = json.loads(json.dumps(summary.document(), default=str))
     assert document["explained"] == sum(row["explanations"] > 0 for row in document["rows"]) == document["batches"]
     assert sum(row["records"] for row in document["rows"]) == document["records"]
+
+
+def test_a_log_goes_on_from_a_snapshot(tmp_path: Path) -> None:
+    """A real snapshot sets the state and the segment behind it is explained from there; alone it explains nothing."""
+    snapshot = next(ELR.glob("*.checkpoint"))
+    end = int(snapshot.name.split("-")[0])
+    later = next(batch for batch in batches() if batch.base_offset == end)
+    data = (ELR / "00000000000000000000.log").read_bytes()
+    (tmp_path / snapshot.name).write_bytes(snapshot.read_bytes())
+    (tmp_path / f"{end:020}.log").write_bytes(data[int(later.place.split("byte ")[1]) :])
+    summary = replay(find((tmp_path,))[0], None)
+    assert (summary.exit_code(), summary.loaded) == (0, 26)
+    assert summary.batches == sum(not b.control for b in batches() if b.base_offset >= end)
+    whole = replayed()[-1].state.controller
+    assert summary.state is not None
+    assert summary.state.controller.image.topics == whole.image.topics
+    with pytest.raises(Refusal, match="only a snapshot"):
+        replay(find((snapshot,))[0], None)
+
+
+def test_the_command_reports_and_exits(tmp_path: Path) -> None:
+    """`kraftcheck replay` prints the summary, writes the document, and exits 0 only where all is explained."""
+    good = kraftcheck("replay", ELR, "--json", tmp_path / "rows.json")
+    assert (good.code, good.last) == (0, "(exit 0)")
+    assert json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))["logs"][0]["unexplained"] == 0
+    bad = kraftcheck("replay", ELR, "--rules", "kafka-4.0", "--verbose")
+    assert bad.code in (12, 23)
+    assert "UNEXPLAINED batch at offset" in bad.out
+    assert kraftcheck("replay", tmp_path / "none").refusal().endswith("no such file or folder")
+    assert "KEY=VALUE is wanted" in kraftcheck("replay", ELR, "--static", "odd").refusal()

@@ -15,10 +15,11 @@ from model.choices import choice as _choice
 from model.directory_rules import OF_KIP, OF_SNAPSHOT
 from model.recovery_rules import OF_RECOVERY_KIP, RecoveryRules
 from model.system import ScopeError, nearest
+from model.zk_controller_rules import OF_FIRST_CONTROLLER, ZkControllerRules
 
 
 @frozen
-class RuleSet(RecoveryRules):
+class RuleSet(ZkControllerRules):
     """The choices; each carries its group, source and sentence as metadata.
 
     Groups: `defect` (found in Kafka's code at the snapshot), `feature` (differs
@@ -28,7 +29,8 @@ class RuleSet(RecoveryRules):
     controller in full can show: it takes several partitions), `broker-ids`
     (how a broker finds its id, in `model.broker_id_rules`), `directories`
     (log directories, in `model.directory_rules`), `unclean-recovery`
-    (the tool of that KIP, in `model.recovery_rules`).
+    (the tool of that KIP, in `model.recovery_rules`), `zk-controller` (the first
+    controller, in `model.zk_controller_rules`).
     """
 
     # Features: what a version or a document has.
@@ -183,7 +185,7 @@ PRESETS: dict[str, RuleSet] = {
         default_directory_unassigned=True,
         one_directory_means_all_online=True,
         designated_may_be_leaving=True,
-        **dict.fromkeys((*OF_DOCUMENT, *OF_KIP, *OF_RECOVERY_KIP), True),
+        **dict.fromkeys((*OF_DOCUMENT, *OF_KIP, *OF_RECOVERY_KIP, *OF_FIRST_CONTROLLER), True),
     ),
     "kafka-3.9": RuleSet(**{**_SNAPSHOT, "elr_available": False}),
     "kafka-4.0": RuleSet(**_SNAPSHOT),

@@ -60,6 +60,11 @@ _SETTLING = {
     "shrink_isr": 6, "replicate": 8, "copy": 4, "request_promotion": 4, "promote": 6, "cancel_move": 3, "report": 8,
 }  # fmt: skip
 
+_DECIDING = {
+    "list_brokers": 12, "read_node": 12, "write_all": 12, "retry": 20, "abandon": 20, "expire": 8, "load": 8,
+    "stop_fetcher": 8, "act": 8, "finish": 4, "change_isr": 4,
+}  # fmt: skip
+
 BEYOND: Mapping[str, tuple[Beyond, ...]] = {
     "elections": (
         Beyond("nine-brokers", {"brokers": 9, "directories": 4, "replication": 5, "reserved": 1}, _RARE),
@@ -85,6 +90,15 @@ BEYOND: Mapping[str, tuple[Beyond, ...]] = {
         Beyond("two-brokers",  # few failures, or hardly a move comes to its end
                {"epochs": LENGTH, "lag": LENGTH, "records": LENGTH, "fences": 2, "moves": LENGTH, "copies": 1},
                {**_PROGRESS, **_SETTLING}, scope="moves"),
+    ),
+    "zk-controller": (
+        Beyond("four-brokers",
+               {"brokers": 4, "partitions": 3, "new-topic": 1, "stops": LENGTH, "controller-failures": LENGTH,
+                "isr-changes": LENGTH},
+               _DECIDING),
+        Beyond("two-brokers", {"stops": LENGTH, "replica-failures": 3, "isr-changes": LENGTH}, _DECIDING),
+        Beyond("sessions", {"brokers": 3, "session-losses": 2, "isr-changes": 2, "controller-failures": 0}, _DECIDING,
+               scope="sessions"),
     ),
     "broker-ids": (
         Beyond(

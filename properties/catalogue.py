@@ -14,8 +14,10 @@ from model.systems.directories.system import DIRECTORIES as DIRECTORIES_SYSTEM
 from model.systems.elections.system import ELECTIONS as ELECTIONS_SYSTEM
 from model.systems.kraft.system import KRAFT as KRAFT_SYSTEM
 from model.systems.replication.system import REPLICATION as REPLICATION_SYSTEM
+from model.systems.zk_controller.system import ZK_CONTROLLER as ZK_CONTROLLER_SYSTEM
 from properties import (
     composed,
+    decisions,
     disks,
     durability,
     eligibility,
@@ -80,7 +82,15 @@ def kraft_properties(setting: Setting) -> tuple[Property, ...]:
 KRAFT = evolve(KRAFT_SYSTEM, properties=kraft_properties)
 """`kraft` with its properties."""
 
-_ALL = (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES, KRAFT)
+def zk_controller_properties(setting: Setting) -> tuple[Property, ...]:
+    """Every property of `zk-controller`, validated."""
+    return validate(decisions.properties(setting), variants())
+
+
+ZK_CONTROLLER = evolve(ZK_CONTROLLER_SYSTEM, properties=zk_controller_properties)
+"""`zk-controller` with its properties."""
+
+_ALL = (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES, KRAFT, ZK_CONTROLLER)
 SYSTEMS: dict[str, System] = {system.name: system for system in _ALL}
 """Shipped systems by name."""
 

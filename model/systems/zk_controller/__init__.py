@@ -1,0 +1,1 @@
+"""The controller of the early design, on ZooKeeper: the system `zk-controller`."""

@@ -1,0 +1,292 @@
+"""What the controller does: each operation on ZooKeeper is a step, and it may fail between any two.
+
+Source: the early controller design, A (on_broker_change, change_leaders), C (init_leaders),
+D (on_controller_failover).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import evolve, frozen
+
+from model.brokersets import BrokerSet
+from model.rules import RuleSet
+from model.system import Outcome
+from model.systems.zk_controller.state import (
+    AWAKE,
+    NOTHING,
+    UNREAD,
+    WATCHING,
+    Broker,
+    Controller,
+    Decision,
+    Partition,
+    Replica,
+    ZkController,
+    blank,
+    not_read,
+    replaced,
+)
+from model.terms import Truth, Word
+from model.words import NO_LEADER, all_of, any_of, choose, negate, none_of, pick
+
+
+@frozen
+class Event:
+    """What a step did besides changing the state.
+
+    Attributes:
+        operations: ZooKeeper operations on the critical path, one after another.
+    """
+
+    operations: Word = 0
+
+
+def decide(seen: Decision, live: BrokerSet, rules: RuleSet) -> tuple[Word, BrokerSet]:
+    """Leader and ISR of a partition: steps 3.2 of change_leaders, and init_leaders for a partition without a node.
+
+    Args:
+        seen: the node as it was read; version 0: there is none.
+        live: the live brokers as they were read; every broker is assigned.
+        rules: the rule set.
+    """
+    synced = seen.isr.keep(live)
+    outsider = live.minus(seen.isr) if rules.outsider_preferred else BrokerSet()
+    clean = all_of(negate(synced.is_empty()), outsider.is_empty())
+    leader = choose(clean, synced.first(), choose(outsider.is_empty(), live.first(), outsider.first()))
+    alone = live.just(leader)
+    if rules.outsider_keeps_isr:
+        alone = seen.isr
+    fresh = seen.version == 0
+    return choose(fresh, live.first(), leader), choose(fresh, live, choose(clean, synced, alone))
+
+
+@frozen
+class Control:
+    """The controller's steps; `each` is how many partitions one of the model stands for."""
+
+    rules: RuleSet
+    each: int
+
+    def may_take_over(self, state: ZkController) -> dict[str, Truth]:
+        """The watch on /controller has fired."""
+        working = [b.works() for b in state.brokers]
+        return {"there is no controller": negate(state.controller.present), "a broker lives": any_of(*working)}
+
+    def take_over(self, state: ZkController) -> Outcome:
+        """Create /controller; the new one's watches are new, so it looks at everything."""
+        begun = evolve(state.controller, present=True, unread=True)
+        return Outcome(evolve(state, controller=begun, changed=True), Event())
+
+    def may_load(self, state: ZkController) -> dict[str, Truth]:
+        """It has taken over."""
+        return {"decisions are not read yet": state.controller.unread}
+
+    def load(self, state: ZkController) -> Outcome:
+        """Read every decision, to publish them all again: step 2.1."""
+        nodes = tuple(p.node for p in state.partitions)
+        tell = (BrokerSet() if self.rules.failover_skips_republishing else _everyone(state),) * len(nodes)
+        kept = tuple(choose(n.version > 0, t, BrokerSet()) for n, t in zip(nodes, tell, strict=True))
+        return Outcome(
+            evolve(state, controller=evolve(state.controller, unread=False, decided=nodes, tell=kept)), Event()
+        )
+
+    def may_list_brokers(self, state: ZkController) -> dict[str, Truth]:
+        """A broker or topic watch has fired, and the last change is done."""
+        c = state.controller
+        return {
+            "there is a controller": all_of(c.present, negate(c.unread)),
+            "it is idle": all_of(negate(c.working), c.told_all()),
+            "a watch has fired": state.changed,
+        }
+
+    def list_brokers(self, state: ZkController) -> Outcome:
+        """Read /brokers/ids, which sets the watch again: step 1."""
+        c = evolve(state.controller, working=True, wrote=False, live=state.registered())
+        return Outcome(evolve(state, controller=c, changed=False), Event())
+
+    def may_read_node(self, state: ZkController, partition: Word) -> dict[str, Truth]:
+        """A partition whose leader is not among the live brokers: steps 2 and 3.1."""
+        return {
+            "its leader is not live": self._needs(state, partition),
+            "it is not read yet": pick(state.controller.seen, partition, NOTHING).version == UNREAD,
+        }
+
+    def read_node(self, state: ZkController, partition: Word) -> Outcome:
+        """Read leaderAndISR."""
+        seen = replaced(state.controller.seen, partition, state.partition(partition).node)
+        return Outcome(evolve(state, controller=evolve(state.controller, seen=seen)), Event())
+
+    def may_write_one(self, state: ZkController, partition: Word) -> dict[str, Truth]:
+        """Step 4, one plain write for each partition."""
+        return {"every node is read": self._all_read(state), **self._writable(state, partition)}
+
+    def write_one(self, state: ZkController, partition: Word) -> Outcome:
+        """Write the decision; the queues come later."""
+        decided = self._decided(state, [partition])
+        c = decided.controller
+        told = _everyone(state) if not self.rules.down_brokers_not_told else c.live
+        after = evolve(c, tell=replaced(c.tell, partition, told))
+        return Outcome(evolve(decided, controller=after), Event(operations=self.each))
+
+    def may_write_all(self, state: ZkController) -> dict[str, Truth]:
+        """Steps 4 and 5 as one conditional multi."""
+        wanted = [self._needs(state, p) for p in range(len(state.partitions))]
+        kept = [any_of(negate(w), self._as_read(state, p)) for p, w in enumerate(wanted)]
+        return {
+            "a partition needs a leader": any_of(*wanted),
+            "every node is read": self._all_read(state),
+            "no node has changed": all_of(*kept),
+        }
+
+    def write_all(self, state: ZkController) -> Outcome:
+        """Decisions of every partition, and their entries in every queue."""
+        decided = self._decided(state, range(len(state.partitions)))
+        told = _everyone(state) if not self.rules.down_brokers_not_told else decided.controller.live
+        for p, now in enumerate(decided.partitions):
+            wrote = self._needs(state, p)
+            for b in range(len(state.brokers)):
+                decided = self._told(decided, b, p, now.node, all_of(wrote, told.has(b)))
+        return Outcome(decided, Event(operations=1))
+
+    def may_retry(self, state: ZkController, partition: Word) -> dict[str, Truth]:
+        """The conditional write was refused."""
+        seen = pick(state.controller.seen, partition, NOTHING)
+        return {
+            "every node is read": self._all_read(state),
+            "it was read": seen.version >= 0,
+            "it has changed": negate(seen.version == state.partition(partition).node.version),
+        }
+
+    def retry(self, state: ZkController, partition: Word) -> Outcome:
+        """Forget what was read; it is read again."""
+        seen = replaced(state.controller.seen, partition, not_read())
+        return Outcome(evolve(state, controller=evolve(state.controller, seen=seen)), Event(operations=1))
+
+    def may_abandon(self, state: ZkController) -> dict[str, Truth]:
+        """An outsider would be elected, and the list of live brokers is outdated."""
+        outsiders = [self._outsider(state, p) for p in range(len(state.partitions))]
+        return {"every node is read": self._all_read(state), "an outsider would lead": any_of(*outsiders),
+                "a watch has fired": state.changed}  # fmt: skip
+
+    def abandon(self, state: ZkController) -> Outcome:
+        """The condition on the list has failed: begin anew."""
+        return Outcome(self.finish(state).state, Event(operations=1))
+
+    def _outsider(self, state: ZkController, partition: Word) -> Truth:
+        """Whether no member of the ISR as it was read is in the list."""
+        c = state.controller
+        seen = pick(c.seen, partition, NOTHING)
+        return all_of(self._needs(state, partition), seen.version > 0, seen.isr.keep(c.live).is_empty())
+
+    def may_publish(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """Step 5."""
+        return {"something is left to tell": any_of(*(t.has(broker) for t in state.controller.tell))}
+
+    def publish(self, state: ZkController, broker: Word) -> Outcome:
+        """One write to a broker's queue, with the decisions of every affected partition."""
+        c, after = state.controller, state
+        for p, brokers in enumerate(c.tell):
+            after = self._told(after, broker, p, c.decided[p], brokers.has(broker))
+        left = tuple(brokers.minus(brokers.just(broker)) for brokers in c.tell)
+        return Outcome(evolve(after, controller=evolve(c, tell=left)), Event(operations=1))
+
+    def may_finish(self, state: ZkController) -> dict[str, Truth]:
+        """Every partition has a live leader, as far as the list goes, and everybody is told."""
+        c = state.controller
+        needs = [self._needs(state, p) for p in range(len(state.partitions))]
+        return {"it changes leaders": c.working, "all are led": none_of(*needs), "all are told": c.told_all()}
+
+    def finish(self, state: ZkController) -> Outcome:
+        """Wait for the watches."""
+        seen = tuple(not_read() for _ in state.partitions)
+        c = evolve(state.controller, working=False, wrote=False, live=BrokerSet(), seen=seen)
+        return Outcome(evolve(state, controller=c), Event())
+
+    def may_fail(self, state: ZkController) -> dict[str, Truth]:
+        """The controller dies or loses its session."""
+        return {
+            "there is a controller": state.controller.present,
+            "a failure is left": state.left.controller_failures > 0,
+        }
+
+    def fail(self, state: ZkController) -> Outcome:
+        """/controller is gone, and what it knew."""
+        left = evolve(state.left, controller_failures=state.left.controller_failures - 1)
+        gone = evolve(state, controller=blank(len(state.partitions)), changed=False, left=left)
+        return Outcome(gone, Event())
+
+    def _needs(self, state: ZkController, partition: Word) -> Truth:
+        """Whether this change has to find a leader; with no live broker there is none to find (question A.1)."""
+        c = state.controller
+        leader = pick(c.decided, partition, NOTHING).leader
+        possible: Truth = negate(c.live.is_empty())
+        if self.rules.hopeless_isr_emptied:
+            possible = any_of(possible, negate(leader == NO_LEADER))
+        created = state.partition(partition).created
+        return all_of(c.working, created, negate(c.live.has(leader)), possible)
+
+    def _all_read(self, state: ZkController) -> Truth:
+        needs = enumerate(state.controller.seen)
+        return all_of(*(any_of(negate(self._needs(state, p)), seen.version >= 0) for p, seen in needs))
+
+    def _as_read(self, state: ZkController, partition: Word) -> Truth:
+        listed: Truth = True
+        if not self.rules.outsiders_by_old_list:
+            listed = negate(all_of(self._outsider(state, partition), state.changed))
+        if self.rules.decision_write_unconditional:
+            return listed
+        version = pick(state.controller.seen, partition, NOTHING).version
+        return all_of(listed, version == state.partition(partition).node.version)
+
+    def _writable(self, state: ZkController, partition: Word) -> dict[str, Truth]:
+        return {
+            "it needs a leader": self._needs(state, partition),
+            "its node has not changed": self._as_read(state, partition),
+        }
+
+    def _decided(self, state: ZkController, partitions: Iterable[Word]) -> ZkController:
+        """The state with the decisions written, and remembered; partitions that need none stay."""
+        after = state
+        for p in partitions:
+            needs = self._needs(state, p)
+            now = self._decision(state, p)
+            c = after.controller
+            known = choose(needs, now.node, pick(c.decided, p, NOTHING))
+            seen = choose(needs, not_read(), pick(c.seen, p, NOTHING))
+            kept: Controller = evolve(
+                c, decided=replaced(c.decided, p, known), seen=replaced(c.seen, p, seen), wrote=any_of(c.wrote, needs)
+            )
+            old = state.partition(p)
+            after = evolve(after.with_partition(p, choose(needs, now, old)), controller=kept)
+        return after
+
+    def _decision(self, state: ZkController, partition: Word) -> Partition:
+        """The partition after its decision; electing an outsider gives up what only others have."""
+        old, seen = state.partition(partition), pick(state.controller.seen, partition, NOTHING)
+        leader, isr = decide(seen, state.controller.live, self.rules)
+        none = state.controller.live.is_empty()
+        node = Decision(old.node.version + 1, choose(none, NO_LEADER, leader), choose(none, BrokerSet(), isr))
+        lossy = all_of(negate(none), negate(seen.isr.has(leader)))
+        return evolve(
+            old,
+            node=node,
+            holds=choose(seen.version == 0, isr, choose(lossy, isr.just(leader), old.holds)),
+            last=choose(none, old.last, isr),
+            floor=choose(all_of(lossy, seen.version > 0), node.version, old.floor),
+        )
+
+    def _told(self, state: ZkController, broker: Word, partition: int, decision: Decision, when: Truth) -> ZkController:
+        """An entry in a queue fires the watch. Of several the newest counts, unless brokers take the last."""
+        b = state.broker(broker)
+        r: Replica = pick(b.replicas, partition, b.replicas[0])
+        newer: Truth = True if self.rules.older_decisions_followed else decision.version > r.entry.version
+        entry = choose(all_of(when, newer), decision, r.entry)
+        woken = choose(all_of(when, b.status == WATCHING), AWAKE, b.status)
+        told: Broker = evolve(b, status=woken, replicas=replaced(b.replicas, partition, evolve(r, entry=entry)))
+        return state.with_broker(broker, told)
+
+
+def _everyone(state: ZkController) -> BrokerSet:
+    return BrokerSet.of(range(len(state.brokers)))

@@ -1,0 +1,281 @@
+"""What brokers do: start, act on decisions, replicate, change the ISR; and what happens to them.
+
+Source: the early controller design, B (on_leader_assignment_change) and E (on_broker_startup).
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from model.rules import RuleSet
+from model.system import Outcome
+from model.systems.zk_controller.control import Event
+from model.systems.zk_controller.state import (
+    AWAKE,
+    DEAF,
+    NOTHING,
+    READ,
+    STARTING,
+    WATCHING,
+    Broker,
+    Decision,
+    Replica,
+    ZkController,
+)
+from model.terms import Truth, Word
+from model.words import all_of, any_of, choose, implies, negate, none_of
+
+
+@frozen
+class Hosts:
+    """The brokers' steps under one rule set."""
+
+    rules: RuleSet
+
+    def may_start(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """Its old session has expired."""
+        b = state.broker(broker)
+        return {"it does not run": negate(b.up), "its session is gone": negate(b.registered)}
+
+    def start(self, state: ZkController, broker: Word) -> Outcome:
+        """The process begins, and registers."""
+        begun = evolve(state.broker(broker), up=True, registered=True, status=STARTING)
+        return Outcome(evolve(state.with_broker(broker, begun), changed=True), Event())
+
+    def may_read_decisions(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """It has a new session."""
+        b = state.broker(broker)
+        return {"it has a session": b.works(), "it has not read yet": b.status == STARTING}
+
+    def read_decisions(self, state: ZkController, broker: Word) -> Outcome:
+        """Become leader or follower of each partition: steps 1 to 3 of on_broker_startup."""
+        b = state.broker(broker)
+        replicas = tuple(
+            choose(p.failed.has(broker), r, evolve(r, role=p.node, fetching=_follows(p.node, broker)))
+            for p, r in zip(state.partitions, b.replicas, strict=True)
+        )
+        return Outcome(state.with_broker(broker, evolve(b, status=READ, replicas=replicas)), Event())
+
+    def may_subscribe(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """It has read the decisions."""
+        return {"it has read": state.broker(broker).status == READ}
+
+    def subscribe(self, state: ZkController, broker: Word) -> Outcome:
+        """Watch the queue, step 4; what already is in it is read too."""
+        b = state.broker(broker)
+        backlog: Truth = False if self.rules.subscription_ignores_backlog else b.has_entries()
+        return Outcome(state.with_broker(broker, evolve(b, status=choose(backlog, AWAKE, WATCHING))), Event())
+
+    def may_stop_fetcher(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
+        """Steps 2.1.1 and 2.2.1."""
+        r = state.replica(broker, partition)
+        if self.rules.leads_before_fetcher_stops:
+            return {"it leads and fetches": all_of(state.broker(broker).up, r.role.leader == broker, r.fetching)}
+        return {
+            "its queue is read": state.broker(broker).status == AWAKE,
+            "the entry is news": self._news(r),
+            "its fetcher runs": r.fetching,
+        }
+
+    def stop_fetcher(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
+        """The fetcher to the old leader ends."""
+        stopped = evolve(state.replica(broker, partition), fetching=False)
+        return Outcome(state.with_replica(broker, partition, stopped), Event())
+
+    def may_act(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
+        """Steps 2.1.2 and 2.2.2, once the fetcher has stopped."""
+        r = state.replica(broker, partition)
+        stopped: Truth = implies(self._news(r), negate(r.fetching))
+        if self.rules.leads_before_fetcher_stops:
+            stopped = True
+        return {
+            "its queue is read": state.broker(broker).status == AWAKE,
+            "there is an entry": r.entry.version > 0,
+            "its fetcher has stopped": stopped,
+        }
+
+    def act(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
+        """Become leader or follower; what it has followed already is ignored."""
+        r, failed = state.replica(broker, partition), state.partition(partition).failed.has(broker)
+        news = all_of(self._news(r), negate(failed))
+        follows = _follows(r.entry, broker)
+        if self.rules.leads_before_fetcher_stops:
+            follows = any_of(follows, r.fetching)
+        taken = Replica(choose(news, r.entry, r.role), choose(news, follows, r.fetching), NOTHING)
+        return Outcome(state.with_replica(broker, partition, taken), Event())
+
+    def _news(self, r: Replica) -> Truth:
+        """Whether the entry of the queue is a decision to follow."""
+        if self.rules.older_decisions_followed:
+            return all_of(r.entry.version > 0, negate(r.entry.version == r.role.version))
+        return r.entry.version > r.role.version
+
+    def may_doze(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """The queue is empty."""
+        b = state.broker(broker)
+        return {"its queue is read": b.status == AWAKE, "nothing is in it": negate(b.has_entries())}
+
+    def doze(self, state: ZkController, broker: Word) -> Outcome:
+        """The read that found nothing has set the watch."""
+        after = DEAF if self.rules.watch_set_after_read else WATCHING
+        return Outcome(state.with_broker(broker, evolve(state.broker(broker), status=after)), Event())
+
+    def may_set_watch(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """Only where reading and watching are two operations."""
+        return {"no watch is set": state.broker(broker).status == DEAF}
+
+    def set_watch(self, state: ZkController, broker: Word) -> Outcome:
+        """Watch the queue from now on."""
+        return Outcome(state.with_broker(broker, evolve(state.broker(broker), status=WATCHING)), Event())
+
+    def may_commit(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
+        """A leader, as it thinks, whose ISR, as it thinks, fetches from it."""
+        isr = state.replica(broker, partition).role.isr
+        fetching = [
+            implies(all_of(isr.has(b), negate(broker == b)), state.fetches_from(b, partition, broker))
+            for b in range(len(state.brokers))
+        ]
+        return {
+            "it leads": state.leads(broker, partition),
+            "its ISR fetches": all_of(*fetching),
+            "no outsider has taken over": negate(_given_up(state, broker, partition)),
+        }
+
+    def commit(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
+        """A record is acknowledged: only this ISR is sure to have it."""
+        p = state.partition(partition)
+        kept = p.holds.keep(state.replica(broker, partition).role.isr)
+        return Outcome(state.with_partition(partition, evolve(p, holds=kept)), Event())
+
+    def may_fetch(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
+        """Its fetcher runs, and who it fetches from leads."""
+        leader = state.replica(broker, partition).role.leader
+        return {
+            "its fetcher runs": state.fetches_from(broker, partition, leader),
+            "the other leads": all_of(leader >= 0, negate(leader == broker), state.leads(leader, partition)),
+            "no outsider has taken over": negate(_given_up(state, leader, partition)),
+        }
+
+    def fetch(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
+        """Its log becomes the leader's: longer, or cut."""
+        p, leader = state.partition(partition), state.replica(broker, partition).role.leader
+        me = p.holds.just(broker)
+        holds = choose(p.holds.has(leader), p.holds.plus(me), p.holds.minus(me))
+        return Outcome(state.with_partition(partition, evolve(p, holds=holds)), Event())
+
+    def may_change_isr(self, state: ZkController, broker: Word, partition: Word, member: Word) -> dict[str, Truth]:
+        """A leader with a session, and a follower that has fallen behind, or has caught up."""
+        p, role = state.partition(partition), state.replica(broker, partition).role
+        level = all_of(state.fetches_from(member, partition, broker), p.holds.has(member), p.holds.has(broker))
+        unchanged: Truth = role.version == p.node.version
+        if self.rules.isr_update_unconditional:
+            unchanged = True
+        return {
+            "it leads": all_of(state.leads(broker, partition), state.broker(broker).registered),
+            "the member is another": negate(member == broker),
+            "it leaves, or is level": any_of(role.isr.has(member), level),
+            "the node has not changed": unchanged,
+            "a change is left": state.left.isr_changes > 0,
+        }
+
+    def change_isr(self, state: ZkController, broker: Word, partition: Word, member: Word) -> Outcome:
+        """Write leaderAndISR with the ISR changed by one member."""
+        p, r = state.partition(partition), state.replica(broker, partition)
+        one = r.role.isr.just(member)
+        isr = choose(r.role.isr.has(member), r.role.isr.minus(one), r.role.isr.plus(one))
+        node = Decision(p.node.version + 1, broker, isr)
+        after = state.with_replica(broker, partition, evolve(r, role=node))
+        left = evolve(state.left, isr_changes=state.left.isr_changes - 1)
+        written = after.with_partition(partition, evolve(p, node=node, last=isr))
+        return Outcome(evolve(written, left=left), Event(operations=1))
+
+
+@frozen
+class Faults:
+    """Processes that die, sessions that end, replicas that fail, topics that come."""
+
+    rules: RuleSet
+
+    def may_crash(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """It runs."""
+        return {"it runs": state.broker(broker).up, "a stop is left": state.left.stops > 0}
+
+    def crash(self, state: ZkController, broker: Word) -> Outcome:
+        """The process is gone; session, queue and log stay."""
+        left = evolve(state.left, stops=state.left.stops - 1)
+        return Outcome(evolve(_crashed(state, broker), left=left), Event())
+
+    def may_expire(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """The session of a process that is gone."""
+        b = state.broker(broker)
+        return {"it is registered": b.registered, "it does not run": negate(b.up)}
+
+    def expire(self, state: ZkController, broker: Word) -> Outcome:
+        """/brokers/ids/<id> goes, which fires the controller's watch."""
+        gone = evolve(state.broker(broker), registered=False)
+        return Outcome(evolve(state.with_broker(broker, gone), changed=True), Event())
+
+    def may_lose_session(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """It is cut off from ZooKeeper for longer than its session."""
+        return {"it works": state.broker(broker).works(), "a session loss is left": state.left.session_losses > 0}
+
+    def lose_session(self, state: ZkController, broker: Word) -> Outcome:
+        """Its node and its watches go; it leads and follows as before."""
+        left = evolve(state.left, session_losses=state.left.session_losses - 1)
+        cut = evolve(state.broker(broker), registered=False, status=STARTING)
+        return Outcome(evolve(state.with_broker(broker, cut), changed=True, left=left), Event())
+
+    def may_reconnect(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """It runs without a session."""
+        b = state.broker(broker)
+        return {"it runs": b.up, "it has no session": negate(b.registered)}
+
+    def reconnect(self, state: ZkController, broker: Word) -> Outcome:
+        """A new session: it registers, and reads everything again."""
+        back = evolve(state.broker(broker), registered=True)
+        return Outcome(evolve(state.with_broker(broker, back), changed=True), Event())
+
+    def may_fail_replica(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
+        """One replica of a live broker fails (question A.3)."""
+        return {
+            "it runs": state.broker(broker).up,
+            "its replica works": state.replica(broker, partition).role.version > 0,
+            "a failure is left": state.left.replica_failures > 0,
+        }
+
+    def fail_replica(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
+        """The broker halts; where nobody notices, it lives on without the replica."""
+        left = evolve(state.left, replica_failures=state.left.replica_failures - 1)
+        if not self.rules.replica_failure_unnoticed:
+            return Outcome(evolve(_crashed(state, broker), left=left), Event())
+        p, r = state.partition(partition), state.replica(broker, partition)
+        dead = state.with_partition(partition, evolve(p, failed=p.failed.plus(p.failed.just(broker))))
+        dead = dead.with_replica(broker, partition, evolve(r, role=NOTHING, fetching=False))
+        return Outcome(evolve(dead, left=left), Event())
+
+    def may_create_topic(self, state: ZkController, partition: Word) -> dict[str, Truth]:
+        """It does not exist."""
+        return {"it is new": negate(state.partition(partition).created)}
+
+    def create_topic(self, state: ZkController, partition: Word) -> Outcome:
+        """/brokers/topics has a new child, which fires the controller's watch."""
+        made = evolve(state.partition(partition), created=True)
+        return Outcome(evolve(state.with_partition(partition, made), changed=True), Event())
+
+
+def _follows(decision: Decision, broker: Word) -> Truth:
+    """Whether the decision makes the broker a follower of somebody."""
+    return none_of(decision.leader < 0, decision.leader == broker)
+
+
+def _given_up(state: ZkController, broker: Word, partition: Word) -> Truth:
+    """Whether a leader is older than the election of an outsider, which gave up whatever it has."""
+    return state.replica(broker, partition).role.version < state.partition(partition).floor
+
+
+def _crashed(state: ZkController, broker: Word) -> ZkController:
+    b = state.broker(broker)
+    idle = tuple(evolve(r, role=NOTHING, fetching=False) for r in b.replicas)
+    down: Broker = evolve(b, up=False, status=STARTING, replicas=idle)
+    healed = tuple(evolve(p, failed=p.failed.minus(p.failed.just(broker))) for p in state.partitions)
+    return evolve(state.with_broker(broker, down), partitions=healed)

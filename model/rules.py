@@ -13,7 +13,7 @@ from attrs import frozen
 from model.broker_id_rules import OF_DOCUMENT
 from model.choices import choice as _choice
 from model.directory_rules import OF_KIP, OF_SNAPSHOT
-from model.recovery_rules import OF_RECOVERY_KIP, RecoveryRules
+from model.recovery_rules import OF_RECOVERY_KIP
 from model.system import ScopeError, nearest
 from model.zk_controller_rules import OF_FIRST_CONTROLLER, ZkControllerRules
 

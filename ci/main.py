@@ -27,6 +27,7 @@ from ci.screen import OutputClosed, silence
 from ci.simulate import simulate_command
 from ci.sweep import sweep_command
 from ci.trace import trace_command
+from ci.whatif import whatif_command
 from model.system import nearest
 from solvers.verdict import EXIT_INCOMPLETE
 
@@ -73,7 +74,7 @@ def cli() -> None:
 
 COMMANDS = (
     list_command, check_command, bugs_command, explore_command, simulate_command, explain_command, prove_command,
-    conform_command, replay_command, trace_command, query_command, sweep_command,
+    conform_command, replay_command, whatif_command, trace_command, query_command, sweep_command,
     unclean_recovery_command, elect_leaders_command,
 )  # fmt: skip
 for command in COMMANDS:

@@ -1,0 +1,109 @@
+"""What few faults do to the partitions of a real cluster."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ci.whatif import prometheus
+from model.controller.state import Controller
+from model.rules import RuleSet
+from solvers.logs.whatif import World, alone, as_rows, distances, moves
+from tests.captures import ELR, NO_ELR, replayed
+from tests.commands import kraftcheck
+from tests.controllers import FIXED, changed, cluster, with_topic
+
+
+def rows(controller: Controller, faults: int = 3, rules: RuleSet = FIXED) -> dict[str, tuple[int | None, int | None]]:
+    """Faults to offline and to loss by partition."""
+    found = as_rows(list(distances(controller, faults, rules)))
+    return {f"{row['topic']}-{row['partition']}": (row["faults_to_offline"], row["faults_to_loss"]) for row in found}
+
+
+def after(controller: Controller, *names: str) -> World:
+    """The world of the first partition after moves by name."""
+    world = alone(controller, next(controller.places()), FIXED)
+    for name in names:
+        world = next(move for move in moves(world, FIXED) if move.name == name).after()
+    return world
+
+
+@pytest.mark.parametrize("elr", [False, True])
+@pytest.mark.parametrize("factor", [1, 2, 3])
+def test_as_many_faults_as_replicas(factor: int, elr: bool) -> None:
+    """A partition in full health survives all faults of brokers but the last."""
+    controller = with_topic(cluster(4, elr_enabled=elr), "foo", tuple(range(factor)))
+    assert rows(controller, 3) == {"foo-0": (factor, factor)}
+    assert rows(controller, factor - 1) == {"foo-0": (None, None)}
+
+
+def test_every_fault_already_suffered_is_one_less() -> None:
+    """A partition that has lost members of its ISR is that much nearer to trouble; one without leader is there."""
+    controller = with_topic(cluster(4, fenced=(2,)), "foo", (0, 1, 2), min_insync_replicas="1")
+    assert rows(controller) == {"foo-0": (2, 2)}
+    assert rows(changed(controller, leader=-1), 0) == {"foo-0": (0, None)}
+
+
+def test_elr_keeps_the_last_replica_from_losing_data() -> None:
+    """Last replica standing: it loses power and comes back. Without ELR it leads and data are lost; with ELR not."""
+    steps = ("2 is fenced", "1 is fenced", "0 loses power")
+    lost = {}
+    for elr in (False, True):
+        controller = with_topic(cluster(4, elr_enabled=elr), "foo", (0, 1, 2), min_insync_replicas="2")
+        world = after(controller, *steps)
+        lost[elr] = world.lost
+        assert world.offline == elr
+    assert lost == {False: True, True: False}
+
+
+def test_an_unclean_election_loses_data_after_the_outsider_returns() -> None:
+    """Where the topic allows it, a replica outside the ISR that returns first leads, without the data."""
+    config = {"unclean_leader_election_enable": "true"}
+    controller = with_topic(cluster(3), "foo", (0, 1), **config)
+    world = after(controller, "1 is fenced", "0 is fenced", "1 returns")
+    assert (world.offline, world.lost) == (False, True)
+    clean = with_topic(cluster(3), "foo", (0, 1))
+    assert not after(clean, "1 is fenced", "0 is fenced", "1 returns").lost
+
+
+def test_a_lost_directory_takes_only_its_replica() -> None:
+    """The leader's directory fails: another replica leads, nothing is lost; the last one stops its broker."""
+    controller = with_topic(cluster(3), "foo", (0, 1), min_insync_replicas="1")
+    world = after(controller, "0 loses its directory")
+    assert (int(world.partition.leader), world.lost, world.dead) == (1, False, frozenset({0}))
+    assert "0 returns" not in {move.name for move in moves(world, FIXED)}
+
+
+def test_real_clusters_have_distances() -> None:
+    """At the end of a captured run every replica is in sync, so each partition survives all faults but its last."""
+    controller = replayed()[-1].state.controller
+    found = rows(controller, 2, replayed()[-1].rules)
+    assert {found[f"lone-{index}"] for index in range(3)} == {(1, 1)}
+    assert found["clicks-1"] == (2, 2)
+    assert found["orders-0"] == (None, None)
+
+
+def test_the_command_writes_tables_json_and_metrics(tmp_path: Path) -> None:
+    """`kraftcheck whatif` from a snapshot and from a log: a table, a document, and metrics."""
+    snapshot = next(ELR.glob("*.checkpoint"))
+    ran = kraftcheck(
+        "whatif", snapshot, "--faults", 1, "--json", tmp_path / "w.json", "--prometheus", tmp_path / "w.prom"
+    )
+    assert ran.code == 0
+    document = json.loads((tmp_path / "w.json").read_text(encoding="utf-8"))
+    metrics = (tmp_path / "w.prom").read_text(encoding="utf-8")
+    assert metrics == prometheus(document["partitions"], 1)
+    assert metrics.count("kraftcheck_faults_to_loss{") == len(document["partitions"]) == 10
+    assert 'kraftcheck_faults_to_offline{topic="lone",partition="0"} 0\n' in metrics
+    assert "+Inf" in metrics
+    assert kraftcheck("whatif", NO_ELR, "--prometheus", "-").out.startswith("# HELP kraftcheck_faults_to_offline")
+
+
+def test_bad_input_is_refused(tmp_path: Path) -> None:
+    """A log without records, and two outputs on one stream, are refused in one line."""
+    (tmp_path / "empty.jsonl").write_text("", encoding="utf-8")
+    assert "no record batch" in kraftcheck("whatif", tmp_path / "empty.jsonl").refusal()
+    assert "cannot both" in kraftcheck("whatif", ELR, "--json", "-", "--prometheus", "-").refusal()
+    assert "unknown rule set" in kraftcheck("whatif", ELR, "--rules", "nonsense").refusal()

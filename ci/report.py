@@ -87,7 +87,7 @@ def summary(result: Exploration) -> list[str]:
     idle = [action for action, count in result.fired.items() if not count]
     if result.recovered.sweeps:
         sweeps, seconds = result.recovered.sweeps, result.recovered.seconds
-        told.append(f"searched backward in {sweeps} sweeps over all states, {seconds:.1f} s")
+        told.append(f"searched backward in {sweeps} rounds, {seconds:.1f} s")
     if idle:
         told.append(f"actions that never happened: {', '.join(idle)}")
     if result.never_true:

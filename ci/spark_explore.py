@@ -2,7 +2,8 @@
 
 The same as `kraftcheck explore --engine spark`; master, memory and settings
 are those that spark-submit was given. DIR must be one folder for the driver
-and all workers.
+and all workers. spark-submit sends both of a program's streams to standard
+output, so that a document needs a file: --json FILE.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from solvers.kernel import SHARDS
 from solvers.native import Kernel
 from solvers.objectcode import address
 from solvers.program import Program
+from solvers.recovery import way_bits
 from solvers.search import FIRST_VIOLATION, STOPPED, Search
 from solvers.store import Store
 from solvers.sweep import OWNERS
@@ -89,10 +90,7 @@ class Backward:
         room = OWNERS * (self.kernel.geometry.instances + 1) * self.kernel.geometry.record
         self._frames = [np.zeros(self.kernel.plan.size, dtype=np.int64) for _ in range(self.threads)]
         self._scratch = [np.empty(room, dtype=np.uint64) for _ in range(self.threads)]
-        self._ways = np.zeros(program.instances, dtype=np.uint64)
-        for number, one in enumerate(program.recoveries):
-            reach, leaves, _ = self._bits(number)
-            self._ways |= np.array(one.allowed, dtype=np.uint64) * np.uint64(reach | leaves)
+        self._ways = np.array(way_bits(program.recoveries, program.instances), dtype=np.uint64)
         self._controls = np.array([address(shard.control) for shard in self.store.shards], dtype=np.int64)
 
     def _bits(self, number: int) -> tuple[int, int, int]:
@@ -172,13 +170,11 @@ class Recovered:
         findings: one for each `recovers` property; None: it did not take place, or not to its end.
         sweeps: how often it swept over all states.
         seconds: how long it took.
-        able: whether the engine searches backward at all.
     """
 
     findings: tuple[Finding, ...] | None
     sweeps: int = 0
     seconds: float = 0.0
-    able: bool = True
 
     def warnings(self) -> tuple[str, ...]:
         """Properties that no reachable state satisfies: they may ask for too much."""
@@ -186,8 +182,8 @@ class Recovered:
         return tuple(f"{claim}: no reachable state satisfies it" for claim in hopeless)
 
 
-NOT_RECOVERED = Recovered(None, able=False)
-"""Of an engine that does not search backward."""
+NOT_RECOVERED = Recovered(None)
+"""Nothing was searched backward."""
 
 
 def recover(search: Search, report: Callable[[Search, int, int], None], clock: Callable[[], float]) -> Recovered:
@@ -233,7 +229,7 @@ def recovery_verdicts(
         elif cut is not None:
             verdict = Incomplete(cut)
         elif found is None:
-            verdict = Unknown("this engine does not search backward" if not recovered.able else "not searched backward")
+            verdict = Unknown("not searched backward")
         else:
             verdict = _unrefuted(store, found, bound)
         depth = len(verdict.trace.steps) if isinstance(verdict, Refuted) else None

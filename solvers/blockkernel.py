@@ -24,6 +24,8 @@ from solvers.objectcache import ObjectCache
 from solvers.objectcode import Target, host, object_code
 from solvers.program import Program
 from solvers.recordset import COUNT, LIMIT, emit_gather, emit_scatter, emit_settle, emit_strike, state_at
+from solvers.recovery import mark_bytes, way_bits
+from solvers.sweep import emit_follow, emit_survey
 from solvers.table import hash_words
 
 
@@ -36,7 +38,8 @@ def emit_block_kernel(program: Program) -> ir.Module:
     """The module of a program; its public functions are described where they are called, in `blocks`."""
     module = ir.Module("kraftcheck-blocks")
     plan, geometry = FramePlan(program), Geometry.of(program)
-    step = emit_step(module, emit_kinds(module, plan))
+    kinds = emit_kinds(module, plan)
+    step = emit_step(module, kinds)
     settle = emit_settle(module, geometry.words)
     parts = (step, emit_stuck(module, plan), _emit_sift(module, geometry), settle)
     _emit_expand(module, plan, geometry, *parts)
@@ -45,6 +48,9 @@ def emit_block_kernel(program: Program) -> ir.Module:
     emit_scatter(module, geometry.words)
     _emit_bits(module, program)
     _emit_successors(module, geometry, step)
+    if program.recoveries:
+        emit_survey(module, program)
+        _emit_exits(module, geometry, emit_follow(module, plan, kinds, len(program.recoveries)))
     return module
 
 
@@ -147,6 +153,25 @@ def _emit_successors(module: ir.Module, geometry: Geometry, step: Any) -> None:
     b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
 
 
+def _emit_exits(module: ir.Module, geometry: Geometry, follow: Any) -> None:
+    """`exits(states, missing, count, frame, out, counts, leaves) -> records`: the transitions that matter backward.
+
+    Those by which a missing bit "reaches" may flow back to the state, how many
+    each state has, and its bits "leaves".
+    """
+    function, b = begin(module, "exits", [POINTER, POINTER, WORD, *[POINTER] * 4], public=True)
+    states, missing, count, frame, out, counts, leaves = function.args
+    place = Local(b, out)
+    size = word(8 * geometry.record)
+    with count_up(b, word(0), count) as k:
+        here = place.get()
+        state = element(b, states, b.mul(k, word(geometry.words)))
+        end = b.call(follow, [state, here, frame, load(b, missing, k), element(b, leaves, k)])
+        store(b, b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(here, WORD)), size), counts, k)
+        place.set(end)
+    b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
+
+
 def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: Target | None = None) -> BlockSpec:
     """What workers need to run a program: object code, from the cache if it is there, and sizes.
 
@@ -168,5 +193,6 @@ def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: T
     plan, geometry = FramePlan(program), Geometry.of(program)
     return BlockSpec(
         code, made_for, geometry.words, geometry.instances, geometry.filter_slots, plan.size, claim_words(program),
-        bucket_bits,
+        bucket_bits, len(program.recoveries), mark_bytes(len(program.recoveries)),
+        way_bits(program.recoveries, program.instances),
     )  # fmt: skip

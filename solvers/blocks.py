@@ -46,6 +46,9 @@ class BlockSpec:
         frame: length of a frame.
         claim_words: words of claim bits of a state.
         bucket_bits: logarithm of the number of buckets; 1 to 16.
+        recoveries: number of `recovers` properties.
+        mark_bytes: bytes of a mark as the kernel keeps it.
+        ways: for each action instance the bits of marks that flow back through it.
     """
 
     code: bytes
@@ -56,6 +59,9 @@ class BlockSpec:
     frame: int
     claim_words: int
     bucket_bits: int
+    recoveries: int
+    mark_bytes: int
+    ways: tuple[int, ...]
 
     @property
     def record(self) -> int:
@@ -80,6 +86,8 @@ class BlockKernel:
         self.spec = spec
         self._library = Library(spec.code)
         names = {"expand": 9, "gather": 4, "strike": 5, "tally": 4, "scatter": 5, "bits": 4, "successors": 5}
+        if spec.recoveries:
+            names |= {"survey": 3, "exits": 7}
         self._functions = {name: self._library.function(name, count) for name, count in names.items()}
 
     def __getattr__(self, name: str) -> Callable[..., int]:
@@ -112,6 +120,29 @@ class BlockKernel:
         counts, frame = np.zeros(len(states), dtype=np.int64), np.zeros(spec.frame, dtype=np.int64)
         arrays = (address(frame), address(out), address(counts))
         return out[: self.successors(address(states), len(states), *arrays)], counts
+
+
+    def marks(self, states: Words) -> Words:
+        """The marks of states from themselves alone, as `sweep` describes them."""
+        narrow = np.zeros(len(states), dtype=f"u{self.spec.mark_bytes}")
+        self.survey(address(states), address(narrow), len(states))
+        return narrow.astype(np.uint64)
+
+    def ways_out(self, states: Words) -> tuple[Words, npt.NDArray[np.int64], Words]:
+        """By which transitions states without a bit "reaches" may get it.
+
+        Returns:
+            (packed state, bits that flow back) records, how many each state has, and each state's bits "leaves".
+        """
+        spec, n = self.spec, len(states)
+        missing = ~self.marks(states) & np.uint64((1 << spec.recoveries) - 1)
+        out = np.empty((n * spec.instances + 1, spec.record), dtype=np.uint64)
+        counts, frame = np.zeros(n, dtype=np.int64), np.zeros(spec.frame, dtype=np.int64)
+        leaves = np.zeros(n, dtype=np.uint64)
+        arrays = (address(frame), address(out), address(counts), address(leaves))
+        records = out[: self.exits(address(states), address(missing), n, *arrays)]
+        records[:, -1] = np.array(spec.ways, dtype=np.uint64)[records[:, -1].astype(np.int64)]
+        return records, counts, leaves
 
 
 @functools.lru_cache(maxsize=4)

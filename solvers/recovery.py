@@ -35,6 +35,15 @@ def mark_bytes(recoveries: int) -> int:
     return next(size for size in (0, 1, 2, 4, 8) if 3 * recoveries <= 8 * size)
 
 
+def way_bits(recoveries: Sequence[Recovery], instances: int) -> tuple[int, ...]:
+    """For each action instance the bits of a mark that flow back through it: "reaches" and "leaves" where it may."""
+    n = len(recoveries)
+    return tuple(
+        sum((1 << number) | (1 << n + number) for number, one in enumerate(recoveries) if one.allowed[row])
+        for row in range(instances)
+    )
+
+
 def unknown_way(claim: Property, actions: Sequence[Action]) -> str | None:
     """What a property's way out names that the system does not have, with the nearest names; None: nothing."""
     known = {action.name: action for action in actions}

@@ -82,7 +82,7 @@ def emit_sweep(
     """
     n = len(plan.program.recoveries)
     recall = _emit_recall(module, plan.program, shards, least)
-    follow = _emit_follow(module, plan, kinds, n)
+    follow = emit_follow(module, plan, kinds, n)
     function, b = begin(module, "sweep", [*[POINTER] * 4, *[WORD] * 4], public=True)
     frame, controls, ways, scratch, shard, first, last, down = function.args
     parts = ShardParts(b, b.inttoptr(load(b, controls, shard), POINTER), plan.program.layout.words)
@@ -143,7 +143,7 @@ class _Owners:
         self.count.add(word(1))
 
 
-def _emit_follow(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], n: int) -> Any:
+def emit_follow(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], n: int) -> Any:
     """`(state, out, frame, missing, found) -> out`: the successors by which a missing bit may flow back.
 
     Sets `found` to the bits "leaves" of properties whose way a field's domain cut.

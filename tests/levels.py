@@ -124,7 +124,7 @@ def begun(
 
 def finished(run: Run) -> Exploration:
     """What a run found."""
-    return concluded(run, run.kernel, 1.0, 0.0)
+    return concluded(run, run.kernel, 1.0, 0.0, run.recovered)
 
 
 def facts(result: Exploration) -> dict[str, Any]:

@@ -123,3 +123,18 @@ def test_little_memory_spills_instead_of_failing(session: Any, tmp_path: Path) -
 def native_facts_to(program: Any, levels: int) -> list[int]:
     """The sizes of the first levels by the native engine."""
     return list(native_facts(program)["levels"][:levels])
+
+
+def test_spark_submit_runs_the_same_job(tmp_path: Path) -> None:
+    """`spark-submit ci/spark_explore.py` on a master of its own finds what the native engine finds."""
+    submit = Path(sys.executable).with_name("spark-submit")
+    words = [submit, "--master", "local[1]", "--driver-memory", "512m", ROOT / "ci" / "spark_explore.py",
+             "tests.toys:DIGRAPH", "--handover", "0", "--out", tmp_path / "out", "--json", tmp_path / "told.json",
+             "--quiet"]  # fmt: skip
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable,
+                   "PYTHONPATH": str(ROOT)}  # fmt: skip
+    ran = subprocess.run(list(map(str, words)), cwd=tmp_path, env=environment, capture_output=True, text=True)
+    native = kraftcheck("explore", "tests.toys:DIGRAPH", "--json", "-", "--quiet")
+    assert ran.returncode == native.code, ran.stderr[-2000:]
+    assert counts(json.loads((tmp_path / "told.json").read_text())) == counts(native.document())
+    assert CommitLog(tmp_path / "out").commits()[-1].last

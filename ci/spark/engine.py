@@ -19,11 +19,12 @@ from ci.spark.handover import Export, NativeStart
 from ci.spark.jobs import Found, Runner, plan
 from ci.spark.options import Bounds
 from ci.spark.origins import Origins, place
+from solvers.backward import NOT_RECOVERED, Recovered, recover
 from solvers.blocks import BlockKernel
 from solvers.explorer import Progress
 from solvers.frame import NO_ACTION
 from solvers.native import Kernel
-from solvers.search import STOPPED, Limits, Search
+from solvers.search import FIRST_VIOLATION, STOPPED, Limits, Search
 
 
 @define
@@ -40,6 +41,7 @@ class Run:
         commits: the committed levels.
         handed_over: the first depth that Spark expanded; None: none.
         cut: why the search is not complete; None when it is.
+        recovered: what a search backward found about `recovers` properties.
     """
 
     kernel: Kernel
@@ -51,6 +53,7 @@ class Run:
     commits: list[Commit] = field(factory=list)
     handed_over: int | None = None
     cut: str | None = None
+    recovered: Recovered = NOT_RECOVERED
     _begun: float = field(factory=time.monotonic)
 
     @property
@@ -116,6 +119,8 @@ class Run:
         if done:
             frame = tuple(native.search.counters().tolist())
             self._commit(_end(len(self.commits), frame, self._steps(export, native.search.claims), "native", {}))
+            self.recovered = recover(native.search, lambda search, *_: self._native_progress(search), time.monotonic)
+            self.cut = native.search.cut
         elif self.stop.is_set():
             self.cut = STOPPED
 
@@ -154,6 +159,18 @@ class Run:
             self.report(now, self.commits[-1])
         self.log.sweep(self.commits)
 
+    def search_backward(self, search: Callable[[], Recovered]) -> None:
+        """Judge the `recovers` properties on what is committed, unless the run was to end early."""
+        if self.kernel.program.recoveries and self.cut not in (STOPPED, FIRST_VIOLATION):
+            self.recovered = search()
+            if self.recovered.findings is None:
+                self.cut = STOPPED
+
+    def report_backward(self, rounds: int, rose: int) -> None:
+        """Tell of a round of the backward search; its queue are the marks that rose."""
+        seconds = time.monotonic() - self._begun
+        self.report(Progress(len(self.levels) - 1, self.generated, self.distinct, rose, seconds, rounds), None)
+
     def _made(self, depth: int, found: Found) -> Commit:
         """The commit of what a job brought back."""
         plan = self.kernel.plan
@@ -178,7 +195,7 @@ class Run:
         elif bounds.max_depth is not None and len(self.levels) > bounds.max_depth:
             self.cut = f"depth limit {bounds.max_depth}"
         elif bounds.stop_at_first and not self.kernel.plan.goals.issuperset(self.claims):
-            self.cut = "stopped at the first violation"
+            self.cut = FIRST_VIOLATION
         elif bounds.max_states is not None and self.distinct >= bounds.max_states:
             self.cut = f"state limit {bounds.max_states:,}"
         return self.cut is None

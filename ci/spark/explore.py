@@ -15,6 +15,7 @@ from ci.files import folder
 from ci.progress import Meter, attended, metered, stoppable
 from ci.refusal import Refusal
 from ci.settings import Subject
+from ci.spark.backward import Backward
 from ci.spark.commits import Commit, CommitLog, identity
 from ci.spark.decoding import decoding
 from ci.spark.engine import Run
@@ -60,7 +61,7 @@ def explore_with_spark(
         spec = block_spec(traced, bits, ObjectCache(cache), target)
         compiled = time.monotonic()
         run, resumed = _explored(log, kernel, spec, bounds, options, conf, quiet)
-        found = concluded(run, kernel, time.monotonic() - compiled, compiled - begun)
+        found = concluded(run, kernel, time.monotonic() - compiled, compiled - begun, run.recovered)
         costs = {level.depth: level.cost for level in run.commits if level.engine == "spark"}
         return found, SparkPart(run.handed_over, out, resumed, costs)
 
@@ -124,6 +125,8 @@ def _work(run: Run, spec: BlockSpec, options: ClusterOptions, conf: Mapping[str,
                     f"--resume: {wrong[0]}; restore it, or remove {run.log.run_file.parent} and explore again"
                 )
         run.expand(cluster)
+        backward = Backward(cluster, run.log, run.commits, run.kernel.program, run.report_backward)
+        run.search_backward(lambda: backward.run(run.stop))
     finally:
         session.stop()
         (run.log.out / SOURCES).unlink(missing_ok=True)
@@ -137,10 +140,14 @@ def _reporter(meter: Meter | None) -> Any:
     def report(now: Progress, level: Commit | None) -> None:
         if meter is None:
             return
-        if level is None:
+        if level is None and not now.sweep:
             meter(now)
             return
         meter.close()
+        if level is None:
+            sys.stderr.write(f"backward round {now.sweep}: {now.queue:,} marks rose, {now.seconds - seen[0]:.1f} s\n")
+            seen[0] = now.seconds
+            return
         span = max(now.seconds - seen[0], 1e-9)
         shuffled, spilled = level.cost["shuffled"] / 1e6, level.cost["spilled"] / 1e6
         sys.stderr.write(

@@ -155,7 +155,7 @@ class Cluster:
         begun = time.monotonic()
         context.setJobGroup(name, f"level {level.depth}")
         try:
-            with _cancelled_on(stop, context, name):
+            with cancelled_on(stop, context, name):
                 rows = self.frame(level).collect()
         except Exception as error:
             if stop.is_set():
@@ -198,7 +198,7 @@ def damage(session: Any, log: CommitLog, commits: Sequence[Commit], messages: Pa
 
 
 @contextmanager
-def _cancelled_on(stop: threading.Event, context: Any, group: str) -> Iterator[None]:
+def cancelled_on(stop: threading.Event, context: Any, group: str) -> Iterator[None]:
     """Cancel a job group as soon as the flag is set."""
     over = threading.Event()
 

@@ -1,0 +1,266 @@
+"""`recovers` properties under Spark: marks flow backward over the transitions of the committed states.
+
+The native engine sweeps over all states until no mark changes
+(`solvers.backward`). Here each round is a join: what rose in the last round
+flows over the transitions into it. Transitions are computed once, for states
+that do not satisfy a claim by themselves, through the actions that its way out
+allows, and kept beside the run until the search ends. The marks are those of
+`solvers.sweep`, so is the fixpoint, and so are the verdicts.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import define, field, frozen
+
+from ci.spark.commits import Commit, CommitLog
+from ci.spark.errors import explained
+from ci.spark.jobs import Cluster, cancelled_on
+from ci.spark.origins import PLACE_BITS
+from ci.spark.tasks import Batches
+from solvers.backward import Finding, Recovered
+from solvers.blocks import BlockKernel, BlockSpec, Words, loaded
+from solvers.program import Program
+
+FOLDER = "backward"
+"""Below a run's folder, while the search lasts."""
+
+STATES_AT_ONCE = 4096
+
+ROWS_PER_TASK = 1 << 20
+"""Rows of a join that one task takes, about."""
+
+
+def marks_task(shipped: Callable[[], BlockSpec]) -> Callable[[Batches], Batches]:
+    """For each state (place, words) the bits of its mark that it has by itself."""
+
+    def work(batches: Batches) -> Batches:
+        kernel = loaded(shipped())
+        for places, states in _parts(batches, kernel):
+            yield _rows(place=places, bits=kernel.marks(states).view(np.int64))
+
+    return work
+
+
+def exits_task(shipped: Callable[[], BlockSpec]) -> Callable[[Batches], Batches]:
+    """For each state (place, words) the transitions that matter backward; what a bound cut is a row without words."""
+
+    def work(batches: Batches) -> Batches:
+        kernel = loaded(shipped())
+        words = kernel.spec.words
+        for places, states in _parts(batches, kernel):
+            records, counts, leaves = kernel.ways_out(states)
+            flows = records[:, words] != 0
+            source, records = np.repeat(places, counts)[flows], records[flows].view(np.int64)
+            yield _rows(src=source, way=records[:, words], **{f"w{i}": records[:, i] for i in range(words)})
+            cut = leaves != 0
+            none = pa.nulls(int(cut.sum()), pa.int64())
+            yield _rows(src=places[cut], way=leaves[cut].view(np.int64), **{f"w{i}": none for i in range(words)})
+
+    return work
+
+
+def _parts(batches: Batches, kernel: BlockKernel) -> Iterator[tuple[Any, Words]]:
+    """Rows (place, words) as arrays, a few thousand at once."""
+    for batch in batches:
+        for at in range(0, batch.num_rows, STATES_AT_ONCE):
+            part = batch.slice(at, STATES_AT_ONCE)
+            columns = [part.column(i).to_numpy(zero_copy_only=False) for i in range(1 + kernel.spec.words)]
+            yield columns[0], np.ascontiguousarray(np.column_stack(columns[1:]).view(np.uint64))
+
+
+def _rows(**columns: Any) -> Any:
+    arrays = [pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns.values()]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+@frozen
+class Bits:
+    """The groups of bits of a mark, for n properties."""
+
+    n: int
+
+    def reach(self, number: int) -> int:
+        """A state that satisfies the claim can be reached."""
+        return 1 << number
+
+    def leaves(self, number: int) -> int:
+        """A transition goes where the exploration did not."""
+        return 1 << self.n + number
+
+    def concerned(self, number: int) -> int:
+        """The claim is about the state."""
+        return 1 << 2 * self.n + number
+
+    @property
+    def all_leaves(self) -> int:
+        """The group "leaves"."""
+        return ((1 << self.n) - 1) << self.n
+
+    @property
+    def flowing(self) -> int:
+        """What flows backward."""
+        return (1 << 2 * self.n) - 1
+
+
+@define
+class Backward:
+    """One backward search over a committed run.
+
+    Attributes:
+        cluster: the session, with the kernel shipped.
+        log, commits: the run.
+        program: what was explored.
+        report: called after each round with its number and how many marks rose in it.
+        rounds: rounds so far.
+    """
+
+    cluster: Cluster
+    log: CommitLog
+    commits: Sequence[Commit]
+    program: Program
+    report: Callable[[int, int], None]
+    rounds: int = 0
+    _bits: Bits = field(init=False)
+    _marks: list[str] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        """Lay out the marks."""
+        self._bits = Bits(len(self.program.recoveries))
+
+    @property
+    def _place(self) -> Path:
+        return self.log.out / FOLDER
+
+    def run(self, stop: threading.Event) -> Recovered:
+        """What the explored graph says; without findings when it was stopped.
+
+        Raises:
+            JobFailedError: when a job fails on all attempts; committed levels stay.
+        """
+        begun = time.monotonic()
+        context, name = self.cluster.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
+        context.setJobGroup(name, "backward search")
+        shutil.rmtree(self._place, ignore_errors=True)
+        try:
+            with cancelled_on(stop, context, name), self._settings():
+                findings = self._findings(stop)
+        except Exception as error:
+            if not stop.is_set():
+                raise explained(error, self.cluster.log) from error
+            findings = None
+        finally:
+            shutil.rmtree(self._place, ignore_errors=True)
+        return Recovered(findings, self.rounds, time.monotonic() - begun)
+
+    @contextmanager
+    def _settings(self) -> Iterator[None]:
+        """Joins in as many tasks as their size asks for, compiled; afterwards the session is as before."""
+        cores, states = self.cluster.cores, sum(level.rows for level in self.commits)
+        tasks = max(cores, -(-4 * states // ROWS_PER_TASK))
+        conf = self.cluster.session.conf
+        chosen = {"spark.sql.shuffle.partitions": str(tasks), "spark.sql.codegen.wholeStage": "true"}
+        before = {key: conf.get(key) for key in chosen}
+        try:
+            for key, value in chosen.items():
+                conf.set(key, value)
+            yield
+        finally:
+            for key, value in before.items():
+                conf.set(key, value)
+
+    def _findings(self, stop: threading.Event) -> tuple[Finding, ...] | None:
+        rows = self._states()
+        own = rows.mapInArrow(marks_task(self.cluster.shipped), "place bigint, bits bigint")
+        edges = self._edges(rows)
+        cut = edges.where("dst IS NULL").selectExpr("src AS place", f"way & {self._bits.all_leaves}L AS bits")
+        rose = self._risen(own.unionByName(cut).groupBy("place").agg(_any("bits")))
+        first = self._counted(rose)
+        while True:
+            self.rounds += 1
+            frontier = rose.where(f"(bits & {self._bits.flowing}L) <> 0").selectExpr("place AS dst", "bits AS got")
+            flows = edges.join(frontier, "dst").selectExpr("src AS place", "way & got AS got").where("got <> 0")
+            joined = flows.groupBy("place").agg(_any("got")).join(self._known(), "place")
+            rose = self._risen(joined.selectExpr("place", "got & ~bits AS bits").where("bits <> 0"))
+            count = rose.count()
+            self.report(self.rounds, count)
+            if stop.is_set():
+                return None
+            if not count:
+                return self._told(first)
+
+    def _states(self) -> Any:
+        """Place and words of every committed state."""
+        files = [str(self.log.folder(level.depth) / file.name) for level in self.commits for file in level.files]
+        words = [f"w{i}" for i in range(self.cluster.spec.words)]
+        place = f"(shiftleft(CAST(depth AS BIGINT), {PLACE_BITS}) | id) AS place"
+        return self.cluster.session.read.parquet(*files).selectExpr(place, *words)
+
+    def _edges(self, rows: Any) -> Any:
+        """The transitions that matter, by place: (src, way, dst); dst is null where the exploration did not go."""
+        words = [f"w{i}" for i in range(self.cluster.spec.words)]
+        schema = ", ".join(["src bigint", "way bigint", *(f"{word} bigint" for word in words)])
+        exits = rows.mapInArrow(exits_task(self.cluster.shipped), schema)
+        places = rows.withColumnRenamed("place", "dst")
+        return self._written(exits.join(places, words, "left").select("src", "way", "dst"), "edges")
+
+    def _written(self, frame: Any, name: str) -> Any:
+        """A data frame computed once, and read again from its files."""
+        path, schema = str(self._place / name), frame.schema
+        frame.write.parquet(path)
+        return self.cluster.session.read.schema(schema).parquet(path)
+
+    def _risen(self, frame: Any) -> Any:
+        """What rose in a round, written; from then on it is known."""
+        written = self._written(frame, f"marks-{self.rounds}")
+        self._marks.append(str(self._place / f"marks-{self.rounds}"))
+        return written
+
+    def _known(self) -> Any:
+        """Every mark: what rose in any round so far."""
+        schema = "place bigint, bits bigint"
+        return self.cluster.session.read.schema(schema).parquet(*self._marks).groupBy("place").agg(_any("bits"))
+
+    def _counted(self, marks: Any) -> list[tuple[int, int, bool]]:
+        """For each property states concerned, those of them that fail by themselves, whether any state satisfies it."""
+        columns = []
+        for number in range(self._bits.n):
+            reach, about = self._bits.reach(number), self._bits.concerned(number)
+            columns += [
+                f"count_if((bits & {about}L) <> 0)", f"count_if((bits & {reach | about}L) = {about}L)",
+                f"coalesce(bool_or((bits & {reach}L) <> 0), false)",
+            ]  # fmt: skip
+        row = marks.selectExpr(*columns).collect()[0]
+        return [(row[3 * n], row[3 * n + 1], row[3 * n + 2]) for n in range(self._bits.n)]
+
+    def _told(self, first: Sequence[tuple[int, int, bool]]) -> tuple[Finding, ...]:
+        """The verdicts of the fixpoint: the first place, by depth, that is lost or uncertain."""
+        columns = []
+        for number in range(self._bits.n):
+            leaves, about = self._bits.leaves(number), self._bits.concerned(number)
+            every = self._bits.reach(number) | leaves | about
+            for wanted in (about, about | leaves):
+                columns.append(f"min(CASE WHEN (bits & {every}L) = {wanted}L THEN place END)")
+        row = self._known().selectExpr(*columns).collect()[0]
+        claims = [one.claim for one in self.program.recoveries]
+        return tuple(
+            Finding(claim, concerned, failing, row[2 * n], row[2 * n + 1], satisfied)
+            for n, (claim, (concerned, failing, satisfied)) in enumerate(zip(claims, first, strict=True))
+        )
+
+
+def _any(column: str) -> Any:
+    """All bits that a group of rows has."""
+    from pyspark.sql import functions
+
+    return functions.bit_or(column).alias(column)

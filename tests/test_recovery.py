@@ -233,8 +233,8 @@ def test_stopping_at_the_first_violation_skips_the_backward_search() -> None:
     assert isinstance(found.verdict("undecided").verdict, Incomplete)
 
 
-def test_an_engine_without_a_backward_search_knows_nothing() -> None:
-    """What such an engine concludes of a complete search is unknown, never a pass."""
+def test_without_a_backward_search_nothing_is_known() -> None:
+    """What is concluded of a complete search without one is unknown, never a pass."""
     program = program_of(toys.VALVE)
     kernel = load_kernel(program)
     search = Search(kernel, Limits(1 << 30), 1, threading.Event(), lambda _: None)
@@ -242,7 +242,7 @@ def test_an_engine_without_a_backward_search_knows_nothing() -> None:
     found = concluded(search, kernel, 1.0, 1.0)
     assert found.cut is None
     judged = {v.claim: v.verdict for v in found.verdicts if v.kind == "recovers"}
-    assert set(judged.values()) == {Unknown("this engine does not search backward")}
+    assert set(judged.values()) == {Unknown("not searched backward")}
     assert len(judged) == 7
 
 

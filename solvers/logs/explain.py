@@ -24,7 +24,7 @@ from solvers.logs.matching import Difference, Plain, differences, plain, same
 from solvers.logs.refusals import Guess
 
 REFUSED = 2
-"""How far from an explanation an event is that the controller refuses, in differing fields."""
+"""How far from an explanation an event is that the controller refuses, in differing fields a record."""
 
 
 @frozen
@@ -49,15 +49,17 @@ class Miss:
         name: the event.
         refusal: why the controller refuses it; empty where it writes other records.
         differences: what it would write otherwise.
+        span: how many records it is compared with.
     """
 
     name: str
     refusal: str
     differences: tuple[Difference, ...]
+    span: int
 
-    def distance(self) -> int:
-        """In how many fields it differs."""
-        return REFUSED if self.refusal else len(self.differences)
+    def distance(self) -> float:
+        """In how many fields a record it differs."""
+        return REFUSED if self.refusal else len(self.differences) / self.span
 
 
 @frozen
@@ -189,7 +191,7 @@ def _nearest(state: State, records: Sequence[Known], shapes: Sequence[Plain], ru
         written, refusal = _written(guess)
         observed = shapes[: guess.length or max(1, len(written))]
         differing = () if refusal else tuple(differences([plain(record) for record in written], observed))
-        misses.append(Miss(guess.name, refusal, differing))
+        misses.append(Miss(guess.name, refusal or ("" if written else "it writes nothing"), differing, len(observed)))
     return min(misses, key=Miss.distance, default=None)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from attrs import evolve, frozen
 
 from model.controller.alter_configs import alter_config
+from model.controller.configs import MIN_ISR
 from model.controller.growth import Growth, create_partitions
 from model.controller.heartbeat import Wish
 from model.controller.heartbeat_event import HeartbeatRequest, heartbeat
@@ -279,7 +280,8 @@ def _configs(ahead: _Ahead) -> Iterator[Guess]:
     """Changes of configurations of one request: first all of them, then what they bring about."""
     count = ahead.run(ConfigRecord)
     for end in range(1, count + 1):
-        yield Guess("alter configurations", _altered(ahead, end), None, "set_min_isr")
+        named = {record.key for record in ahead.records[:end] if isinstance(record, ConfigRecord)}
+        yield Guess("alter configurations", _altered(ahead, end), None, "set_min_isr" if MIN_ISR in named else "")
 
 
 def _altered(ahead: _Ahead, end: int) -> Callable[[], tuple[LogRecord, ...]]:

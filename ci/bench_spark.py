@@ -66,7 +66,7 @@ CASES = (
     SparkCase("one-million", "elections", "directories", "kafka-4.0", handover=20_000, cores=(1, 2)),
     SparkCase("two-million", "elections", "default", "fixed", handover=20_000),
     SparkCase("twenty-five-million", "elections", "default", "kafka-4.0"),
-    SparkCase("beyond-memory", "replication", "medium", "fixed", conf={"spark.driver.memory": "480m"}),
+    SparkCase("beyond-memory", "replication", "one-crash", "fixed", conf={"spark.driver.memory": "480m"}),
 )
 DEFAULT_CASES = ("fixed-cost", "one-million", "two-million", "twenty-five-million")
 

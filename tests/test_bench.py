@@ -18,6 +18,7 @@ def test_the_benchmark_measures_with_one_and_two_threads(tmp_path: Path, capsys:
     rows = json.loads(target.read_text())
     assert [(row["threads"], row["distinct"]) for row in rows] == [(1, 296_448), (2, 296_448)]
     assert all(row["bytes_per_state"] <= 48 for row in rows)
+    assert all(0 < row["processor_seconds"] <= 2.1 * row["seconds"] for row in rows)
     assert capsys.readouterr().out.count("two-phase-commit-7") == 2
 
 

@@ -72,6 +72,26 @@ def test_four_and_five_brokers_are_explored_to_the_end(bounds: Mapping[str, int]
     assert found.fired["alter_partition"] > 0
 
 
+TWICE = [
+    ("tiny", {}, 123_647),
+    pytest.param("small", {"unclean-stops": 0}, 39_059, marks=pytest.mark.slow),
+    pytest.param("small", {"fences": 0}, 47_666, marks=pytest.mark.slow),
+    pytest.param("small", {"unclean-stops": 0, "shrinks": 1}, 466_623, marks=pytest.mark.slow),
+    pytest.param("small", {"fences": 0, "shrinks": 1}, 425_489, marks=pytest.mark.slow),
+]
+"""Faults beside two changes of min ISR, and the states that makes; by default one unclean stop and one fence."""
+
+
+@pytest.mark.parametrize(("scope", "bounds", "distinct"), TWICE)
+def test_min_isr_may_change_twice_under_faults(scope: str, bounds: Mapping[str, int], distinct: int) -> None:
+    """Mended, two changes of the configuration beside deaths, fences and shrinks break nothing and heal."""
+    at = REPLICATION.setting(scope, {"config-changes": 2, **bounds}, parse("fixed"))
+    found = explored(REPLICATION, at)
+    assert [v.claim for v in found.verdicts if not isinstance(v.verdict, Holds)] == []
+    assert (found.cut, dict(found.pruned), found.distinct) == (None, {}, distinct)
+    assert found.fired["set_min_isr"] > 0
+
+
 @pytest.mark.parametrize("bounds", [{"min-isr": 3}, {"replication": 3}])
 def test_a_scope_without_a_start_is_refused(bounds: Mapping[str, int]) -> None:
     """More replicas than brokers, or a min ISR above the replication factor, is named."""

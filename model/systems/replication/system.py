@@ -50,7 +50,8 @@ _BASE = {
 SCOPES = {
     "small": _BASE,
     "tiny": {**_BASE, "brokers": 2, "replication": 2, "shrinks": 1},
-    "medium": {**_BASE, "fences": 2, "shrinks": 1, "epochs": 7},
+    "one-crash": {**_BASE, "fences": 2, "shrinks": 1, "epochs": 7},
+    "medium": {**_BASE, "unclean-stops": 2, "fences": 2, "shrinks": 1, "epochs": 9},
     "large": {**_BASE, "fences": 2, "clean-stops": 1, "shrinks": 1, "epochs": 7},
 }
 

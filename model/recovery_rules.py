@@ -51,6 +51,9 @@ class RecoveryRules(DirectoryRules):
     interrupted_recovery_succeeds: bool = choice(
         _GROUP, "seeded; SIGTERM", "the exit status is zero when a signal ended the run"
     )
+    designated_may_be_fenced: bool = choice(
+        _GROUP, "seeded; Designated Leader Elections", "a fenced broker, or one with a failed directory, is designated"
+    )
     designated_over_leader: bool = choice(
         _GROUP, "seeded; Designated Leader Elections", "a designated election replaces a leader"
     )

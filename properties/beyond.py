@@ -108,6 +108,15 @@ BEYOND: Mapping[str, tuple[Beyond, ...]] = {
             scope="static",
         ),
     ),
+    "unclean-recovery": (
+        Beyond(
+            "four-brokers",  # every combination of logs is an initial state: a fifth broker makes 10,000
+            {"brokers": 4, "partitions": 2, "histories": 1, "ticks": 3, "retries": 3, "runs": LENGTH,
+             "returns": LENGTH, "faults": LENGTH, "disks": 2, "writes": LENGTH},
+            {"start": 4, "answer": 4, "decide": 8, "request": 8, "finish": 8, "come_back": 2, "replicate": 3},
+            scope="requests",
+        ),
+    ),
 }  # fmt: skip
 """The settings of each system."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from properties.bug import Bug
 from properties.bugs_directories import DIRECTORY_BUGS
+from properties.bugs_salvage import SALVAGE_BUGS
 from properties.bugs_zk import ZK_BUGS
 
 _NO_CRASH = {"unclean-stops": 0, "shrinks": 0}
@@ -113,6 +114,7 @@ BUGS: tuple[Bug, ...] = (
     Bug("48 (S1)", "elr-keeps-isr-members", "elections", "tiny",
         {"isr-elr-disjoint": 2, "elr-registered": 4, "elr-empty-at-min-isr": 2}),
     *DIRECTORY_BUGS,
+    *SALVAGE_BUGS,
     *ZK_BUGS,
 )  # fmt: skip
 """The matrix, in catalogue order."""

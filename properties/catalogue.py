@@ -14,6 +14,7 @@ from model.systems.directories.system import DIRECTORIES as DIRECTORIES_SYSTEM
 from model.systems.elections.system import ELECTIONS as ELECTIONS_SYSTEM
 from model.systems.kraft.system import KRAFT as KRAFT_SYSTEM
 from model.systems.replication.system import REPLICATION as REPLICATION_SYSTEM
+from model.systems.unclean_recovery.system import UNCLEAN_RECOVERY as UNCLEAN_RECOVERY_SYSTEM
 from model.systems.zk_controller.system import ZK_CONTROLLER as ZK_CONTROLLER_SYSTEM
 from properties import (
     composed,
@@ -32,6 +33,7 @@ from properties import (
     placement_recovery,
     recovery,
     recovery_replication,
+    salvage,
     shape,
 )
 from properties.core import validate
@@ -90,7 +92,15 @@ def zk_controller_properties(setting: Setting) -> tuple[Property, ...]:
 ZK_CONTROLLER = evolve(ZK_CONTROLLER_SYSTEM, properties=zk_controller_properties)
 """`zk-controller` with its properties."""
 
-_ALL = (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES, KRAFT, ZK_CONTROLLER)
+def unclean_recovery_properties(setting: Setting) -> tuple[Property, ...]:
+    """Every property of `unclean-recovery`, validated."""
+    return validate(salvage.properties(setting), variants())
+
+
+UNCLEAN_RECOVERY = evolve(UNCLEAN_RECOVERY_SYSTEM, properties=unclean_recovery_properties)
+"""`unclean-recovery` with its properties."""
+
+_ALL = (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES, KRAFT, ZK_CONTROLLER, UNCLEAN_RECOVERY)
 SYSTEMS: dict[str, System] = {system.name: system for system in _ALL}
 """Shipped systems by name."""
 

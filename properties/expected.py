@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from properties.expected_directories import DIRECTORIES_EXPECTED
 from properties.expected_identity import IDENTITY
+from properties.expected_salvage import SALVAGE
 from properties.expected_zk import ZK
 
 Row = tuple[str, str, str]
@@ -170,6 +171,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
     **IDENTITY,
     **DIRECTORIES_EXPECTED,
     **ZK,
+    **SALVAGE,
 }
 
 

@@ -1,0 +1,176 @@
+"""The controller's part, through the one build of a partition change, and what happens to brokers and logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from attrs import evolve, frozen
+
+from model.brokersets import BrokerSet, Replicas
+from model.change import BuildContext, Target, build_change
+from model.directories import UNASSIGNED, DirectoryMap
+from model.elections import Candidates, may_designate
+from model.idlists import AtMostOne
+from model.partition import Partition, merge
+from model.rules import RuleSet
+from model.system import Outcome
+from model.systems.unclean_recovery.state import CUT, DOWN, UP, Recovered, Recovery, replaced
+from model.systems.unclean_recovery.tool import Event
+from model.terms import Truth, Word
+from model.words import NO_LEADER, all_of, choose, negate, pick
+
+MIN_ISR = 1
+"""Of every topic."""
+
+
+def registration(p: Recovered) -> Partition:
+    """The partition as the controller's rules take it."""
+    brokers = len(p.replicas)
+    return Partition(
+        replicas=Replicas.of(range(brokers), brokers), directories=DirectoryMap((UNASSIGNED,) * brokers),
+        isr=p.isr, elr=p.elr, last_known_elr=AtMostOne(), removing=BrokerSet(), adding=BrokerSet(),
+        leader=p.leader, recovering=False, leader_epoch=p.epoch, partition_epoch=0,
+    )  # fmt: skip
+
+
+def acceptable(p: Recovered, up: BrokerSet, rules: RuleSet) -> BrokerSet:
+    """Brokers that may lead: unfenced, and their replica online."""
+    mask: Word = 0
+    for broker, replica in enumerate(p.replicas):
+        unfenced = True if rules.fenced_leader_acceptable else up.has(broker)
+        mask = mask | choose(all_of(unfenced, negate(replica.offline)), 1 << broker, 0)
+    return BrokerSet(mask)
+
+
+def changed(
+    p: Recovered, isr: BrokerSet, eligible: BrokerSet, rules: RuleSet, designated: Word | None = None
+) -> Recovered:
+    """The partition after the build that wants this ISR, and elects where there is need."""
+    before = registration(p)
+    context = BuildContext(
+        acceptable=eligible, min_isr=MIN_ISR, preferred=False, unclean=False, elr=True, use_last_known_leader=True,
+        unclean_shutdown=BrokerSet(), directory_assignment=False, leader_recovery=True, bump_on_isr_shrink=False,
+        default_directory=lambda broker: UNASSIGNED, designated=designated,
+    )  # fmt: skip
+    after = merge(before, build_change(before, evolve(Target.of(before), isr=isr), context, rules), rules)
+    isr_after, elr_after = cast(BrokerSet, after.isr), cast(BrokerSet, after.elr)
+    return evolve(p, isr=isr_after, elr=elr_after, leader=after.leader, epoch=after.leader_epoch)
+
+
+def designation(p: Recovered, up: BrokerSet, rules: RuleSet) -> tuple[Truth, Recovered]:
+    """Whether the chosen broker is elected, and the partition afterwards.
+
+    The document binds an election to nothing but that there is no leader; here,
+    unless `recovery_ignores_new_epochs`, it is also bound to the leader epoch
+    at which the tool began.
+    """
+    eligible = acceptable(p, up, rules)
+    named = registration(p)
+    conditions = may_designate(
+        Candidates(named.replicas, p.isr, p.elr, p.leader, named.last_known_elr, eligible), p.chosen
+    )
+    if rules.designated_over_leader:
+        conditions.pop("partition is leaderless")
+    if rules.designated_may_be_fenced:
+        conditions.pop("designated broker is unfenced and its directory online")
+    if not rules.recovery_ignores_new_epochs:
+        conditions["no leader since the tool began"] = p.epoch == p.asked_at
+    allowed = all_of(*conditions.values())
+    return allowed, choose(allowed, changed(p, p.isr, eligible, rules, p.chosen), p)
+
+
+@frozen
+class Cluster:
+    """What happens besides the tool."""
+
+    rules: RuleSet
+
+    def may_return(self, state: Recovery, broker: Word) -> dict[str, Truth]:
+        """A broker that is gone, or cut off, comes back."""
+        return {"broker is not up": negate(pick(state.brokers, broker, UP) == UP), "budget": state.left.returns > 0}
+
+    def come_back(self, state: Recovery, broker: Word) -> Outcome:
+        """It is unfenced; partitions without a leader are elected, cleanly only."""
+        after = evolve(
+            state,
+            brokers=replaced(state.brokers, broker, UP),
+            left=evolve(state.left, returns=state.left.returns - 1),
+        )
+        return Outcome(self._each(after, lambda p: p.isr, after.up()), Event())
+
+    def may_fail(self, state: Recovery, broker: Word, status: Word) -> dict[str, Truth]:
+        """A broker dies, or is cut off from the controller."""
+        return {"broker is up": pick(state.brokers, broker, DOWN) == UP, "budget": state.left.faults > 0}
+
+    def fail(self, state: Recovery, broker: Word, status: Word) -> Outcome:
+        """It is fenced: out of every ISR, and followed by an election where it led."""
+        after = evolve(
+            state,
+            brokers=replaced(state.brokers, broker, status),
+            left=evolve(state.left, faults=state.left.faults - 1),
+        )
+        return Outcome(self._each(after, lambda p: p.isr.minus(p.isr.just(broker)), after.up()), Event())
+
+    def _each(self, state: Recovery, isr: Callable[[Recovered], BrokerSet], up: BrokerSet) -> Recovery:
+        partitions = tuple(changed(p, isr(p), acceptable(p, up, self.rules), self.rules) for p in state.partitions)
+        return evolve(state, partitions=partitions)
+
+    def may_fail_disk(self, state: Recovery, partition: Word, broker: Word) -> dict[str, Truth]:
+        """The directory of a replica outside ISR and ELR fails; the others are the system `directories`' matter."""
+        p = pick(state.partitions, partition, state.partitions[0])
+        return {
+            "replica is online": negate(pick(p.replicas, broker, p.replicas[0]).offline),
+            "replica is in neither ISR nor ELR": negate(p.isr.plus(p.elr).has(broker)),
+            "budget": state.left.disks > 0,
+        }
+
+    def fail_disk(self, state: Recovery, partition: Word, broker: Word) -> Outcome:
+        """The log cannot be read, and may not lead."""
+        p = pick(state.partitions, partition, state.partitions[0])
+        replica = pick(p.replicas, broker, p.replicas[0])
+        failed = evolve(p, replicas=replaced(p.replicas, broker, evolve(replica, offline=True)))
+        left = evolve(state.left, disks=state.left.disks - 1)
+        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, failed), left=left), Event())
+
+    def may_write(self, state: Recovery, partition: Word) -> dict[str, Truth]:
+        """A leader that has every committed record takes another; after a loss, nothing more is counted."""
+        p = pick(state.partitions, partition, state.partitions[0])
+        leader = pick(p.replicas, p.leader, p.replicas[0])
+        return {
+            "there is a leader": p.is_led(),
+            "it has every committed record": leader.held == p.committed,
+            "budget": state.left.writes > 0,
+        }
+
+    def write(self, state: Recovery, partition: Word) -> Outcome:
+        """The leader is its whole ISR, which is enough: the record is committed at once."""
+        p = pick(state.partitions, partition, state.partitions[0])
+        old = pick(p.replicas, p.leader, p.replicas[0])
+        new = evolve(old, current=p.epoch, written=p.epoch, length=old.length + 1, held=old.held + 1)
+        grown = evolve(p, committed=p.committed + 1, replicas=replaced(p.replicas, p.leader, new))
+        left = evolve(state.left, writes=state.left.writes - 1)
+        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, grown), left=left), Event())
+
+    def may_replicate(self, state: Recovery, partition: Word, broker: Word) -> dict[str, Truth]:
+        """A live follower of a leader that has every committed record lacks some of its log."""
+        p = pick(state.partitions, partition, state.partitions[0])
+        leader, follower = pick(p.replicas, p.leader, p.replicas[0]), pick(p.replicas, broker, p.replicas[0])
+        return {
+            "there is a leader": negate(p.leader == NO_LEADER),
+            "it has every committed record": leader.held == p.committed,
+            "follower is up": pick(state.brokers, broker, DOWN) == UP,
+            "follower's directory is online": negate(follower.offline),
+            "logs differ": negate(leader.same_log(follower)),
+        }
+
+    def replicate(self, state: Recovery, partition: Word, broker: Word) -> Outcome:
+        """It truncates and fetches until it has the leader's log; it stays outside the ISR."""
+        p = pick(state.partitions, partition, state.partitions[0])
+        copy = evolve(pick(p.replicas, p.leader, p.replicas[0]), current=p.epoch, offline=False)
+        same = evolve(p, replicas=replaced(p.replicas, broker, copy))
+        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, same)), Event())
+
+
+STATUSES = (DOWN, CUT)
+"""What a failing broker becomes."""

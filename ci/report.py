@@ -10,8 +10,9 @@ from typing import Any
 from rich.table import Table
 
 from ci.screen import escape
-from ci.settings import Subject
+from ci.settings import Subject, relief
 from solvers.explorer import Exploration
+from solvers.search import OUT_OF_MEMORY
 from solvers.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Vacuous, worst_exit_code
 
 DOCUMENT_VERSION = 1
@@ -96,7 +97,9 @@ def summary(result: Exploration) -> list[str]:
         told.append("guards never false: " + "; ".join(f"{a}: {c}" for a, c in result.never_false))
     told += [f"bound on {name} pruned {count:,} transitions" for name, count in result.pruned.items()]
     if result.cut:
-        told.append(f"incomplete: {result.cut}")
+        program = result.program
+        short = result.cut.startswith(OUT_OF_MEMORY)
+        told.append(f"incomplete: {result.cut}" + (f"; {relief(program.system, program.setting)}" if short else ""))
     return told
 
 

@@ -192,23 +192,45 @@ def traced(chosen: Subject, how: Callable[[System, Setting], Traced]) -> Traced:
 
 def cheaper(system: System, setting: Setting) -> str:
     """For a state that is too wide, the bound that saves most bits when lowered by one; else nothing."""
-
-    def width(bounds: Mapping[str, int]) -> int:
-        try:
-            return sum(bits_by_field(system.layout(evolve(setting, bounds=bounds))).values())
-        except ScopeError:  # the bound is as low as the others allow
-            return sum(bits_by_field(system.layout(setting)).values())
-
-    if not setting.bounds or width(setting.bounds) <= WORD_BITS * MAX_WORDS:
+    if not setting.bounds or _width(system, setting) <= WORD_BITS * MAX_WORDS:
         return ""
+    best, saved = _best_saving(system, setting)
+    return f"; --{best} {setting.bounds[best] - 1} saves {saved}" if saved > 0 else ""
+
+
+def relief(system: System, setting: Setting) -> str:
+    """For states that are too many for memory: what each spends most on, and what to raise or lower."""
+    cost = bits_by_field(system.layout(setting))
+    most = max(cost, key=lambda name: cost[name])
+    told = [f"a state has {sum(cost.values())} bits, most of them in {most} ({cost[most]})", "raise --memory"]
+    best, saved = _best_saving(system, setting)
+    if saved > 0:
+        told.append(f"lower --{best} to {setting.bounds[best] - 1}, which saves {saved} bits a state")
+    spent = [f"--{b.name}" for b in system.bounds if b.help.startswith("budget") and setting.bounds[b.name] > b.lo]
+    if spent:
+        told.append(f"or a budget ({', '.join(spent)}), which makes fewer states")
+    return "; ".join(told)
+
+
+def _width(system: System, setting: Setting) -> int:
+    return sum(bits_by_field(system.layout(setting)).values())
+
+
+def _best_saving(system: System, setting: Setting) -> tuple[str, int]:
+    """The bound that saves most bits when lowered by one, and how many; none saved: 0."""
+
+    def saved(name: str) -> int:
+        try:
+            return _width(system, setting) - _width(
+                system, evolve(setting, bounds={**setting.bounds, name: setting.bounds[name] - 1})
+            )
+        except ScopeError:  # the bound is as low as the others allow
+            return 0
+
     lowest = {bound.name: bound.lo for bound in system.bounds}
-    saved = {
-        name: width(setting.bounds) - width({**setting.bounds, name: value - 1})
-        for name, value in setting.bounds.items()
-        if value > lowest[name]
-    }
-    best = max(saved, key=lambda name: saved[name], default="")
-    return f"; --{best} {setting.bounds[best] - 1} saves {saved[best]}" if best and saved[best] > 0 else ""
+    savings = {name: saved(name) for name, value in setting.bounds.items() if value > lowest[name]}
+    best = max(savings, key=lambda name: savings[name], default="")
+    return best, savings.get(best, 0)
 
 
 @frozen

@@ -40,6 +40,7 @@ Counters: TypeAlias = npt.NDArray[np.int64]
 
 STOPPED = "stopped on request"
 FIRST_VIOLATION = "stopped at the first violation"
+OUT_OF_MEMORY = "memory limit"
 HANDED_OVER = "handed over to another engine"
 
 
@@ -283,7 +284,7 @@ class Search:
             piece.reset()
             self._idle.append(piece)
         if full:
-            self.cut = f"memory limit {self.limits.memory:,} bytes"
+            self.cut = f"{OUT_OF_MEMORY} {self.limits.memory:,} bytes"
 
     def _take_piece(self) -> Piece:
         try:

@@ -53,6 +53,11 @@ def test_memory_limit_is_named() -> None:
     assert ran.code == 20
     assert re.search(r"memory limit 20,971,520 bytes, after [\d,]+ states to depth \d+", ran.out)
     assert "incomplete: memory limit" in ran.out
+    assert "bits, most of them in" in ran.out
+    assert re.search(r"raise --memory; lower --managers to 7, which saves \d+ bits a state", ran.out)
+    ran = kraftcheck("explore", "replication", "--scope", "tiny", "--memory", "1M", "--quiet")
+    assert "most of them in brokers" in ran.out
+    assert "or a budget (--unclean-stops, --fences, --shrinks), which makes fewer states" in ran.out
 
 
 def test_limits_are_named() -> None:

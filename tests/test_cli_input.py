@@ -8,6 +8,9 @@ import pytest
 
 from tests.commands import kraftcheck
 
+WIDE = "--brokers 5 --replication 5 --epochs 14 --records 4 --loss 4 --reassignments 4 --config-changes 2"
+"""Bounds of `replication` beyond the layout."""
+
 UNUSABLE = [
     ("nope", "unknown command 'nope'; did you mean"),
     ("explor", "unknown command 'explor'; did you mean explore"),
@@ -29,6 +32,8 @@ UNUSABLE = [
     ("explore elections --brokers 9", "elections: brokers = 9 is out of range 2..5"),
     ("explore elections --brokers -1", "elections: brokers = -1 is out of range 2..5"),
     ("explore elections --brokers=-1", "elections: brokers = -1 is out of range 2..5"),
+    (f"explore replication --rules fixed {WIDE}", "needs 561 bits and the limit is 512; brokers costs most with"),
+    (f"explore replication --rules fixed {WIDE}", "lower a bound it depends on; --records 3 saves 31"),
     ("explore elections --brokers two", "--brokers takes an int, not 'two'"),
     ("explore elections --brokers 2.5", "--brokers takes an int, not '2.5'"),
     ("explore elections --brokers ²", "--brokers takes an int, not '²'"),

@@ -17,7 +17,7 @@ from ci.files import check_writable, write_json
 from ci.plots import check_plot, plot
 from ci.refusal import Refusal
 from ci.screen import Screen, console, escape
-from ci.spark.session import check_packages, parse_conf, started
+from ci.spark.session import check_packages, for_sql, parse_conf, started
 from solvers.objectcache import ObjectCache
 from solvers.replay import run
 from solvers.trace import lines
@@ -68,7 +68,8 @@ def ask(session: Any, data: Dataset, sql: str, limit: int) -> tuple[Sequence[str
     from pyspark.errors import AnalysisException, ParseException
 
     try:
-        return rows_of(session.sql(sql), limit)
+        with for_sql(session, sum(level.rows for level in data.levels)):
+            return rows_of(session.sql(sql), limit)
     except (AnalysisException, ParseException) as error:
         told = str(error).strip().splitlines()[0]
         raise Refusal(f"the query: {told[:400]}") from error

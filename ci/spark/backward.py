@@ -15,7 +15,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from ci.spark.commits import Commit, CommitLog
 from ci.spark.errors import explained
 from ci.spark.jobs import Cluster, cancelled_on
 from ci.spark.origins import PLACE_BITS
+from ci.spark.session import for_sql
 from ci.spark.tasks import Batches
 from solvers.backward import Finding, Recovered
 from solvers.blocks import BlockKernel, BlockSpec, Words, loaded
@@ -36,9 +36,6 @@ FOLDER = "backward"
 """Below a run's folder, while the search lasts."""
 
 STATES_AT_ONCE = 4096
-
-ROWS_PER_TASK = 1 << 20
-"""Rows of a join that one task takes, about."""
 
 
 def marks_task(shipped: Callable[[], BlockSpec]) -> Callable[[Batches], Batches]:
@@ -148,12 +145,12 @@ class Backward:
         Raises:
             JobFailedError: when a job fails on all attempts; committed levels stay.
         """
-        begun = time.monotonic()
+        begun, states = time.monotonic(), sum(level.rows for level in self.commits)
         context, name = self.cluster.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
         context.setJobGroup(name, "backward search")
         shutil.rmtree(self._place, ignore_errors=True)
         try:
-            with cancelled_on(stop, context, name), self._settings():
+            with cancelled_on(stop, context, name), for_sql(self.cluster.session, 4 * states):
                 findings = self._findings(stop)
         except Exception as error:
             if not stop.is_set():
@@ -162,22 +159,6 @@ class Backward:
         finally:
             shutil.rmtree(self._place, ignore_errors=True)
         return Recovered(findings, self.rounds, time.monotonic() - begun)
-
-    @contextmanager
-    def _settings(self) -> Iterator[None]:
-        """Joins in as many tasks as their size asks for, compiled; afterwards the session is as before."""
-        cores, states = self.cluster.cores, sum(level.rows for level in self.commits)
-        tasks = max(cores, -(-4 * states // ROWS_PER_TASK))
-        conf = self.cluster.session.conf
-        chosen = {"spark.sql.shuffle.partitions": str(tasks), "spark.sql.codegen.wholeStage": "true"}
-        before = {key: conf.get(key) for key in chosen}
-        try:
-            for key, value in chosen.items():
-                conf.set(key, value)
-            yield
-        finally:
-            for key, value in before.items():
-                conf.set(key, value)
 
     def _findings(self, stop: threading.Event) -> tuple[Finding, ...] | None:
         rows = self._states()

@@ -43,6 +43,9 @@ DEFAULTS = {
 }
 """Settings of a run unless `--conf` says otherwise. Adaptive execution would gain nothing: sizes are known."""
 
+ROWS_PER_TASK = 1 << 20
+"""Rows of a join or a group that one task takes, about."""
+
 
 def check_java() -> None:
     """Refuse to start without a Java that Spark runs on.
@@ -153,3 +156,23 @@ def started(master: str | None, workers: int, conf: Mapping[str, str], log: Path
         return session
     except Exception as error:
         raise Refusal(f"Spark does not start: {str(error).splitlines()[0]} (see {log})") from error
+
+
+@contextmanager
+def for_sql(session: Any, rows: int) -> Iterator[None]:
+    """Meanwhile joins and groups take as many tasks as their size asks for, compiled; afterwards all is as before.
+
+    Args:
+        session: the Spark session, whose defaults are for the jobs of levels.
+        rows: how many rows a join or a group has, about.
+    """
+    tasks = max(int(session.sparkContext.defaultParallelism), -(-rows // ROWS_PER_TASK))
+    chosen = {"spark.sql.shuffle.partitions": str(tasks), "spark.sql.codegen.wholeStage": "true"}
+    before = {key: session.conf.get(key) for key in chosen}
+    try:
+        for key, value in chosen.items():
+            session.conf.set(key, value)
+        yield
+    finally:
+        for key, value in before.items():
+            session.conf.set(key, value)

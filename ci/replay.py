@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
+from ci import options
 from ci.files import check_writable, write_json
 from ci.logs.reading import LogFiles, Skipped, find, read
 from ci.logs.summary import DOCUMENT_VERSION, Summary, lines
@@ -17,7 +21,8 @@ from model.replay import ReplayError
 from model.rules import PRESETS, RuleSet, parse
 from model.system import ScopeError
 from solvers.logs.image import EntryError
-from solvers.logs.replay import replay_log
+from solvers.logs.replay import Replayed, replay_log
+from solvers.verdict import EXIT_SAFETY
 
 FIRST_OF_4_0, FIRST_OF_4_1 = 22, 26
 """The first metadata version of these releases."""
@@ -50,7 +55,13 @@ def settings_of(texts: tuple[str, ...]) -> Settings:
     return Settings(static=pairs)
 
 
-def replay(log: LogFiles, rules: str | None, static: tuple[str, ...] = (), allow_skipped: int = 0) -> Summary:
+def replay(
+    log: LogFiles,
+    rules: str | None,
+    static: tuple[str, ...] = (),
+    allow_skipped: int = 0,
+    tell: Callable[[Replayed], None] = lambda replayed: None,
+) -> Summary:
     """Read one log and explain it.
 
     Args:
@@ -58,6 +69,7 @@ def replay(log: LogFiles, rules: str | None, static: tuple[str, ...] = (), allow
         rules: rule set, `PRESET[+VARIANT...]`; None takes the preset of the log's metadata version.
         static: the controller's configuration file, as `KEY=VALUE`.
         allow_skipped: how many lines or batches may be undecodable.
+        tell: told of each batch once it is replayed.
 
     Raises:
         Refusal: naming the place of what cannot be read, and for a log without batches.
@@ -70,6 +82,7 @@ def replay(log: LogFiles, rules: str | None, static: tuple[str, ...] = (), allow
             read(log, skipped), rules_by_version if fixed is None else lambda level: fixed, settings_of(static)
         ):
             summary.add(replayed)
+            tell(replayed)
     except (EntryError, ReplayError) as reason:
         raise Refusal(f"{log.name}: {reason}") from None
     summary.skipped = tuple(skipped.places)
@@ -87,10 +100,20 @@ def replay(log: LogFiles, rules: str | None, static: tuple[str, ...] = (), allow
 @click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
 @click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
 @click.option("--json", "target", metavar="FILE|-", help="Write one row per batch as a JSON document.")
+@click.option(
+    "--engine",
+    type=click.Choice(["python", "spark"]),
+    default="python",
+    show_default=True,
+    help="spark: a task for each log, results in --out.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for what Spark finds, as Parquet.")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; repeatable.")
+@options.processes
 @click.option("--verbose", is_flag=True, help="Show every batch with its events.")
 def replay_command(
     logs: tuple[str, ...], rules: str | None, static: tuple[str, ...], allow_skipped: int, target: str | None,
-    verbose: bool,
+    engine: str, out: Path | None, conf: tuple[str, ...], workers: int, verbose: bool,
 ) -> None:  # fmt: skip
     """Say which controller events wrote each batch of a metadata log, and check the properties on the way.
 
@@ -106,18 +129,42 @@ def replay_command(
       kraftcheck replay decoded.txt --rules kafka-4.0 --json rows.json
     """
     check_writable(target)
+    if (engine == "spark") != (out is not None):
+        raise Refusal("--engine spark needs --out, the folder for what it finds, and only it does")
     try:
-        found = [replay(log, rules, static, allow_skipped) for log in find(tuple(Path(log) for log in logs))]
+        if rules is not None:
+            parse(rules)
+        settings_of(static)
+        found = find(tuple(Path(log) for log in logs))
+        work = partial(_tell, rules=rules, static=static, allow_skipped=allow_skipped)
+        if out is None:
+            told = [_told(replay(log, rules, static, allow_skipped), verbose) for log in found]
+        else:
+            from ci.logs.pipeline import replay_with_spark  # Spark is an extra
+
+            told = [(t.code, t.document, t.lines) for t in replay_with_spark(found, work, out, conf, workers)]
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
-    code = max(summary.exit_code() for summary in found)
-    code = next((summary.exit_code() for summary in found if summary.violated), code)
+    codes = [code for code, _, _ in told]
+    code = EXIT_SAFETY if EXIT_SAFETY in codes else max(codes)
     if target is not None:
         document = {"version": DOCUMENT_VERSION, "command": "replay", "exit": code}
-        write_json(target, {**document, "logs": [summary.document() for summary in found]})
+        write_json(target, {**document, "logs": [document for _, document, _ in told]})
     screen = console(to_stderr=target == "-")
-    for summary in found:
-        for line in lines(summary, verbose):
+    for _, _, text in told:
+        for line in text:
             screen.plain(line)
     screen.plain(f"(exit {code})")
     sys.exit(code)
+
+
+def _told(summary: Summary, verbose: bool) -> tuple[int, Mapping[str, Any], Sequence[str]]:
+    """Exit code, document and lines of one log."""
+    return summary.exit_code(), summary.document(), lines(summary, verbose)
+
+
+def _tell(
+    log: LogFiles, tell: Callable[[Replayed], None], *, rules: str | None, static: tuple[str, ...], allow_skipped: int
+) -> Summary:
+    """`replay` with the arguments that a worker has last."""
+    return replay(log, rules, static, allow_skipped, tell)

@@ -88,5 +88,5 @@ class Unstoppable:
 @pytest.fixture
 def shared(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands use the shared session and leave it running."""
-    for place in ("ci.spark.explore.started", "ci.query.started"):
+    for place in ("ci.spark.explore.started", "ci.query.started", "ci.logs.pipeline.started"):
         monkeypatch.setattr(place, lambda *_: Unstoppable(session))

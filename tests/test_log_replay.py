@@ -18,11 +18,11 @@ from model.rules import parse
 from solvers.logs.explain import explain
 from solvers.logs.image import EntryError, empty
 from solvers.logs.replay import judged, replay_log
-from tests.captures import ELR, NO_ELR, batches, corrupted, json_lines, replayed, with_data
+from tests.captures import ELR, EVERY, NO_ELR, batches, corrupted, json_lines, replayed, with_data
 from tests.commands import kraftcheck
 
 
-@pytest.mark.parametrize("folder", [ELR, NO_ELR], ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_real_logs_are_explained(folder: Path) -> None:
     """Every batch that a real cluster wrote is what the model's controller writes, and every property holds."""
     summary = replay(find((folder,))[0], None)

@@ -97,8 +97,9 @@ def guesses(state: State, records: Sequence[Known], rules: RuleSet) -> Iterator[
 
 def _bootstrap(ahead: _Ahead) -> Guess:
     """The first records of a new log, in one transaction: features and configurations as formatted."""
-    end = 1 + ahead.run((FeatureRecord, ConfigRecord), 1)
-    closed = ahead.records[end : end + 1] == (ENDS,)
+    kinds = (FeatureRecord, ConfigRecord, Passed)
+    end = next((n for n, r in enumerate(ahead.records) if n and (r == ENDS or not isinstance(r, kinds))), 0)
+    closed = ahead.records[end] == ENDS
     return Guess("bootstrap", lambda: ahead.records[: end + 1] if closed else ())
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from attrs import frozen
@@ -47,6 +48,7 @@ class Violation:
     parts: tuple[str, ...]
 
 
+@lru_cache(maxsize=16)
 def claims(rules: RuleSet) -> tuple[Property, ...]:
     """The invariants and action properties that speak of what a log shows."""
     setting = Setting("log", {bound.name: bound.hi for bound in ELECTIONS.bounds}, rules)
@@ -66,7 +68,6 @@ def judge(
         rules: the rule set that they were explained with.
     """
     changed = Counter((r.topic_id, r.partition_id) for r in records if isinstance(r, PartitionChangeRecord))
-    listed = claims(rules)
     for place in _concerned(before, after, records):
         old = before.image.partition(place.topic_id, place.index)
         numbers = lens((before, after), (place.partition,) if old is None else (old, place.partition))
@@ -76,15 +77,25 @@ def judge(
             was = seen(before, Place(place.topic_id, place.index, old), numbers, rules)
             count = changed[place.topic_id, place.index]
             transition = _transition(before, place, old, was, now, count, guess, numbers)
-        for claim in listed:
-            subject: Any = now if claim.kind == "always" else transition
-            if subject is None:
-                continue
-            parts = tuple(name for name, holds in claim.parts(subject).items() if not holds)
-            if claim.id == LAST_KNOWN and too_many_last_known(place.partition):
-                parts = (*parts, "more than one broker")
-            if parts:
-                yield Violation(claim.id, topic, place.index, parts)
+        for name, parts in (*_broken(now, rules), *(() if transition is None else _missteps(transition, rules))):
+            yield Violation(name, topic, place.index, parts)
+        if too_many_last_known(place.partition):
+            yield Violation(LAST_KNOWN, topic, place.index, ("more than one broker",))
+
+
+@lru_cache(maxsize=1 << 14)
+def _broken(state: Elections, rules: RuleSet) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Invariants that a state breaks, with the parts that do not hold; clusters come back to the same few states."""
+    return _failing([claim for claim in claims(rules) if claim.kind == "always"], state)
+
+
+def _missteps(transition: Transition, rules: RuleSet) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return _failing([claim for claim in claims(rules) if claim.kind == "step"], transition)
+
+
+def _failing(listed: Sequence[Property], subject: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    found = ((claim.id, tuple(name for name, ok in claim.parts(subject).items() if not ok)) for claim in listed)
+    return tuple((name, parts) for name, parts in found if parts)
 
 
 def _concerned(before: Controller, after: Controller, records: Sequence[Known]) -> Iterator[Place]:

@@ -1,0 +1,189 @@
+"""`kraftcheck replay --engine spark`: many logs as one dataset, one task a log, results as Parquet.
+
+A log is replayed in order by the code that replays it without Spark, so the
+verdicts are the same. What comes out is keyed by cluster (the log's name), the
+timelines by cluster and partition.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from ci.files import folder
+from ci.logs.reading import LogFiles
+from ci.logs.summary import Summary, lines
+from ci.refusal import Refusal
+from ci.spark.errors import explained
+from ci.spark.session import parse_conf, started
+from ci.spark.shipping import ship_sources
+from model.records import PartitionChangeRecord, PartitionRecord, ids
+from solvers.logs.replay import Replayed
+
+BATCHES, VIOLATIONS, TIMELINES, SUMMARY, REFUSAL = "batches", "violations", "timelines", "summary", "refusal"
+"""What a row is."""
+
+ROWS_AT_ONCE = 4096
+"""Rows of one Arrow batch that a task hands over."""
+
+_BROKERS = pa.list_(pa.int32())
+SCHEMA = pa.schema([
+    ("kind", pa.string()), ("cluster", pa.string()), ("offset", pa.int64()), ("text", pa.string()),
+    ("records", pa.int32()), ("explanations", pa.int64()), ("events", pa.list_(pa.string())),
+    ("property", pa.string()), ("topic", pa.string()), ("partition", pa.int32()),
+    ("leader", pa.int32()), ("leader_epoch", pa.int32()), ("partition_epoch", pa.int32()),
+    ("replicas", _BROKERS), ("isr", _BROKERS), ("elr", _BROKERS),
+])  # fmt: skip
+"""The columns of every kind of row; those that a kind has not are null."""
+
+COLUMNS = {
+    BATCHES: ("cluster", "offset", "records", "explanations", "events", "text"),
+    VIOLATIONS: ("cluster", "offset", "property", "topic", "partition", "text"),
+    TIMELINES: (
+        "cluster", "topic", "partition", "offset", "leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr"
+    ),
+}  # fmt: skip
+"""The columns of each dataset in the output folder."""
+
+Row = dict[str, Any]
+
+
+@frozen
+class Told:
+    """What one log came to: the document without its rows, the lines for a reader, the exit code."""
+
+    document: Mapping[str, Any]
+    lines: tuple[str, ...]
+    code: int
+
+
+def rows_of(cluster: str, replayed: Replayed) -> Iterator[Row]:
+    """The rows of one batch."""
+    found = replayed.explanation
+    if found is None:
+        return
+    offset = found.batch.base_offset
+    miss = "" if found.miss is None else f"nearest: {found.miss.name} {found.miss.refusal}".strip()
+    yield {
+        "kind": BATCHES, "cluster": cluster, "offset": offset, "records": len(found.records),
+        "explanations": found.count, "events": [step.name for step in found.steps], "text": found.broken or miss,
+    }  # fmt: skip
+    for violation in replayed.violations:
+        yield {
+            "kind": VIOLATIONS, "cluster": cluster, "offset": offset, "property": violation.property,
+            "topic": violation.topic, "partition": violation.partition, "text": ", ".join(violation.parts),
+        }  # fmt: skip
+    for place, (record, state) in enumerate(zip(found.records, found.states[1:], strict=False)):
+        if not isinstance(record, PartitionChangeRecord | PartitionRecord):
+            continue
+        topic = state.controller.topic(record.topic_id)
+        p = topic.partitions[record.partition_id]
+        yield {
+            "kind": TIMELINES, "cluster": cluster, "topic": topic.name, "partition": record.partition_id,
+            "offset": offset + place, "leader": int(p.leader), "leader_epoch": int(p.leader_epoch),
+            "partition_epoch": int(p.partition_epoch), "replicas": list(ids(p.replicas)), "isr": list(ids(p.isr)),
+            "elr": list(ids(p.elr)),
+        }  # fmt: skip
+
+
+Replay = Callable[[LogFiles, Callable[[Replayed], None]], Summary]
+"""Replays one log, telling each batch; raises `Refusal`."""
+
+
+def task(logs: list[LogFiles], replay: Replay) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The work of one partition of the job: the logs whose numbers it is given."""
+
+    def work(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                yield from _in_batches(_log_rows(logs[number], replay))
+
+    return work
+
+
+def _log_rows(log: LogFiles, replay: Replay) -> Iterator[Row]:
+    rows: list[Row] = []
+    try:
+        summary = replay(log, lambda replayed: rows.extend(rows_of(log.name, replayed)))
+    except Refusal as refusal:
+        yield {"kind": REFUSAL, "cluster": log.name, "text": refusal.format_message()}
+        return
+    yield from rows
+    document = {name: value for name, value in summary.document().items() if name != "rows"}
+    told = {"document": document, "lines": lines(summary), "code": summary.exit_code()}
+    yield {"kind": SUMMARY, "cluster": log.name, "text": json.dumps(told, default=str)}
+
+
+def _in_batches(rows: Iterator[Row]) -> Iterator[pa.RecordBatch]:
+    waiting: list[Row] = []
+    for row in rows:
+        waiting.append(row)
+        if len(waiting) == ROWS_AT_ONCE:
+            yield pa.RecordBatch.from_pylist(waiting, schema=SCHEMA)
+            waiting = []
+    if waiting:
+        yield pa.RecordBatch.from_pylist(waiting, schema=SCHEMA)
+
+
+def replay_with_spark(
+    logs: list[LogFiles], replay: Replay, out: Path, conf: tuple[str, ...], workers: int
+) -> list[Told]:
+    """Replay logs under Spark; `out` gets the folders `batches`, `violations`, `timelines`.
+
+    Every worker must see the logs under the names given.
+
+    Raises:
+        Refusal: when `out` exists and is not empty, a log cannot be read, or Spark does not start or fails.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise Refusal(f"{out} is not empty; choose another --out")
+    folder(out)
+    session = started(None, workers, parse_conf(conf), out / "spark.log")
+    try:
+        ship_sources(session, out / "sources.zip")
+        return _run(session, logs, replay, out)
+    except Refusal:
+        _cleared(out)
+        raise
+    except Exception as error:
+        _cleared(out)
+        raise explained(error, out / "spark.log") from error
+    finally:
+        session.stop()
+        (out / "sources.zip").unlink(missing_ok=True)
+
+
+def _run(session: Any, logs: list[LogFiles], replay: Replay, out: Path) -> list[Told]:
+    from pyspark.sql.pandas.types import from_arrow_schema
+    from pyspark.storagelevel import StorageLevel
+
+    tasks = int(session.sparkContext.defaultParallelism)
+    numbers = session.range(0, len(logs), 1, len(logs))
+    rows = numbers.mapInArrow(task(logs, replay), from_arrow_schema(SCHEMA)).persist(StorageLevel.DISK_ONLY)
+    try:
+        ends = rows.where(rows.kind.isin(SUMMARY, REFUSAL)).select("kind", "cluster", "text").collect()
+        refused = sorted(row.text for row in ends if row.kind == REFUSAL)
+        if refused:
+            more = f" (and {len(refused) - 1} logs more)" if len(refused) > 1 else ""
+            raise Refusal(refused[0] + more)
+        for kind, columns in COLUMNS.items():
+            chosen = rows.where(rows.kind == kind).select(*columns)
+            keys = ["cluster", "topic", "partition"] if kind == TIMELINES else ["cluster"]
+            placed = chosen.repartition(tasks, *keys).sortWithinPartitions(*keys, "offset")
+            placed.write.mode("overwrite").parquet(str(out / kind))
+    finally:
+        rows.unpersist()
+    found = {row.cluster: json.loads(row.text) for row in ends}
+    return [Told(t["document"], tuple(t["lines"]), t["code"]) for t in (found[log.name] for log in logs)]
+
+
+def _cleared(out: Path) -> None:
+    """Nothing half-written stays; Spark's own messages do."""
+    for kind in COLUMNS:
+        shutil.rmtree(out / kind, ignore_errors=True)

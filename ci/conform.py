@@ -12,6 +12,8 @@ import click
 from attrs import asdict, frozen
 
 from ci.files import check_writable, write_json
+from ci.kafka.command import run
+from ci.kafka.conformance import Size
 from ci.refusal import Refusal
 from ci.screen import console
 from ci.vectors import run_vector
@@ -134,29 +136,49 @@ def _shown(value: Any) -> str:
     return json.dumps(value, default=str)
 
 
-@click.command("conform", short_help="The model against vectors from Kafka's own tests.")
+@click.command("conform", short_help="The model against Kafka's own tests, or its released classes.")
 @click.option("--vectors", "first", multiple=True, metavar="PATH...", help="Files or folders of vectors; repeatable.")
 @click.argument("more", nargs=-1, metavar="")
-@click.option("--rules", default="kafka-4.0", show_default=True, help="Rule set, PRESET[+VARIANT|-VARIANT...].")
-@click.option("--json", "target", metavar="FILE|-", help="Write one row per vector as a JSON document.")
+@click.option("--kafka", metavar="VERSION|all", help="Ask the classes of this release, as in 4.1.0.")
+@click.option("--exhaustive", type=int, default=2, show_default=True, help="--kafka: all cases to this many replicas.")
+@click.option("--samples", type=int, default=100_000, show_default=True, help="--kafka: drawn cases of 4, and of 5.")
+@click.option("--seed", type=int, default=0, show_default=True, help="--kafka: seed of the drawn cases.")
+@click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; kafka-4.0, or with --kafka that of the version.")
+@click.option("--json", "target", metavar="FILE|-", help="Write one row per vector, or per check, as JSON.")
 @click.option("--allow-unsupported", is_flag=True, help="Exit 0 although some vectors could not be run.")
 def conform_command(
-    first: tuple[str, ...], more: tuple[str, ...], rules: str, target: str | None, allow_unsupported: bool
+    first: tuple[str, ...],
+    more: tuple[str, ...],
+    kafka: str | None,
+    exhaustive: int,
+    samples: int,
+    seed: int,
+    rules: str | None,
+    target: str | None,
+    allow_unsupported: bool,
 ) -> None:
-    """Run conformance vectors and report what differs, field by field.
+    """Run conformance vectors, or ask Kafka's own classes, and report what differs, field by field.
 
-    Exit code 0: every vector passed; 23: one failed or could not be run; 2: bad input.
+    With --kafka, jars are fetched with Maven into the cache folder, and Java runs the driver.
+
+    Exit code 0: no difference; 23: there is one, or a vector could not be run; 2: bad input.
 
     \b
     Examples:
       kraftcheck conform --vectors tests/vectors/partition_change.json
       kraftcheck conform --vectors tests/vectors --allow-unsupported --json rows.json
+      kraftcheck conform --kafka 4.1.0
+      kraftcheck conform --kafka all --exhaustive 3 --samples 5000000
     """
+    if kafka is not None:
+        if first or more:
+            raise Refusal("give --vectors or --kafka, not both")
+        sys.exit(run(kafka, rules, Size(exhaustive, max(0, samples), seed), target))
     if not first:
-        raise Refusal("name files or folders of vectors: --vectors PATH...")
+        raise Refusal("name files or folders of vectors: --vectors PATH..., or a release: --kafka VERSION")
     check_writable(target)
     try:
-        report = conform(tuple(Path(path) for path in (*first, *more)), rules)
+        report = conform(tuple(Path(path) for path in (*first, *more)), rules or "kafka-4.0")
         if target is not None:
             write_json(target, report.document())
     except (VectorError, ScopeError) as reason:

@@ -149,9 +149,10 @@ def bump_on_removal(p: Partition, change: PartitionChange, replicas: Brokers, ru
 
 def _completed(target: Target, rules: RuleSet) -> tuple[Target, Truth]:
     """Step 1, in every build: a reassignment whose replicas are all in sync ends."""
-    end = complete(target.replicas, target.isr, target.removing, target.adding)
+    end = complete(target.replicas, target.isr, target.removing, target.adding, rules)
     if rules.completion_ignores_isr:
-        early = complete(target.replicas, target.isr.plus(target.replicas), target.removing, target.adding)
+        wanted = target.isr.plus(target.replicas)
+        early = complete(target.replicas, wanted, target.removing, target.adding, rules)
         end = evolve(early, isr=choose(early.done, target.isr.minus(target.removing), target.isr))
     done, removing = end.done, target.removing
     if rules.completion_needs_every_replica:
@@ -252,6 +253,8 @@ def _last_known_leader(
         all_of(negate(p.leader == NO_LEADER), negate(all_of(change.leader.present, change.leader.value == NO_LEADER))),
     )
     forget = all_of(context.elr, negate(remember), led, negate(known.is_empty()))
+    if rules.last_known_leader_on_leader_loss:
+        remember, forget = _by_leadership(known, change, context)
     if not rules.last_known_leader_may_be_none:
         remember = all_of(remember, negate(p.leader == NO_LEADER))
     field = change.last_known_elr.set_when(remember, last).set_when(forget, known.none())
@@ -260,6 +263,13 @@ def _last_known_leader(
         gone = all_of(final.first() >= 0, negate(final.within(replicas)))
         field = field.set_when(gone, known.none())
     return evolve(change, last_known_elr=field)
+
+
+def _by_leadership(known: Brokers, change: PartitionChange, context: BuildContext) -> tuple[Truth, Truth]:
+    """Step 8 from 4.1.2 on: whether to remember the leader that is lost, and whether to forget the one of before."""
+    lost = all_of(change.leader.present, change.leader.value == NO_LEADER)
+    won = all_of(change.leader.present, change.leader.value >= 0)
+    return all_of(context.elr, lost, known.is_empty()), all_of(context.elr, won, negate(known.is_empty()))
 
 
 def _assignment(p: Partition, change: PartitionChange, target: Target, context: BuildContext) -> PartitionChange:

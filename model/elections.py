@@ -88,6 +88,8 @@ def _last_known_electable(c: Candidates, rules: RuleSet) -> Truth:
     if rules.dead_last_known_leader_electable:
         return single
     last = c.last_known.first()
+    if rules.last_known_leader_may_be_removed:
+        return all_of(single, c.acceptable.has(last))
     return all_of(single, c.acceptable.has(last), c.replicas.has(last))
 
 

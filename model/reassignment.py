@@ -14,6 +14,7 @@ from attrs import frozen
 
 from model.brokersets import Brokers
 from model.partition import Partition
+from model.rules import RIGHT, RuleSet
 from model.terms import Truth
 from model.words import all_of, any_of, choose, implies, negate
 
@@ -92,11 +93,15 @@ def in_progress(removing: Brokers, adding: Brokers) -> Truth:
     return any_of(negate(removing.is_empty()), negate(adding.is_empty()))
 
 
-def complete(replicas: Brokers, isr: Brokers, removing: Brokers, adding: Brokers) -> Completion:
+def complete(
+    replicas: Brokers, isr: Brokers, removing: Brokers, adding: Brokers, rules: RuleSet = RIGHT
+) -> Completion:
     """End the reassignment if every replica that stays is in sync.
 
     All of the target must be in sync, not only the added replicas. With
     something to remove, neither the ISR nor the replicas may become empty.
+    From 4.4 on a straggler that was a replica before is not waited for, unless
+    more replicas go than come.
     """
     new_isr = isr.minus(removing)
     new_replicas = replicas.minus(removing)
@@ -106,6 +111,10 @@ def complete(replicas: Brokers, isr: Brokers, removing: Brokers, adding: Brokers
         implies(negate(removing.is_empty()), left),
         new_replicas.within(new_isr),
     )
+    if rules.completion_tolerates_stragglers:
+        as_many = any_of(adding.size() >= removing.size(), new_replicas.within(new_isr))
+        enough = all_of(adding.within(new_isr), as_many)
+        done = all_of(in_progress(removing, adding), any_of(removing.is_empty(), left), enough)
     return Completion(done, choose(done, new_replicas, replicas), choose(done, new_isr, isr))
 
 

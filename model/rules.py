@@ -47,6 +47,16 @@ class RuleSet(ZkControllerRules):
         "feature", "KIP-858", "a new replica starts UNASSIGNED even where its broker has one directory"
     )
 
+    last_known_leader_may_be_removed: bool = _choice(
+        "feature", "KAFKA-19522, 4.1.0", "the last known leader has to be alive, but need not be a replica any more"
+    )
+    last_known_leader_on_leader_loss: bool = _choice(
+        "feature", "PR 20629, 4.1.2", "the last known leader is noted when leadership is lost, forgotten with the next"
+    )
+    completion_tolerates_stragglers: bool = _choice(
+        "feature", "KAFKA-19975, 4.4.0", "a reassignment that adds as many as it removes waits for the added ones only"
+    )
+
     # Defects of the snapshot (numbers B of the semantics reference, X of the bug catalogue).
     dead_last_known_leader_electable: bool = _choice(
         "defect", "B1, KAFKA-19522", "the last known leader is elected without asking whether it is alive"
@@ -179,6 +189,21 @@ _SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER, *OF_SNAPSHOT) if
 _MENDED_IN_4_1 = ("dead_last_known_leader_electable", "every_restart_is_unclean", "min_isr_change_keeps_elr")
 """KAFKA-19522, KAFKA-18635, KAFKA-16540."""
 
+_OF_4_1_0 = {**_SNAPSHOT, **dict.fromkeys(_MENDED_IN_4_1, False), "last_known_leader_may_be_removed": True}
+_OF_4_1_2 = {**_OF_4_1_0, "last_known_leader_on_leader_loss": True}
+
+RELEASES: dict[str, RuleSet] = {
+    "kafka-3.9.2": RuleSet(**_SNAPSHOT),
+    "kafka-4.0.0": RuleSet(**_SNAPSHOT),
+    "kafka-4.0.2": RuleSet(**_SNAPSHOT),
+    "kafka-4.1.0": RuleSet(**_OF_4_1_0),
+    "kafka-4.1.2": RuleSet(**_OF_4_1_2),
+    "kafka-4.4.0": RuleSet(
+        **{**_OF_4_1_2, "assignment_clears_elr": False, "completion_tolerates_stragglers": True}
+    ),
+}
+"""Presets of releases, as conformance with their classes has found them; see docs/conformance.md."""
+
 PRESETS: dict[str, RuleSet] = {
     "kip": RuleSet(
         designated_elections=True,
@@ -191,6 +216,7 @@ PRESETS: dict[str, RuleSet] = {
     "kafka-4.0": RuleSet(**_SNAPSHOT),
     "kafka-4.1": RuleSet(**{**_SNAPSHOT, **dict.fromkeys(_MENDED_IN_4_1, False)}),
     "fixed": RIGHT,
+    **RELEASES,
 }
 """The presets; `kafka-4.0` is the 4.0.0-SNAPSHOT of October 2024."""
 
@@ -200,6 +226,7 @@ PRESET_NOTES = {
     "kafka-4.0": "as implemented in the 4.0 snapshot of October 2024, defects included",
     "kafka-4.1": "as kafka-4.0, less what a replayed log of 4.1.0 shows to be mended",
     "fixed": "kafka-4.0 with each known defect mended",
+    **{name: f"how {name.replace('kafka-', 'Kafka ')} changes one partition" for name in RELEASES},
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -112,14 +113,30 @@ def _try_load(code: bytes, cache: ObjectCache) -> Library | None:
         return None
 
 
+class RowFunction:
+    """Terms compiled once, evaluated for many rows of values of variables.
+
+    Args:
+        graph: the graph of the terms.
+        variables: variables in the order of a row's columns; None: all of the graph, as they were made.
+        roots: what is evaluated, one column of the result each.
+    """
+
+    def __init__(self, graph: Graph, variables: Sequence[Term] | None, roots: Sequence[Term]) -> None:
+        made = sorted((node for node in graph.nodes if node.op == "var"), key=lambda node: node.value)
+        module = ir.Module("terms")
+        lower.lower_rows(module, "rows", made if variables is None else variables, roots)
+        self._library = Library(object_code(module))
+        self._columns = len(roots)
+
+    def __call__(self, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+        """The values of the roots, one row for each row given."""
+        source = np.ascontiguousarray(rows, dtype=np.int64)
+        result = np.zeros((len(source), self._columns), dtype=np.int64)
+        self._library.function("rows", 3)(address(source), len(source), address(result))
+        return result
+
+
 def evaluate_rows(graph: Graph, roots: Sequence[Term], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The values of the roots for each row of values of the graph's variables."""
-    variables = [node for node in graph.nodes if node.op == "var"]
-    variables.sort(key=lambda node: node.value)
-    module = ir.Module("terms")
-    lower.lower_rows(module, "rows", variables, roots)
-    library = Library(object_code(module))
-    source = np.ascontiguousarray(rows, dtype=np.int64)
-    result = np.zeros((len(source), len(roots)), dtype=np.int64)
-    library.function("rows", 3)(address(source), len(source), address(result))
-    return result
+    return RowFunction(graph, None, roots)(rows)

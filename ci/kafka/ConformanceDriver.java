@@ -1,0 +1,439 @@
+package org.apache.kafka.controller;
+
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.reflect.Constructor;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.IntBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.metadata.PartitionChangeRecord;
+import org.apache.kafka.metadata.LeaderRecoveryState;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.metadata.placement.PartitionAssignment;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
+import org.apache.kafka.server.common.MetadataVersion;
+
+/**
+ * Asks Kafka's own classes, many questions at a time: rows of 32-bit ints in, rows of 32-bit ints out.
+ *
+ * Arguments: the check, the number of slots of a list, the metadata version (or "latest"). A batch is the
+ * number of its rows, then the rows, little-endian; 0 ends. Columns are described in columns.py. Lists have a fixed
+ * number of slots, vacant ones hold -1; sets are bit masks, written only where the list ascends.
+ */
+public final class ConformanceDriver {
+    static final int VACANT = -1;
+    static final int EMPTY = -2;
+    static final int KEEP = -2;
+    static final int NOT_ASCENDING = 1 << 30;
+    static final int TWO_OR_MORE = 1 << 29;
+    static final int SET_DIRECTORY = 20;
+    static final int DEFAULT_DIRECTORY = 10;
+    static final int OWN_DIRECTORY = 3;
+    static final int NO_RECORD = 0;
+    static final int RECORD = 1;
+    static final int THROWN = 2;
+    static final Uuid TOPIC = new Uuid(1, 1);
+    static final PartitionChangeBuilder.Election[] ELECTIONS = {
+        PartitionChangeBuilder.Election.ONLINE,
+        PartitionChangeBuilder.Election.PREFERRED,
+        PartitionChangeBuilder.Election.UNCLEAN
+    };
+
+    private ConformanceDriver() { }
+
+    public static void main(String[] args) throws Exception {
+        int slots = Integer.parseInt(args[1]);
+        Check check = checkOf(args[0], slots, metadataVersion(args[2]));
+        DataInputStream in = new DataInputStream(new BufferedInputStream(System.in, 1 << 20));
+        OutputStream out = new BufferedOutputStream(System.out, 1 << 20);
+        while (true) {
+            int rows = Integer.reverseBytes(in.readInt());
+            if (rows == 0) {
+                return;
+            }
+            answer(check, rows, in, out);
+        }
+    }
+
+    static Check checkOf(String name, int slots, MetadataVersion version) {
+        switch (name) {
+            case "change": return new ChangeCheck(slots, version);
+            case "reassignment": return new ReassignmentCheck(slots);
+            default: throw new IllegalArgumentException("unknown check " + name);
+        }
+    }
+
+    static MetadataVersion metadataVersion(String name) {
+        return name.equals("latest") ? MetadataVersion.LATEST_PRODUCTION : MetadataVersion.valueOf(name);
+    }
+
+    static void answer(Check check, int rows, DataInputStream in, OutputStream out) throws IOException {
+        byte[] bytes = new byte[rows * check.inputs() * 4];
+        in.readFully(bytes);
+        IntBuffer asked = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer();
+        ByteBuffer result = ByteBuffer.allocate(rows * check.outputs() * 4).order(ByteOrder.LITTLE_ENDIAN);
+        IntBuffer answers = result.asIntBuffer();
+        IntStream.range(0, rows).parallel().forEach(row -> {
+            int[] given = new int[check.inputs()];
+            int[] found = new int[check.outputs()];
+            asked.duplicate().position(row * given.length).get(given);
+            check.run(new Reader(given), new Writer(found));
+            answers.duplicate().position(row * found.length).put(found);
+        });
+        out.write(result.array());
+        out.flush();
+    }
+
+    interface Check {
+        int inputs();
+
+        int outputs();
+
+        void run(Reader given, Writer found);
+    }
+
+    static final class Reader {
+        private final int[] values;
+        private int at = 0;
+
+        Reader(int[] values) {
+            this.values = values;
+        }
+
+        int next() {
+            return values[at++];
+        }
+
+        boolean flag() {
+            return next() != 0;
+        }
+
+        List<Integer> list(int slots) {
+            List<Integer> result = new ArrayList<>(slots);
+            for (int i = 0; i < slots; i++) {
+                int value = next();
+                if (value != VACANT) result.add(value);
+            }
+            return result;
+        }
+
+        List<Integer> set() {
+            return members(next());
+        }
+    }
+
+    static final class Writer {
+        private final int[] values;
+        private int at = 0;
+
+        Writer(int[] values) {
+            this.values = values;
+        }
+
+        void put(int value) {
+            values[at++] = value;
+        }
+
+        void put(boolean value) {
+            put(value ? 1 : 0);
+        }
+
+        void list(List<Integer> list, int slots) {
+            for (int i = 0; i < slots; i++) {
+                put(i < list.size() ? list.get(i) : VACANT);
+            }
+            if (list.size() > slots) throw new IllegalStateException("no slots for " + list);
+        }
+
+        void set(List<Integer> list) {
+            int mask = 0;
+            int last = -1;
+            for (int broker : list) {
+                mask |= 1 << broker;
+                if (broker <= last) mask |= NOT_ASCENDING;
+                last = broker;
+            }
+            put(mask);
+        }
+
+        void maybeList(List<Integer> list, int slots) {
+            put(list != null);
+            list(list == null ? List.of() : list, slots);
+        }
+
+        void maybeSet(List<Integer> list) {
+            put(list != null);
+            set(list == null ? List.of() : list);
+        }
+
+        void atMostOne(List<Integer> list) {
+            put(list.isEmpty() ? EMPTY : list.size() == 1 ? list.get(0) : TWO_OR_MORE);
+        }
+
+        void restart() {
+            java.util.Arrays.fill(values, 0);
+            at = 0;
+        }
+    }
+
+    static List<Integer> members(int mask) {
+        List<Integer> result = new ArrayList<>(Integer.bitCount(mask));
+        for (int left = mask; left != 0; left &= left - 1) {
+            result.add(Integer.numberOfTrailingZeros(left));
+        }
+        return result;
+    }
+
+    static boolean has(int mask, int broker) {
+        return broker >= 0 && (mask >> broker & 1) != 0;
+    }
+
+    static Uuid directory(int number) {
+        return number == 0 ? Uuid.ZERO_UUID : new Uuid(7, number);
+    }
+
+    static List<Integer> numbers(Uuid[] directories) {
+        List<Integer> result = new ArrayList<>(directories.length);
+        for (Uuid directory : directories) {
+            result.add((int) directory.getLeastSignificantBits());
+        }
+        return result;
+    }
+
+    static int[] ints(List<Integer> list) {
+        return list.stream().mapToInt(Integer::intValue).toArray();
+    }
+
+    static List<Integer> boxed(int[] values) {
+        List<Integer> result = new ArrayList<>(values.length);
+        for (int value : values) {
+            result.add(value);
+        }
+        return result;
+    }
+
+    /** A partition as rows hold it; epochs start at 0. */
+    static PartitionRegistration partition(Reader given, int slots) {
+        List<Integer> replicas = given.list(slots);
+        List<Integer> isr = given.list(slots);
+        List<Integer> elr = given.list(slots);
+        int lastKnown = given.next();
+        List<Integer> removing = given.set();
+        List<Integer> adding = given.set();
+        int leader = given.next();
+        boolean recovering = given.flag();
+        boolean placed = given.flag();
+        Uuid[] directories = new Uuid[replicas.size()];
+        for (int i = 0; i < directories.length; i++) {
+            directories[i] = directory(placed ? OWN_DIRECTORY + replicas.get(i) : 0);
+        }
+        return new PartitionRegistration.Builder()
+            .setReplicas(ints(replicas))
+            .setDirectories(directories)
+            .setIsr(ints(isr))
+            .setElr(ints(elr))
+            .setLastKnownElr(lastKnown == EMPTY ? new int[0] : new int[] {lastKnown})
+            .setRemovingReplicas(ints(removing))
+            .setAddingReplicas(ints(adding))
+            .setLeader(leader)
+            .setLeaderRecoveryState(recovering ? LeaderRecoveryState.RECOVERING : LeaderRecoveryState.RECOVERED)
+            .setLeaderEpoch(0)
+            .setPartitionEpoch(0)
+            .build();
+    }
+
+    static void write(PartitionRegistration p, Writer found, int slots) {
+        found.put(p.leader);
+        found.put(p.leaderEpoch);
+        found.put(p.partitionEpoch);
+        found.put(p.leaderRecoveryState == LeaderRecoveryState.RECOVERING);
+        found.list(boxed(p.isr), slots);
+        found.list(boxed(p.replicas), slots);
+        found.list(numbers(p.directories), slots);
+        found.list(boxed(p.elr), slots);
+        found.atMostOne(boxed(p.lastKnownElr));
+        found.set(boxed(p.removingReplicas));
+        found.set(boxed(p.addingReplicas));
+    }
+
+    /** One change build, then the replay of its record. */
+    static final class ChangeCheck implements Check {
+        private static final MethodHandle NEW_BUILDER;
+        private static final MethodHandle SET_ELR;
+
+        static {
+            try {
+                Constructor<?> made = PartitionChangeBuilder.class.getConstructors()[0];
+                boolean takesElr = made.getParameterCount() == 7;
+                MethodHandles.Lookup lookup = MethodHandles.lookup();
+                NEW_BUILDER = lookup.unreflectConstructor(made);
+                SET_ELR = takesElr ? null : lookup.unreflect(
+                    PartitionChangeBuilder.class.getMethod("setEligibleLeaderReplicasEnabled", boolean.class));
+            } catch (ReflectiveOperationException e) {
+                throw new ExceptionInInitializerError(e);
+            }
+        }
+
+        private final int slots;
+        private final MetadataVersion version;
+
+        ChangeCheck(int slots, MetadataVersion version) {
+            this.slots = slots;
+            this.version = version;
+        }
+
+        public int inputs() {
+            return 5 * slots + 15;
+        }
+
+        public int outputs() {
+            return 3 + 4 * (1 + slots) + 6 + 4 + 4 * slots + 3;
+        }
+
+        static PartitionChangeBuilder builder(
+            PartitionRegistration p, IntPredicate acceptable, MetadataVersion version, int minIsr, boolean elr
+        ) throws Throwable {
+            if (SET_ELR == null) {
+                return (PartitionChangeBuilder) NEW_BUILDER.invoke(p, TOPIC, 0, acceptable, version, minIsr, elr);
+            }
+            PartitionChangeBuilder made =
+                (PartitionChangeBuilder) NEW_BUILDER.invoke(p, TOPIC, 0, acceptable, version, minIsr);
+            return (PartitionChangeBuilder) SET_ELR.invoke(made, elr);
+        }
+
+        public void run(Reader given, Writer found) {
+            try {
+                PartitionRegistration p = partition(given, slots);
+                int acceptable = given.next();
+                int minIsr = given.next();
+                int election = given.next();
+                boolean elr = given.flag();
+                PartitionChangeBuilder builder = builder(p, b -> has(acceptable, b), version, minIsr, elr)
+                    .setElection(ELECTIONS[election])
+                    .setDefaultDirProvider(b -> directory(DEFAULT_DIRECTORY + b))
+                    .setTargetIsr(given.list(slots))
+                    .setTargetReplicas(given.list(slots))
+                    .setTargetRemoving(given.set())
+                    .setTargetAdding(given.set())
+                    .setTargetLeaderRecoveryState(
+                        given.flag() ? LeaderRecoveryState.RECOVERING : LeaderRecoveryState.RECOVERED)
+                    .setUncleanShutdownReplicas(given.set());
+                int assigned = given.next();
+                if (assigned != VACANT) {
+                    builder.setDirectory(assigned, directory(SET_DIRECTORY));
+                }
+                Optional<ApiMessageAndVersion> built = builder.build();
+                PartitionChangeRecord record = built.isPresent()
+                    ? (PartitionChangeRecord) built.get().message()
+                    : new PartitionChangeRecord();
+                write(record, built.isPresent(), found);
+                ConformanceDriver.write(built.isPresent() ? p.merge(record) : p, found, slots);
+            } catch (Throwable e) {
+                found.restart();
+                found.put(THROWN);
+                found.put(e.getClass().getSimpleName().hashCode());
+            }
+        }
+
+        private void write(PartitionChangeRecord record, boolean present, Writer found) {
+            found.put(present ? RECORD : NO_RECORD);
+            found.put(record.leader());
+            found.put(record.leaderRecoveryState());
+            found.maybeList(record.isr(), slots);
+            found.maybeList(record.replicas(), slots);
+            found.maybeList(
+                record.directories() == null ? null : numbers(record.directories().toArray(new Uuid[0])), slots);
+            found.maybeList(record.eligibleLeaderReplicas(), slots);
+            found.put(record.lastKnownElr() != null);
+            found.atMostOne(record.lastKnownElr() == null ? List.of() : record.lastKnownElr());
+            found.maybeSet(record.removingReplicas());
+            found.maybeSet(record.addingReplicas());
+        }
+    }
+
+    /** Planning a reassignment, ending it, and reverting it. */
+    static final class ReassignmentCheck implements Check {
+        private final int slots;
+
+        ReassignmentCheck(int slots) {
+            this.slots = slots;
+        }
+
+        public int inputs() {
+            return 4 * slots + 6;
+        }
+
+        public int outputs() {
+            return 6 * slots + 6;
+        }
+
+        public void run(Reader given, Writer found) {
+            try {
+                PartitionRegistration p = partition(given, slots);
+                List<Integer> target = given.list(slots);
+                PartitionReassignmentReplicas plan = new PartitionReassignmentReplicas(
+                    new PartitionAssignment(boxed(p.replicas), b -> directory(DEFAULT_DIRECTORY + b)),
+                    new PartitionAssignment(target, b -> directory(DEFAULT_DIRECTORY + b)));
+                found.set(plan.removing());
+                found.set(plan.adding());
+                found.list(plan.replicas(), slots);
+                PartitionReassignmentReplicas running = new PartitionReassignmentReplicas(
+                    boxed(p.removingReplicas), boxed(p.addingReplicas), boxed(p.replicas));
+                found.put(PartitionReassignmentReplicas.isReassignmentInProgress(p));
+                completed(running, boxed(p.isr), found);
+                found.list(running.originalReplicas(), slots);
+                reverted(p, found);
+            } catch (Throwable e) {
+                found.restart();
+                found.put(THROWN | NOT_ASCENDING);
+                found.put(e.getClass().getSimpleName().hashCode());
+            }
+        }
+
+        private void completed(PartitionReassignmentReplicas running, List<Integer> isr, Writer found)
+                throws ReflectiveOperationException {
+            Optional<PartitionReassignmentReplicas.CompletedReassignment> end = running.maybeCompleteReassignment(isr);
+            found.put(end.isPresent());
+            found.list(end.isPresent() ? listOf(end.get(), "replicas") : List.of(), slots);
+            found.list(end.isPresent() ? listOf(end.get(), "isr") : List.of(), slots);
+        }
+
+        /** A field of a class, or a component of a record, which it is from 4.2 on. */
+        @SuppressWarnings("unchecked")
+        private static List<Integer> listOf(Object completed, String name) throws ReflectiveOperationException {
+            java.lang.reflect.Field field = completed.getClass().getDeclaredField(name);
+            field.setAccessible(true);
+            return (List<Integer>) field.get(completed);
+        }
+
+        private void reverted(PartitionRegistration p, Writer found) {
+            List<Integer> replicas = List.of();
+            List<Integer> isr = List.of();
+            boolean unclean = false;
+            boolean possible = true;
+            try {
+                PartitionReassignmentRevert revert = new PartitionReassignmentRevert(p);
+                replicas = revert.replicas();
+                isr = revert.isr();
+                unclean = revert.unclean();
+            } catch (org.apache.kafka.common.errors.InvalidReplicaAssignmentException e) {
+                possible = false;
+            }
+            found.put(possible);
+            found.list(replicas, slots);
+            found.list(isr, slots);
+            found.put(unclean);
+        }
+    }
+}

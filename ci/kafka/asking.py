@@ -1,0 +1,126 @@
+"""A process that answers questions with Kafka's own classes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+import numpy as np
+
+from ci.files import folder
+from ci.kafka.columns import Columns, Rows
+from ci.kafka.jars import HERE, cache_folder, jars, program
+from ci.refusal import Refusal
+
+SOURCE = HERE / "ConformanceDriver.java"
+MAIN = "org.apache.kafka.controller.ConformanceDriver"
+
+
+class DriverError(RuntimeError):
+    """The process died or wrote something else than answers; the message has the end of its log."""
+
+
+def compiled(version: str) -> str:
+    """The class path of the driver, compiled for a version where the cache does not hold it yet.
+
+    Raises:
+        Refusal: where jars or a compiler are missing, or the version's classes are not those the driver knows.
+    """
+    classes = jars(version)
+    digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
+    place = folder(cache_folder() / version) / f"driver-{digest}"
+    if not place.is_dir():
+        compile_java(SOURCE, classes, place, f"the driver for Kafka {version}")
+    return os.pathsep.join((str(place), classes))
+
+
+def compile_java(source: Path, class_path: str, place: Path, what: str) -> None:
+    """Compile one file into a folder, whole or not at all.
+
+    Raises:
+        Refusal: where there is no compiler, or it refuses the file.
+    """
+    javac = program("javac")
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".classes.") as temporary:
+        target = Path(temporary) / "classes"
+        command = [javac, "-nowarn", "-encoding", "UTF-8", "-cp", class_path, "-d", str(target), str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            errors = [line for line in done.stderr.splitlines() if "error:" in line] or [done.stderr.strip()]
+            raise Refusal(f"javac cannot compile {what}: {errors[0]}")
+        if not place.exists():
+            target.rename(place)
+
+
+class Driver:
+    """A running driver of one check: `with Driver(...) as driver: driver.ask(rows)`.
+
+    Args:
+        version: Kafka's release.
+        check: `change` or `reassignment`.
+        slots: slots of a list.
+        columns: those of an answer.
+        metadata_version: a constant of `MetadataVersion`, or `latest`: the latest in production.
+    """
+
+    def __init__(
+        self, version: str, check: str, slots: int, columns: Columns, metadata_version: str = "latest"
+    ) -> None:
+        self._columns = columns
+        options = ["-XX:+UseParallelGC", "-Xms256m", "-Xmx1g"]
+        command = [program("java"), *options, "-cp", compiled(version), MAIN, check, str(slots), metadata_version]
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
+
+    def __enter__(self) -> Driver:
+        """The driver."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """End the process; it is killed where it does not end by itself."""
+        if kind is not None:
+            self._process.kill()
+        else:
+            self._pipe(self._process.stdin).write(np.int32(0).tobytes())
+        self._pipe(self._process.stdin).close()
+        self._pipe(self._process.stdout).close()
+        self._process.wait()
+        self._log.close()
+
+    def ask(self, rows: Rows) -> Rows:
+        """One answer for each question.
+
+        Raises:
+            DriverError: when the process ends before it has answered.
+        """
+        if not len(rows):
+            return np.empty((0, self._columns.width), dtype=np.int32)
+        try:
+            stream = self._pipe(self._process.stdin)
+            stream.write(np.int32(len(rows)).tobytes())
+            stream.write(np.ascontiguousarray(rows, dtype="<i4").data)
+            stream.flush()
+        except BrokenPipeError:
+            raise self._failed() from None
+        data = self._pipe(self._process.stdout).read(len(rows) * self._columns.width * 4)
+        if len(data) < len(rows) * self._columns.width * 4:
+            raise self._failed()
+        return np.frombuffer(data, dtype="<i4").reshape(len(rows), self._columns.width)
+
+    @staticmethod
+    def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+        if stream is None:
+            raise DriverError("the driver has no pipe")
+        return stream
+
+    def _failed(self) -> DriverError:
+        code = self._process.wait()
+        self._log.seek(0)
+        said = self._log.read().decode(errors="replace").strip().splitlines()
+        relevant = [line for line in said if not line.startswith(("SLF4J", "\tat "))]
+        return DriverError(f"the driver ended with code {code}: {' | '.join(relevant[:3]) or 'it wrote no reason'}")

@@ -1,0 +1,127 @@
+"""The columns of a question to Kafka's classes and to the model, and of their answers.
+
+A row is 32-bit ints. A list takes `slots` columns, vacant ones last and -1; a
+set is one bit mask; a truth is 0 or 1; directories are small numbers. The
+driver reads and writes the same columns in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+Rows = npt.NDArray[np.int32]
+"""Rows of a table, one a case."""
+
+VACANT = -1
+NO_LEADER = -1
+NO_LAST_KNOWN = -2
+"""The column of the last known leader where the list is empty; -1 is a member there (defect B5)."""
+
+KEEP_LEADER, KEEP_RECOVERY = -2, -1
+"""The columns of a record's leader and recovery state where the record has none."""
+
+NO_RECORD, RECORD, THROWN = 0, 1, 2
+"""The column `status`: whether there is a record, or Kafka's class threw."""
+
+ONLINE, PREFERRED, UNCLEAN = 0, 1, 2
+"""The column `election`."""
+
+OWN_DIRECTORY, DEFAULT_DIRECTORY, SET_DIRECTORY = 3, 10, 20
+"""Directories: of broker b where it holds a replica (3 + b), by default (10 + b), as assigned."""
+
+PARTITION = (
+    ("replicas", True), ("isr", True), ("elr", True), ("last_known", False), ("removing", False), ("adding", False),
+    ("leader", False), ("recovering", False), ("placed", False),
+)  # fmt: skip
+"""A partition, before the event: names, and whether it is a list. `placed`: its directories are known."""
+
+CHANGE_INPUTS = (
+    *PARTITION, ("acceptable", False), ("min_isr", False), ("election", False), ("elr_on", False),
+    ("target_isr", True), ("target_replicas", True), ("target_removing", False), ("target_adding", False),
+    ("target_recovering", False), ("unclean_shutdown", False), ("assigned", False),
+)  # fmt: skip
+"""A question to the change builder; `assigned`: the broker whose directory is assigned, or -1."""
+
+CHANGE_OUTPUTS = (
+    ("status", False), ("leader", False), ("recovery", False), ("isr?", False), ("isr", True), ("replicas?", False),
+    ("replicas", True), ("directories?", False), ("directories", True), ("elr?", False), ("elr", True),
+    ("last_known?", False), ("last_known", False), ("removing?", False), ("removing", False), ("adding?", False),
+    ("adding", False), ("after.leader", False), ("after.leader_epoch", False), ("after.partition_epoch", False),
+    ("after.recovering", False), ("after.isr", True), ("after.replicas", True), ("after.directories", True),
+    ("after.elr", True), ("after.last_known", False), ("after.removing", False), ("after.adding", False),
+)  # fmt: skip
+"""The record (a `?` column says whether it has the field), then the partition once it is replayed."""
+
+REASSIGNMENT_INPUTS = (*PARTITION, ("target", True))
+"""A question about planning, ending and reverting a reassignment."""
+
+REASSIGNMENT_OUTPUTS = (
+    ("plan.removing", False), ("plan.adding", False), ("plan.replicas", True), ("in_progress", False),
+    ("completed", False), ("completed.replicas", True), ("completed.isr", True), ("original", True),
+    ("revertible", False), ("reverted.replicas", True), ("reverted.isr", True), ("reverted.unclean", False),
+)  # fmt: skip
+
+
+@frozen
+class Columns:
+    """Named columns of a table with lists of some number of slots.
+
+    Attributes:
+        places: for each name, in order, its first column and how many it takes.
+        width: number of columns.
+    """
+
+    places: Mapping[str, tuple[int, int]]
+    width: int
+
+    @classmethod
+    def of(cls, names: tuple[tuple[str, bool], ...], slots: int) -> Columns:
+        """The columns with these names; true marks a list."""
+        places, at = {}, 0
+        for name, is_list in names:
+            places[name] = (at, slots if is_list else 1)
+            at += places[name][1]
+        return cls(places, at)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names in order."""
+        return iter(self.places)
+
+    def slice(self, name: str) -> slice:
+        """The columns of a name."""
+        first, wide = self.places[name]
+        return slice(first, first + wide)
+
+    def is_list(self, name: str) -> bool:
+        """Whether the name takes several columns."""
+        return self.places[name][1] > 1
+
+    def empty(self, rows: int) -> Rows:
+        """A table of zeros."""
+        return np.zeros((rows, self.width), dtype=np.int32)
+
+    def put(self, table: Rows, **values: Any) -> Rows:
+        """The table, with values written to columns; each of one row, or as many rows as the table has."""
+        for name, value in values.items():
+            array = np.asarray(value, dtype=np.int32)
+            first, wide = self.places[name]
+            table[:, first : first + wide] = array[:, None] if wide == 1 and array.ndim == 1 else array
+        return table
+
+    def get(self, table: Rows, name: str) -> Rows:
+        """The columns of a name; of one column a flat array."""
+        found: Rows = table[:, self.slice(name)]
+        return found if self.is_list(name) else found[:, 0]
+
+    def read(self, row: npt.NDArray[Any]) -> dict[str, Any]:
+        """A row by name: lists without their vacant slots, the rest as ints."""
+        listed = {}
+        for name in self:
+            values = row[self.slice(name)].tolist()
+            listed[name] = [v for v in values if v != VACANT] if self.is_list(name) else values[0]
+        return listed

@@ -1,0 +1,64 @@
+"""What `kraftcheck conform --kafka` does: presets by version, progress, report, exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from attrs import asdict
+
+from ci.files import check_writable, write_json
+from ci.kafka.asking import DriverError
+from ci.kafka.conformance import MOST_EXHAUSTIVE, CheckRow, Size, conform_with_kafka, lines
+from ci.kafka.jars import known_versions
+from ci.refusal import Refusal
+from ci.screen import console
+from model.rules import RELEASES, parse
+from model.system import ScopeError
+
+NON_CONFORMANT = 23
+DOCUMENT_VERSION = 1
+EVERY = "all"
+"""Stands for every known version."""
+
+
+def run(version: str, rules: str | None, size: Size, target: str | None) -> int:
+    """Compare, report, and say with which exit code the command ends: 0 or 23."""
+    if not 0 <= size.exhaustive <= MOST_EXHAUSTIVE:
+        raise Refusal(f"--exhaustive {size.exhaustive}: 0 to {MOST_EXHAUSTIVE} replicas can be asked exhaustively")
+    check_writable(target)
+    versions = known_versions() if version == EVERY else (version,)
+    if not set(versions) <= set(known_versions()):
+        raise Refusal(f"no digests of Kafka {version}; known: {', '.join(known_versions())}")
+    screen = console(to_stderr=target == "-")
+    found: list[CheckRow] = []
+    for one in versions:
+        name = rules or f"kafka-{one}"
+        if rules is None and name not in RELEASES:
+            raise Refusal(f"there is no preset {name}; name a rule set with --rules")
+        rows = _rows(one, name, size)
+        screen.plain("\n".join(lines(rows, name)))
+        found += rows
+    if target is not None:
+        write_json(target, _document(found))
+    code = NON_CONFORMANT if any(row.differences for row in found) else 0
+    screen.plain(f"{len(versions)} versions, {sum(row.cases for row in found):,} cases (exit {code})")
+    return code
+
+
+def _rows(version: str, rules: str, size: Size) -> list[CheckRow]:
+    try:
+        chosen = parse(rules)
+        return list(conform_with_kafka(version, chosen, size, _told))
+    except (ScopeError, DriverError) as reason:
+        raise Refusal(str(reason)) from None
+
+
+def _told(check: str, cases: int, differences: int) -> None:
+    """Progress on a terminal; nothing where standard error is a file."""
+    if sys.stderr.isatty():
+        print(f"\r{check}: {cases:,} cases, {differences:,} differences", end="\r", file=sys.stderr)
+
+
+def _document(rows: list[CheckRow]) -> dict[str, Any]:
+    return {"version": DOCUMENT_VERSION, "command": "conform --kafka", "rows": [asdict(row) for row in rows]}

@@ -1,0 +1,69 @@
+"""`kraftcheck conform --kafka`: what is refused without Java, and the released classes themselves, with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ci.kafka.asking import Driver, DriverError
+from ci.kafka.modelside import ChangeModel
+from ci.kafka.spaces import exhaustive_changes
+from model.rules import RELEASES, parse
+from tests.commands import kraftcheck
+
+
+def test_bad_input_is_one_line() -> None:
+    """An unknown version, too many replicas, two sources at once."""
+    assert kraftcheck("conform", "--kafka", "1.0.0").err.startswith("kraftcheck: no digests of Kafka 1.0.0; known: 3.9")
+    assert "--exhaustive 9: 0 to 3 replicas" in kraftcheck("conform", "--kafka", "4.1.0", "--exhaustive", "9").err
+    assert "not both" in kraftcheck("conform", "--kafka", "4.1.0", "--vectors", "x.json").err
+    assert "--rules nonsense" not in kraftcheck("conform", "--kafka", "4.1.0", "--rules", "nonsense").err
+
+
+def test_missing_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without Maven, Java or the jars, the command says what is missing and ends with 2."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    ran = kraftcheck("conform", "--kafka", "4.1.0")
+    assert (ran.code, ran.out) == (2, "")
+    assert (
+        ran.err == "kraftcheck: java is not installed; a Java 17 development kit is needed to run Kafka's own classes\n"
+    )
+
+
+def test_a_release_conforms() -> None:
+    """Every case of one replica, every reassignment of up to three and some drawn cases, by the classes of 4.1.2."""
+    ran = kraftcheck("conform", "--kafka", "4.1.2", "--exhaustive", "1", "--samples", "2000", "--json", "-")
+    rows = ran.document()["rows"]
+    assert (ran.code, [row["differences"] for row in rows]) == (0, [0] * 6)
+    assert [(row["check"], row["factor"]) for row in rows] == [
+        *(("reassignment", factor) for factor in (1, 2, 3)), ("change", 1), ("change", 4), ("change", 5),
+    ]  # fmt: skip
+    assert all(row["cases"] >= 20 for row in rows)
+
+
+def test_another_rule_set_does_not_conform() -> None:
+    """The classes of 4.1.2 under the rules of 4.0.2: exit 23, grouped, with a shortest case of each group."""
+    ran = kraftcheck("conform", "--kafka", "4.1.2", "--rules", "kafka-4.0.2", "--exhaustive", "1", "--samples", "0")
+    assert ran.code == 23
+    assert "cases differ in last_known; the shortest:" in ran.out
+    assert "expected (Kafka): last_known" in ran.out
+
+
+def test_a_driver_that_dies_says_why() -> None:
+    """A question that Kafka's process cannot read is an error, not an answer."""
+    model = ChangeModel(4, parse("fixed"))
+    table = next(exhaustive_changes(1, 4, 1 << 10))
+    driver = Driver("4.1.2", "change", 4, model.outputs, "NO_SUCH_VERSION")
+    with pytest.raises(DriverError, match=r"ended with code 1: .*NO_SUCH_VERSION"), driver:
+        driver.ask(table)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", RELEASES)
+def test_every_release_conforms(rules: str) -> None:
+    """Every case of two replicas, and drawn ones of four and five, under the preset of each release."""
+    ran = kraftcheck("conform", "--kafka", rules.removeprefix("kafka-"), "--samples", "50000")
+    assert ran.code == 0, ran.out
+    assert " 0 differences" in ran.out.splitlines()[-2]

@@ -126,6 +126,16 @@ class DirectoryRules(DataPlaneRules):
     unfence_unasked: bool = choice(
         "directories", "KIP-631", "a broker is unfenced before it has applied the metadata up to its registration"
     )
+    directory_failure_not_replayed: bool = choice(
+        "directories", "KAFKA-15364, catalogue 32",
+        "after a failover the controller takes a failed directory for online: its registration change is not replayed",
+    )  # fmt: skip
+    unfence_awaits_one_partition: bool = choice(
+        "directories", "KIP-858", "a broker is unfenced as soon as one of its partitions is settled"
+    )
+    failure_moves_one_partition: bool = choice(
+        "directories", "KIP-858", "of the partitions in a failed directory only the first is led away"
+    )
     reserved_ids_drawn: bool = choice("directories", "KIP-858", "the first hundred ids may be drawn for a directory")
 
 

@@ -142,6 +142,12 @@ class RuleSet(ZkControllerRules):
     completion_keeps_removing: bool = _choice(
         "seeded", "KIP-455", "a completed reassignment leaves its removing set behind"
     )
+    completion_needs_adding_only: bool = _choice(
+        "seeded", "KAFKA-15665", "a reassignment completes once the added replicas are in sync, whatever the others are"
+    )
+    fences_share_one_base: bool = _choice(
+        "seeded", "KAFKA-13173", "sessions that expire together are each decided on the state before all of them"
+    )
     completion_needs_every_replica: bool = _choice(
         "seeded", "early controller design", "a reassignment completes only when old and new replicas are all in sync"
     )
@@ -161,6 +167,9 @@ class RuleSet(ZkControllerRules):
     # Defects of the snapshot that no explored system is large enough for.
     deleted_partition_stays_indexed: bool = _choice(
         "controller", "B7", "a partition deleted with an empty ISR stays indexed, and its directory's failure is fatal"
+    )
+    min_isr_from_first_partition: bool = _choice(
+        "controller", "X7", "the effective min ISR is at most the replicas of the topic's partition 0"
     )
     refused_growth_keeps_partitions: bool = _choice(
         "controller", "createPartitions", "partitions placed before the one that refuses a growth are written"

@@ -11,8 +11,8 @@ from model.systems.directories.host import OFFLINE
 from model.systems.kraft.state import Kraft
 from model.terms import Truth
 from model.words import all_of, any_of, implies, negate
-from properties import disks, durability, placement
-from properties.core import always, happens, sometimes
+from properties import disks, durability, paired, placement
+from properties.core import always, happens, sometimes, step
 
 OF_DATA = {
     "leader-complete": ("failure-recreates-log", "hw-uses-committed-isr-only"),
@@ -44,10 +44,17 @@ def properties(setting: Setting) -> list[Property]:
                "while fewer processes and disks failed than min ISR, a working disk holds every acknowledged record",
                lambda s: _survives(s, setting), "KIP-858, KIP-966", ("hw-uses-committed-isr-only",)),
         sometimes("shows-acknowledged", "a record is acknowledged", lambda s: s.data.acknowledged > 0),
-        sometimes("shows-dead-leader", "a leader has lost its directory, and nobody knows", _dead_leader),
-        happens("shows-report", "a reported failure ends a leadership", _reported),
     ]  # fmt: skip
-    return listed
+    if setting["failures"]:
+        listed += [
+            sometimes("shows-dead-leader", "a leader has lost its directory, and nobody knows", _dead_leader),
+            happens("shows-report", "a reported failure ends a leadership", _reported),
+        ]
+    listed.append(
+        step("decided-on-latest", "no record of an event is decided on the partition before an earlier record of it",
+             lambda t: negate(t.event.event.stale_base) if t.event is not None else True, "KAFKA-13173; B8",
+             ("passes-share-one-base",)))  # fmt: skip
+    return [*listed, *paired.properties(setting)]
 
 
 def _lifted(claim: Property, half: str, refuted_by: tuple[str, ...]) -> Property:

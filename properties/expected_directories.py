@@ -19,6 +19,7 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "failure-can-lead-away": "refuted 8",
         "assignment-can-settle": "refuted 12",
         "readable-log-leads": "refuted 11",
+        "decided-on-latest": "refuted 5",
     },
     ("directories", "tiny", "fixed"): {},
     ("directories", "tiny", "kip"): {
@@ -43,6 +44,7 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "failure-can-lead-away": "refuted 8",
         "assignment-can-settle": "refuted 12",
         "readable-log-leads": "refuted 11",
+        "decided-on-latest": "refuted 5",
     },
     ("directories", "migration", "kafka-4.0"): {
         "leader-active": "refuted 5",
@@ -58,6 +60,7 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "failure-can-lead-away": "refuted 5",
         "assignment-can-settle": "refuted 12",
         "readable-log-leads": "refuted 13",
+        "decided-on-latest": "refuted 6",
     },
     ("directories", "migration", "fixed"): {},
     ("directories", "migration", "kip"): {
@@ -82,6 +85,7 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "failure-can-lead-away": "refuted 5",
         "assignment-can-settle": "refuted 12",
         "readable-log-leads": "refuted 13",
+        "decided-on-latest": "refuted 6",
     },
     ("directories", "small", "kafka-4.0"): {
         "leader-active": "refuted 2",
@@ -93,6 +97,7 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "fenced-until-settled": "refuted 4",
         "no-copy-is-filled-over": "refuted 5",
         "failure-can-lead-away": "refuted 13",
+        "decided-on-latest": "refuted 5",
     },
     ("directories", "small", "fixed"): {},
     ("directories", "small", "kip"): {
@@ -113,6 +118,7 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "fenced-until-settled": "refuted 4",
         "no-copy-is-filled-over": "refuted 5",
         "failure-can-lead-away": "refuted 13",
+        "decided-on-latest": "refuted 5",
     },
     ("directories", "upgrade", "kafka-4.0"): {
         "leader-active": "refuted 2",
@@ -127,6 +133,7 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "failure-can-lead-away": "refuted 1",
         "assignment-can-settle": "refuted 1",
         "readable-log-leads": "refuted 10",
+        "decided-on-latest": "refuted 7",
     },
     ("directories", "upgrade", "fixed"): {},
     ("directories", "upgrade", "kip"): {
@@ -150,6 +157,7 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "failure-can-lead-away": "refuted 1",
         "assignment-can-settle": "refuted 1",
         "readable-log-leads": "refuted 10",
+        "decided-on-latest": "refuted 7",
     },
     ("kraft", "tiny", "kafka-4.0"): {
         "isr-active": "refuted 3",
@@ -179,6 +187,7 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "isr-directory-online": "refuted 3",
         "failure-leads-away": "refuted 4",
         "told-is-told": "refuted 1",
+        "decided-on-latest": "refuted 7",
     },
     ("kraft", "moves", "fixed"): {},
     ("kraft", "moves", "kip"): {
@@ -193,6 +202,52 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "isr-directory-online": "refuted 3",
         "failure-leads-away": "refuted 4",
         "told-is-told": "refuted 1",
+        "decided-on-latest": "refuted 7",
     },
+    ("kraft", "pair", "kafka-4.0"): {
+        "isr-active": "refuted 3",
+        "leader-directory-online": "refuted 3",
+        "isr-directory-online": "refuted 3",
+        "failure-leads-away": "refuted 4",
+        "told-is-told": "refuted 1",
+        "second-leader-active": "refuted 3",
+        "second-leader-directory-online": "refuted 6",
+        "second-isr-directory-online": "refuted 6",
+        "second-failure-leads-away": "refuted 7",
+        "second-fenced-until-settled": "refuted 5",
+    },
+    ("kraft", "pair", "fixed"): {},
+    ("kraft", "pair", "kip"): {
+        "isr-directory-online": "refuted 6",
+        "second-leader-directory-online": "refuted 5",
+        "second-isr-directory-online": "refuted 5",
+        "second-failure-leads-away": "refuted 7",
+    },
+    ("kraft", "pair", "kafka-3.9"): {
+        "isr-active": "refuted 3",
+        "leader-directory-online": "refuted 3",
+        "isr-directory-online": "refuted 3",
+        "failure-leads-away": "refuted 4",
+        "told-is-told": "refuted 1",
+        "second-leader-active": "refuted 3",
+        "second-leader-directory-online": "refuted 6",
+        "second-isr-directory-online": "refuted 6",
+        "second-failure-leads-away": "refuted 7",
+        "second-fenced-until-settled": "refuted 5",
+    },
+    ("kraft", "deletion", "kafka-4.0"): {
+        "isr-active": "refuted 4",
+        "leader-directory-online": "refuted 3",
+        "isr-directory-online": "refuted 3",
+        "failure-leads-away": "refuted 4",
+        "told-is-told": "refuted 1",
+        "second-leader-active": "refuted 4",
+        "second-leader-directory-online": "refuted 6",
+        "second-isr-directory-online": "refuted 6",
+        "second-failure-leads-away": "refuted 8",
+        "second-fenced-until-settled": "refuted 2",
+        "controller-stays": "refuted 7",
+    },
+    ("kraft", "deletion", "fixed"): {},
 }
 """Row (system, scope, rule set) to what does not simply hold."""

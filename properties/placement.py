@@ -39,6 +39,9 @@ def properties(setting: Setting) -> list[Property]:
              _assigned_by_broker, "invariant 38; KIP-858", ("assignment-unauthorized",)),
         step("unfenced-when-caught-up", "a broker is unfenced only by a heartbeat after it has applied its metadata",
              _unfenced, "invariant 37; KIP-631", ("unfence-unasked",)),
+        step("decided-on-latest", "no record of an event is decided on the partition before an earlier record of it",
+             lambda t: True if t.event is None else negate(t.event.event.stale_base), "B8; KAFKA-13173",
+             ("passes-share-one-base",)),
     ]  # fmt: skip
     if several:
         claims.append(

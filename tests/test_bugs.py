@@ -24,7 +24,7 @@ from tests.samples import one_in
 
 SLOW = {
     "alter-partition-ignores-directories", "one-directory-means-all-online", "fenced-leader-acceptable",
-    "offline-directory-leader-kept",
+    "offline-directory-leader-kept", "completion-needs-adding-only",
 }  # fmt: skip
 """Defects whose scopes have 0.4 to 1 million states: left to `kraftcheck bugs`."""
 

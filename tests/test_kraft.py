@@ -35,6 +35,7 @@ REFUTES = {
 """What variants break in `tiny`, with the lengths of shortest traces."""
 
 
+
 @functools.cache
 def explored(rules: str) -> Exploration:
     """The scope `tiny` under a rule set."""

@@ -159,9 +159,9 @@ class Moves:
         }
 
     def lose(self, state: Placement, broker: Word, copy: Truth) -> Placement:
-        """It is sent again, unless a newer assignment waits."""
+        """It is sent again, unless a newer assignment waits or the replica is gone."""
         host = state.host(broker)
-        again = host.enqueue(host.ready == NOTHING, host.sent)
+        again = host.enqueue(all_of(host.ready == NOTHING, negate(host.replica == ABSENT)), host.sent)
         lost = evolve(again, sent=NOTHING, answered=False, late=choose(copy, host.sent, host.late))
         return state.spend("copies", word(copy)).with_host(broker, lost)
 

@@ -46,6 +46,12 @@ def unfenced(state: Elections, broker: Word) -> Conjuncts:
     return registered_and(state, broker, broker_is_unfenced=negate(state.fenced.has(broker)))
 
 
+def two_unfenced(state: Elections, broker: Word, other: Word) -> Conjuncts:
+    """Guard of a sweep that finds two expired sessions."""
+    again = {f"the other {name}": truth for name, truth in unfenced(state, other).items()}
+    return {**unfenced(state, broker), **again, "they are in order": broker < other}
+
+
 def fenced(state: Elections, broker: Word) -> Conjuncts:
     """Guard of unfencing."""
     return registered_and(state, broker, broker_is_fenced=state.fenced.has(broker))
@@ -187,6 +193,9 @@ def actions(setting: Setting) -> list[Action]:
             Action("directories_offline", do.directories_offline, has_dirs, failures, "handleDirectoriesOffline"),
             Action("heartbeat", do.heartbeat, fenced_has_dirs, failures, "processBrokerHeartbeat"),
         ]
+    if rules.fences_share_one_base:
+        pair = {**each, "other": each["broker"]}
+        listed.append(Action("sweep_sessions", do.fence_two, two_unfenced, pair, "KAFKA-13173"))
     if rules.designated_elections:
         listed.append(Action("elect_designated", do.elect_designated, designation(rules), each,
                              "unclean-recovery KIP"))  # fmt: skip

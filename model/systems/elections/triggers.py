@@ -54,6 +54,17 @@ class Triggers:
         done = self._leave(state, broker, state.isr.has(broker), BrokerSet())
         return finish(state, evolve(state, fenced=state.fenced.plus(state.fenced.just(broker))), done)
 
+    def fence_two(self, state: Elections, broker: Word, other: Word) -> Outcome:
+        """The defect of sweeping sessions: two brokers are fenced, each decided on the state before both.
+
+        By the right rules such a sweep is two fences, one after the other.
+        """
+        p, rules = state.partition(), self.rules
+        first = self._leave(state, broker, state.isr.has(broker), BrokerSet())
+        done = run(state, p, first, state.isr.has(other), without(p, other), trigger(state, other), rules)
+        both = state.fenced.just(broker).plus(state.fenced.just(other))
+        return finish(state, evolve(state, fenced=state.fenced.plus(both)), done)
+
     def controlled_shutdown(self, state: Elections, broker: Word) -> Outcome:
         """A heartbeat that asks to shut down while leading."""
         done = self._leave(state, broker, state.isr.has(broker), BrokerSet())
@@ -119,7 +130,7 @@ class Triggers:
 
     def _failed(self, state: Elections, broker: Word, failed: BrokerSet) -> Elections:
         old = state.dirs_of(broker)
-        left = old.minus(failed)
+        left = old if self.rules.directory_failure_not_replayed else old.minus(failed)
         if self.rules.empty_directory_list_means_no_change:
             left = choose(left.is_empty(), old, left)
         return state.with_dirs(broker, left)

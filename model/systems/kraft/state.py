@@ -9,6 +9,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from model.directories import FIRST_LOCAL, DirectoryMap
+from model.layout import ints
 from model.rules import RuleSet
 from model.system import Outcome, Setting
 from model.systems.directories import state as directories
@@ -16,6 +17,8 @@ from model.systems.directories.host import ABSENT, IDLE, NOTHING, SERVING, Host,
 from model.systems.directories.state import Placement
 from model.systems.elections.passes import start
 from model.systems.elections.state import Elections
+from model.systems.kraft import second
+from model.systems.kraft.second import Second
 from model.systems.replication import shape as replication
 from model.systems.replication import state as data_plane
 from model.systems.replication.log import smaller
@@ -32,11 +35,15 @@ class Kraft:
         data: logs, watermarks, messages, and the controller's registration, directories included.
         hosts: processes, disks and assignments.
         left: budgets of disks and moves; the others are those of `data`.
+        others: a second partition on the same brokers, where the scope has one.
+        deletions: budget: how often its topic may be deleted.
     """
 
     data: Replication
     hosts: tuple[Host, ...]
     left: directories.Budgets
+    others: tuple[Second, ...] = ()
+    deletions: Word = 0
 
     def placement(self) -> Placement:
         """The state as `directories` sees it; a log that is made always lacks records there."""
@@ -78,10 +85,11 @@ def _same(a: Elections, b: Elections) -> Truth:
 
 
 def moved(state: Kraft, data: Replication, placed: Placement) -> Kraft:
-    """The state after a step of processes and disks: logs that were replaced are empty, stopped processes stopped."""
+    """The first partition after a step of processes and disks: replaced logs are empty, stopped processes stopped."""
     brokers = tuple(_synced(broker, host) for broker, host in zip(data.brokers, placed.hosts, strict=True))
     hosts = tuple(evolve(host, whole=host.logs) for host in placed.hosts)
-    return Kraft(evolve(data, controller=placed.controller, brokers=brokers), hosts, placed.left)
+    after = evolve(data, controller=placed.controller, brokers=brokers)
+    return Kraft(after, hosts, placed.left, state.others, state.deletions)
 
 
 def _synced(broker: Broker, host: Host) -> Broker:
@@ -93,16 +101,19 @@ def _synced(broker: Broker, host: Host) -> Broker:
 
 def layout(setting: Setting) -> Kraft:
     """The domain of each field."""
-    data, placed = replication.layout(setting), directories.layout(setting)
+    data, placed = replication.layout(_of_first(setting)), directories.layout(setting)
     controller = evolve(
         data.controller, directories=placed.controller.directories, online_dirs=placed.controller.online_dirs
     )
-    return Kraft(evolve(data, controller=controller), placed.hosts, placed.left)
+    return Kraft(
+        evolve(data, controller=controller), placed.hosts, placed.left, second.layout(setting),
+        ints(0, setting["deletions"]),
+    )  # fmt: skip
 
 
 def initial(setting: Setting) -> list[Kraft]:
     """An empty partition on live brokers: every log is open in the first directory, and assigned there."""
-    (data,) = replication.initial(setting)
+    (data,) = replication.initial(_of_first(setting))
     everything = Slots.of(range(setting["directories"]))
     replicas, brokers = data.controller.replicas, range(setting["brokers"])
     controller = evolve(
@@ -112,7 +123,14 @@ def initial(setting: Setting) -> list[Kraft]:
     )
     hosts = tuple(_host(setting, bool(replicas.has(b)), b == 0, everything) for b in brokers)
     left = directories.Budgets(**{name: setting[name.replace("_", "-")] for name in directories.BUDGETS})
-    return [Kraft(evolve(data, controller=controller), hosts, left)]
+    others = second.initial(setting)
+    return [Kraft(evolve(data, controller=controller), hosts, left, others, setting["deletions"])]
+
+
+def _of_first(setting: Setting) -> Setting:
+    """The setting of the first partition: its min ISR is at most its replication factor."""
+    least = min(setting["min-isr"], setting["replication"])
+    return evolve(setting, bounds={**setting.bounds, "min-isr": least})
 
 
 def _host(setting: Setting, replica: bool, leads: bool, everything: Slots) -> Host:

@@ -9,10 +9,11 @@ from attrs import evolve, frozen
 
 from model.rules import RuleSet
 from model.system import Action, Bound, Conjuncts, Outcome, Setting, System, conjuncts
-from model.systems.directories.state import Placement
+from model.systems.directories.state import Placement, Told
 from model.systems.directories.system import actions as directory_actions
 from model.systems.directories.system import at_rest
 from model.systems.elections.triggers import Triggers
+from model.systems.kraft.pair import Beside
 from model.systems.kraft.state import Kraft, decided, initial, layout, moved, replicated
 from model.systems.replication import state as data_plane
 from model.systems.replication.control import Control
@@ -50,6 +51,11 @@ class Both:
         rules: RuleSet = self.setting.rules
         return rules
 
+    @property
+    def pair(self) -> Beside:
+        """What the steps mean for a second partition."""
+        return Beside(self.setting)
+
     def settled(self, state: Kraft) -> Kraft:
         """The state with one value for what nothing can read."""
         return evolve(state, data=settle(state.data, self.setting))
@@ -79,27 +85,43 @@ class Both:
     def of_disks(self, action: Action) -> Action:
         """An action of processes and disks."""
 
-        def effect(state: Kraft, **arguments: Any) -> Kraft:
-            found = action.outcome(state.placement(), arguments)
+        def effect(state: Kraft, **arguments: Any) -> Outcome:
+            found = self.pair.first(action, state, arguments)
             placed: Placement = found.state
             data = state.data
             if found.event is not None:
                 data = data_plane.decided(data, Outcome(placed.controller, found.event.event), self.rules)
-            return self.settled(moved(state, data, placed))
+            after = evolve(moved(state, data, placed), others=self.pair.others(action, state, arguments))
+            return self._answered(state, Outcome(self.settled(after), found.event), action, arguments)
 
         def guard(state: Kraft, **arguments: Any) -> Conjuncts:
-            return action.guards(state.placement(), arguments)
+            return self.pair.guard(action, state, arguments)
 
+        chosen = dict(action.parameters)
+        if action.name == "apply_metadata" and self.setting["second"]:
+            chosen["beside"] = chosen["slot"]
         name = "apply_directories" if action.name == "apply_metadata" else action.name
-        return evolve(action, name=name, effect=effect, guard=guard)
+        return evolve(action, name=name, effect=effect, guard=guard, parameters=chosen)
+
+    def _answered(self, before: Kraft, found: Outcome, action: Action, arguments: Mapping[str, Any]) -> Outcome:
+        """The outcome; nothing happens where the controller resigns over a heartbeat."""
+        fatal = self.pair.fatal(action, before, arguments)
+        if fatal is False:
+            return found
+        told = evolve(found.event, event=evolve(found.event.event, resigned=True))
+        return Outcome(choose(fatal, before, found.state), choose(fatal, told, found.event))
 
     def triggered(self, action: Action, trigger: Callable[..., Outcome]) -> Action:
         """A controller event with the guard and the budgets of `replication`."""
 
-        def effect(state: Kraft, **arguments: Any) -> Kraft:
+        def effect(state: Kraft, **arguments: Any) -> Outcome:
             spent: Replication = action.effect(state.data, **arguments)
-            after = decided(state, trigger(state.data.controller, **arguments), self.rules)
-            return self.settled(evolve(after, data=evolve(after.data, left=spent.left)))
+            found = trigger(state.data.controller, **arguments)
+            after = decided(state, found, self.rules)
+            if action.name == "fence":
+                after = evolve(after, others=self.pair.fenced(state, **arguments))
+            after = self.settled(evolve(after, data=evolve(after.data, left=spent.left)))
+            return Outcome(after, Told(found.event, False))
 
         def guard(state: Kraft, **arguments: Any) -> Conjuncts:
             return action.guards(state.data, arguments)
@@ -110,17 +132,20 @@ class Both:
         """The process dies, and its disks with what was not flushed."""
         data = Control(self.rules).crash(state.data, broker, lost)
         placed = state.placement()
-        return self.settled(moved(state, data, placed.with_host(broker, placed.host(broker).stopped())))
+        after = moved(state, data, placed.with_host(broker, placed.host(broker).stopped()))
+        return self.settled(evolve(after, others=self.pair.stopped(state, broker)))
 
     def start(self, action: Action) -> Action:
         """A new incarnation: both halves register it."""
 
-        def effect(state: Kraft, broker: Word) -> Kraft:
+        def effect(state: Kraft, broker: Word) -> Outcome:
             data = Control(self.rules).register(state.data, broker)
-            return self.settled(moved(state, data, action.outcome(state.placement(), {"broker": broker}).state))
+            found = action.outcome(state.placement(), {"broker": broker})
+            others = self.pair.others(action, state, {"broker": broker})
+            return Outcome(self.settled(evolve(moved(state, data, found.state), others=others)), found.event)
 
         def guard(state: Kraft, broker: Word) -> Conjuncts:
-            return action.guards(state.placement(), {"broker": broker})
+            return self.pair.guard(action, state, {"broker": broker})
 
         return evolve(action, effect=effect, guard=guard)
 
@@ -144,7 +169,7 @@ def actions(setting: Setting) -> list[Action]:
             return conjuncts(died.guards(state.data, arguments), "guard")
 
         listed.append(evolve(died, effect=both.crash, guard=guard))
-    return listed
+    return [*listed, *both.pair.actions()] if setting["second"] else listed
 
 
 _OWN = (
@@ -152,6 +177,8 @@ _OWN = (
     Bound("failures", 0, 2, "budget: disks that fail"),
     Bound("moves", 0, 2, "budget: moves between directories of a broker, and their cancellations"),
     Bound("copies", 0, 1, "budget: abandoned assignment requests of which a copy arrives later"),
+    Bound("second", 0, 2, "replicas of a second partition, whose records are left out; 0: there is none"),
+    Bound("deletions", 0, 1, "budget: deletions of the second partition"),
 )
 _FIXED = tuple(Bound(name, 0, 0, "not part of the composition") for name in
                ("crashes", "repairs", "disk-changes", "start", "clean-stops", "reassignments", "unclean-elections",
@@ -166,19 +193,22 @@ _BASE: Mapping[str, int] = {
     "brokers": 2, "replication": 2, "min-isr": 1, "elr": 0, "epochs": 6, "lag": 14, "loss": 0, "records": 1,
     "unclean-stops": 0, "fences": 1, "shrinks": 0, "directories": 2, "failures": 1, "moves": 0, "copies": 0,
     "reassignment": 0, "crashes": 0, "repairs": 0, "disk-changes": 0, "start": 0, "clean-stops": 0, "reassignments": 0,
-    "unclean-elections": 0, "config-changes": 0,
+    "unclean-elections": 0, "config-changes": 0, "second": 0, "deletions": 0,
 }  # fmt: skip
 
 SCOPES = {
     "tiny": _BASE,
     "moves": {**_BASE, "fences": 0, "moves": 1},
+    "pair": {**_BASE, "fences": 0, "second": 1},
+    "deletion": {**_BASE, "replication": 1, "elr": 1, "second": 1, "deletions": 1},
     "small": {**_BASE, "min-isr": 2, "elr": 1, "unclean-stops": 1, "loss": 1, "shrinks": 1},
 }
 
 
 def calm(state: Kraft) -> Truth:
     """No running broker has an assignment to send."""
-    return at_rest(state.placement())
+    first = state.placement()
+    return all_of(*(at_rest(placed) for placed in (first, *(second.placement(first) for second in state.others))))
 
 
 KRAFT = System(

@@ -102,9 +102,7 @@ def check_command(
 ) -> None:  # fmt: skip
     """Explore every SYSTEM (default: all) at its scopes and rule sets and compare with the expected verdicts.
 
-    A known defect that is no longer found fails as well. Some rows are also proven.
-    Scopes that take minutes (directories medium, kraft small) are explored only
-    where --scope names them.
+    A known defect not found fails too. Some rows are also proven; some are large and need --scope.
 
     \b
     Exit codes: 0 all as expected; else the worst of 12 refuted, 20 incomplete,

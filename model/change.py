@@ -14,7 +14,7 @@ from model.brokersets import Brokers
 from model.elections import Candidates, Election, designate, elect
 from model.elr import Eligible, ElrInputs, populate
 from model.partition import Partition, PartitionChange, no_change
-from model.reassignment import Completion, complete
+from model.reassignment import complete, complete_thinly
 from model.rules import RuleSet
 from model.terms import Truth, Word
 from model.words import NO_LEADER, Maybe, absent, all_of, any_of, choose, negate
@@ -155,7 +155,7 @@ def _completed(target: Target, rules: RuleSet) -> tuple[Target, Truth]:
         early = complete(target.replicas, wanted, target.removing, target.adding, rules)
         end = evolve(early, isr=choose(early.done, target.isr.minus(target.removing), target.isr))
     if rules.completion_needs_adding_only:
-        end = _thin(target)
+        end = complete_thinly(target.replicas, target.isr, target.removing, target.adding)
     done, removing = end.done, target.removing
     if rules.completion_needs_every_replica:
         done = all_of(done, target.replicas.within(target.isr))
@@ -169,15 +169,6 @@ def _completed(target: Target, rules: RuleSet) -> tuple[Target, Truth]:
         adding=choose(done, target.adding.none(), target.adding),
     )
     return ended, done
-
-
-def _thin(target: Target) -> Completion:
-    """The defect: kept replicas count as in sync, whether or not they are."""
-    kept = target.replicas.minus(target.adding)
-    early = complete(target.replicas, target.isr.plus(kept), target.removing, target.adding)
-    isr = target.isr.minus(target.removing)
-    done = all_of(early.done, negate(isr.is_empty()))
-    return Completion(done, choose(done, early.replicas, target.replicas), choose(done, isr, target.isr))
 
 
 def _elr_inputs(p: Partition, target: Target, context: BuildContext) -> ElrInputs:

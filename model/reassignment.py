@@ -118,6 +118,14 @@ def complete(
     return Completion(done, choose(done, new_replicas, replicas), choose(done, new_isr, isr))
 
 
+def complete_thinly(replicas: Brokers, isr: Brokers, removing: Brokers, adding: Brokers) -> Completion:
+    """The defect KAFKA-15665: kept replicas count as in sync, whether or not they are."""
+    early = complete(replicas, isr.plus(replicas.minus(adding)), removing, adding)
+    left = isr.minus(removing)
+    done = all_of(early.done, negate(left.is_empty()))
+    return Completion(done, choose(done, early.replicas, replicas), choose(done, left, isr))
+
+
 def original_replicas(replicas: Brokers, adding: Brokers) -> Brokers:
     """The replicas before the reassignment, in the order of the running list."""
     return replicas.minus(adding)

@@ -7,6 +7,7 @@ longer found is as much a failure as a new one.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 
 from properties.expected_directories import DIRECTORIES_EXPECTED
@@ -176,7 +177,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
 }
 
 
-EVERY: Mapping[Row, Mapping[str, str]] = {**EXPECTED, **EXPECTED_LARGE}
+EVERY: Mapping[Row, Mapping[str, str]] = ChainMap(dict(EXPECTED_LARGE), EXPECTED)  # type: ignore[arg-type]
 """With the rows of scopes that are explored only where they are named."""
 
 

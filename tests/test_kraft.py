@@ -35,6 +35,9 @@ REFUTES = {
 """What variants break in `tiny`, with the lengths of shortest traces."""
 
 
+TWO_PASSES = {"decided-on-latest": 6}
+"""What entry 13 of the catalogue breaks in `moves`."""
+
 
 @functools.cache
 def explored(rules: str) -> Exploration:
@@ -61,6 +64,13 @@ def test_an_intruder_moves_replicas() -> None:
     assert refuted(found)["assigned-by-its-broker"] == 1
 
 
+@pytest.mark.slow
+def test_two_passes_on_one_base_are_found() -> None:
+    """An assignment to a directory that is offline writes two records, the second decided on a stale partition."""
+    setting = KRAFT.setting("moves", rules=parse("fixed+passes-share-one-base"))
+    assert refuted(explore(trace(KRAFT, setting), clock=time.perf_counter, threads=1)) == TWO_PASSES
+
+
 def test_mended_rules_hold() -> None:
     """Everything holds, every goal is reached, and no bound prunes."""
     found = explored("fixed")
@@ -70,7 +80,7 @@ def test_mended_rules_hold() -> None:
 
 def test_every_claim_names_what_breaks_it() -> None:
     """The variants that a property names are known to refute it."""
-    known = {**REFUTES, "assignment-unauthorized": {"assigned-by-its-broker": 1}}
+    known = {**REFUTES, "assignment-unauthorized": {"assigned-by-its-broker": 1}, "passes-share-one-base": TWO_PASSES}
     claims = {claim.id: claim for claim in kraft_properties(KRAFT.setting("tiny", rules=parse("fixed")))}
     assert {*OF_DATA, *OF_DISKS} <= set(claims)
     for claim in claims.values():

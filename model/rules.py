@@ -15,11 +15,12 @@ from model.choices import choice as _choice
 from model.directory_rules import OF_KIP, OF_SNAPSHOT
 from model.recovery_rules import OF_RECOVERY_KIP
 from model.system import ScopeError, nearest
-from model.zk_controller_rules import OF_FIRST_CONTROLLER, ZkControllerRules
+from model.zk_controller_rules import OF_FIRST_CONTROLLER
+from model.zk_jbod_rules import OF_ZK_JBOD, ZkJbodRules
 
 
 @frozen
-class RuleSet(ZkControllerRules):
+class RuleSet(ZkJbodRules):
     """The choices; each carries its group, source and sentence as metadata.
 
     Groups: `defect` (found in Kafka's code at the snapshot), `feature` (differs
@@ -30,7 +31,8 @@ class RuleSet(ZkControllerRules):
     (how a broker finds its id, in `model.broker_id_rules`), `directories`
     (log directories, in `model.directory_rules`), `unclean-recovery`
     (the tool of that KIP, in `model.recovery_rules`), `zk-controller` (the first
-    controller, in `model.zk_controller_rules`).
+    controller, in `model.zk_controller_rules`), `zk-jbod` (failed disks on
+    ZooKeeper, in `model.zk_jbod_rules`).
     """
 
     # Features: what a version or a document has.
@@ -219,7 +221,7 @@ PRESETS: dict[str, RuleSet] = {
         default_directory_unassigned=True,
         one_directory_means_all_online=True,
         designated_may_be_leaving=True,
-        **dict.fromkeys((*OF_DOCUMENT, *OF_KIP, *OF_RECOVERY_KIP, *OF_FIRST_CONTROLLER), True),
+        **dict.fromkeys((*OF_DOCUMENT, *OF_KIP, *OF_RECOVERY_KIP, *OF_FIRST_CONTROLLER, *OF_ZK_JBOD), True),
     ),
     "kafka-3.9": RuleSet(**{**_SNAPSHOT, "elr_available": False}),
     "kafka-4.0": RuleSet(**_SNAPSHOT),

@@ -65,6 +65,11 @@ _DECIDING = {
     "stop_fetcher": 8, "act": 8, "finish": 4, "change_isr": 4,
 }  # fmt: skip
 
+_RESTARTING = {
+    "fail_operation": 8, "stop_cleaning": 8, "cut_checkpoints": 8, "remove_logs": 8, "enqueue": 8, "read_requests": 6,
+    "restart": 6, "remove_requests": 4, "recreate": 8, "rejoin": 4, "end_reassignment": 4, "drop_broker": 4,
+}  # fmt: skip
+
 BEYOND: Mapping[str, tuple[Beyond, ...]] = {
     "elections": (
         Beyond("nine-brokers", {"brokers": 9, "directories": 4, "replication": 5, "reserved": 1}, _RARE),
@@ -90,6 +95,13 @@ BEYOND: Mapping[str, tuple[Beyond, ...]] = {
         Beyond("two-brokers",  # few failures, or hardly a move comes to its end
                {"epochs": LENGTH, "lag": LENGTH, "records": LENGTH, "fences": 2, "moves": LENGTH, "copies": 1},
                {**_PROGRESS, **_SETTLING}, scope="moves"),
+    ),
+    "zk-jbod": (
+        Beyond("four-brokers",
+               {"brokers": 4, "partitions": 3, "directories": 3, "jobs": 1, "cleaner": 1, "disk-failures": 4,
+                "log-failures": 2, "glitches": 2, "stops": 1, "controller-failures": LENGTH, "reassignments": 2},
+               _RESTARTING),
+        Beyond("two-brokers", {"partitions": 1, "disk-failures": 4}, _RESTARTING),
     ),
     "zk-controller": (
         Beyond("four-brokers",

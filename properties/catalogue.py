@@ -16,6 +16,7 @@ from model.systems.kraft.system import KRAFT as KRAFT_SYSTEM
 from model.systems.replication.system import REPLICATION as REPLICATION_SYSTEM
 from model.systems.unclean_recovery.system import UNCLEAN_RECOVERY as UNCLEAN_RECOVERY_SYSTEM
 from model.systems.zk_controller.system import ZK_CONTROLLER as ZK_CONTROLLER_SYSTEM
+from model.systems.zk_jbod.system import ZK_JBOD as ZK_JBOD_SYSTEM
 from properties import (
     composed,
     decisions,
@@ -33,6 +34,7 @@ from properties import (
     placement_recovery,
     recovery,
     recovery_replication,
+    restarts,
     salvage,
     shape,
 )
@@ -100,7 +102,15 @@ def unclean_recovery_properties(setting: Setting) -> tuple[Property, ...]:
 UNCLEAN_RECOVERY = evolve(UNCLEAN_RECOVERY_SYSTEM, properties=unclean_recovery_properties)
 """`unclean-recovery` with its properties."""
 
-_ALL = (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES, KRAFT, ZK_CONTROLLER, UNCLEAN_RECOVERY)
+def zk_jbod_properties(setting: Setting) -> tuple[Property, ...]:
+    """Every property of `zk-jbod`, validated."""
+    return validate(restarts.properties(setting), variants())
+
+
+ZK_JBOD = evolve(ZK_JBOD_SYSTEM, properties=zk_jbod_properties)
+"""`zk-jbod` with its properties."""
+
+_ALL = (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES, KRAFT, ZK_CONTROLLER, UNCLEAN_RECOVERY, ZK_JBOD)
 SYSTEMS: dict[str, System] = {system.name: system for system in _ALL}
 """Shipped systems by name."""
 

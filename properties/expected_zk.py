@@ -53,5 +53,41 @@ ZK: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "no-avoidable-loss": "refuted 9",
     },
     ("zk-controller", "small", "fixed"): {},
+    ("zk-jbod", "tiny", "kip"): {
+        "reads-find-failures": "refuted 1",
+    },
+    ("zk-jbod", "tiny", "fixed"): {},
+    ("zk-jbod", "jobs", "kip"): {
+        "failed-directory-left-alone": "refuted 7",
+        "reads-find-failures": "refuted 1",
+    },
+    ("zk-jbod", "jobs", "fixed"): {},
+    ("zk-jbod", "log", "kip"): {
+        "new-leader-has-records": "refuted 18",
+        "requests-are-kept": "refuted 13",
+        "transient-errors-cost-nothing": "refuted 1",
+        "lost-partition-settles": "refuted 13",
+        "reads-find-failures": "refuted 1",
+    },
+    ("zk-jbod", "log", "fixed"): {},
+    ("zk-jbod", "writers", "kip"): {
+        "new-leader-has-records": "refuted 13",
+        "requests-are-kept": "refuted 14",
+        "lost-partition-settles": "refuted 14",
+        "reads-find-failures": "refuted 1",
+    },
+    ("zk-jbod", "writers", "fixed"): {},
+    ("zk-jbod", "controller", "kip"): {
+        "lost-partition-settles": "refuted 9",
+        "reads-find-failures": "refuted 1",
+    },
+    ("zk-jbod", "controller", "fixed"): {},
+    ("zk-jbod", "small", "kip"): {
+        "new-leader-has-records": "refuted 21",
+        "requests-are-kept": "refuted 14",
+        "lost-partition-settles": "refuted 14",
+        "reads-find-failures": "refuted 1",
+    },
+    ("zk-jbod", "small", "fixed"): {},
 }
-"""Under `kip`, the document; without its first two choices, the document with its multi write; and mended."""
+"""Under `kip`, the document; for `zk-controller` also the document with the multi write it wishes for; and mended."""

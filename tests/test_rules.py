@@ -24,7 +24,7 @@ def test_a_preset_is_named_by_itself(name: str) -> None:
 def test_every_choice_says_what_it_is(choice: str) -> None:
     """A choice has a group, a source and a sentence without a full stop."""
     metadata = getattr(attrs.fields(RuleSet), choice).metadata
-    systems = ("broker-ids", "directories", "unclean-recovery", "zk-controller")
+    systems = ("broker-ids", "directories", "unclean-recovery", "zk-controller", "zk-jbod")
     assert metadata["group"] in ("feature", "defect", "seeded", "data-plane", "controller", *systems)
     assert metadata["source"]
     assert len(metadata["text"]) > 15

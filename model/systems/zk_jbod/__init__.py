@@ -1,0 +1,1 @@
+"""Several disks on a broker, in the days of ZooKeeper: the system `zk-jbod`."""

@@ -1,0 +1,72 @@
+"""The exceptions of failing disks as values, and what their handler decides.
+
+Source: the JBOD KIP on ZooKeeper, "IO Errors", "ExceptionHandler", and its open questions 1, 2 and 4.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from model.rules import RuleSet
+from model.terms import Truth, Word
+from model.words import all_of, choose, negate
+
+APPEND = 0
+"""LogAppendException(log)."""
+READ = 1
+"""LogReadException(log)."""
+WATERMARK = 2
+"""HighWatermarkIOException(file): a directory, and no log."""
+
+KINDS = (APPEND, READ, WATERMARK)
+NONE = -1
+"""No partition, no directory."""
+
+NOTHING = 0
+"""Nobody handles it."""
+PARTITION = 1
+"""One log goes offline."""
+DIRECTORY = 2
+"""The whole directory goes offline."""
+HALT = 3
+"""The broker stops."""
+
+
+@frozen
+class IOFailure:
+    """A failed operation with its context.
+
+    Attributes:
+        kind: APPEND to WATERMARK.
+        partition: whose log it is; NONE for WATERMARK.
+        directory: where.
+    """
+
+    kind: Word
+    partition: Word
+    directory: Word
+
+
+def raised(kind: Word, partition: Word, directory: Word) -> IOFailure:
+    """The exception of an operation on a log; that of a high-watermark file knows no log."""
+    return IOFailure(kind, choose(kind == WATERMARK, NONE, partition), directory)
+
+
+def decision(failure: IOFailure, available: Truth, transient: Truth, rules: RuleSet) -> Word:
+    """What the handler does: NOTHING to HALT.
+
+    Args:
+        failure: the exception.
+        available: what the check of the directory says (question 1).
+        transient: the same operation would succeed if it were tried again (question 4).
+        rules: the rule set.
+    """
+    if rules.disk_errors_halt:
+        return HALT
+    healed: Truth = all_of(transient, available)
+    if rules.failed_operation_not_retried:
+        healed = False
+    alone = all_of(available, negate(failure.partition == NONE))
+    handled = choose(alone, PARTITION, DIRECTORY)
+    unknown = all_of(rules.read_errors_unattributed, failure.kind == READ)
+    return choose(unknown, NOTHING, choose(healed, NOTHING, handled))

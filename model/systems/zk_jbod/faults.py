@@ -1,0 +1,55 @@
+"""What goes wrong: disks and logs that fail, brokers that stop."""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from model.brokersets import BrokerSet
+from model.system import Outcome
+from model.systems.zk_jbod.handler import Event, stopped, with_host
+from model.systems.zk_jbod.state import ZkJbod, replaced
+from model.terms import Truth, Word
+from model.words import choose, negate
+
+
+@frozen
+class Faults:
+    """The actions that budgets bound; no rule changes them."""
+
+    def may_break_disk(self, state: ZkJbod, broker: Word, directory: Word) -> dict[str, Truth]:
+        """It worked."""
+        return {"it works": negate(state.host(broker).broken.has(directory)),
+                "a failure is left": state.left.disk_failures > 0}  # fmt: skip
+
+    def break_disk(self, state: ZkJbod, broker: Word, directory: Word) -> Outcome:
+        """What is on it is gone; nobody knows yet."""
+        host, me = state.host(broker), BrokerSet().just(broker)
+        left = evolve(state.left, disk_failures=state.left.disk_failures - 1)
+        broken = evolve(host, broken=host.broken.plus(host.broken.just(directory)))
+        partitions = tuple(
+            evolve(p, holds=choose(at == directory, p.holds.minus(me), p.holds))
+            for at, p in zip(host.logs, state.partitions, strict=True)
+        )
+        return Outcome(evolve(with_host(state, broker, broken), partitions=partitions, left=left), Event())
+
+    def may_spoil_log(self, state: ZkJbod, broker: Word, partition: Word) -> dict[str, Truth]:
+        """It worked."""
+        return {"its log works": state.works(broker, partition), "a failure is left": state.left.log_failures > 0}
+
+    def spoil_log(self, state: ZkJbod, broker: Word, partition: Word) -> Outcome:
+        """One log cannot be read or written any more; its directory can."""
+        host, p, me = state.host(broker), state.partition(partition), BrokerSet().just(broker)
+        left = evolve(state.left, log_failures=state.left.log_failures - 1)
+        spoiled = evolve(host, spoiled=host.spoiled.plus(host.spoiled.just(partition)))
+        after = with_host(state, broker, spoiled)
+        less = replaced(after.partitions, partition, evolve(p, holds=p.holds.minus(me)))
+        return Outcome(evolve(after, partitions=less, left=left), Event())
+
+    def may_stop(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
+        """It runs."""
+        return {"it runs": state.host(broker).up, "a stop is left": state.left.stops > 0}
+
+    def stop(self, state: ZkJbod, broker: Word) -> Outcome:
+        """The process is gone; its disks keep what they have."""
+        left = evolve(state.left, stops=state.left.stops - 1)
+        return Outcome(evolve(with_host(state, broker, stopped(state.host(broker))), left=left), Event())

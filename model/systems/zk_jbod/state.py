@@ -1,0 +1,207 @@
+"""State of the `zk-jbod` system: disks and logs of brokers, /restart_partitions, and the controller.
+
+Source: the JBOD KIP on ZooKeeper.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from attrs import frozen
+
+from model.brokersets import BrokerSet
+from model.layout import ints, subset_of, truth
+from model.system import Setting
+from model.systems.zk_jbod.errors import NONE
+from model.terms import Truth, Word
+from model.words import all_of, any_of, choose, negate, pick
+
+T = TypeVar("T")
+
+IDLE = 0
+"""The exception handler has nothing to do."""
+DETECTED = 1
+"""It knows what is lost."""
+CLEANING_STOPPED = 2
+"""Cleaning there is aborted and paused."""
+CHECKPOINTS_CUT = 3
+"""The directory is off the lists of checkpoints."""
+REMOVED = 4
+"""Logs are out of the pools; the controller has to be told."""
+NODE_READ = 5
+"""It has read /restart_partitions and is about to write it."""
+
+DirectorySet = BrokerSet
+"""A set of directories of one broker, as a bit mask."""
+PartitionSet = BrokerSet
+"""A set of partitions, as a bit mask."""
+
+
+@frozen
+class Host:
+    """A broker with its disks.
+
+    Attributes:
+        up: the process runs.
+        broken: directories that have failed.
+        known: ghost: failed directories of which a failure has come to the handler.
+        pool: directories that LogManager writes to: `logDirs`.
+        checkpoints: directories on the lists of checkpoints.
+        logs: by partition the directory of its log, or NONE.
+        spoiled: partitions whose log cannot be written although its directory can.
+        stage: IDLE to NODE_READ.
+        directory, partition: what the handler is about; `partition` is NONE for a whole directory.
+        lost: partitions to tell the controller of.
+        copy: by broker what it has read of /restart_partitions.
+        job: directories that a scheduled job has still to write to.
+        cleaning: the directory that the cleaner writes to, or NONE.
+    """
+
+    up: Truth
+    broken: DirectorySet
+    known: DirectorySet
+    pool: DirectorySet
+    checkpoints: DirectorySet
+    logs: tuple[Word, ...]
+    spoiled: PartitionSet
+    stage: Word
+    directory: Word
+    partition: Word
+    lost: PartitionSet
+    copy: tuple[PartitionSet, ...]
+    job: DirectorySet
+    cleaning: Word
+
+    def handled(self) -> DirectorySet:
+        """Failed directories whose failure the handler knew, and is done with."""
+        busy = all_of(self.stage >= DETECTED, self.stage < REMOVED)
+        return choose(busy, self.known.minus(self.known.just(self.directory)), self.known)
+
+    def log(self, partition: Word) -> Word:
+        """The directory of a partition's log, or NONE."""
+        return pick(self.logs, partition, NONE)
+
+    def works(self, partition: Word) -> Truth:
+        """Whether a partition's log can be read and written."""
+        at = self.log(partition)
+        return all_of(self.up, at >= 0, negate(self.broken.has(at)), negate(self.spoiled.has(partition)))
+
+
+@frozen
+class Partition:
+    """A partition as ZooKeeper and brokers know it.
+
+    Attributes:
+        leader: broker, or NONE while it is offline.
+        isr, assigned: as usual; every broker is assigned at first.
+        holds: ghost: brokers whose disk has every acknowledged record.
+        restarted: brokers that are told to start the replica anew, and have not yet.
+        busy: it is being reassigned: the controller leaves it out.
+    """
+
+    leader: Word
+    isr: BrokerSet
+    assigned: BrokerSet
+    holds: BrokerSet
+    restarted: BrokerSet
+    busy: Truth
+
+
+@frozen
+class Controller:
+    """Memory of the controller: by broker the partitions that it has read, and those still to restart."""
+
+    working: Truth
+    read: tuple[PartitionSet, ...]
+    todo: tuple[PartitionSet, ...]
+
+
+@frozen
+class Budgets:
+    """What may still go wrong or change."""
+
+    disk_failures: Word
+    log_failures: Word
+    glitches: Word
+    stops: Word
+    controller_failures: Word
+    reassignments: Word
+
+
+@frozen
+class ZkJbod:
+    """The whole state; `node`: /restart_partitions, by broker the partitions that it asks to restart."""
+
+    hosts: tuple[Host, ...]
+    partitions: tuple[Partition, ...]
+    node: tuple[PartitionSet, ...]
+    controller: Controller
+    left: Budgets
+
+    def host(self, number: Word) -> Host:
+        """A broker."""
+        return pick(self.hosts, number, self.hosts[0])
+
+    def partition(self, number: Word) -> Partition:
+        """A partition."""
+        return pick(self.partitions, number, self.partitions[0])
+
+    def live(self) -> BrokerSet:
+        """The brokers that run."""
+        mask: Word = 0
+        for number, host in enumerate(self.hosts):
+            mask = mask | choose(host.up, 1 << number, 0)
+        return BrokerSet(mask)
+
+    def works(self, broker: Word, partition: Word) -> Truth:
+        """Whether a broker can read and write its log of a partition."""
+        return self.host(broker).works(partition)
+
+
+def replaced(items: tuple[T, ...], index: Word, item: T) -> tuple[T, ...]:
+    """The items with one of them replaced."""
+    return tuple(choose(index == position, item, old) for position, old in enumerate(items))
+
+
+def any_set(sets: tuple[PartitionSet, ...]) -> Truth:
+    """Whether one of the sets has a member."""
+    return any_of(*(negate(one.is_empty()) for one in sets))
+
+
+BUDGETS = ("disk_failures", "log_failures", "glitches", "stops", "controller_failures", "reassignments")
+
+
+def layout(setting: Setting) -> ZkJbod:
+    """The domain of each field."""
+    brokers, partitions, directories = setting["brokers"], setting["partitions"], setting["directories"]
+    disks, parts, some = (BrokerSet(subset_of(n)) for n in (directories, partitions, brokers))
+    place, asked = ints(NONE, directories - 1), (parts,) * brokers
+    host = Host(
+        truth(), disks, disks, disks, disks, (place,) * partitions, parts, ints(IDLE, NODE_READ), place,
+        ints(NONE, partitions - 1), parts, asked, disks, place,
+    )  # fmt: skip
+    partition = Partition(ints(NONE, brokers - 1), some, some, some, some, truth())
+    return ZkJbod(
+        (host,) * brokers, (partition,) * partitions, asked, Controller(truth(), asked, asked),
+        Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
+    )  # fmt: skip
+
+
+def initial(setting: Setting) -> list[ZkJbod]:
+    """Everything works: partition p is in directory p of each broker, modulo their number; broker p leads it."""
+    brokers, partitions, directories = setting["brokers"], setting["partitions"], setting["directories"]
+    disks, everyone, nothing = BrokerSet.of(range(directories)), BrokerSet.of(range(brokers)), BrokerSet()
+    asked = (nothing,) * brokers
+    host = Host(
+        True, nothing, nothing, disks, disks, tuple(p % directories for p in range(partitions)), nothing, IDLE, NONE,
+        NONE, nothing, asked, nothing, NONE,
+    )  # fmt: skip
+    listed = tuple(Partition(p % brokers, everyone, everyone, everyone, nothing, False) for p in range(partitions))
+    budgets = Budgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
+    return [ZkJbod((host,) * brokers, listed, asked, Controller(False, asked, asked), budgets)]
+
+
+def settled(state: ZkJbod) -> Truth:
+    """Nobody has anything to do; a replica may lack a directory to start anew in, and a partition a leader."""
+    hosts = [any_of(negate(h.up), h.stage == IDLE) for h in state.hosts]
+    return all_of(*hosts, negate(any_set(state.node)), negate(state.controller.working))

@@ -23,7 +23,7 @@ _COMMON = settings(deadline=None, suppress_health_check=_SLOW, print_blob=True)
 PROFILES: Mapping[str, settings] = {
     "dev": settings(_COMMON, max_examples=30, stateful_step_count=30),
     "ci": settings(_COMMON, max_examples=60, stateful_step_count=50, derandomize=True, database=None),
-    "nightly": settings(_COMMON, max_examples=600, stateful_step_count=200),
+    "nightly": settings(_COMMON, max_examples=300, stateful_step_count=100),
 }
 """The profiles by name. Deadlines are off: a slow machine is no failure."""
 

@@ -29,6 +29,7 @@ from properties import (
     lemmas_directories,
     lemmas_elections,
     lemmas_replication,
+    lemmas_salvage,
     placement,
     placement_goals,
     placement_recovery,
@@ -99,7 +100,9 @@ def unclean_recovery_properties(setting: Setting) -> tuple[Property, ...]:
     return validate(salvage.properties(setting), variants())
 
 
-UNCLEAN_RECOVERY = evolve(UNCLEAN_RECOVERY_SYSTEM, properties=unclean_recovery_properties)
+UNCLEAN_RECOVERY = evolve(
+    UNCLEAN_RECOVERY_SYSTEM, properties=unclean_recovery_properties, lemmas=lemmas_salvage.lemmas
+)
 """`unclean-recovery` with its properties."""
 
 def zk_jbod_properties(setting: Setting) -> tuple[Property, ...]:

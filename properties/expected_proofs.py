@@ -24,6 +24,7 @@ NOT_PROVEN: Mapping[tuple[str, str, str], tuple[str, ...]] = {
         "leader-complete", "candidates-complete", "consistent-reads", "logs-match", "acknowledged-survives",
         "recovery-quorum",
     ),
+    ("unclean-recovery", "small", "fixed"): (),
 }  # fmt: skip
 """For each proof (system, scope, rule set) the claims that are not proven; all others are, for any number of steps."""
 
@@ -31,6 +32,7 @@ PROOF_SCOPES: Mapping[str, tuple[str, ...]] = {
     "elections": ("tiny", "small", "directories"),
     "directories": ("tiny", "small"),
     "replication": ("tiny", "small", "large"),
+    "unclean-recovery": ("tiny", "returning", "requests"),
 }
 """For each system that is proven, the scopes in one of which each refuting variant must break its proofs."""
 

@@ -18,7 +18,8 @@ from solvers.program import trace
 from solvers.verdict import Holds
 
 SCOPES = [("elections", "tiny"), ("elections", "small"), ("elections", "directories")]
-FURTHER = [("directories", "tiny"), ("directories", "small"), ("replication", "small")]
+FURTHER = [("directories", "tiny"), ("directories", "small"), ("replication", "small"),
+           ("unclean-recovery", "requests"), ("unclean-recovery", "returning")]  # fmt: skip
 """Scopes of the systems that are proven under the right rules only."""
 
 

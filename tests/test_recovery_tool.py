@@ -235,6 +235,18 @@ def test_transient_failures_are_retried(tmp_path: Path, attempts: int, code: int
     assert partition_in(path)["leader"] == (1 if code == 0 else -1)
 
 
+def test_a_run_that_elects_nobody_leaves_the_file(tmp_path: Path) -> None:
+    """Where every election fails the snapshot stays byte for byte; `--output` is written all the same."""
+    document = cluster({1: [log(0, 3, 90)]})
+    document["brokers"][1]["fenced"] = True
+    path, other = written(tmp_path / "c.json", document), tmp_path / "after.json"
+    before = path.read_bytes()
+    assert recover(path, "--automated-recovery")[0] == 1
+    assert path.read_bytes() == before
+    assert recover(path, "--automated-recovery", "--output", other)[0] == 1
+    assert json.loads(other.read_text(encoding="utf-8"))["brokers"] == document["brokers"]
+
+
 SHOW, ALL = "--show-replica-info", "--all-offline-partitions"
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from ci.files import check_writable, write_json
+from ci.files import check_writable
 from ci.progress import stoppable
 from ci.recovery.lists import read_ballots
-from ci.recovery.options import ELECTION_FAILED, RULES, answering, recovery_rules, told
+from ci.recovery.options import ELECTION_FAILED, RULES, answering, recovery_rules, save, told
 from ci.recovery.snapshot import Snapshot, read_snapshot
 from ci.refusal import Refusal
 from ci.screen import console
@@ -91,14 +91,13 @@ def elect_leaders_command(
     number = TYPES[kind.upper()]
     places, leaders = _asked(number, listed, topic, partition, every)
     chosen = recovery_rules(rules)
-    target = output or path
     if not dry:
-        check_writable(str(target))
+        check_writable(str(output or path))
     snapshot = read_snapshot(path, chosen)
     with answering(path):
         after, results = elect(snapshot, number, places, leaders, chosen)
     if not dry:
-        write_json(str(target), snapshot.after(after))
+        save(snapshot, after, path, output)
     screen, failed = console(), 0
     for result in results:
         leader = _leader(after, result.place)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
+from ci.files import write_json
+from ci.recovery.snapshot import Snapshot
 from ci.refusal import Refusal
 from ci.screen import Screen
 from model.controller.errors import RequestError, Resignation
+from model.controller.state import Controller
 from model.recovery.electing import NOT_NEEDED, Result
 from model.rules import RuleSet, parse
 from model.system import ScopeError
@@ -37,7 +41,7 @@ def recovery_rules(text: str) -> RuleSet:
 
 
 @contextlib.contextmanager
-def answering(snapshot: object) -> Iterator[None]:
+def answering(path: Path) -> Iterator[None]:
     """Where the controller gives no answer, the snapshot is at fault: one line says so.
 
     Raises:
@@ -46,7 +50,17 @@ def answering(snapshot: object) -> Iterator[None]:
     try:
         yield
     except (RequestError, Resignation) as error:
-        raise Refusal(f"{snapshot}: the controller does not answer: {error}; nothing is changed") from None
+        raise Refusal(f"{path}: the controller does not answer: {error}; nothing is changed") from None
+
+
+def save(snapshot: Snapshot, after: Controller, path: Path, output: Path | None) -> None:
+    """Write the snapshot after elections: to `output`, else in place, and there only if something changed.
+
+    Raises:
+        Refusal: when the place cannot be written.
+    """
+    if output is not None or after != snapshot.controller:
+        write_json(str(output or path), snapshot.after(after))
 
 
 def told(screen: Screen, result: Result, done: str, well: bool) -> bool:

@@ -13,10 +13,11 @@ from rich.table import Table
 from ci.files import check_writable, write_json
 from ci.progress import stoppable
 from ci.recovery.lists import ballots, read_targets
-from ci.recovery.options import ELECTION_FAILED, RULES, answering, recovery_rules, told
+from ci.recovery.options import ELECTION_FAILED, RULES, answering, recovery_rules, save, told
 from ci.recovery.snapshot import Snapshot, read_snapshot
 from ci.refusal import Refusal
 from ci.screen import Screen, console
+from model.controller.state import Controller
 from model.recovery.choice import NOBODY
 from model.recovery.electing import ATTEMPTS, NOT_NEEDED, Result, Retries, designate_all, succeeded
 from model.recovery.inquiry import DURATION_MS, Finding, find_leaders
@@ -160,7 +161,10 @@ def unclean_recovery_command(
     results = [*found.settled]
     if automated:
         with answering(path):
-            results += _elect(snapshot, found, Retries(snapshot.failures, attempts), chosen, output or path, dry)
+            after, told_by = _elect(snapshot, found, Retries(snapshot.failures, attempts), chosen)
+        results += told_by
+        if not dry:
+            save(snapshot, after, path, output)
     else:
         results += [Result(place, NO_ERROR) for place, _ in found.wanted()]
     if manual is not None:
@@ -170,17 +174,11 @@ def unclean_recovery_command(
 
 
 def _elect(
-    snapshot: Snapshot, found: Plan, retries: Retries, rules: RuleSet, target: Path, dry: bool
-) -> tuple[Result, ...]:
-    """Designate the chosen leaders; a signal ends it between two requests, and what was elected is written."""
+    snapshot: Snapshot, found: Plan, retries: Retries, rules: RuleSet
+) -> tuple[Controller, tuple[Result, ...]]:
+    """Designate the chosen leaders; a signal ends it between two requests."""
     with stoppable() as stop:
-        after, results = designate_all(
-            snapshot.controller, found.wanted(), rules, retries, snapshot.rights, stop.is_set
-        )
-    if not dry:
-        check_writable(str(target))
-        write_json(str(target), snapshot.after(after))
-    return results
+        return designate_all(snapshot.controller, found.wanted(), rules, retries, snapshot.rights, stop.is_set)
 
 
 def _report(screen: Screen, found: Plan, results: Sequence[Result], automated: bool, rules: RuleSet) -> None:

@@ -8,18 +8,21 @@ from model.systems.unclean_recovery.state import IDLE, Recovery, initial, layout
 from model.systems.unclean_recovery.tool import OUTCOMES, Tool
 from model.terms import Truth
 
+_MANY = 1000
+"""What proofs take where exploration takes a few."""
+
 BOUNDS = (
     Bound("brokers", 2, 5, "number of brokers, each a replica of every partition; broker 0 is gone at the start"),
     Bound("partitions", 1, 3, "number of partitions"),
     Bound("histories", 0, 1, "partitions whose replicas may have every log; the others have one each"),
     Bound("limit", 1, 3, "partitions that one request is served for: 1,000 scaled down"),
-    Bound("ticks", 1, 3, "parts of --recovery-duration-ms"),
-    Bound("retries", 0, 3, "retries of a request for elections"),
-    Bound("runs", 1, 3, "budget: runs of the tool"),
-    Bound("returns", 0, 3, "budget: brokers that come back"),
-    Bound("faults", 0, 3, "budget: brokers that die, or are cut off from the controller"),
-    Bound("disks", 0, 2, "budget: directories that fail"),
-    Bound("writes", 0, 2, "budget: records that a leader commits"),
+    Bound("ticks", 1, 3, "parts of --recovery-duration-ms", _MANY),
+    Bound("retries", 0, 3, "retries of a request for elections", _MANY),
+    Bound("runs", 1, 3, "budget: runs of the tool", _MANY),
+    Bound("returns", 0, 3, "budget: brokers that come back", _MANY),
+    Bound("faults", 0, 3, "budget: brokers that die, or are cut off from the controller", _MANY),
+    Bound("disks", 0, 2, "budget: directories that fail", _MANY),
+    Bound("writes", 0, 2, "budget: records that a leader commits", _MANY),
 )
 
 _BASE = {

@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 
 from model.brokersets import Brokers
 from model.elections import Candidates, Election, designate, elect
-from model.elr import Eligible, ElrInputs, populate
+from model.elr import Eligible, ElrInputs, by_leadership, populate
 from model.partition import Partition, PartitionChange, no_change
 from model.reassignment import complete, complete_thinly
 from model.rules import RuleSet
@@ -256,7 +256,7 @@ def _last_known_leader(
     )
     forget = all_of(context.elr, negate(remember), led, negate(known.is_empty()))
     if rules.last_known_leader_on_leader_loss:
-        remember, forget = _by_leadership(known, change, context)
+        remember, forget = by_leadership(known, change.leader, context.elr)
     if not rules.last_known_leader_may_be_none:
         remember = all_of(remember, negate(p.leader == NO_LEADER))
     field = change.last_known_elr.set_when(remember, last).set_when(forget, known.none())
@@ -265,13 +265,6 @@ def _last_known_leader(
         gone = all_of(final.first() >= 0, negate(final.within(replicas)))
         field = field.set_when(gone, known.none())
     return evolve(change, last_known_elr=field)
-
-
-def _by_leadership(known: Brokers, change: PartitionChange, context: BuildContext) -> tuple[Truth, Truth]:
-    """Step 8 from 4.1.2 on: whether to remember the leader that is lost, and whether to forget the one of before."""
-    lost = all_of(change.leader.present, change.leader.value == NO_LEADER)
-    won = all_of(change.leader.present, change.leader.value >= 0)
-    return all_of(context.elr, lost, known.is_empty()), all_of(context.elr, won, negate(known.is_empty()))
 
 
 def _assignment(p: Partition, change: PartitionChange, target: Target, context: BuildContext) -> PartitionChange:

@@ -10,7 +10,7 @@ from attrs import frozen
 from model.brokersets import Brokers
 from model.rules import RuleSet
 from model.terms import Truth, Word
-from model.words import choose
+from model.words import NO_LEADER, Maybe, all_of, choose, negate
 
 
 @frozen
@@ -66,3 +66,16 @@ def populate(inputs: ElrInputs, enabled: Truth, rules: RuleSet) -> Eligible:
     at_min = Eligible(old.elr.minus(isr) if rules.elr_kept_at_min_isr else old.elr.none(), old.last_known.none())
     populated = choose(isr.size() >= inputs.min_isr, at_min, Eligible(elr, last_known))
     return choose(enabled, populated, old)
+
+
+def by_leadership(known: Brokers, leader: Maybe[Word], enabled: Truth) -> tuple[Truth, Truth]:
+    """From 4.1.2 on: whether to remember the leader that is lost as the last known, and whether to forget the old one.
+
+    Args:
+        known: the last known leader of before.
+        leader: the new leader, where the change names one.
+        enabled: whether ELR is on.
+    """
+    lost = all_of(leader.present, leader.value == NO_LEADER)
+    won = all_of(leader.present, leader.value >= 0)
+    return all_of(enabled, lost, known.is_empty()), all_of(enabled, won, negate(known.is_empty()))

@@ -14,7 +14,7 @@ from model.brokersets import Brokers
 from model.elections import Candidates, Election, designate, elect
 from model.elr import Eligible, ElrInputs, by_leadership, populate
 from model.partition import Partition, PartitionChange, no_change
-from model.reassignment import complete, complete_thinly
+from model.reassignment import completion
 from model.rules import RuleSet
 from model.terms import Truth, Word
 from model.words import NO_LEADER, Maybe, absent, all_of, any_of, choose, negate
@@ -149,13 +149,7 @@ def bump_on_removal(p: Partition, change: PartitionChange, replicas: Brokers, ru
 
 def _completed(target: Target, rules: RuleSet) -> tuple[Target, Truth]:
     """Step 1, in every build: a reassignment whose replicas are all in sync ends."""
-    end = complete(target.replicas, target.isr, target.removing, target.adding, rules)
-    if rules.completion_ignores_isr:
-        wanted = target.isr.plus(target.replicas)
-        early = complete(target.replicas, wanted, target.removing, target.adding, rules)
-        end = evolve(early, isr=choose(early.done, target.isr.minus(target.removing), target.isr))
-    if rules.completion_needs_adding_only:
-        end = complete_thinly(target.replicas, target.isr, target.removing, target.adding)
+    end = completion(target.replicas, target.isr, target.removing, target.adding, rules)
     done, removing = end.done, target.removing
     if rules.completion_needs_every_replica:
         done = all_of(done, target.replicas.within(target.isr))

@@ -118,12 +118,16 @@ def complete(
     return Completion(done, choose(done, new_replicas, replicas), choose(done, new_isr, isr))
 
 
-def complete_thinly(replicas: Brokers, isr: Brokers, removing: Brokers, adding: Brokers) -> Completion:
-    """The defect KAFKA-15665: kept replicas count as in sync, whether or not they are."""
-    early = complete(replicas, isr.plus(replicas.minus(adding)), removing, adding)
-    left = isr.minus(removing)
-    done = all_of(early.done, negate(left.is_empty()))
-    return Completion(done, choose(done, early.replicas, replicas), choose(done, left, isr))
+def completion(replicas: Brokers, isr: Brokers, removing: Brokers, adding: Brokers, rules: RuleSet) -> Completion:
+    """The outcome under a rule set, with the replicas that a defect counts as in sync."""
+    if not (rules.completion_ignores_isr or rules.completion_needs_adding_only):
+        return complete(replicas, isr, removing, adding, rules)
+    counted = isr.plus(replicas if rules.completion_ignores_isr else replicas.minus(adding))
+    end, left = complete(replicas, counted, removing, adding, rules), isr.minus(removing)
+    done = end.done
+    if rules.completion_needs_adding_only:
+        done = all_of(done, negate(left.is_empty()))
+    return Completion(done, choose(done, end.replicas, replicas), choose(done, left, isr))
 
 
 def original_replicas(replicas: Brokers, adding: Brokers) -> Brokers:

@@ -32,6 +32,7 @@ EXPECTED_LARGE: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "failure-can-lead-away": "refuted 3",
     },
     ("directories", "medium", "kafka-3.9"): _DIRECTORIES,
+    ("replication", "one-crash", "fixed"): {},
     ("kraft", "small", "kafka-4.0"): {
         "isr-active": "refuted 6",
         "leader-directory-online": "refuted 5",

@@ -12,13 +12,16 @@ from ci.kafka.spaces import exhaustive_changes
 from model.rules import RELEASES, parse
 from tests.commands import kraftcheck
 
+pytestmark = pytest.mark.xdist_group("kafka")
+"""One worker fetches and compiles; the others find what it left."""
+
 
 def test_bad_input_is_one_line() -> None:
     """An unknown version, too many replicas, two sources at once."""
     assert kraftcheck("conform", "--kafka", "1.0.0").err.startswith("kraftcheck: no digests of Kafka 1.0.0; known: 3.9")
     assert "--exhaustive 9: 0 to 3 replicas" in kraftcheck("conform", "--kafka", "4.1.0", "--exhaustive", "9").err
     assert "not both" in kraftcheck("conform", "--kafka", "4.1.0", "--vectors", "x.json").err
-    assert "--rules nonsense" not in kraftcheck("conform", "--kafka", "4.1.0", "--rules", "nonsense").err
+    assert "unknown rule set 'nonsense'" in kraftcheck("conform", "--kafka", "4.1.0", "--rules", "nonsense").err
 
 
 def test_missing_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -33,13 +36,11 @@ def test_missing_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_a_release_conforms() -> None:
-    """Every case of one replica, every reassignment of up to three and some drawn cases, by the classes of 4.1.2."""
-    ran = kraftcheck("conform", "--kafka", "4.1.2", "--exhaustive", "1", "--samples", "2000", "--json", "-")
+    """Every case of one replica, and every reassignment of up to three, by the classes of 4.1.2."""
+    ran = kraftcheck("conform", "--kafka", "4.1.2", "--exhaustive", "1", "--samples", "0", "--json", "-")
     rows = ran.document()["rows"]
-    assert (ran.code, [row["differences"] for row in rows]) == (0, [0] * 6)
-    assert [(row["check"], row["factor"]) for row in rows] == [
-        *(("reassignment", factor) for factor in (1, 2, 3)), ("change", 1), ("change", 4), ("change", 5),
-    ]  # fmt: skip
+    assert (ran.code, [row["differences"] for row in rows]) == (0, [0] * 4)
+    assert [(row["check"], row["factor"]) for row in rows] == [*(("reassignment", n) for n in (1, 2, 3)), ("change", 1)]
     assert all(row["cases"] >= 20 for row in rows)
 
 

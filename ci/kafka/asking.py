@@ -14,7 +14,7 @@ import numpy as np
 
 from ci.files import folder
 from ci.kafka.columns import Columns, Rows
-from ci.kafka.jars import HERE, cache_folder, jars, program
+from ci.kafka.jars import HERE, alone, cache_folder, jars, program
 from ci.refusal import Refusal
 
 SOURCE = HERE / "ConformanceDriver.java"
@@ -34,8 +34,9 @@ def compiled(version: str) -> str:
     classes = jars(version)
     digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
     place = folder(cache_folder() / version) / f"driver-{digest}"
-    if not place.is_dir():
-        compile_java(SOURCE, classes, place, f"the driver for Kafka {version}")
+    with alone():
+        if not place.is_dir():
+            compile_java(SOURCE, classes, place, f"the driver for Kafka {version}")
     return os.pathsep.join((str(place), classes))
 
 
@@ -53,8 +54,7 @@ def compile_java(source: Path, class_path: str, place: Path, what: str) -> None:
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if "error:" in line] or [done.stderr.strip()]
             raise Refusal(f"javac cannot compile {what}: {errors[0]}")
-        if not place.exists():
-            target.rename(place)
+        target.rename(place)
 
 
 class Driver:

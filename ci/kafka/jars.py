@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ci.files import folder
@@ -70,12 +72,21 @@ def jars(version: str, kind: str = CONTROLLER) -> str:
     if version not in known_versions():
         raise Refusal(f"no digests of Kafka {version}; known: {', '.join(known_versions())}")
     place = cache_folder() / (JUNIT if kind == JUNIT else f"{version}/{kind}")
-    if not place.is_dir():
-        _fetch(version, kind, place)
+    with alone():
+        if not place.is_dir():
+            _fetch(version, kind, place)
     found = sorted(place.glob("*.jar"))
     if kind != JUNIT:
         _check(version, found, place)
     return os.pathsep.join(map(str, found))
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """One process at a time fills the cache: Maven's own folder bears no two."""
+    with (cache_folder() / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _fetch(version: str, kind: str, place: Path) -> None:
@@ -84,8 +95,7 @@ def _fetch(version: str, kind: str, place: Path) -> None:
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{kind}.") as temporary:
         target = Path(temporary) / kind
         _maven("-P", kind, f"-Dkafka.version={version}", f"-DoutputDirectory={target}", what=f"Kafka {version}")
-        if not place.exists():  # another process may have been faster
-            target.rename(place)
+        target.rename(place)
 
 
 def _maven(*arguments: str, what: str) -> None:

@@ -1,4 +1,4 @@
-"""The benchmark: `python -m ci.bench [--spark | --walks] [--runs N] [--json FILE] [CASE ...]`.
+"""The benchmark: `python -m ci.bench [--spark | --walks | --logs] [--runs N] [--json FILE] [CASE ...]`.
 
 Prints compile time, generated and distinct states a second, bytes a state and
 the time of backward searches, with one thread and with two, medians of the runs.
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from attrs import asdict, evolve, frozen
 
-from ci import bench_walks
+from ci import bench_logs, bench_walks
 from model.rules import parse
 from properties.catalogue import find
 from properties.core import recovers
@@ -216,6 +216,17 @@ def walks(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     return 0
 
 
+def logs(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """Measure the replay of metadata logs."""
+    unknown = set(options.cases) - set(bench_logs.CASES)
+    if unknown:
+        parser.error(f"unknown case: {', '.join(sorted(unknown))}; --logs has {', '.join(bench_logs.CASES)}")
+    rows = bench_logs.measured(options.cases, options.runs)
+    if options.json is not None:
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the cases and print the table."""
     parser = argparse.ArgumentParser(prog="python -m ci.bench", description="Measures the native explorer.")
@@ -224,7 +235,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
     parser.add_argument("--spark", action="store_true", help="measure the Spark engine beside the native one")
     parser.add_argument("--walks", action="store_true", help="measure random walks: steps a second")
+    parser.add_argument("--logs", action="store_true", help="measure the replay of metadata logs: records a second")
     options = parser.parse_args(arguments)
+    if options.logs:
+        return logs(parser, options)
     if options.walks:
         return walks(parser, options)
     if options.spark:

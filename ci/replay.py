@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +18,34 @@ from ci.refusal import Refusal
 from ci.screen import console
 from model.controller.state import Settings
 from model.replay import ReplayError
-from model.rules import PRESETS, RuleSet, parse
+from model.rules import RuleSet, parse
 from model.system import ScopeError
 from solvers.logs.image import EntryError
 from solvers.logs.replay import Replayed, replay_log
 from solvers.verdict import EXIT_SAFETY
 
-FIRST_OF_4_0, FIRST_OF_4_1 = 22, 26
-"""The first metadata version of these releases."""
+SINCE = (
+    (26, "kafka-4.1"),
+    (23, "kafka-4.1+dead-last-known-leader-electable"),
+    (22, "kafka-4.0"),
+    (0, "kafka-3.9"),
+)
+"""Rule sets by the metadata version that they begin with, newest first.
+
+4.0.0 as released (23 to 25) lies between the snapshot and 4.1: of their differences it has KAFKA-19522 alone.
+"""
 
 
 def preset_of(level: int | None) -> str:
-    """The preset for a metadata version, None where the log names none."""
-    if level is None or level >= FIRST_OF_4_1:
-        return "kafka-4.1"
-    return "kafka-4.0" if level >= FIRST_OF_4_0 else "kafka-3.9"
+    """The rule set for a metadata version; the newest where the log names none."""
+    newest = SINCE[0][1]
+    return newest if level is None else next(name for first, name in SINCE if level >= first)
 
 
+@lru_cache(maxsize=16)
 def rules_by_version(level: int | None) -> RuleSet:
     """The rule set for a metadata version."""
-    return PRESETS[preset_of(level)]
+    return parse(preset_of(level))
 
 
 def settings_of(texts: tuple[str, ...]) -> Settings:
@@ -136,7 +144,7 @@ def replay_command(
             parse(rules)
         settings_of(static)
         found = find(tuple(Path(log) for log in logs))
-        work = partial(_tell, rules=rules, static=static, allow_skipped=allow_skipped)
+        work = partial(tell_last, rules=rules, static=static, allow_skipped=allow_skipped)
         if out is None:
             told = [_told(replay(log, rules, static, allow_skipped), verbose) for log in found]
         else:
@@ -163,7 +171,7 @@ def _told(summary: Summary, verbose: bool) -> tuple[int, Mapping[str, Any], Sequ
     return summary.exit_code(), summary.document(), lines(summary, verbose)
 
 
-def _tell(
+def tell_last(
     log: LogFiles, tell: Callable[[Replayed], None], *, rules: str | None, static: tuple[str, ...], allow_skipped: int
 ) -> Summary:
     """`replay` with the arguments that a worker has last."""

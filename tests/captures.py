@@ -19,6 +19,9 @@ CAPTURED = Path(__file__).parent / "captured"
 ELR, NO_ELR = CAPTURED / "elr", CAPTURED / "no-elr"
 """Kafka 4.1.0 with eligible leader replicas, and without."""
 
+DEAD_LEADER = CAPTURED / "kafka-4.0.0-elr"
+"""Kafka 4.0.0 with ELR, which elects dead last known leaders (KAFKA-19522)."""
+
 EVERY = tuple(sorted(path for path in CAPTURED.iterdir() if path.is_dir()))
 """Every captured log; the others are of 3.9.1 and 4.0.0, without ELR."""
 

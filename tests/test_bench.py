@@ -32,6 +32,18 @@ def test_walks_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out.count("directories") == 2
 
 
+def test_logs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading and replaying give a row each, over as many records as the copies of the log have."""
+    monkeypatch.setattr(bench.bench_logs, "COPIES", {"read": 2, "replay": 1})
+    target = tmp_path / "rows.json"
+    assert bench.main(["--logs", "--runs", "1", "--json", str(target)]) == 0
+    read, replayed = json.loads(target.read_text())
+    assert (read["case"], replayed["case"]) == ("read", "replay")
+    assert read["records"] > 2 * replayed["records"] > 400
+    with pytest.raises(SystemExit):
+        bench.main(["--logs", "explore"])
+
+
 def test_a_wrong_count_is_not_measured() -> None:
     """A case that finds another number of states than it must is an error."""
     wrong = evolve(bench.CASES[0], distinct=296_447)

@@ -18,6 +18,7 @@ from pathlib import Path
 import click
 
 from ci.cluster.processes import BROKERS, CONTROLLER, Cluster, elect
+from ci.refusal import Refusal
 
 SETTINGS = (
     "broker.session.timeout.ms=6000", "broker.heartbeat.interval.ms=1000", "leader.imbalance.check.interval.seconds=20",
@@ -166,6 +167,9 @@ def run(cluster: Cluster, out: Path) -> None:
 @click.option("--home", type=click.Path(path_type=Path), help="Where the cluster lives; kept when given.")
 def main(jars: Path, out: Path, features: tuple[str, ...], release: str | None, home: Path | None) -> None:
     """Run the script on a fresh cluster and keep its metadata log."""
+    for name in ("kafka_2.13-*.jar", "kafka-tools-*.jar"):
+        if not any(jars.glob(name)):
+            raise Refusal(f"{jars}: no {name} here; copy it with its dependencies from Maven")
     place = home or Path(tempfile.mkdtemp(prefix="kraftcheck-cluster-"))
     try:
         run(Cluster(jars, place, SETTINGS, features, release), out)

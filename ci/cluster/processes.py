@@ -17,6 +17,8 @@ from pathlib import Path
 
 from attrs import Factory, define
 
+from ci.kafka.jars import program
+
 CONTROLLER = 100
 """Node id of the controller."""
 
@@ -104,7 +106,7 @@ class Cluster:
         return ["process.roles=broker", f"listeners=PLAINTEXT://127.0.0.1:{port}", *own, *shared]
 
     def _java(self, main: str, *arguments: str) -> list[str]:
-        return ["java", HEAP, "-XX:TieredStopAtLevel=1", "-cp", f"{self.jars}/*", main, *arguments]
+        return [program("java"), HEAP, "-XX:TieredStopAtLevel=1", "-cp", f"{self.jars}/*", main, *arguments]
 
     def start(self, *nodes: int) -> None:
         """Start nodes; each writes its output to a file of its own."""

@@ -152,7 +152,7 @@ def explain_command(
 
     A condition is a conjunct of a guard, a branch of a rule (taken always, or
     never), or a part of all_of or any_of in a rule. Without SYSTEM: every part
-    of docs/load-bearing.md, survivors tried again in further scopes.
+    of docs/load-bearing.md. Properties of kind `recovers` are not judged.
 
     \b
     Exit codes: 0 every mutant is decided (survivors are listed, no failure),

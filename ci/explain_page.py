@@ -30,6 +30,9 @@ mutant, the column says what that means:
 * `scope`: what it guards against is not within the scope;
 * `missing property`: what it does can be seen, and no property asks for it.
 
+Mutants are judged by `always` and `step` properties and by goals. What asks for the whole graph, the `recovers`
+properties, is not asked of them: a mutant that only keeps something from healing survives here.
+
 Every counterexample was confirmed on ints by evaluating the mutated terms, and for guards by the rules themselves. The
 page is written by `kraftcheck explain --markdown docs/load-bearing.md`; a test compares it with new runs.
 """

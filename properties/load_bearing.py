@@ -45,5 +45,6 @@ class Table:
 TABLES: tuple[Table, ...] = (
     Table("elections", "tiny"),
     Table("replication", "tiny"),
+    Table("broker-ids", "tiny"),
 )
 """The parts of the page, in order."""

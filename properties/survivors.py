@@ -7,48 +7,15 @@ change steps between states.
 
 from __future__ import annotations
 
-from attrs import frozen
+from properties.judgement import ANY, KINDS, MISSING, REDUNDANT, SCOPE, Judgement, about
+from properties.survivors_identity import IDENTITY_JUDGEMENTS
 
-REDUNDANT, SCOPE, MISSING = "redundant", "scope", "missing property"
-KINDS = (REDUNDANT, SCOPE, MISSING)
+__all__ = ["ANY", "JUDGEMENTS", "KINDS", "Judgement"]
 
-ANY = ""
-
-
-@frozen
-class Judgement:
-    """What it means that mutants survive.
-
-    Attributes:
-        kind: `redundant`: other checks or the model see to it; `scope`: this scope is too small to show it;
-            `missing property`: something observable is wrong, and no property says so.
-        system: the system; empty: each whose rules have it.
-        group: the action, or `module:rule`.
-        part: the condition, as the table shows it; empty: every one of the group.
-        change: `dropped`, `always` or `never`; empty: each.
-        why: a sentence.
-    """
-
-    kind: str
-    system: str
-    group: str
-    part: str
-    change: str
-    why: str
-
-    def about(self, system: str, group: str, part: str, change: str) -> bool:
-        """Whether this judges the mutant."""
-        wanted = (self.system or system, self.group, self.part or part, self.change or change)
-        return wanted == (system, group, part, change)
-
-
-def _all(kind: str, system: str, why: str, *places: tuple[str, str, str]) -> tuple[Judgement, ...]:
-    """One sentence about several mutants, each as group, condition, change."""
-    return tuple(Judgement(kind, system, *place, why) for place in places)
 
 
 _CONTROLLER = (
-    *_all(
+    *about(
         MISSING,
         ANY,
         "no property asks that a replica's directory is the one it was given, or its broker's only one",
@@ -57,7 +24,7 @@ _CONTROLLER = (
         ("model.change:_assignment", "differ", "never"),
         ("model.partition:_merged_directories", ANY, ANY),
     ),
-    *_all(
+    *about(
         MISSING,
         ANY,
         "no property asks that a reassignment that was asked for is under way, or ended, afterwards",
@@ -67,52 +34,52 @@ _CONTROLLER = (
         ("model.partition:merge", "change.adding is present", ANY),
         ("model.change:_completed", "done", "always"),
     ),
-    *_all(
+    *about(
         MISSING,
         ANY,
         "no property asks that the last known leader is elected only once ISR and ELR are empty",
         ("model.elections:_last_known_electable", "c.elr.is_empty()", "dropped"),
         ("model.elections:_last_known_electable", "single", "dropped"),
     ),
-    *_all(
+    *about(
         MISSING,
         ANY,
         "no property asks that the last known leader is preferred to another outsider",
         ("model.elections:elect", "by_last_known", "never"),
     ),
-    *_all(
+    *about(
         MISSING,
         ANY,
         "no property asks how long the last known leader is remembered while there is none",
         ("model.change:_last_known_leader", "negate(p.leader == NO_LEADER)", "dropped"),
         ("model.change:_last_known_leader", "led", "dropped"),
     ),
-    *_all(
+    *about(
         MISSING,
         ANY,
         "no property asks that another min.insync.replicas forgets the last known leader too",
         ("model.systems.elections.passes:clear_elr", "p.last_known_elr.is_empty()", "dropped"),
         ("model.systems.elections.passes:clear_elr", "listed", "never"),
     ),
-    *_all(
+    *about(
         MISSING,
         ANY,
         "no property asks that a leader on an online directory stays when its directory is assigned",
         ("model.systems.elections.triggers:Triggers.assign", "offline", "always"),
     ),
-    *_all(
+    *about(
         REDUNDANT,
         ANY,
         "a fenced broker leads nothing and is in no ISR that is led, so its shutdown moves nothing",
         ("controlled_shutdown", "broker is unfenced", "dropped"),
     ),
-    *_all(
+    *about(
         REDUNDANT,
         ANY,
         "the build elects another leader from the ISR that is proposed",
         ("alter_partition", "ISR holds the leader", "dropped"),
     ),
-    *_all(
+    *about(
         REDUNDANT,
         ANY,
         "the build does not elect a replica that is not registered; the check only refuses the request",
@@ -125,52 +92,52 @@ _METADATA = "model.systems.replication.metadata:Metadata."
 _CONTROL = "model.systems.replication.control:Control."
 
 _REPLICATION = (
-    *_all(
+    *about(
         SCOPE, "replication",
         "`small` refutes candidates-complete in 14 steps",
         ("fetch", "leader epochs are the same", "dropped"),
     ),
-    *_all(
+    *about(
         SCOPE, "replication",
         "with one record there is none that it could conflict with; not tried with more",
         ("produce_acks_1", "broker believes it leads", "dropped"),
         ("model.systems.replication.state:Replication.leads", "self.leader_at(broker.epoch) == number", "dropped"),
         (_DATA + "fetch", "negate(diverges)", "dropped"),
     ),
-    *_all(
+    *about(
         SCOPE, "replication",
         "whoever restarts here stopped uncleanly, so nothing of its log is counted on",
         (_CONTROL + "register", "after.controller.replicas.has(broker)", "never"),
     ),
-    *_all(
+    *about(
         SCOPE, "replication",
         "the model has one request and one reply in flight, and a newer replaces the older",
         ("propose_expand", "no change is pending", "dropped"),
         ("propose_expand", "follower is outside the ISR", "dropped"),
     ),
-    *_all(
+    *about(
         MISSING, "replication",
         "no goal asks that an AlterPartition is ever accepted, and its reply taken",
         (_CONTROL + "alter", "eligible", "never"),
     ),
-    *_all(
+    *about(
         REDUNDANT, "replication",
         "a broker that does not run, or fetches from itself, only gets what a leader has",
         (_DATA + "may_fetch", "f.running()", "dropped"),
         ("fetch", "follower runs and follows the leader", "dropped"),
     ),
-    *_all(
+    *about(
         REDUNDANT, "replication",
         "less is fetched or applied, which may happen later at any time",
         (_DATA + "may_fetch", "state.controller.replicas.has(follower)", "dropped"),
         (_METADATA + "may_take", "all_of(epoch == b.epoch, newer)", "dropped"),
     ),
-    *_all(
+    *about(
         REDUNDANT, "replication",
         "what a stopped broker applies is replaced when it registers",
         ("apply_metadata", "broker runs", "dropped"),
     ),
-    *_all(
+    *about(
         REDUNDANT, "replication",
         "it errs on the safe side: a watermark rises later, or a follower counts later",
         (_DATA + "fetch", "diverges", "always"),
@@ -180,12 +147,12 @@ _REPLICATION = (
         (_METADATA + "take", "state.leader_at(epoch) == broker", "never"),
         (_METADATA + "take", "supersedes", "never"),
     ),
-    *_all(
+    *about(
         REDUNDANT, "replication",
         "a reply without records brings only the watermark, which a later one brings too",
         (_DATA + "fetch", "received > 0", "always"),
     ),
-    *_all(
+    *about(
         REDUNDANT, "replication",
         "to drop a member that keeps up costs availability, and no record",
         (_DATA + "may_shrink", "leader.isr.has(follower)", "dropped"),
@@ -193,13 +160,13 @@ _REPLICATION = (
         ("propose_shrink", "follower is in the ISR", "dropped"),
         ("propose_shrink", "follower lags", "dropped"),
     ),
-    *_all(
+    *about(
         REDUNDANT, "replication",
         "a budget of the scope, and no check of Kafka",
         (_CONTROL + "may_fence", "negate(live)", "dropped"),
         (_CONTROL + "may_fence", "state.left.fences > 0", "dropped"),
     ),
-    *_all(
+    *about(
         REDUNDANT, "replication",
         "it errs on the safe side: a broker applies metadata later, or asks again",
         (_METADATA + "may_take", "negate(b.current)", "dropped"),
@@ -207,7 +174,7 @@ _REPLICATION = (
         (_METADATA + "take", "negate(b.current)", "dropped"),
         (_METADATA + "may_take", "epoch == state.leader_epoch", "dropped"),
     ),
-    *_all(
+    *about(
         REDUNDANT, "replication",
         "a request may be lost at any time",
         (_DATA + "_propose", "leader.current", "dropped"),
@@ -215,7 +182,7 @@ _REPLICATION = (
         (_DATA + "take_answer", "leader.epoch == state.leader_epoch", "dropped"),
         (_DATA + "take_answer", "answered", "always"),
     ),
-    *_all(
+    *about(
         REDUNDANT, "replication",
         "an answer may be lost at any time, and what it changed comes with the metadata",
         (_CONTROL + "_answered", "waits", "never"),
@@ -227,17 +194,17 @@ _REPLICATION = (
         (_DATA + "take_answer", "accepted", "never"),
         ("model.systems.replication.state:outdated", "broker.answer == ACCEPTED", "always"),
     ),
-    *_all(
+    *about(
         SCOPE, "replication",
         "a copy of an answered request needs a third broker to do harm: see answered-request-survives",
         (_DATA + "take_answer", "answered", "never"),
     ),
-    *_all(
+    *about(
         SCOPE, "replication",
         "two brokers leave no earlier ISR that differs from the present one and matters",
         ("model.systems.replication.state:Replication.isr_at", "epoch == self.leader_epoch", "always"),
     ),
-    *_all(
+    *about(
         REDUNDANT, "replication",
         "a record that repeats what is there only raises the partition epoch",
         ("model.change:_elr_fields", "negate(elr.same(p.elr))", "always"),
@@ -247,5 +214,5 @@ _REPLICATION = (
     ),
 )
 
-JUDGEMENTS: tuple[Judgement, ...] = (*_CONTROLLER, *_REPLICATION)
+JUDGEMENTS: tuple[Judgement, ...] = (*_CONTROLLER, *_REPLICATION, *IDENTITY_JUDGEMENTS)
 """The judgements."""

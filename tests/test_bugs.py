@@ -109,6 +109,16 @@ def test_every_entry_of_the_catalogue_has_a_row_or_a_reason() -> None:
     assert not rows & left_out
 
 
+def test_the_catalogue_of_controller_and_directories_is_covered() -> None:
+    """Entries 12-14, 25-32, 44 and 46-48, X1 to X7, B7, B8 and B12 to B16 each have a row, of at least 35."""
+    entries = [bug.entry for bug in BUGS]
+    numbers = {int(found[0]) for entry in entries if (found := re.match(r"\d+", entry))}
+    assert numbers >= {12, 13, 14, *range(25, 33), 44, 46, 47, 48}
+    named = set(re.findall(r"\b[BX]\d+\b", " ".join(entries)))
+    assert named >= {*(f"X{n}" for n in range(1, 8)), "B7", "B8", "B12", "B13", "B14", "B15", "B16"}
+    assert len(entries) >= 35
+
+
 @pytest.mark.parametrize("claim", safety().values(), ids=safety())
 def test_every_property_is_refuted_by_the_rows_it_names(claim: Property) -> None:
     """A safety property of `replication` names variants, and the row of each lists it."""

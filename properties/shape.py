@@ -48,7 +48,8 @@ def properties(setting: Setting) -> list[Property]:
         step("complete-when-in-sync", "a build under an unchanged leader leaves no completable reassignment",
              _not_completable, "invariant 16; PartitionReassignmentReplicas", ("completion-needs-every-replica",)),
         step("completes-in-sync", "a reassignment completes only once every replica that stays is in sync",
-             _completes_in_sync, "KIP-455; PartitionReassignmentReplicas", ("completion-ignores-isr",)),
+             _completes_in_sync, "KIP-455; PartitionReassignmentReplicas",
+             ("completion-ignores-isr", "completion-needs-adding-only")),
     ]  # fmt: skip
 
 

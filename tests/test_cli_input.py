@@ -19,7 +19,7 @@ UNUSABLE = [
     ("explore electons", "unknown system 'electons'; did you mean elections, replication, directories?"),
     ("explore elections tests.toys:CLOCK", "one SYSTEM at a time; 'tests.toys:CLOCK' is too much"),
     ("explore elections --scope tny", "elections has no scope 'tny'; did you mean tiny?"),
-    ("explore elections --rules kafka-4", "unknown rule set 'kafka-4'; did you mean kafka-4.0"),
+    ("explore elections --rules kafka-4", "unknown rule set 'kafka-4'; did you mean kafka-4."),
     ("explore elections --rules=", "unknown rule set ''"),
     ("explore elections --rules kip+unregister-keep-elr", "did you mean unregister-keeps-elr"),
     ("explore elections --property leader-activ", "elections has no property 'leader-activ' at this setting"),

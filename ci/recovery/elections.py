@@ -85,7 +85,7 @@ def elect_leaders_command(
     on standard error; 2: bad input.
 
     \b
-    Example:
+    Examples:
       kraftcheck elect-leaders --snapshot cluster.json --election-type DESIGNATED --path-to-json-file leaders.json
     """
     number = TYPES[kind.upper()]

@@ -42,7 +42,8 @@ def properties(setting: Setting) -> list[Property]:
              "B1, B4; PartitionRegistration.directory",
              ("removed-replicas-stay-in-elr",)),
         step("decided-on-latest", "no record of an event is decided on the partition before an earlier record of it",
-             lambda t: negate(t.event.stale_base), "B8; KAFKA-13173", ("passes-share-one-base", "fences-share-one-base")),
+             lambda t: negate(t.event.stale_base), "B8; KAFKA-13173",
+             ("passes-share-one-base", "fences-share-one-base")),
         step("failed-directories-unregistered", "a directory reported as failed is no longer registered",
              _failures_recorded, "KIP-858; X6", ("empty-directory-list-means-no-change",)),
     ]  # fmt: skip

@@ -141,7 +141,7 @@ def _shown(value: Any) -> str:
 @click.argument("more", nargs=-1, metavar="")
 @click.option("--kafka", metavar="VERSION|all", help="Ask the classes of this release, as in 4.1.0.")
 @click.option("--exhaustive", type=int, default=2, show_default=True, help="--kafka: all cases to this many replicas.")
-@click.option("--samples", type=int, default=100_000, show_default=True, help="--kafka: drawn cases of 4, and of 5.")
+@click.option("--samples", type=int, default=100_000, show_default=True, help="--kafka: cases drawn of others, to 5.")
 @click.option("--seed", type=int, default=0, show_default=True, help="--kafka: seed of the drawn cases.")
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; kafka-4.0, or with --kafka that of the version.")
 @click.option("--json", "target", metavar="FILE|-", help="Write one row per vector, or per check, as JSON.")

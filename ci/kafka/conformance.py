@@ -19,8 +19,8 @@ from model.rules import RuleSet
 BATCH = 1 << 16
 """About how many cases are asked at a time."""
 
-DRAWN_FACTORS = (4, 5)
-"""Replication factors whose cases are drawn."""
+MOST_DRAWN = 5
+"""The largest replication factor whose cases are drawn."""
 
 MOST_EXHAUSTIVE = 3
 """The largest replication factor of which every case can be asked."""
@@ -35,7 +35,7 @@ class Size:
 
     Attributes:
         exhaustive: every case up to this replication factor.
-        samples: cases drawn for each of `DRAWN_FACTORS`.
+        samples: cases drawn for each larger one, up to `MOST_DRAWN`.
         seed: of the draw.
     """
 
@@ -92,9 +92,9 @@ def conform_with_kafka(version: str, rules: RuleSet, size: Size, told: Told) -> 
     for factor in range(1, size.exhaustive + 1):
         slots = MOST_EXHAUSTIVE + OUTSIDERS
         yield _row(version, "change", rules, factor, slots, exhaustive_changes(factor, slots, BATCH), told)
-    for factor in DRAWN_FACTORS if size.samples else ():
+    for factor in range(size.exhaustive + 1, MOST_DRAWN + 1) if size.samples else ():
         slots = factor + 2 * OUTSIDERS
-        yield _row(version, "change", rules, factor, slots, _drawn(size, slots, factor), told)
+        yield _row(version, "change", rules, factor, slots, _drawn(size, slots, factor), told, drawn=True)
 
 
 def _drawn(size: Size, slots: int, factor: int) -> Iterator[Rows]:
@@ -103,7 +103,14 @@ def _drawn(size: Size, slots: int, factor: int) -> Iterator[Rows]:
 
 
 def _row(
-    version: str, check: str, rules: RuleSet, factor: int, slots: int, tables: Iterator[Rows], told: Told
+    version: str,
+    check: str,
+    rules: RuleSet,
+    factor: int,
+    slots: int,
+    tables: Iterator[Rows],
+    told: Told,
+    drawn: bool = False,
 ) -> CheckRow:
     model = ChangeModel(slots, rules) if check == "change" else ReassignmentModel(slots, rules)
     with Driver(version, check, slots, model.outputs) as kafka:
@@ -116,7 +123,7 @@ def _row(
     if not found.cases:
         raise RuntimeError(f"no case of {check} with {factor} replicas was asked")
     return CheckRow(
-        version, check, factor, factor > MOST_EXHAUSTIVE, found.cases, found.differences, seconds,
+        version, check, factor, drawn, found.cases, found.differences, seconds,
         len(found.causes), shown,
     )  # fmt: skip
 

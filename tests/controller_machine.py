@@ -292,6 +292,9 @@ class ControllerMachine(RuleBasedStateMachine):
 UNREACHED = ("UNKNOWN_SERVER_ERROR",)
 """Codes that a mended controller does not answer with: it meets no exception of its own."""
 
+RARE = ("NEW_LEADER_ELECTED",)
+"""Codes that examples of this length may miss; tests/test_controller_errors.py has a case for each."""
+
 
 def demanded() -> Tally:
     """What the examples of a run must show: every kind of event, every error code, every goal."""
@@ -299,7 +302,7 @@ def demanded() -> Tally:
         "heartbeat", "expire", "unclean", "unregister", "register", "create", "grow", "delete", "reassign", "alter",
         "assign", "elect", "balance", "sweep", "failover", "minimum",
     )  # fmt: skip
-    errors = tuple(code for code in CODES if code not in UNREACHED and code != NONE)
+    errors = tuple(code for code in CODES if code not in (*UNREACHED, *RARE, NONE))
     return Tally(actions=kinds, errors=errors, goals=GOALS)
 
 

@@ -117,7 +117,7 @@ def _quorum(s: Replication) -> Conjuncts:
 def _survives(s: Replication, setting: Setting) -> Truth:
     """Once the min ISR may have been another one, what was acknowledged under 1 survives no death for certain."""
     died = setting["unclean-stops"] - s.left.unclean_stops
-    minimum = choose(_untouched(s, setting), s.controller.effective_min_isr(), 1)
+    minimum = choose(untouched(s, setting), s.controller.effective_min_isr(), 1)
     # Only the acknowledged prefix counts, whatever else was committed.
     safe = any_of(*(b.log.agrees(s.committed, s.acknowledged) for b in s.brokers))
     return implies(all_of(died < minimum, negate(s.lossy)), safe)
@@ -152,11 +152,11 @@ def _recovery_quorum(s: Replication, setting: Setting) -> Truth:
     """Judged until an operator changes the configuration, reassigns, or elects uncleanly."""
     eligible = s.controller.isr.plus(s.controller.elr).size()
     died = setting["unclean-stops"] - s.left.unclean_stops
-    judged = all_of(s.controller.elr_enabled, negate(s.lossy), _untouched(s, setting))
+    judged = all_of(s.controller.elr_enabled, negate(s.lossy), untouched(s, setting))
     return implies(judged, eligible + died >= s.controller.effective_min_isr())
 
 
-def _untouched(s: Replication, setting: Setting) -> Truth:
+def untouched(s: Replication, setting: Setting) -> Truth:
     """Whether the effective min ISR is that of the start: nobody has configured or reassigned."""
     return all_of(
         s.left.config_changes == setting["config-changes"], s.left.reassignments == setting["reassignments"]

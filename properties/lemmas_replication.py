@@ -8,6 +8,7 @@ from model.system import Conjuncts, Property, Setting
 from model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, Broker, Replication
 from model.terms import Truth
 from model.words import NO_LEADER, all_of, any_of, choose, implies, negate
+from properties import lemmas_commits, lemmas_logs
 from properties.core import always
 from properties.lemmas_elections import of_controller
 
@@ -27,8 +28,16 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                lambda s: _leaders(s, lambda b: implies(b.answer == ACCEPTED, b.proposed.same(s.controller.isr)))),
         always("lemma-known-covers-candidates", "what a leader was told, or will be, covers ISR and ELR at min ISR",
                lambda s: _leaders(s, lambda b: _covered(s, b))),
+        *_of_logs(setting),
         *of_controller(setting),
     )  # fmt: skip
+
+
+def _of_logs(setting: Setting) -> tuple[Property, ...]:
+    """What keeps committed records safe; without ELR some of it is false, and so are the claims that it is for."""
+    if not (setting["elr"] and setting.rules.elr_available):
+        return ()
+    return (*lemmas_logs.lemmas(setting), *lemmas_commits.lemmas())
 
 
 def _leaders(s: Replication, claim: Callable[[Broker], Truth]) -> Conjuncts:

@@ -14,11 +14,14 @@ from model.system import Setting, System
 from model.systems.elections.system import replica_lists
 from properties.catalogue import SYSTEMS
 from solvers.explorer import explore
+from solvers.induction import prove
 from solvers.program import trace
+from solvers.queries import Effort
+from solvers.theory import theory
 from solvers.verdict import Holds
 
 SCOPES = [("elections", "tiny"), ("elections", "small"), ("elections", "directories")]
-FURTHER = [("directories", "tiny"), ("directories", "small"), ("replication", "small"),
+FURTHER = [("directories", "tiny"), ("directories", "small"), ("replication", "tiny"), ("replication", "small"),
            ("unclean-recovery", "requests"), ("unclean-recovery", "returning")]  # fmt: skip
 """Scopes of the systems that are proven under the right rules only."""
 
@@ -68,3 +71,11 @@ def test_the_condition_of_replica_lists_is_their_listing(brokers: int, largest: 
     assert len(family) == len(admitted)
     feed = iter(next(iter(admitted)))
     assert family.member(rebuild(family.shape, lambda: next(feed)))
+
+
+@pytest.mark.slow
+def test_nothing_committed_is_lost_on_three_brokers() -> None:
+    """Everything that `replication` promises is proven on 3 brokers; `kraftcheck check` proves it on 2."""
+    subject = theory(SYSTEMS["replication"], setting_of("replication", "small", "fixed"))
+    found = prove(lambda: subject, effort=Effort(timeout=120), clock=time.monotonic)
+    assert [claim.id for claim in subject.claims if not found.proven(claim.id)] == []

@@ -10,7 +10,9 @@ from attrs import evolve
 
 from model.rules import parse
 from model.system import Property, System
-from properties.catalogue import ELECTIONS
+from properties.bug import Bug
+from properties.bugs import BUGS
+from properties.catalogue import ELECTIONS, SYSTEMS
 from properties.expected import EXPECTED
 from solvers.explorer import explore
 from solvers.program import trace
@@ -22,6 +24,9 @@ from solvers.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
 from tests import toys
 
 EFFORT = Effort(timeout=60)
+
+SAFE = ("elections", "replication", "directories")
+"""Systems with rows of safety."""
 
 NEVER_8 = evolve(
     toys.DIGRAPH,
@@ -68,6 +73,46 @@ def test_bounded_checking_agrees_on_elections(rules: str) -> None:
     open_ = [verdict for verdict in verdicts.values() if not isinstance(verdict, Refuted)]
     assert {type(verdict) for verdict in open_} == {Incomplete}
     assert open_[0] == Incomplete("no counterexample of at most 3 steps")
+
+
+def rows(most: int) -> list[Bug]:
+    """The rows of the matrix whose trace has at most so many steps, without those that only recovery shows."""
+    return [bug for bug in BUGS if bug.system in SAFE and min(_safe(bug).values(), default=most + 1) <= most]
+
+
+def _safe(bug: Bug) -> dict[str, int]:
+    system = SYSTEMS[bug.system]
+    claims = system.properties(system.setting(bug.scope, bug.bounds, parse(bug.rules)))
+    judged = {claim.id for claim in claims if claim.kind in ("always", "step")}
+    return {claim: length for claim, length in bug.refutes.items() if claim in judged}
+
+
+def found_in(bug: Bug, most: int) -> dict[str, int]:
+    """The claims of a row that bounded checking refutes within so many steps, with the lengths."""
+    system = SYSTEMS[bug.system]
+    subject = theory(system, system.setting(bug.scope, bug.bounds, parse(bug.rules)), use_lemmas=False)
+    wanted, known = _safe(bug), {claim.id for claim in subject.claims}
+    assert set(wanted) <= known
+    verdicts = check_bounded(subject, list(wanted), most, EFFORT, threading.Event())
+    return lengths(verdicts)
+
+
+def short(bug: Bug, most: int) -> dict[str, int]:
+    """The claims that the explorer refutes within so many steps, with the lengths of its traces."""
+    return {claim: length for claim, length in _safe(bug).items() if length <= most}
+
+
+@pytest.mark.parametrize("bug", rows(3), ids=lambda bug: f"{bug.system} {bug.variant}")
+def test_bounded_checking_finds_the_short_rows_of_the_matrix(bug: Bug) -> None:
+    """Defects that the explorer finds within three steps are found in as many, of all systems."""
+    assert found_in(bug, 3) == short(bug, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", [bug for bug in rows(6) if bug not in rows(3)], ids=lambda b: f"{b.system} {b.variant}")
+def test_bounded_checking_finds_longer_rows_of_the_matrix(bug: Bug) -> None:
+    """So are those that take it four to six."""
+    assert found_in(bug, 6) == short(bug, 6)
 
 
 def test_a_stop_ends_bounded_checking() -> None:

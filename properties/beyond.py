@@ -69,6 +69,7 @@ _RESTARTING = {
     "fail_operation": 8, "stop_cleaning": 8, "cut_checkpoints": 8, "remove_logs": 8, "enqueue": 8, "read_requests": 6,
     "restart": 6, "remove_requests": 4, "recreate": 8, "rejoin": 4, "end_reassignment": 4, "drop_broker": 4,
 }  # fmt: skip
+_RECOVERING = {"start": 4, "answer": 4, "decide": 8, "request": 8, "finish": 8, "come_back": 2, "replicate": 3}
 
 BEYOND: Mapping[str, tuple[Beyond, ...]] = {
     "elections": (
@@ -125,9 +126,9 @@ BEYOND: Mapping[str, tuple[Beyond, ...]] = {
             "four-brokers",  # every combination of logs is an initial state: a fifth broker makes 10,000
             {"brokers": 4, "partitions": 2, "histories": 1, "ticks": 3, "retries": 3, "runs": LENGTH,
              "returns": LENGTH, "faults": LENGTH, "disks": 2, "writes": LENGTH},
-            {"start": 4, "answer": 4, "decide": 8, "request": 8, "finish": 8, "come_back": 2, "replicate": 3},
-            scope="requests",
+            _RECOVERING, scope="requests",
         ),
+        Beyond("two-partitions", {"runs": LENGTH}, _RECOVERING, scope="requests"),
     ),
 }  # fmt: skip
 """The settings of each system."""

@@ -48,6 +48,21 @@ def test_orders_are_other_orders(tmp_path: Path) -> None:
     assert sorted(collected("7")) == sorted(plain)
 
 
+def test_a_group_stays_on_one_worker(pytester: pytest.Pytester) -> None:
+    """Tests of one xdist group run in one process, as those that share a Spark session must; others run in both."""
+    pytester.makepyfile(
+        "import os, pathlib, pytest\n"
+        "@pytest.mark.parametrize('n', range(8))\n@pytest.mark.xdist_group('one')\n"
+        "def test_grouped(n):\n    pathlib.Path(f'grouped-{os.getpid()}').touch()\n"
+        "@pytest.mark.parametrize('n', range(40))\n"
+        "def test_free(n):\n    pathlib.Path(f'free-{os.getpid()}').touch()\n"
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-q", "-n", "2", "--dist", "loadgroup")
+    assert result.ret == 0
+    assert len(list(pytester.path.glob("grouped-*"))) == 1
+    assert len(list(pytester.path.glob("free-*"))) == 2
+
+
 @pytest.mark.parametrize(("writes", "code"), [("pass", 0), ("open('left.txt', 'w').close()", 1)])
 def test_files_left_behind_fail_the_run(pytester: pytest.Pytester, writes: str, code: int) -> None:
     """A run whose tests all pass fails when one of them leaves a file that git does not know."""

@@ -65,7 +65,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from ci.spark.session import started  # tests without Spark do not need it
 
     place = tmp_path_factory.mktemp("spark")
-    conf = {"spark.driver.memory": "512m", "spark.local.dir": str(place), "spark.memory.fraction": "0.03"}
+    conf = {"spark.driver.memory": "512m", "spark.local.dir": str(place), "spark.memory.fraction": "0.05"}
     found = started("local[2,4]", 2, conf, place / "spark.log")
     yield found
     found.stop()

@@ -43,8 +43,11 @@ DEFAULTS = {
 }
 """Settings of a run unless `--conf` says otherwise. Adaptive execution would gain nothing: sizes are known."""
 
-ROWS_PER_TASK = 1 << 20
-"""Rows of a join or a group that one task takes, about."""
+ROW_BYTES = 256
+"""Execution memory that a row of a join or a group takes, about; with more rows a task spills again and again."""
+
+LEAST_ROWS = 1 << 12
+"""Rows that are worth a task."""
 
 
 def check_java() -> None:
@@ -166,8 +169,11 @@ def for_sql(session: Any, rows: int) -> Iterator[None]:
         session: the Spark session, whose defaults are for the jobs of levels.
         rows: how many rows a join or a group has, about.
     """
-    tasks = max(int(session.sparkContext.defaultParallelism), -(-rows // ROWS_PER_TASK))
-    chosen = {"spark.sql.shuffle.partitions": str(tasks), "spark.sql.codegen.wholeStage": "true"}
+    tasks = max(int(session.sparkContext.defaultParallelism), -(-rows // rows_per_task(session)))
+    chosen = {
+        "spark.sql.shuffle.partitions": str(tasks), "spark.sql.codegen.wholeStage": "true",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",  # a side in memory cannot spill; what is sorted can
+    }  # fmt: skip
     before = {key: session.conf.get(key) for key in chosen}
     try:
         for key, value in chosen.items():
@@ -176,3 +182,11 @@ def for_sql(session: Any, rows: int) -> Iterator[None]:
     finally:
         for key, value in before.items():
             session.conf.set(key, value)
+
+
+def rows_per_task(session: Any) -> int:
+    """Rows that one task of a join or a group has memory for, on the executor with the least for each of its cores."""
+    listed = session.sparkContext._jsc.sc().statusStore().executorList(True)
+    known = [listed.apply(i) for i in range(listed.size())]
+    shares = [one.maxMemory() // one.totalCores() for one in known if one.totalCores()]
+    return max(LEAST_ROWS, min(shares, default=0) // ROW_BYTES)

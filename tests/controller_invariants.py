@@ -63,6 +63,7 @@ class Change:
 
     event: Event
     topic_id: str
+    index: int
     old: Partition
     new: Partition
     records: int
@@ -82,7 +83,7 @@ class Change:
 
     def below_min_isr(self) -> bool:
         """Whether the ISR is smaller than the event was decided with."""
-        return bool(self.new.isr.size() < self.event.before.min_isr(self.topic_id))
+        return bool(self.new.isr.size() < self.event.before.min_isr(self.topic_id, self.index, self.event.rules))
 
     def still_there(self, brokers: set[int]) -> set[int]:
         """Those brokers that are replicas still, registered, and did not stop uncleanly."""
@@ -98,7 +99,7 @@ def changes(event: Event) -> Iterator[Change]:
     for place in event.after.places():
         old = event.before.image.partition(place.topic_id, place.index)
         if old is not None:
-            yield Change(event, place.topic_id, old, place.partition, counted[place.topic_id, place.index])
+            yield Change(event, place.topic_id, place.index, old, place.partition, counted[place.topic_id, place.index])
 
 
 def _led(p: Partition) -> bool:

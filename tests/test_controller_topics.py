@@ -12,12 +12,14 @@ from model.controller.commits import replay_record
 from model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs
 from model.controller.errors import CODES, RequestError, Resignation
 from model.controller.growth import Growth, create_partitions
+from model.controller.lifecycle import expire_session
 from model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord
 from model.controller.state import Controller, Settings
 from model.controller.streams import RandomStream
 from model.controller.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics, name_fault
 from model.directories import MIGRATING, UNASSIGNED
-from model.records import RemoveTopicRecord, TopicRecord
+from model.records import PartitionChangeRecord, RemoveTopicRecord, TopicRecord
+from model.rules import preset
 from tests.controllers import FIXED, KAFKA, changed, cluster, configured, created, lists, partition, play, with_topic
 
 LIVE = cluster(4, fenced=(3,))
@@ -244,14 +246,39 @@ def test_configurations_are_asked_in_order() -> None:
     assert Configs().resolve("t", MIN_ISR, "0", {}) == "1"
 
 
-def test_min_isr_follows_partition_zero() -> None:
-    """The effective min ISR is capped by the replicas of partition 0 as they are now, for every partition."""
+def test_min_isr_is_capped_by_replicas() -> None:
+    """The code caps the effective min ISR by the replicas that partition 0 has now, other rules by the partition's."""
     controller = with_topic(LIVE, "t", (0, 1), (0, 1), min_insync_replicas="5")
-    assert controller.min_isr(controller.topic_id("t")) == 2
+    topic = controller.topic_id("t") or ""
+    assert [controller.min_isr(topic, index, KAFKA) for index in (0, 1)] == [2, 2]
     controller = changed(controller, "t", 0, replicas=(0,), isr=(0,))
-    assert controller.min_isr(controller.topic_id("t")) == 1
+    assert [controller.min_isr(topic, index, KAFKA) for index in (0, 1)] == [1, 1]
+    for rules in (FIXED, preset("kip")):
+        assert [controller.min_isr(topic, index, rules) for index in (0, 1)] == [1, 2]
+        with pytest.raises(Resignation):
+            controller.min_isr(topic, 2, rules)
     with pytest.raises(Resignation):
-        configured(controller, "t", MIN_ISR, "two").min_isr(controller.topic_id("t"))
+        configured(controller, "t", MIN_ISR, "two").min_isr(topic, 0, KAFKA)
+
+
+@pytest.mark.parametrize(("first", "kafka", "fixed"), [((0,), [], [1]), ((0, 1, 2), [1], [1])])
+def test_partition_zero_decides_who_is_eligible(first: tuple[int, ...], kafka: list[int], fixed: list[int]) -> None:
+    """X7: where partition 0 has one replica, the code makes no ELR member of who leaves an ISR of two."""
+    controller = with_topic(cluster(3, elr_enabled=True), "t", (0, 1), (0, 1), min_insync_replicas="2")
+    controller = changed(controller, "t", 0, replicas=first, isr=first)
+    for rules, elr in ((KAFKA, kafka), (FIXED, fixed), (preset("kip"), fixed)):
+        after = play(controller, expire_session(controller, 1, rules), rules)
+        assert lists(partition(after, "t", 1)) == ([0], elr, 0)
+
+
+def test_a_raise_counts_for_the_partitions_it_raises() -> None:
+    """X7: a min ISR raised from 1 to 2 is announced to a partition of two replicas, whatever partition 0 has."""
+    controller = with_topic(cluster(3, elr_enabled=True), "t", (0, 1), (0, 1), min_insync_replicas="1")
+    controller = changed(controller, "t", 0, replicas=(0,), isr=(0,))
+    wanted = ConfigRecord(TOPIC, "t", MIN_ISR, "2")
+    as_coded = evolve(FIXED, min_isr_from_first_partition=True)
+    told = [alter_config(controller, wanted, rules).records for rules in (FIXED, as_coded)]
+    assert [[r.partition_id for r in one if isinstance(r, PartitionChangeRecord)] for one in told] == [[1], []]
 
 
 @pytest.mark.parametrize(("value", "allowed"), [("true", True), ("TRUE", True), ("yes", False), ("", False)])

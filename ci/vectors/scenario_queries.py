@@ -78,8 +78,9 @@ def _reassignments(end: Ended, query: Fields) -> list[dict[str, Any]]:
 
 
 def _min_isr(end: Ended, query: Fields) -> int | None:
+    """Kafka knows one for the whole topic, by its partition 0."""
     known = _topic(end, query)
-    return None if known is None else end.controller.min_isr(known)
+    return None if known is None else end.controller.min_isr(known, 0, end.rules)
 
 
 def _session(end: Ended, query: Fields) -> dict[str, int] | None:

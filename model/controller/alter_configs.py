@@ -79,7 +79,7 @@ def _announced(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> 
     records = []
     for place in controller.places():
         p = place.partition
-        new, old = after.min_isr(place.topic_id), controller.min_isr(place.topic_id)
+        new, old = (found.min_isr(place.topic_id, place.index, rules) for found in (after, controller))
         drops = new != old and not rules.min_isr_change_keeps_elr
         drops = drops and not (p.elr.is_empty() and p.last_known_elr.is_empty())
         rises = new > old and controller.features.elr(rules) and not rules.min_isr_raise_is_silent

@@ -108,7 +108,7 @@ def decide(
     unclean = controller.unclean_election(place.topic_id) if trigger.unclean is None else trigger.unclean
     context = BuildContext(
         acceptable=eligible,
-        min_isr=controller.min_isr(place.topic_id),
+        min_isr=controller.min_isr(place.topic_id, place.index, rules),
         preferred=trigger.preferred,
         unclean=unclean,
         elr=trigger.elr and controller.features.elr(rules),

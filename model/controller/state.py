@@ -165,17 +165,20 @@ class Controller:
         """Whether a topic allows unclean elections."""
         return is_true(self.config(self.topic(topic_id).name, UNCLEAN_ELECTION))
 
-    def min_isr(self, topic_id: str) -> int:
-        """The effective min ISR: at most as many as partition 0 has replicas, as found now.
+    def min_isr(self, topic_id: str, index: int, rules: RuleSet) -> int:
+        """The effective min ISR of a partition: at most its replicas now; as the code has it, those of partition 0.
 
-        Source: `ReplicationControlManager.getTopicEffectiveMinIsr`.
+        Source: `ReplicationControlManager.getTopicEffectiveMinIsr`; X7.
+
+        Raises:
+            Resignation: without that partition, or without a number.
         """
         topic = self.topic(topic_id)
-        first = topic.partitions.get(0)
+        counted = topic.partitions.get(0 if rules.min_isr_from_first_partition else index)
         configured = whole_number(self.config(topic.name, MIN_ISR))
-        if first is None or configured is None:
+        if counted is None or configured is None:
             raise Resignation(f"{topic.name} has no effective min ISR")
-        return min(configured, int(first.replicas.size()))
+        return min(configured, int(counted.replicas.size()))
 
     def usable_brokers(self) -> tuple[UsableBroker, ...]:
         """Brokers that new replicas may be placed on."""

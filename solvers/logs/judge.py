@@ -76,7 +76,7 @@ def judge(
         if guess is not None and old is not None and guess.action:
             was = seen(before, Place(place.topic_id, place.index, old), numbers, rules)
             count = changed[place.topic_id, place.index]
-            transition = _transition(before, place, old, was, now, count, guess, numbers)
+            transition = _transition(before, place, old, was, now, count, guess, numbers, rules)
         for name, parts in (*_broken(now, rules), *(() if transition is None else _missteps(transition, rules))):
             yield Violation(name, topic, place.index, parts)
         if too_many_last_known(place.partition):
@@ -114,7 +114,7 @@ def _concerned(before: Controller, after: Controller, records: Sequence[Known]) 
 
 def _transition(
     before: Controller, place: Place, old: Partition, was: Elections, now: Elections, count: int, guess: Guess,
-    numbers: Lens,
+    numbers: Lens, rules: RuleSet,
 ) -> Transition:  # fmt: skip
     new, action = place.partition, guess.action
     arguments = _arguments(guess.arguments, numbers)
@@ -135,7 +135,7 @@ def _transition(
         unclean=unclean, last_known=last_known, from_elr=from_elr, over_isr=from_elr and bool(target),
         completed=done, resigned=False, stale_base=False,
         unclean_shutdown=numbers.some([guess.arguments["broker"]]) if stopped else BrokerSet(),
-        min_isr=before.min_isr(place.topic_id),
+        min_isr=before.min_isr(place.topic_id, place.index, rules),
     )  # fmt: skip
     return Transition(was, now, action, arguments, event)
 

@@ -16,14 +16,27 @@ from llvmlite import ir
 from solvers import blocks, recordset
 from solvers.blocks import CLAIMS_PER_WORD, BlockSpec
 from solvers.frame import FramePlan
-from solvers.irtools import POINTER, TRUTH, WORD, Local, begin, count_up, element, load, repeat, store, word
+from solvers.irtools import (
+    POINTER,
+    WORD,
+    Local,
+    begin,
+    count_up,
+    element,
+    load,
+    repeat,
+    same_words,
+    state_at,
+    store,
+    word,
+)
 from solvers.kernel import Geometry
 from solvers.kinds import emit_kinds, emit_step, emit_stuck, state_scope
 from solvers.native import cache_key
 from solvers.objectcache import ObjectCache
 from solvers.objectcode import Target, host, object_code
 from solvers.program import Program
-from solvers.recordset import COUNT, LIMIT, emit_gather, emit_scatter, emit_settle, emit_strike, state_at
+from solvers.recordset import COUNT, LIMIT, emit_gather, emit_scatter, emit_settle, emit_strike
 from solvers.recovery import mark_bytes, way_bits
 from solvers.sweep import emit_follow, emit_survey
 from solvers.table import hash_words
@@ -74,7 +87,7 @@ def _emit_sift(module: ir.Module, geometry: Geometry) -> Any:
         hashed = hash_words(b, values)
         slot = b.and_(b.lshr(hashed, word(32)), word(geometry.filter_slots - 1))
         entry = element(b, recent, b.mul(slot, word(words)))
-        known = b.or_(_equal(b, values, own), _equal(b, values, state_at(b, entry, words)))
+        known = b.or_(same_words(b, values, own), same_words(b, values, state_at(b, entry, words)))
         now = kept.get()
         target = element(b, records, b.mul(now, word(record)))
         for i, value in enumerate(values):
@@ -85,13 +98,6 @@ def _emit_sift(module: ir.Module, geometry: Geometry) -> Any:
         kept.set(b.add(now, b.zext(b.not_(known), WORD)))
     b.ret(kept.get())
     return function
-
-
-def _equal(b: ir.IRBuilder, left: list[Any], right: list[Any]) -> Any:
-    result: Any = ir.Constant(TRUTH, 1)
-    for x, y in zip(left, right, strict=True):
-        result = b.and_(result, b.icmp_unsigned("==", x, y))
-    return result
 
 
 def _emit_expand(

@@ -83,6 +83,19 @@ def store(builder: ir.IRBuilder, value: Any, pointer: Any, index: Any, kind: ir.
     builder.store(value, element(builder, pointer, index, kind))
 
 
+def state_at(builder: ir.IRBuilder, place: Any, words: int) -> list[Any]:
+    """The words of the packed state at an address."""
+    return [load(builder, place, i) for i in range(words)]
+
+
+def same_words(builder: ir.IRBuilder, left: Sequence[Any], right: Sequence[Any]) -> Any:
+    """Whether two packed states of as many words are equal."""
+    result: Any = ir.Constant(TRUTH, 1)
+    for x, y in zip(left, right, strict=True):
+        result = builder.and_(result, builder.icmp_unsigned("==", x, y))
+    return result
+
+
 def bump(builder: ir.IRBuilder, pointer: Any, index: Any, value: Any) -> None:
     """Add a word to `pointer[index]`."""
     store(builder, builder.add(load(builder, pointer, index), value), pointer, index)

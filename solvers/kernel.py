@@ -13,7 +13,7 @@ from attrs import frozen
 from llvmlite import ir
 
 from solvers.frame import FramePlan
-from solvers.irtools import POINTER, TRUTH, WORD, Local, begin, element, load, repeat, store, word
+from solvers.irtools import POINTER, WORD, Local, begin, element, load, repeat, same_words, state_at, store, word
 from solvers.kinds import emit_judge, emit_kinds, emit_step, emit_stuck
 from solvers.least import emit_inspect, emit_least, emit_reduced_step
 from solvers.program import Program
@@ -107,18 +107,18 @@ def _emit_sift(module: ir.Module, geometry: Geometry) -> Any:
     """
     function, b = begin(module, "sift", [POINTER, WORD, POINTER, POINTER, POINTER, POINTER, POINTER, WORD])
     state, identity, records, end, recent, piece, counts, so_far = function.args
-    own = [load(b, state, i) for i in range(geometry.words)]
+    own = state_at(b, state, geometry.words)
     parent = b.shl(identity, word(16))
     place, fullest = Local(b, records), Local(b, so_far)
     with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
         at = place.get()
-        words = [load(b, at, i) for i in range(geometry.words)]
+        words = state_at(b, at, geometry.words)
         mark = b.or_(load(b, at, geometry.words), parent)
         place.set(element(b, at, geometry.record))
         hashed = hash_words(b, words)
         slot = b.and_(b.lshr(hashed, word(32)), word(geometry.filter_slots - 1))
         entry = element(b, recent, b.mul(slot, word(geometry.words)))
-        known = b.or_(_equal(b, words, own), _equal(b, words, [load(b, entry, i) for i in range(geometry.words)]))
+        known = b.or_(same_words(b, words, own), same_words(b, words, state_at(b, entry, geometry.words)))
         for i, value in enumerate(words):
             store(b, value, entry, i)
         shard = shard_of_hash(b, hashed, SHARDS)
@@ -132,13 +132,6 @@ def _emit_sift(module: ir.Module, geometry: Geometry) -> Any:
         fullest.set(b.select(b.icmp_unsigned(">", now, best), now, best))
     b.ret(fullest.get())
     return function
-
-
-def _equal(b: ir.IRBuilder, left: list[Any], right: list[Any]) -> Any:
-    result: Any = ir.Constant(TRUTH, 1)
-    for x, y in zip(left, right, strict=True):
-        result = b.and_(result, b.icmp_unsigned("==", x, y))
-    return result
 
 
 def _emit_expand(

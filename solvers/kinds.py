@@ -15,7 +15,21 @@ from llvmlite import ir
 
 from model.terms import Term
 from solvers.frame import CONJUNCTS_PER_WORD, NO_ACTION, FramePlan, live_kinds
-from solvers.irtools import POINTER, TRUTH, WORD, Local, begin, bump, count_up, element, load, repeat, store, word
+from solvers.irtools import (
+    POINTER,
+    TRUTH,
+    WORD,
+    Local,
+    begin,
+    bump,
+    count_up,
+    element,
+    load,
+    repeat,
+    state_at,
+    store,
+    word,
+)
 from solvers.lower import Scope, closure, depends_on, pack, slot_reader
 from solvers.program import Kind, Program
 
@@ -93,7 +107,7 @@ def emit_stuck(module: ir.Module, plan: FramePlan) -> Any:
 
 def state_scope(b: ir.IRBuilder, program: Program, state: Any) -> Scope:
     """A scope whose variables are read from the packed state at the pointer."""
-    words = [load(b, state, i) for i in range(program.layout.words)]
+    words = state_at(b, state, program.layout.words)
     return Scope(b, slot_reader(program.layout, program.state, words))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from solvers.frame import FramePlan
-from solvers.irtools import POINTER, WORD, Local, begin, element, load, repeat, store, word
+from solvers.irtools import POINTER, WORD, Local, begin, element, load, repeat, state_at, store, word
 from solvers.lower import Scope, pack, slot_reader
 from solvers.program import Program
 from solvers.reduction import Reduction
@@ -17,7 +17,7 @@ def emit_least(module: ir.Module, program: Program, reduction: Reduction) -> Any
     """`least(state) -> 0`: replace a packed state by the one that stands for it."""
     function, b = begin(module, "least", [POINTER], public=True)
     place = function.args[0]
-    words = [load(b, place, i) for i in range(program.layout.words)]
+    words = state_at(b, place, program.layout.words)
     scope = Scope(b, slot_reader(program.layout, program.state, words))
     for i, value in enumerate(pack(b, program.layout, program.state, reduction.least, words, scope)):
         store(b, value, place, i)

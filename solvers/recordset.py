@@ -13,7 +13,22 @@ from typing import Any
 
 from llvmlite import ir
 
-from solvers.irtools import POINTER, TRUTH, WORD, Local, begin, count_up, element, load, prefetch, repeat, store, word
+from solvers.irtools import (
+    POINTER,
+    TRUTH,
+    WORD,
+    Local,
+    begin,
+    count_up,
+    element,
+    load,
+    prefetch,
+    repeat,
+    same_words,
+    state_at,
+    store,
+    word,
+)
 from solvers.table import hash_words
 
 RECORDS, TABLE, MASK, COUNT, LIMIT = range(5)
@@ -57,15 +72,7 @@ class RecordSet:
     def holds(self, entry: Any, state: Sequence[Any]) -> Any:
         """Whether an entry's record has this state."""
         known = self.record(self.index(entry))
-        same: Any = ir.Constant(TRUTH, 1)
-        for i, value in enumerate(state):
-            same = self.b.and_(same, self.b.icmp_unsigned("==", value, load(self.b, known, i)))
-        return same
-
-
-def state_at(b: ir.IRBuilder, place: Any, words: int) -> list[Any]:
-    """The words of the state at an address."""
-    return [load(b, place, i) for i in range(words)]
+        return same_words(self.b, state, state_at(self.b, known, self.words))
 
 
 def emit_settle(module: ir.Module, words: int) -> Any:

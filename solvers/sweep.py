@@ -15,7 +15,21 @@ from typing import Any
 from llvmlite import ir
 
 from solvers.frame import FramePlan
-from solvers.irtools import POINTER, TRUTH, WORD, Local, begin, count_up, element, load, prefetch, repeat, store, word
+from solvers.irtools import (
+    POINTER,
+    WORD,
+    Local,
+    begin,
+    count_up,
+    element,
+    load,
+    prefetch,
+    repeat,
+    same_words,
+    state_at,
+    store,
+    word,
+)
 from solvers.kinds import record_words, state_scope
 from solvers.program import Kind, Program
 from solvers.recovery import mark_bytes
@@ -69,9 +83,7 @@ def emit_survey(module: ir.Module, program: Program) -> None:
     b.ret(count)
 
 
-def emit_sweep(
-    module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], shards: int, least: Any
-) -> None:
+def emit_sweep(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], shards: int, least: Any) -> None:
     """`sweep(frame, controls, ways, scratch, shard, first, last, down) -> changed marks`.
 
     Renews the marks of the states first..last-1 of a shard from those of their
@@ -185,7 +197,7 @@ def _emit_recall(module: ir.Module, program: Program, shards: int, least: Any) -
             record = element(b, first, b.mul(k, word(size)))
             if least is not None:
                 b.call(least, [record])
-            hashed = hash_words(b, [load(b, record, i) for i in range(words)])
+            hashed = hash_words(b, state_at(b, record, words))
             block = load(b, controls, shard_of_hash(b, hashed, shards))
             parts = ShardParts(b, b.inttoptr(block, POINTER), words)
             slot = b.and_(hashed, parts.mask)
@@ -210,16 +222,13 @@ def _emit_recall(module: ir.Module, program: Program, shards: int, least: Any) -
 def _mark_of(b: ir.IRBuilder, program: Program, record: Any, parts: ShardParts, first: Any) -> Any:
     """The mark of the state of a record; "leaves" for every property where the visited set lacks it."""
     words, n = program.layout.words, len(program.recoveries)
-    state = [load(b, record, i) for i in range(words)]
+    state = state_at(b, record, words)
     marks = _Marks(b, n)
     slot, mark = Local(b, first), Local(b, word(((1 << n) - 1) << n))
     with repeat(b, lambda: b.icmp_unsigned("!=", parts.entry(slot.get()), word(0))) as done:
         index = b.sub(parts.entry(slot.get()), word(1))
         known = parts.state(index)
-        same: Any = ir.Constant(TRUTH, 1)
-        for i, value in enumerate(state):
-            same = b.and_(same, b.icmp_unsigned("==", value, load(b, known, i)))
-        with b.if_then(same):
+        with b.if_then(same_words(b, state, state_at(b, known, len(state)))):
             mark.set(marks.get(marks.at(parts.marks, index)))
             b.branch(done)
         slot.set(b.and_(b.add(slot.get(), word(1)), parts.mask))

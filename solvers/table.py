@@ -25,6 +25,8 @@ from solvers.irtools import (
     load,
     prefetch,
     repeat,
+    same_words,
+    state_at,
     store,
     word,
 )
@@ -124,7 +126,7 @@ def _emit_batch(module: ir.Module, words: int) -> Any:
     shard = ShardParts(b, control, words)
     with count_up(b, word(0), size) as k:
         record = element(b, records, b.mul(k, word(words + 1)))
-        slot = b.and_(hash_words(b, [load(b, record, i) for i in range(words)]), shard.mask)
+        slot = b.and_(hash_words(b, state_at(b, record, words)), shard.mask)
         store(b, slot, slots, k)
         shard.prefetch_entry(slot, write=True)
     with count_up(b, word(0), size) as k:
@@ -138,7 +140,7 @@ def _emit_batch(module: ir.Module, words: int) -> Any:
 
 
 def _insert_one(b: ir.IRBuilder, control: Any, shard: ShardParts, record: Any, first: Any) -> None:
-    state = [load(b, record, i) for i in range(shard.words)]
+    state = state_at(b, record, shard.words)
     slot = Local(b, first)
     with repeat(b, lambda: ir.Constant(TRUTH, 1)) as done:
         entry = shard.entry(slot.get())
@@ -153,10 +155,7 @@ def _insert_one(b: ir.IRBuilder, control: Any, shard: ShardParts, record: Any, f
             store(b, b.add(index, word(1)), control, COUNT)
             b.branch(done)
         known = shard.state(b.sub(entry, word(1)))
-        same: Any = ir.Constant(TRUTH, 1)
-        for i, value in enumerate(state):
-            same = b.and_(same, b.icmp_unsigned("==", value, load(b, known, i)))
-        with b.if_then(same):
+        with b.if_then(same_words(b, state, state_at(b, known, len(state)))):
             b.branch(done)
         slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
 
@@ -169,7 +168,7 @@ def emit_rehash(module: ir.Module, words: int) -> None:
     count = load(b, control, COUNT)
     with count_up(b, word(0), count) as index:
         state = shard.state(index)
-        first = b.and_(hash_words(b, [load(b, state, i) for i in range(words)]), shard.mask)
+        first = b.and_(hash_words(b, state_at(b, state, words)), shard.mask)
         slot = Local(b, first)
         with repeat(b, lambda: b.icmp_unsigned("!=", shard.entry(slot.get()), word(0))):
             slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))

@@ -20,7 +20,7 @@ from typing import Any
 from llvmlite import ir
 
 from solvers.frame import FramePlan
-from solvers.irtools import POINTER, WORD, Local, begin, count_up, element, load, repeat, store, word
+from solvers.irtools import POINTER, WORD, Local, begin, count_up, element, load, repeat, state_at, store, word
 from solvers.kinds import emit_judge, emit_kinds, emit_step, emit_stuck
 from solvers.program import Program
 from solvers.table import hash_words
@@ -69,7 +69,7 @@ def _emit_walk(module: ir.Module, plan: FramePlan, judge: Any, step: Any, stuck:
     with repeat(b, lambda: b.icmp_unsigned("<=", number.get(), steps)) as done:
         at = number.get()
         b.call(judge, [state, frame, at])
-        store(b, hash_words(b, [load(b, state, i) for i in range(size)]), prints, at)
+        store(b, hash_words(b, state_at(b, state, size)), prints, at)
         with b.if_then(b.icmp_unsigned("==", at, steps)):
             b.branch(done)
         store(b, word(0), frame, plan.enabled)

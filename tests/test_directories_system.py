@@ -12,18 +12,17 @@ import pytest
 from ci import bugs
 from ci.explore import Budget
 from model.directory_rules import OF_KIP, OF_SNAPSHOT, DirectoryRules
-from model.layout import DomainError, Layout
+from model.layout import Layout
 from model.rules import parse, preset, variant_name
 from model.system import Property
 from properties.bug import Bug
 from properties.bugs_directories import DIRECTORY_BUGS
 from properties.catalogue import DIRECTORIES, directories_properties
 from solvers.explorer import explore
-from solvers.native import load_kernel
 from solvers.program import trace
-from solvers.replay import successor
 from solvers.verdict import Refuted
 from tests.directories import setting
+from tests.successors import agree_with_ints
 
 UNJUDGED = {
     "timeout-only-if-leading", "single-directory-silent", "reports-wait-for-assignments", "metadata-directory-unnamed",
@@ -99,19 +98,9 @@ def test_states_stay_in_their_domains(bounds: dict[str, int], rules: str) -> Non
 def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int, bounds: dict[str, int]) -> None:
     """All action instances have the same result both ways, in every n-th reachable state."""
     program = trace(DIRECTORIES, DIRECTORIES.setting(scope, bounds, parse(rules)))
-    kernel = load_kernel(program)
     sample = list(explore(program, clock=time.perf_counter, threads=1).states())[::every]
     assert len(sample) > 50
-    for packed in sample:
-        native = dict(kernel.successors(packed))
-        state = program.layout.unpack(packed)
-        for instance in range(program.instances):
-            try:
-                step = successor(program, state, instance)
-            except DomainError:
-                step = None
-            expected = None if step is None else program.layout.pack(step.state)
-            assert native.get(instance) == expected, program.instance(instance)
+    agree_with_ints(program, sample)
 
 
 def steps(variant: str, claim: str) -> list[str]:

@@ -7,16 +7,14 @@ import time
 
 import pytest
 
-from model.layout import DomainError
 from model.rules import parse
 from properties.catalogue import KRAFT, kraft_properties
 from properties.composed import OF_DATA, OF_DISKS
 from solvers.explorer import Exploration, explore
-from solvers.native import load_kernel
 from solvers.program import trace
-from solvers.replay import successor
 from solvers.verdict import Holds, Refuted
 from tests.samples import one_in
+from tests.successors import agree_with_ints
 
 REFUTES = {
     "failure-recreates-log": {"leader-complete": 5, "candidates-complete": 5},
@@ -104,16 +102,6 @@ def test_machine_code_agrees_with_ints() -> None:
     """All action instances have the same result both ways, in a sample of states."""
     found = explored("fixed")
     program = found.program
-    kernel = load_kernel(program)
     sample = list(found.states())[::1000]
     assert len(sample) > 50
-    for packed in sample:
-        native = dict(kernel.successors(packed))
-        state = program.layout.unpack(packed)
-        for instance in range(program.instances):
-            try:
-                step = successor(program, state, instance)
-            except DomainError:
-                step = None
-            expected = None if step is None else program.layout.pack(step.state)
-            assert native.get(instance) == expected, program.instance(instance)
+    agree_with_ints(program, sample)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from model.directories import FIRST_LOCAL, UNASSIGNED
-from model.layout import DomainError, Layout
+from model.layout import Layout
 from model.rules import parse
 from model.system import Setting
 from model.systems.kraft.pair import EITHER, SETTLED, SHARED
@@ -20,11 +20,10 @@ from properties.bugs import BUGS
 from properties.catalogue import KRAFT, kraft_properties
 from properties.paired import OF_SECOND
 from solvers.explorer import Exploration, explore
-from solvers.native import load_kernel
 from solvers.program import trace
-from solvers.replay import successor
 from solvers.verdict import Holds, Refuted
 from tests.samples import one_in
+from tests.successors import agree_with_ints
 
 ONLY_WITH_TWO = (
     "unfence-awaits-one-partition", "failure-moves-one-partition", "min-isr-from-first-partition",
@@ -198,15 +197,5 @@ def test_machine_code_agrees_with_ints() -> None:
     """All action instances have the same result both ways, in a sample of states."""
     found = explored("fixed")
     program, sample = found.program, list(found.states())[::600]
-    kernel = load_kernel(program)
     assert len(sample) > 50
-    for packed in sample:
-        native = dict(kernel.successors(packed))
-        state = program.layout.unpack(packed)
-        for instance in range(program.instances):
-            try:
-                step = successor(program, state, instance)
-            except DomainError:
-                step = None
-            expected = None if step is None else program.layout.pack(step.state)
-            assert native.get(instance) == expected, program.instance(instance)
+    agree_with_ints(program, sample)

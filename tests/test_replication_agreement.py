@@ -7,14 +7,13 @@ import time
 
 import pytest
 
-from model.layout import DomainError, Layout
+from model.layout import Layout
 from model.rules import parse
 from properties.catalogue import REPLICATION
 from solvers.explorer import explore
-from solvers.native import load_kernel
 from solvers.program import trace
-from solvers.replay import successor
 from tests.replication import BOUNDS
+from tests.successors import agree_with_ints
 
 EVERYTHING = {
     **BOUNDS, "records": 2, "fences": 2, "shrinks": 2, "reassignments": 2, "unclean-stops": 1, "clean-stops": 1,
@@ -61,17 +60,7 @@ def test_states_stay_in_their_domains(brokers: int, rules: str) -> None:
 def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int, bounds: dict[str, int]) -> None:
     """All action instances have the same result both ways; sampled: every n-th reachable state, in found order."""
     program = trace(REPLICATION, REPLICATION.setting(scope, bounds, parse(rules)))
-    kernel = load_kernel(program)
     states = list(explore(program, clock=time.perf_counter, threads=1).states())
     sample = states[::every]
     assert len(sample) > 50
-    for packed in sample:
-        native = dict(kernel.successors(packed))
-        state = program.layout.unpack(packed)
-        for instance in range(program.instances):
-            try:
-                step = successor(program, state, instance)
-            except DomainError:
-                step = None
-            expected = None if step is None else program.layout.pack(step.state)
-            assert native.get(instance) == expected, program.instance(instance)
+    agree_with_ints(program, sample)

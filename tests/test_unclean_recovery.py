@@ -13,7 +13,6 @@ import pytest
 from ci.explore import cache_folder
 from model.brokersets import BrokerSet
 from model.directory_rules import DirectoryRules
-from model.layout import DomainError
 from model.recovery.choice import NOBODY
 from model.recovery_rules import OF_RECOVERY_KIP, RecoveryRules
 from model.rules import parse
@@ -35,11 +34,10 @@ from properties.bugs_salvage import SALVAGE_BUGS
 from properties.catalogue import UNCLEAN_RECOVERY
 from properties.expected import EXPECTED
 from solvers.explorer import Exploration, explore
-from solvers.native import load_kernel
 from solvers.program import Program, trace
-from solvers.replay import successor
 from solvers.verdict import Refuted
 from tests.samples import one_in
+from tests.successors import agree_with_ints
 
 PAGE = Path(__file__).parent.parent / "docs" / "systems" / "unclean-recovery.md"
 COMPLETE, STALE, LONG = LOGS[2], LOGS[1], LOGS[4]
@@ -254,17 +252,9 @@ def test_machine_code_agrees_with_ints(case: tuple[str, str, int]) -> None:
     """All action instances have the same result both ways; sampled: every n-th reachable state."""
     scope, rules, every = case
     program = traced(scope, rules)
-    kernel = load_kernel(program)
     sample = list(explore(program, clock=time.perf_counter).states())[::every]
     assert len(sample) > 100
-    for packed in sample:
-        native, state = dict(kernel.successors(packed)), program.layout.unpack(packed)
-        for instance in range(program.instances):
-            try:
-                step = successor(program, state, instance)
-            except DomainError:
-                step = None
-            assert native.get(instance) == (None if step is None else program.layout.pack(step.state))
+    agree_with_ints(program, sample)
 
 
 def test_the_page_tells_the_lengths() -> None:

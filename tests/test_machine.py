@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from hypothesis import Phase, settings
+from hypothesis import Phase, core, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from model.layout import Layout, LayoutError
 from model.system import ScopeError
 from properties.beyond import Beyond, settings_of
 from properties.catalogue import ELECTIONS, REPLICATION, SYSTEMS
 from solvers.integers import Integers, shuffled
-from solvers.machine import SystemMachine, Violation, demanded, machine, run
+from solvers.machine import SystemMachine, Violation, demanded, machine, other_examples, run
 from solvers.program import trace
 from solvers.tally import Tally, VacuousRun
 from solvers.verdict import Vacuous
@@ -123,6 +125,28 @@ def test_a_goal_out_of_reach_fails_the_run() -> None:
         run(machine(Integers(clock, clock.setting())), chosen=SHORT)
     assert raised.value.verdicts == (Vacuous("goal noon"),)
     assert "actions: tick" in str(raised.value)
+
+
+@pytest.mark.parametrize("given", [None, 7])
+def test_rounds_draw_other_examples(given: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a seed given as without, no two rounds draw the same, and each draws the same again."""
+    monkeypatch.setattr(core, "global_force_seed", given)
+
+    def drawn(suffix: str) -> list[int]:
+        found: list[int] = []
+
+        class Draws(RuleBasedStateMachine):
+            @rule(number=st.integers(0, 1 << 60))
+            def keep(self, number: int) -> None:
+                found.append(number)
+
+        chosen = settings(SHORT, derandomize=given is None)
+        run_state_machine_as_test(other_examples(Draws, suffix), settings=chosen)
+        return found
+
+    rounds = [drawn(str(number)) for number in range(3)]
+    assert len({tuple(found) for found in rounds}) == 3
+    assert [drawn(str(number)) for number in range(3)] == rounds
 
 
 def test_a_run_without_examples_is_vacuous() -> None:

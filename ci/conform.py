@@ -12,7 +12,7 @@ import click
 from attrs import asdict, frozen
 
 from ci.files import check_writable, write_json
-from ci.kafka.command import run
+from ci.kafka.command import TourSize, run, run_tour
 from ci.kafka.conformance import Size
 from ci.refusal import Refusal
 from ci.screen import console
@@ -143,6 +143,9 @@ def _shown(value: Any) -> str:
 @click.option("--exhaustive", type=int, default=2, show_default=True, help="--kafka: all cases to this many replicas.")
 @click.option("--samples", type=int, default=100_000, show_default=True, help="--kafka: cases drawn of others, to 5.")
 @click.option("--seed", type=int, default=0, show_default=True, help="--kafka: seed of the drawn cases.")
+@click.option("--tour", type=click.Choice(["elections"]), help="--kafka: take a system's steps on its managers.")
+@click.option("--scope", default="tiny", show_default=True, help="--tour: scope of the system.")
+@click.option("--sample", type=int, default=0, help="--tour: how many transitions are drawn; 0: every one.")
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; kafka-4.0, or with --kafka that of the version.")
 @click.option("--json", "target", metavar="FILE|-", help="Write one row per vector, or per check, as JSON.")
 @click.option("--allow-unsupported", is_flag=True, help="Exit 0 although some vectors could not be run.")
@@ -153,11 +156,16 @@ def conform_command(
     exhaustive: int,
     samples: int,
     seed: int,
+    tour: str | None,
+    scope: str,
+    sample: int,
     rules: str | None,
     target: str | None,
     allow_unsupported: bool,
 ) -> None:
     """Run conformance vectors, or ask Kafka's own classes, and report what differs, field by field.
+
+    With --tour, action sequences that take every reachable transition of a system run on Kafka's control managers.
 
     With --kafka, jars are fetched with Maven into the cache folder, and Java runs the driver.
 
@@ -168,12 +176,17 @@ def conform_command(
       kraftcheck conform --vectors tests/vectors/partition_change.json
       kraftcheck conform --vectors tests/vectors --allow-unsupported --json rows.json
       kraftcheck conform --kafka 4.1.0
+      kraftcheck conform --kafka 4.1.2 --tour elections
       kraftcheck conform --kafka all --exhaustive 3 --samples 5000000
     """
     if kafka is not None:
         if first or more:
             raise Refusal("give --vectors or --kafka, not both")
+        if tour is not None:
+            sys.exit(run_tour(kafka, rules, TourSize(scope, max(0, sample), seed), target))
         sys.exit(run(kafka, rules, Size(exhaustive, max(0, samples), seed), target))
+    if tour is not None:
+        raise Refusal("--tour needs a release: --kafka VERSION")
     if not first:
         raise Refusal("name files or folders of vectors: --vectors PATH..., or a release: --kafka VERSION")
     check_writable(target)

@@ -200,13 +200,17 @@ _SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER, *OF_SNAPSHOT) if
 _MENDED_IN_4_1 = ("dead_last_known_leader_electable", "every_restart_is_unclean", "min_isr_change_keeps_elr")
 """KAFKA-19522, KAFKA-18635, KAFKA-16540."""
 
-_OF_4_1_0 = {**_SNAPSHOT, **dict.fromkeys(_MENDED_IN_4_1, False), "last_known_leader_may_be_removed": True}
+_MENDED_IN_4_0_0 = ("stale_reregistration_keeps_isr", "every_restart_is_unclean", "min_isr_change_keeps_elr")
+"""KAFKA-18106, KAFKA-18635, KAFKA-16540: mended between the snapshot and the release, as the tour finds."""
+
+_OF_4_0_0 = {**_SNAPSHOT, **dict.fromkeys(_MENDED_IN_4_0_0, False)}
+_OF_4_1_0 = {**_OF_4_0_0, "dead_last_known_leader_electable": False, "last_known_leader_may_be_removed": True}
 _OF_4_1_2 = {**_OF_4_1_0, "last_known_leader_on_leader_loss": True}
 
 RELEASES: dict[str, RuleSet] = {
     "kafka-3.9.2": RuleSet(**_SNAPSHOT),
-    "kafka-4.0.0": RuleSet(**_SNAPSHOT),
-    "kafka-4.0.2": RuleSet(**_SNAPSHOT),
+    "kafka-4.0.0": RuleSet(**_OF_4_0_0),
+    "kafka-4.0.2": RuleSet(**_OF_4_0_0),
     "kafka-4.1.0": RuleSet(**_OF_4_1_0),
     "kafka-4.1.2": RuleSet(**_OF_4_1_2),
     "kafka-4.4.0": RuleSet(

@@ -89,10 +89,18 @@ class Step:
 
 @frozen
 class Outcome:
-    """Result of an effect that reports an event besides the next state."""
+    """Result of an effect that reports an event besides the next state.
+
+    Attributes:
+        state: the next state.
+        event: what step properties see besides it.
+        records: the changes decided, in order, for comparison with Kafka's: one without fields was not written,
+            none was where the controller resigned. No engine explores them.
+    """
 
     state: Any
     event: Any = None
+    records: tuple[Any, ...] = ()
 
 
 @frozen

@@ -6,9 +6,10 @@ import hashlib
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, Self
 
 import numpy as np
 
@@ -17,26 +18,27 @@ from ci.kafka.columns import Columns, Rows
 from ci.kafka.jars import HERE, alone, cache_folder, jars, program
 from ci.refusal import Refusal
 
-SOURCE = HERE / "ConformanceDriver.java"
-MAIN = "org.apache.kafka.controller.ConformanceDriver"
+PACKAGE = "org.apache.kafka.controller"
+"""Where drivers live: the classes they drive are package-private."""
 
 
 class DriverError(RuntimeError):
     """The process died or wrote something else than answers; the message has the end of its log."""
 
 
-def compiled(version: str) -> str:
-    """The class path of the driver, compiled for a version where the cache does not hold it yet.
+def compiled(version: str, name: str) -> str:
+    """The class path of a driver, compiled for a version where the cache does not hold it yet.
 
     Raises:
         Refusal: where jars or a compiler are missing, or the version's classes are not those the driver knows.
     """
     classes = jars(version)
-    digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
+    source = HERE / f"{name}.java"
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
     place = folder(cache_folder() / version) / f"driver-{digest}"
     with alone():
         if not place.is_dir():
-            compile_java(SOURCE, classes, place, f"the driver for Kafka {version}")
+            compile_java(source, classes, place, f"the driver for Kafka {version}")
     return os.pathsep.join((str(place), classes))
 
 
@@ -57,27 +59,26 @@ def compile_java(source: Path, class_path: str, place: Path, what: str) -> None:
         target.rename(place)
 
 
-class Driver:
-    """A running driver of one check: `with Driver(...) as driver: driver.ask(rows)`.
+class JavaProcess:
+    """A running driver: `with JavaProcess(...) as driver: driver.ask(rows)`.
 
     Args:
         version: Kafka's release.
-        check: `change` or `reassignment`.
-        slots: slots of a list.
+        name: of the driver's class.
+        arguments: its arguments.
         columns: those of an answer.
-        metadata_version: a constant of `MetadataVersion`, or `latest`: the latest in production.
+        options: of the virtual machine.
     """
 
     def __init__(
-        self, version: str, check: str, slots: int, columns: Columns, metadata_version: str = "latest"
+        self, version: str, name: str, arguments: Sequence[str], columns: Columns, options: Sequence[str] = ()
     ) -> None:
         self._columns = columns
-        options = ["-XX:+UseParallelGC", "-Xms256m", "-Xmx1g"]
-        command = [program("java"), *options, "-cp", compiled(version), MAIN, check, str(slots), metadata_version]
+        command = [program("java"), *options, "-cp", compiled(version, name), f"{PACKAGE}.{name}", *arguments]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
 
-    def __enter__(self) -> Driver:
+    def __enter__(self) -> Self:
         """The driver."""
         return self
 
@@ -124,3 +125,21 @@ class Driver:
         said = self._log.read().decode(errors="replace").strip().splitlines()
         relevant = [line for line in said if not line.startswith(("SLF4J", "\tat "))]
         return DriverError(f"the driver ended with code {code}: {' | '.join(relevant[:3]) or 'it wrote no reason'}")
+
+
+class Driver(JavaProcess):
+    """A running driver of one check.
+
+    Args:
+        version: Kafka's release.
+        check: `change` or `reassignment`.
+        slots: slots of a list.
+        columns: those of an answer.
+        metadata_version: a constant of `MetadataVersion`, or `latest`: the latest in production.
+    """
+
+    def __init__(
+        self, version: str, check: str, slots: int, columns: Columns, metadata_version: str = "latest"
+    ) -> None:
+        options = ("-XX:+UseParallelGC", "-Xms256m", "-Xmx1g")
+        super().__init__(version, "ConformanceDriver", (check, str(slots), metadata_version), columns, options)

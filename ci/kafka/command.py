@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from attrs import asdict
+from attrs import asdict, frozen
 
 from ci.files import check_writable, write_json
 from ci.kafka.asking import DriverError
 from ci.kafka.conformance import MOST_EXHAUSTIVE, CheckRow, Size, conform_with_kafka, lines
 from ci.kafka.jars import known_versions
+from ci.kafka.tour_run import NOT_DRIVEN, TourRow, tour_with_kafka
+from ci.kafka.tour_run import lines as tour_lines
 from ci.refusal import Refusal
 from ci.screen import console
 from model.rules import RELEASES, parse
 from model.system import ScopeError
+from model.systems.elections.system import ELECTIONS
 
 NON_CONFORMANT = 23
 DOCUMENT_VERSION = 1
@@ -27,15 +30,11 @@ def run(version: str, rules: str | None, size: Size, target: str | None) -> int:
     if not 0 <= size.exhaustive <= MOST_EXHAUSTIVE:
         raise Refusal(f"--exhaustive {size.exhaustive}: 0 to {MOST_EXHAUSTIVE} replicas can be asked exhaustively")
     check_writable(target)
-    versions = known_versions() if version == EVERY else (version,)
-    if not set(versions) <= set(known_versions()):
-        raise Refusal(f"no digests of Kafka {version}; known: {', '.join(known_versions())}")
+    versions = _versions(version)
     screen = console(to_stderr=target == "-")
     found: list[CheckRow] = []
     for one in versions:
-        name = rules or f"kafka-{one}"
-        if rules is None and name not in RELEASES:
-            raise Refusal(f"there is no preset {name}; name a rule set with --rules")
+        name = _rule_set(one, rules)
         rows = _rows(one, name, size)
         screen.plain("\n".join(lines(rows, name)))
         found += rows
@@ -44,6 +43,56 @@ def run(version: str, rules: str | None, size: Size, target: str | None) -> int:
     code = NON_CONFORMANT if any(row.differences for row in found) else 0
     screen.plain(f"{len(versions)} versions, {sum(row.cases for row in found):,} cases (exit {code})")
     return code
+
+
+@frozen
+class TourSize:
+    """What a tour covers: the scope of `elections`, how many transitions are drawn (0: all), the seed of the draw."""
+
+    scope: str
+    sample: int
+    seed: int
+
+
+def run_tour(version: str, rules: str | None, size: TourSize, target: str | None) -> int:
+    """Tour, report, and say with which exit code the command ends: 0 or 23."""
+    check_writable(target)
+    screen = console(to_stderr=target == "-")
+    found: list[TourRow] = []
+    for one in _versions(version):
+        if version == EVERY and one in NOT_DRIVEN:
+            continue
+        name = _rule_set(one, rules)
+        found.append(_tour(one, name, size))
+        screen.plain("\n".join(tour_lines(found[-1], name)))
+    if target is not None:
+        rows = [{**asdict(row), "share": row.share} for row in found]
+        write_json(target, {"version": DOCUMENT_VERSION, "command": "conform --kafka --tour", "rows": rows})
+    code = NON_CONFORMANT if any(row.differing for row in found) else 0
+    screen.plain(f"{len(found)} versions, {sum(row.executed for row in found):,} transitions executed (exit {code})")
+    return code
+
+
+def _tour(version: str, rules: str, size: TourSize) -> TourRow:
+    try:
+        setting = ELECTIONS.setting(size.scope, rules=parse(rules))
+        return tour_with_kafka(version, setting, size.sample, size.seed, _told)
+    except (ScopeError, DriverError) as reason:
+        raise Refusal(str(reason)) from None
+
+
+def _versions(version: str) -> tuple[str, ...]:
+    versions = known_versions() if version == EVERY else (version,)
+    if not set(versions) <= set(known_versions()):
+        raise Refusal(f"no digests of Kafka {version}; known: {', '.join(known_versions())}")
+    return versions
+
+
+def _rule_set(version: str, rules: str | None) -> str:
+    name = rules or f"kafka-{version}"
+    if rules is None and name not in RELEASES:
+        raise Refusal(f"there is no preset {name}; name a rule set with --rules")
+    return name
 
 
 def _rows(version: str, rules: str, size: Size) -> list[CheckRow]:

@@ -52,10 +52,11 @@ def trigger(state: Elections, broker: Word = NO_LEADER) -> Trigger:
 
 @frozen
 class Progress:
-    """The partition after the passes so far, and what they did."""
+    """The partition after the passes so far, what they did, and the change that each wrote."""
 
     partition: Partition
     event: Event
+    changes: tuple[PartitionChange, ...] = ()
 
 
 def start(state: Elections) -> Progress:
@@ -112,7 +113,8 @@ def run(
     event = _note(base, sofar, when, built, written, after, eligible)
     event = evolve(event, stale_base=any_of(event.stale_base, _stale(base, sofar, written)))
     stopped = BrokerSet(choose(when, trig.unclean_shutdown.mask, 0))
-    return Progress(after, evolve(event, unclean_shutdown=event.unclean_shutdown.plus(stopped)))
+    event = evolve(event, unclean_shutdown=event.unclean_shutdown.plus(stopped))
+    return Progress(after, event, (*sofar.changes, change))
 
 
 def _stale(base: Partition, sofar: Progress, written: Truth) -> Truth:

@@ -29,7 +29,7 @@ def finish(before: Elections, after: Elections, done: Progress) -> Outcome:
     event = done.event
     nothing = evolve(event, records=0, leader_epoch_bumps=0, partition_epoch_bumps=0, unclean=False,
                      last_known=False, from_elr=False, over_isr=False, completed=False, stale_base=False)  # fmt: skip
-    return Outcome(choose(resigned, before, after), choose(resigned, nothing, event))
+    return Outcome(choose(resigned, before, after), choose(resigned, nothing, event), done.changes)
 
 
 def without(p: Partition, broker: Word) -> Target:

@@ -22,6 +22,9 @@ ELR, NO_ELR = CAPTURED / "elr", CAPTURED / "no-elr"
 DEAD_LEADER = CAPTURED / "kafka-4.0.0-elr"
 """Kafka 4.0.0 with ELR, which elects dead last known leaders (KAFKA-19522)."""
 
+TROUBLE = CAPTURED / "trouble"
+"""Kafka 4.1.0, where ELR is switched on on the way and brokers are unregistered."""
+
 EVERY = tuple(sorted(path for path in CAPTURED.iterdir() if path.is_dir()))
 """Every captured log; the others are of 3.9.1 and 4.0.0, without ELR."""
 

@@ -2,6 +2,8 @@
 
     python -m ci.cluster.capture --jars FOLDER --out tests/captured/elr
     python -m ci.cluster.capture --jars FOLDER --out tests/captured/no-elr --feature eligible.leader.replicas.version=0
+    python -m ci.cluster.capture --jars FOLDER --out tests/captured/trouble --script trouble \\
+        --feature eligible.leader.replicas.version=0
 
 The folder of jars holds org.apache.kafka:kafka_2.13 and kafka-tools of one
 version with all that they need. It takes about five minutes.
@@ -9,14 +11,16 @@ version with all that they need. It takes about five minutes.
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
+from ci.cluster import trouble
+from ci.cluster.administration import back, configure, healed, reassign, until_isr_without, write_plan
 from ci.cluster.processes import BROKERS, CONTROLLER, Cluster, elect
 from ci.refusal import Refusal
 
@@ -46,19 +50,19 @@ def create(cluster: Cluster) -> None:
 def change(cluster: Cluster) -> None:
     """More partitions, another configuration, a topic less."""
     cluster.topics("--alter", "--topic", "orders", "--partitions", "4")
-    _configure(cluster, "single", "min.insync.replicas=2")
+    configure(cluster, "single", "min.insync.replicas=2")
     cluster.topics("--delete", "--topic", "short-lived")
 
 
 def lose_brokers(cluster: Cluster) -> None:
     """A broker killed and back, a broker stopped and back, then all but one killed."""
     cluster.kill(1)
-    _until_isr_without(cluster, "orders", 1)
+    until_isr_without(cluster, "orders", 1)
     cluster.produce("orders")
-    _back(cluster, 1)
+    back(cluster, 1)
     cluster.stop(2)
     time.sleep(3)
-    _back(cluster, 2)
+    back(cluster, 2)
     elect(cluster, "preferred", "single", 0)
     for broker in (0, 1):
         cluster.kill(broker)
@@ -68,23 +72,19 @@ def lose_brokers(cluster: Cluster) -> None:
     cluster.start(0)
     time.sleep(12)
     cluster.start(1, 2)
-    _healed(cluster)
+    healed(cluster)
 
 
 def move(cluster: Cluster) -> None:
     """A reassignment that completes, and one that is cancelled."""
-    plan = cluster.home / "plan.json"
-    wanted = {"topic": "clicks", "partition": 0, "replicas": [2, 1]}
-    plan.write_text(json.dumps({"version": 1, "partitions": [wanted]}), encoding="utf-8")
-    _reassign(cluster, "--execute", plan)
+    reassign(cluster, "--execute", write_plan(cluster, "clicks", 0, [2, 1]))
     cluster.wait("the reassignment ends", lambda: "Replicas: 2,1" in cluster.described("clicks"))
     cluster.produce("clicks", 150_000)
-    wanted = {"topic": "clicks", "partition": 0, "replicas": [2, 0]}
-    plan.write_text(json.dumps({"version": 1, "partitions": [wanted]}), encoding="utf-8")
-    _reassign(cluster, "--execute", plan, "--throttle", "1000")
+    plan = write_plan(cluster, "clicks", 0, [2, 0])
+    reassign(cluster, "--execute", plan, "--throttle", "1000")
     time.sleep(4)
-    _reassign(cluster, "--cancel", plan)
-    _healed(cluster)
+    reassign(cluster, "--cancel", plan)
+    healed(cluster)
 
 
 def lose_controller(cluster: Cluster) -> None:
@@ -102,49 +102,23 @@ def lose_directories(cluster: Cluster) -> None:
     cluster.produce("orders")
     cluster.stop(1)
     cluster.mend_directory(1, 0)
-    _back(cluster, 1)
+    back(cluster, 1)
 
 
-def _configure(cluster: Cluster, topic: str, setting: str) -> None:
-    cluster.tool("kafka.admin.ConfigCommand", "--bootstrap-server", cluster.bootstrap, "--alter",
-                 "--topic", topic, "--add-config", setting)  # fmt: skip
+SCRIPTS = {
+    "usual": (create, change, lose_brokers, move, lose_controller, lose_directories),
+    "trouble": trouble.STEPS,
+}
+"""What a run does, in order."""
 
 
-def _reassign(cluster: Cluster, how: str, plan: Path, *more: str) -> None:
-    cluster.tool("org.apache.kafka.tools.reassign.ReassignPartitionsCommand", "--bootstrap-server",
-                 cluster.bootstrap, "--reassignment-json-file", str(plan), how, *more)  # fmt: skip
-
-
-def _until_isr_without(cluster: Cluster, topic: str, broker: int) -> None:
-    def gone() -> bool:
-        lists = [line.split("Isr:")[1].split()[0] for line in cluster.described(topic).splitlines() if "Isr:" in line]
-        return all(str(broker) not in isr.split(",") for isr in lists)
-
-    cluster.wait(f"broker {broker} leaves the ISRs of {topic}", gone)
-
-
-def _healed(cluster: Cluster) -> None:
-    behind = ("--describe", "--under-replicated-partitions")
-    cluster.wait("every replica is in sync", lambda: not cluster.topics(*behind).strip())
-
-
-def _back(cluster: Cluster, broker: int) -> None:
-    cluster.start(broker)
-    time.sleep(4)
-    _healed(cluster)
-
-
-STEPS = (create, change, lose_brokers, move, lose_controller, lose_directories)
-"""What the run does, in order."""
-
-
-def run(cluster: Cluster, out: Path) -> None:
-    """Run every step, then keep the metadata log, its newest snapshot and the decoded form of the log."""
+def run(cluster: Cluster, steps: Sequence[Callable[[Cluster], None]], out: Path) -> None:
+    """Run the steps, then keep the metadata log, its newest snapshot and the decoded form of the log."""
     try:
         cluster.format()
         cluster.start(CONTROLLER, *BROKERS)
         time.sleep(10)
-        for step in STEPS:
+        for step in steps:
             click.echo(step.__name__, err=True)
             step(cluster)
         time.sleep(25)  # the balance timer
@@ -164,15 +138,16 @@ def run(cluster: Cluster, out: Path) -> None:
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for the log.")
 @click.option("--feature", "features", multiple=True, help="Level to format with, NAME=LEVEL; repeatable.")
 @click.option("--release", help="Release to format for; by default the jars' own.")
+@click.option("--script", type=click.Choice([*SCRIPTS]), default="usual", show_default=True, help="What is done.")
 @click.option("--home", type=click.Path(path_type=Path), help="Where the cluster lives; kept when given.")
-def main(jars: Path, out: Path, features: tuple[str, ...], release: str | None, home: Path | None) -> None:
+def main(jars: Path, out: Path, features: tuple[str, ...], release: str | None, script: str, home: Path | None) -> None:
     """Run the script on a fresh cluster and keep its metadata log."""
     for name in ("kafka_2.13-*.jar", "kafka-tools-*.jar"):
         if not any(jars.glob(name)):
             raise Refusal(f"{jars}: no {name} here; copy it with its dependencies from Maven")
     place = home or Path(tempfile.mkdtemp(prefix="kraftcheck-cluster-"))
     try:
-        run(Cluster(jars, place, SETTINGS, features, release), out)
+        run(Cluster(jars, place, SETTINGS, features, release), SCRIPTS[script], out)
     finally:
         if home is None:
             shutil.rmtree(place, ignore_errors=True)

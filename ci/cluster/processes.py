@@ -129,6 +129,18 @@ class Cluster:
         process.send_signal(how)
         process.wait(timeout=PATIENCE_S)
 
+    def ended(self, node: int) -> None:
+        """Wait for a node that ends by itself.
+
+        Raises:
+            ClusterError: when it does not.
+        """
+        try:
+            self.running[node].wait(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise ClusterError(f"node {node} still runs after {PATIENCE_S} s; see {self.home}") from None
+        del self.running[node]
+
     def close(self) -> None:
         """End whatever still runs."""
         for node in [*BROKERS, CONTROLLER]:

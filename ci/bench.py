@@ -218,9 +218,10 @@ def walks(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
 def logs(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     """Measure the replay of metadata logs."""
-    unknown = set(options.cases) - set(bench_logs.CASES)
+    known = (*bench_logs.CASES, *bench_logs.SYNTHETIC)
+    unknown = set(options.cases) - set(known)
     if unknown:
-        parser.error(f"unknown case: {', '.join(sorted(unknown))}; --logs has {', '.join(bench_logs.CASES)}")
+        parser.error(f"unknown case: {', '.join(sorted(unknown))}; --logs has {', '.join(known)}")
     rows = bench_logs.measured(options.cases, options.runs)
     if options.json is not None:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")

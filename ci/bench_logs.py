@@ -1,4 +1,7 @@
-"""The benchmark of metadata logs: `python -m ci.bench --logs [--runs N] [--json FILE] [CASE ...]`."""
+"""The benchmark of metadata logs: `python -m ci.bench --logs [--runs N] [--json FILE] [CASE ...]`.
+
+The cases `million` and `ten-millions` replay a synthetic log of one cluster, `ci.logs.synthetic`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,11 @@ from pathlib import Path
 from attrs import frozen
 
 from ci.logs.reading import Skipped, find, read
+from ci.logs.synthetic import Size, Synthetic
 from ci.replay import replay, tell_last
+from solvers.logs.entries import Compact
+from solvers.logs.quick import Quick
+from solvers.logs.replay import Replayed
 
 LOG = Path(__file__).parent.parent / "tests" / "captured" / "elr"
 """The log that is measured: 226 records of a real cluster, 12 partitions."""
@@ -25,14 +32,26 @@ CORES = 2
 """Cores of the Spark case."""
 
 
+SYNTHETIC = {
+    "million": Size(records=1_000_000),
+    "ten-millions": Size(brokers=12, topics=80, partitions=25, records=10_000_000),
+}
+"""Clusters and lengths of the synthetic logs."""
+
+
 @frozen
 class Row:
-    """Medians of one case; seconds of one core where it has one, else of the clock."""
+    """Medians of one case; seconds of one core where it has one, else of the clock.
+
+    Attributes:
+        later: records a second of the second half of a synthetic log, when every situation has been met.
+    """
 
     case: str
     records: int
     seconds: float
     per_second_and_core: float
+    later: float | None = None
 
 
 class UnexplainedError(AssertionError):
@@ -73,11 +92,51 @@ CASES: dict[str, tuple[Callable[[int], int], Callable[[], float], int]] = {
 """The work, the clock and the cores of each case; Spark's includes its start."""
 
 
+def _synthetic(case: str, runs: int) -> Row:
+    """A synthetic log, made once; its reading, explanation and judgement are measured."""
+    seconds, later, records = [], [], 0
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
+        with Path(place, f"{0:020}.log").open("wb") as segment:
+            segment.writelines(Synthetic(SYNTHETIC[case]).batches())
+        log = find((Path(place),))[0]
+        for _ in range(runs):
+            clock = _Halfway(SYNTHETIC[case].records // 2)
+            begun = time.process_time()
+            summary = replay(log, None, tell=clock, detailed=False)
+            end = time.process_time()
+            if summary.exit_code():
+                raise UnexplainedError(case)
+            records = summary.records
+            seconds.append(end - begun)
+            later.append((records - clock.records) / (end - clock.at))
+    median = statistics.median(seconds)
+    return Row(case, records, median, records / median, statistics.median(later))
+
+
+class _Halfway:
+    """Notes the processor's time at which so many records are replayed."""
+
+    def __init__(self, half: int) -> None:
+        self.records, self.at, self._half = 0, 0.0, half
+
+    def __call__(self, replayed: Replayed | Quick) -> None:
+        """Count one more batch."""
+        if not self.at:
+            batch = replayed.batch
+            self.records += len(batch if isinstance(batch, Compact) else batch.entries)
+            if self.records >= self._half:
+                self.at = time.process_time()
+
+
 def measured(cases: Sequence[str], runs: int) -> list[Row]:
     """Measure the cases, `read` and `replay` by default, and print the table."""
-    print(f"{'case':8} {'records':>9} {'seconds':>8} {'records/s and core':>19}")
+    print(f"{'case':12} {'records':>10} {'seconds':>8} {'records/s and core':>19} {'second half':>12}")
     rows = []
     for case in cases or ("read", "replay"):
+        if case in SYNTHETIC:
+            rows.append(_synthetic(case, runs))
+            _tell(rows[-1])
+            continue
         work, clock, cores = CASES[case]
         seconds, records = [], 0
         for _ in range(runs):
@@ -86,6 +145,13 @@ def measured(cases: Sequence[str], runs: int) -> list[Row]:
             seconds.append(clock() - begun)
         median = statistics.median(seconds)
         rows.append(Row(case, records, median, records / median / cores))
-        print(f"{case:8} {records:9,} {median:8.2f} {rows[-1].per_second_and_core:19,.0f}", flush=True)
-    print(f"\ncopies of {LOG.name}, medians of {runs}; processor seconds, of spark seconds of the clock with its start")
+        _tell(rows[-1])
+    print(f"\ncopies of {LOG.name}, or synthetic; medians of {runs}; processor seconds, of spark seconds of the clock "
+          "with its start")  # fmt: skip
     return rows
+
+
+def _tell(row: Row) -> None:
+    later = "" if row.later is None else f"{row.later:,.0f}"
+    text = f"{row.case:12} {row.records:10,} {row.seconds:8.2f} {row.per_second_and_core:19,.0f} {later:>12}"
+    print(text.rstrip(), flush=True)

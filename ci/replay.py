@@ -12,7 +12,7 @@ import click
 
 from ci import options
 from ci.files import check_writable, write_json
-from ci.logs.reading import LogFiles, Skipped, find, read
+from ci.logs.reading import LogFiles, Skipped, find, read_compact
 from ci.logs.summary import DOCUMENT_VERSION, Summary, lines
 from ci.refusal import Refusal
 from ci.screen import console
@@ -21,7 +21,8 @@ from model.replay import ReplayError
 from model.rules import RuleSet, parse
 from model.system import ScopeError
 from solvers.logs.image import EntryError
-from solvers.logs.replay import Replayed, replay_log
+from solvers.logs.quick import Quick, QuickReplay
+from solvers.logs.replay import Replayed
 from solvers.verdict import EXIT_SAFETY
 
 SINCE = (
@@ -68,7 +69,8 @@ def replay(
     rules: str | None,
     static: tuple[str, ...] = (),
     allow_skipped: int = 0,
-    tell: Callable[[Replayed], None] = lambda replayed: None,
+    tell: Callable[[Replayed | Quick], None] = lambda replayed: None,
+    detailed: bool = True,
 ) -> Summary:
     """Read one log and explain it.
 
@@ -78,22 +80,22 @@ def replay(
         static: the controller's configuration file, as `KEY=VALUE`.
         allow_skipped: how many lines or batches may be undecodable.
         tell: told of each batch once it is replayed.
+        detailed: whether the summary gets a row for each batch.
 
     Raises:
         Refusal: naming the place of what cannot be read, and for a log without batches.
         ScopeError: for an unknown rule set.
     """
     skipped, fixed = Skipped(allow_skipped), None if rules is None else parse(rules)
-    summary = Summary(log.name, rules)
+    summary = Summary(log.name, rules, detailed=detailed)
+    replaying = QuickReplay(rules_by_version if fixed is None else lambda level: fixed, settings_of(static))
     try:
-        for replayed in replay_log(
-            read(log, skipped), rules_by_version if fixed is None else lambda level: fixed, settings_of(static)
-        ):
+        for replayed in replaying.replay(read_compact(log, skipped)):
             summary.add(replayed)
             tell(replayed)
     except (EntryError, ReplayError) as reason:
         raise Refusal(f"{log.name}: {reason}") from None
-    summary.skipped = tuple(skipped.places)
+    summary.skipped, summary.state = tuple(skipped.places), replaying.state
     if not summary.batches:
         only = "only a snapshot" if summary.loaded else "no record batch"
         raise Refusal(f"{log.name}: {only} was read, so there is nothing to explain; is it a metadata log?")
@@ -146,7 +148,10 @@ def replay_command(
         found = find(tuple(Path(log) for log in logs))
         work = partial(tell_last, rules=rules, static=static, allow_skipped=allow_skipped)
         if out is None:
-            told = [_told(replay(log, rules, static, allow_skipped), verbose) for log in found]
+            told = [
+                _told(replay(log, rules, static, allow_skipped, detailed=verbose or target is not None), verbose)
+                for log in found
+            ]
         else:
             from ci.logs.pipeline import replay_with_spark  # Spark is an extra
 
@@ -172,7 +177,8 @@ def _told(summary: Summary, verbose: bool) -> tuple[int, Mapping[str, Any], Sequ
 
 
 def tell_last(
-    log: LogFiles, tell: Callable[[Replayed], None], *, rules: str | None, static: tuple[str, ...], allow_skipped: int
-) -> Summary:
+    log: LogFiles, tell: Callable[[Replayed | Quick], None], *, rules: str | None, static: tuple[str, ...],
+    allow_skipped: int,
+) -> Summary:  # fmt: skip
     """`replay` with the arguments that a worker has last."""
-    return replay(log, rules, static, allow_skipped, tell)
+    return replay(log, rules, static, allow_skipped, tell, detailed=False)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ci.logs.pipeline import COLUMNS
-from tests.captures import CAPTURED, ELR, batches, json_lines, replayed, with_data
+from tests.captures import CAPTURED, DEAD_LEADER, ELR, TROUBLE, batches, json_lines, replayed, with_data
 from tests.commands import kraftcheck
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -48,8 +48,8 @@ def test_spark_tells_what_one_machine_tells(tmp_path: Path) -> None:
     tables = {kind: pq.read_table(tmp_path / "out" / kind).to_pylist() for kind in COLUMNS}
     assert len(tables["batches"]) == sum(log["batches"] for log in alone[2])
     assert len(tables["violations"]) == sum(log["violations"] for log in alone[2]) > 0
-    dead_leaders = CAPTURED / "kafka-4.0.0-elr"  # KAFKA-19522, from the released broker
-    assert {row["cluster"] for row in tables["violations"]} == {str(tmp_path / "bad"), str(dead_leaders)}
+    broken = {str(path) for path in (tmp_path / "bad", DEAD_LEADER, TROUBLE)}  # two of them by released controllers
+    assert {row["cluster"] for row in tables["violations"]} == broken
     ends = {
         (row["topic"], row["partition"]): row
         for row in sorted(tables["timelines"], key=lambda row: row["offset"])

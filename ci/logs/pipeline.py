@@ -23,7 +23,10 @@ from ci.refusal import Refusal
 from ci.spark.errors import explained
 from ci.spark.session import parse_conf, started
 from ci.spark.shipping import ship_sources
+from model.partition import Partition
 from model.records import PartitionChangeRecord, PartitionRecord, ids
+from solvers.logs.judge import Violation
+from solvers.logs.quick import Quick
 from solvers.logs.replay import Replayed
 
 BATCHES, VIOLATIONS, TIMELINES, SUMMARY, REFUSAL = "batches", "violations", "timelines", "summary", "refusal"
@@ -63,8 +66,11 @@ class Told:
     code: int
 
 
-def rows_of(cluster: str, replayed: Replayed) -> Iterator[Row]:
+def rows_of(cluster: str, replayed: Replayed | Quick) -> Iterator[Row]:
     """The rows of one batch."""
+    if isinstance(replayed, Quick):
+        yield from _quick_rows(cluster, replayed)
+        return
     found = replayed.explanation
     if found is None:
         return
@@ -74,25 +80,49 @@ def rows_of(cluster: str, replayed: Replayed) -> Iterator[Row]:
         "kind": BATCHES, "cluster": cluster, "offset": offset, "records": len(found.records),
         "explanations": found.count, "events": [step.name for step in found.steps], "text": found.broken or miss,
     }  # fmt: skip
-    for violation in replayed.violations:
+    yield from _violation_rows(cluster, offset, replayed.violations)
+    for place, (record, state) in enumerate(zip(found.records, found.states[1:], strict=False)):
+        if isinstance(record, PartitionChangeRecord | PartitionRecord):
+            topic = state.controller.topic(record.topic_id)
+            p = topic.partitions[record.partition_id]
+            epochs = int(p.leader_epoch), int(p.partition_epoch)
+            yield _timeline_row(cluster, offset + place, (topic.name, record.partition_id), p, epochs)
+
+
+def _quick_rows(cluster: str, quick: Quick) -> Iterator[Row]:
+    """The rows of a batch that was looked up."""
+    offset = quick.batch.base_offset
+    yield {
+        "kind": BATCHES, "cluster": cluster, "offset": offset, "records": len(quick.batch),
+        "explanations": quick.count, "events": quick.names(), "text": "",
+    }  # fmt: skip
+    yield from _violation_rows(cluster, offset, quick.violations)
+    for place, move in enumerate(quick.moves):
+        if move is not None:
+            key, (at, leader_epoch, partition_epoch) = move
+            yield _timeline_row(
+                cluster, offset + place, quick.partition(key), at.partition, (leader_epoch, partition_epoch)
+            )
+
+
+def _violation_rows(cluster: str, offset: int, violations: tuple[Violation, ...]) -> Iterator[Row]:
+    for violation in violations:
         yield {
             "kind": VIOLATIONS, "cluster": cluster, "offset": offset, "property": violation.property,
             "topic": violation.topic, "partition": violation.partition, "text": ", ".join(violation.parts),
         }  # fmt: skip
-    for place, (record, state) in enumerate(zip(found.records, found.states[1:], strict=False)):
-        if not isinstance(record, PartitionChangeRecord | PartitionRecord):
-            continue
-        topic = state.controller.topic(record.topic_id)
-        p = topic.partitions[record.partition_id]
-        yield {
-            "kind": TIMELINES, "cluster": cluster, "topic": topic.name, "partition": record.partition_id,
-            "offset": offset + place, "leader": int(p.leader), "leader_epoch": int(p.leader_epoch),
-            "partition_epoch": int(p.partition_epoch), "replicas": list(ids(p.replicas)), "isr": list(ids(p.isr)),
-            "elr": list(ids(p.elr)),
-        }  # fmt: skip
 
 
-Replay = Callable[[LogFiles, Callable[[Replayed], None]], Summary]
+def _timeline_row(cluster: str, offset: int, named: tuple[str, int], p: Partition, epochs: tuple[int, int]) -> Row:
+    """A partition after a record; `p` without its epochs."""
+    return {
+        "kind": TIMELINES, "cluster": cluster, "topic": named[0], "partition": named[1], "offset": offset,
+        "leader": int(p.leader), "leader_epoch": epochs[0], "partition_epoch": epochs[1],
+        "replicas": list(ids(p.replicas)), "isr": list(ids(p.isr)), "elr": list(ids(p.elr)),
+    }  # fmt: skip
+
+
+Replay = Callable[[LogFiles, Callable[[Replayed | Quick], None]], Summary]
 """Replays one log, telling each batch; raises `Refusal`."""
 
 

@@ -14,7 +14,8 @@ from attrs import define, field, frozen
 
 from ci.logs import dumptext, jsonlines, segments
 from ci.refusal import Refusal
-from solvers.logs.entries import Batch
+from solvers.logs.compacting import compact
+from solvers.logs.entries import Batch, Compact
 
 BINARY = (".log", ".checkpoint")
 """Names of segments and snapshots."""
@@ -100,16 +101,29 @@ def _joined(files: list[Path]) -> tuple[Path, ...]:
 
 
 def read(log: LogFiles, skipped: Skipped) -> Iterator[Batch]:
-    """Every batch of a log; what a snapshot already holds is passed over.
+    """Every batch of a log, decoded; what a snapshot already holds is passed over.
+
+    Raises:
+        LogError: see `read_compact`.
+    """
+    return (batch.whole() if isinstance(batch, Compact) else batch for batch in _read(log, skipped, False))
+
+
+def read_compact(log: LogFiles, skipped: Skipped) -> Iterator[Batch | Compact]:
+    """Every batch of a log, compact where it has the shape.
 
     Raises:
         LogError: naming the place of what cannot be decoded, and of offsets that are missing.
     """
+    return (batch if isinstance(batch, Compact) else compact(batch) for batch in _read(log, skipped, True))
+
+
+def _read(log: LogFiles, skipped: Skipped, shrink: bool) -> Iterator[Batch | Compact]:
     due: int | None = None
     epoch = 0
     for path in log.files:
         snapshot = _SNAPSHOT.fullmatch(path.name)
-        for batch in _file(path, skipped):
+        for batch in _file(path, skipped, shrink):
             if snapshot is None:
                 if due is not None and batch.last_offset < due:
                     continue
@@ -125,13 +139,13 @@ def read(log: LogFiles, skipped: Skipped) -> Iterator[Batch]:
             due = int(snapshot.group(1))
 
 
-def _file(path: Path, skipped: Skipped) -> Iterator[Batch]:
+def _file(path: Path, skipped: Skipped, shrink: bool) -> Iterator[Batch | Compact]:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise LogError(f"cannot read {path}: {error.strerror or error}") from error
     if path.suffix in BINARY and not data.startswith((b"Dumping", b"SLF4J", b"{")):
-        yield from segments.batches(data, str(path), skipped.problem)
+        yield from segments.batches(data, str(path), skipped.problem, shrink)
         return
     try:
         text = data.decode("utf-8")

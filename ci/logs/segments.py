@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterator
 
 import google_crc32c
 
+from ci.logs.bodies import CRC_FROM, HEADER, MAGIC, Bodies
 from ci.logs.wire import Bytes, WireError, decode
-from solvers.logs.entries import Batch, Entry
+from solvers.logs.entries import Batch, Compact, Entry
 
 _OVERHEAD = 12
 """Bytes before what the length of a batch counts."""
 
-_HEADER = struct.Struct(">qiibIhiqqqhii")
-_CRC_FROM = 21
-_MAGIC = 2
+_LENGTH = struct.Struct(">i")
 _CONTROL, _COMPRESSION = 0x20, 0x07
 
 _CONTROLS = {2: "LEADER_CHANGE", 3: "SNAPSHOT_HEADER", 4: "SNAPSHOT_FOOTER", 5: "KRAFT_VERSION", 6: "KRAFT_VOTERS"}
@@ -32,46 +31,58 @@ Problem = Callable[[str, str], None]
 """Called with a place and what is wrong there; returns only where skipping is allowed."""
 
 
-def batches(data: bytes, name: str, problem: Problem) -> Iterator[Batch]:
+def batches(data: bytes, name: str, problem: Problem, compact: bool = False) -> Iterator[Batch | Compact]:
     """Every batch of a segment or snapshot.
 
     Args:
         data: the file's bytes; zeros at its end, where it was preallocated, do not count.
         name: of the file.
         problem: told of what cannot be decoded.
+        compact: whether to leave changes of partitions undecoded that were decoded before, where a batch
+            has no more than one record of another kind that is read.
     """
-    position = 0
+    position, known = 0, Bodies(_batch)
     while position < len(data):
-        place = f"{name}: byte {position}"
-        if not any(data[position : position + _HEADER.size]):
-            if any(data[position:]):
-                problem(place, "zeros where a batch starts, but more after them")
-            return
-        if len(data) - position < _HEADER.size:
-            problem(place, f"{len(data) - position} bytes are no batch: the file is cut off")
-            return
-        size = struct.unpack_from(">i", data, position + 8)[0] + _OVERHEAD
-        if size < _HEADER.size or position + size > len(data):
-            problem(place, f"a batch of {size} bytes, but {len(data) - position} are left")
+        size = _size(data, position, name, problem)
+        if not size:
             return
         try:
-            yield _batch(data[position : position + size], place)
+            whole = data[position : position + size]
+            found = known.compact(whole, name, position) if compact else None
+            yield found or _batch(whole, f"{name}: byte {position}")
         except (WireError, OSError, EOFError) as reason:
-            problem(place, str(reason))
+            problem(f"{name}: byte {position}", str(reason))
         position += size
 
 
+def _size(data: bytes, position: int, name: str, problem: Problem) -> int:
+    """The bytes of the batch that begins here; 0 where there is none."""
+    left = len(data) - position
+    size: int = _LENGTH.unpack_from(data, position + 8)[0] + _OVERHEAD if left >= HEADER.size else 0
+    if HEADER.size <= size <= left:
+        return size
+    place = f"{name}: byte {position}"
+    if not any(data[position : position + HEADER.size]):
+        if any(data[position:]):
+            problem(place, "zeros where a batch starts, but more after them")
+    elif left < HEADER.size:
+        problem(place, f"{left} bytes are no batch: the file is cut off")
+    else:
+        problem(place, f"a batch of {size} bytes, but {left} are left")
+    return 0
+
+
 def _batch(data: bytes, place: str) -> Batch:
-    head = _HEADER.unpack_from(data)
+    head = HEADER.unpack_from(data)
     base, epoch, magic, crc, attributes, last_delta, count = *head[0:1], *head[2:7], head[12]
-    if magic != _MAGIC:
-        raise WireError(f"magic {magic}, not {_MAGIC}")
-    if google_crc32c.value(data[_CRC_FROM:]) != crc:
+    if magic != MAGIC:
+        raise WireError(f"magic {magic}, not {MAGIC}")
+    if google_crc32c.value(data[CRC_FROM:]) != crc:
         raise WireError(f"batch at offset {base}: the checksum does not match")
     compression = attributes & _COMPRESSION
     if compression not in _EXPANDED:
         raise WireError(f"batch at offset {base}: compression {compression} is not supported")
-    rest = Bytes(_EXPANDED[compression](data[_HEADER.size :]))
+    rest = Bytes(_EXPANDED[compression](data[HEADER.size :]))
     control = bool(attributes & _CONTROL)
     entries = tuple(_entry(rest, base, control) for _ in range(count))
     return Batch(base, base + last_delta, epoch, entries, place, control)

@@ -8,10 +8,12 @@ from typing import Any
 
 from attrs import define, field
 
+from solvers.logs.entries import Batch, Compact
 from solvers.logs.explain import Explanation, Miss
 from solvers.logs.image import METADATA_VERSION, Passed, State
 from solvers.logs.judge import Violation, claims
 from solvers.logs.matching import Difference
+from solvers.logs.quick import Quick
 from solvers.logs.replay import Replayed
 from solvers.verdict import EXIT_SAFETY
 
@@ -41,6 +43,7 @@ class Summary:
         ambiguous: batches by the number of their explanations, where there are several.
         unexplained: those batches.
         violations: properties that do not hold, with the batch after which they first do not.
+        detailed: whether `rows` are wanted.
         rows: one a batch, for the document.
         skipped: undecodable places.
         state: after the last batch.
@@ -57,7 +60,8 @@ class Summary:
     passed: Counter[str] = field(factory=Counter)
     ambiguous: Counter[int] = field(factory=Counter)
     unexplained: list[Explanation] = field(factory=list)
-    violations: list[tuple[Explanation, Violation]] = field(factory=list)
+    violations: list[tuple[Batch | Compact, Violation]] = field(factory=list)
+    detailed: bool = True
     rows: list[dict[str, Any]] = field(factory=list)
     skipped: tuple[str, ...] = ()
     state: State | None = None
@@ -76,9 +80,12 @@ class Summary:
         """0 when all is explained and every property holds."""
         return EXIT_SAFETY if self.violations else NON_CONFORMANT if self.unexplained else 0
 
-    def add(self, replayed: Replayed) -> None:
+    def add(self, replayed: Replayed | Quick) -> None:
         """Count one more batch."""
-        self.state, found = replayed.state, replayed.explanation
+        if isinstance(replayed, Quick):
+            self._add_quick(replayed)
+            return
+        found = replayed.explanation
         if found is None:
             self.control += replayed.batch.control
             self.loaded += 0 if replayed.batch.control else len(replayed.batch.entries)
@@ -92,8 +99,26 @@ class Summary:
             self.ambiguous[found.count] += 1
         if not found.explained:
             self.unexplained.append(found)
-        self.violations += [(found, violation) for violation in replayed.violations]
-        self.rows.append(_row(found, replayed.violations))
+        self.violations += [(found.batch, violation) for violation in replayed.violations]
+        if self.detailed:
+            self.rows.append(_row(found, replayed.violations))
+
+    def _add_quick(self, quick: Quick) -> None:
+        if not self.judged:
+            self.judged = len(claims(quick.rules))
+        self.batches += 1
+        self.records += len(quick.batch)
+        for body in quick.batch.bodies if None in quick.batch.keys else ():
+            if isinstance(body, str):
+                self.passed[body] += 1
+        for guess in quick.guessed():
+            self.events[guess.action or _words(guess.name)] += 1
+        if quick.count > 1:
+            self.ambiguous[quick.count] += 1
+        if quick.violations:
+            self.violations += [(quick.batch, violation) for violation in quick.violations]
+        if self.detailed:
+            self.rows.append(_quick_row(quick))
 
     def document(self) -> dict[str, Any]:
         """The summary as plain values."""
@@ -136,12 +161,30 @@ def _row(found: Explanation, violations: tuple[Violation, ...]) -> dict[str, Any
         row["explained_prefix"] = found.prefix
         row["cannot_replay"] = found.broken
         row["nearest"] = None if found.miss is None else _miss(found.miss)
-    if violations:
-        row["violations"] = [
-            {"property": v.property, "topic": v.topic, "partition": v.partition, "parts": list(v.parts)}
-            for v in violations
-        ]
-    return row
+    return row | _broken(violations)
+
+
+def _quick_row(quick: Quick) -> dict[str, Any]:
+    """The row of a batch that was looked up; as `_row` has it."""
+    names, size = quick.names(), len(quick.batch)
+    length = size // len(names)  # one event for each record, or one for all
+    spans = ([start, start + length] for start in range(0, size, length))
+    return {
+        "place": quick.batch.place,
+        "base_offset": quick.batch.base_offset,
+        "records": size,
+        "explanations": quick.count,
+        "events": [{"event": name, "records": span} for name, span in zip(names, spans, strict=True)],
+    } | _broken(quick.violations)
+
+
+def _broken(violations: tuple[Violation, ...]) -> dict[str, Any]:
+    if not violations:
+        return {}
+    rows = (
+        {"property": v.property, "topic": v.topic, "partition": v.partition, "parts": list(v.parts)} for v in violations
+    )
+    return {"violations": list(rows)}
 
 
 def _miss(miss: Miss) -> dict[str, Any]:
@@ -169,11 +212,11 @@ def lines(summary: Summary, verbose: bool = False) -> list[str]:
         text += _unexplained(found)
     if summary.batches:
         text.append(f"  properties: {summary.judged} checked, {len(summary.violations)} violations")
-    for found, violation in summary.violations:
+    for batch, violation in summary.violations:
         parts = ", ".join(violation.parts)
         text.append(
             f"  VIOLATED {violation.property} by {violation.topic}-{violation.partition} after offset "
-            f"{found.batch.last_offset} ({found.batch.place}): {parts}"
+            f"{batch.last_offset} ({batch.place}): {parts}"
         )
     return text
 

@@ -13,7 +13,7 @@ from ci.logs.schemas import RECORDS, STRUCTS, FieldForm
 FRAME_VERSION = 1
 """Version of the frame around each record of the metadata log."""
 
-_FIXED = {
+FIXED = {
     "bool": ">?", "int8": ">b", "int16": ">h", "int32": ">i", "int64": ">q", "uint16": ">H", "float64": ">d",
 }  # fmt: skip
 
@@ -128,8 +128,8 @@ def _null(field: FieldForm) -> None:
 
 
 def _value(rest: Bytes, kind: str, field: FieldForm, version: int) -> Any:
-    if kind in _FIXED:
-        return rest.fixed(_FIXED[kind])
+    if kind in FIXED:
+        return rest.fixed(FIXED[kind])
     if kind in STRUCTS:
         return _struct(rest, STRUCTS[kind], version)
     if kind == "uuid":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -43,3 +43,50 @@ class Batch:
     entries: tuple[Entry, ...]
     place: str
     control: bool = False
+
+
+class Compact:
+    """A batch of which nothing is decoded that an explanation may be known for.
+
+    It holds changes of partitions, records that replica logic does not read,
+    and at most one other record, at its beginning or end.
+
+    Attributes:
+        base_offset, last_offset, epoch: as of `Batch`.
+        keys: of each record the partition that it changes, as the log writes index and topic; None of others.
+        bodies: of each record the rest of its bytes or fields; of records that are not read their kind.
+        other: the other record, if there is one.
+        other_first: whether it is the first record.
+        source, position: where it was read: the file and the byte, or all of it in words and None.
+    """
+
+    __slots__ = (
+        "_decode", "_whole", "base_offset", "bodies", "epoch", "keys", "last_offset", "other", "other_first",
+        "position", "source",
+    )  # fmt: skip
+    control = False
+
+    def __init__(
+        self, base_offset: int, last_offset: int, epoch: int, keys: Sequence[bytes | None], bodies: Sequence[Any],
+        other: Entry | None, source: str, position: int | None, decode: Callable[[], Batch],
+    ) -> None:  # fmt: skip
+        self.base_offset, self.last_offset, self.epoch = base_offset, last_offset, epoch
+        self.keys, self.bodies, self.other = keys, bodies, other
+        self.other_first = other is not None and other.offset == base_offset
+        self.source, self.position, self._decode = source, position, decode
+        self._whole: Batch | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it was read."""
+        return self.source if self.position is None else f"{self.source}: byte {self.position}"
+
+    def __len__(self) -> int:
+        """How many records it holds."""
+        return self.last_offset - self.base_offset + 1
+
+    def whole(self) -> Batch:
+        """The batch, decoded once."""
+        if self._whole is None:
+            self._whole = self._decode()
+        return self._whole

@@ -111,7 +111,11 @@ def explain(before: State, batch: Batch, rules: RuleSet) -> Explanation:
     Raises:
         EntryError: when a record's fields are not those of its kind.
     """
-    records = tuple(known(entry) for entry in batch.entries)
+    return explain_records(before, batch, tuple(known(entry) for entry in batch.entries), rules)
+
+
+def explain_records(before: State, batch: Batch, records: tuple[Known, ...], rules: RuleSet) -> Explanation:
+    """The explanation of a batch whose records are decoded."""
     states, broken = _replayed(before.at(batch.base_offset), records, rules)
     shapes = [plain(record) for record in records]
     ways: list[_Way | None] = [_Way(0, 1, None, None), *([None] * len(records))]
@@ -121,6 +125,8 @@ def explain(before: State, batch: Batch, rules: RuleSet) -> Explanation:
             continue
         for step in _steps(states[start], records, shapes, start, rules):
             ways[step.end] = _better(ways[step.end], here, step)
+        if start == 0 and ways[-1] is not None:
+            break  # one event explains it all: nothing is shorter
     end = max(place for place, way in enumerate(ways) if way is not None)
     steps, way = _path(ways, end), ways[end]
     if end == len(records) and way is not None and not broken:
@@ -171,14 +177,15 @@ def _steps(state: State, records: Sequence[Known], shapes: Sequence[Plain], star
     """Every event that writes exactly the records from `start` on, up to where it ends."""
     found = []
     for guess in guesses(state, records[start:], rules):
-        written, refusal = _written(guess)
-        end = start + len(written)
-        if not refusal and written and same([plain(record) for record in written], shapes[start:end]):
+        wrote, refusal = predicted(guess)
+        end = start + len(wrote)
+        if not refusal and wrote and same([plain(record) for record in wrote], shapes[start:end]):
             found.append(Step(guess, start, end))
     return found
 
 
-def _written(guess: Guess) -> tuple[tuple[Known, ...], str]:
+def predicted(guess: Guess) -> tuple[tuple[Known, ...], str]:
+    """What the model says that an event writes, or why the controller refuses it."""
     try:
         return tuple(guess.records()), ""
     except (RequestError, Resignation, ReplayError, DirectoryMismatch) as reason:
@@ -188,11 +195,11 @@ def _written(guess: Guess) -> tuple[tuple[Known, ...], str]:
 def _nearest(state: State, records: Sequence[Known], shapes: Sequence[Plain], rules: RuleSet) -> Miss | None:
     misses = []
     for guess in guesses(state, records, rules):
-        written, refusal = _written(guess)
-        observed = shapes[: guess.length or max(1, len(written))]
-        differing = () if refusal else tuple(differences([plain(record) for record in written], observed))
-        misses.append(Miss(guess.name, refusal or ("" if written else "it writes nothing"), differing, len(observed)))
+        wrote, refusal = predicted(guess)
+        observed = shapes[: guess.length or max(1, len(wrote))]
+        differing = () if refusal else tuple(differences([plain(record) for record in wrote], observed))
+        misses.append(Miss(guess.name, refusal or ("" if wrote else "it writes nothing"), differing, len(observed)))
     return min(misses, key=Miss.distance, default=None)
 
 
-__all__ = ["EntryError", "Explanation", "Miss", "Step", "explain"]
+__all__ = ["EntryError", "Explanation", "Miss", "Step", "explain", "explain_records", "predicted"]

@@ -36,6 +36,12 @@ _MODELLED = (
     "TOPIC_RECORD", "REMOVE_TOPIC_RECORD", "PARTITION_RECORD", "PARTITION_CHANGE_RECORD", "REGISTER_BROKER_RECORD",
     "UNREGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD", "FENCE_BROKER_RECORD", "UNFENCE_BROKER_RECORD",
 )  # fmt: skip
+READ = (
+    *_MODELLED, "CONFIG_RECORD", "FEATURE_LEVEL_RECORD", "CLEAR_ELR_RECORD", "REGISTER_CONTROLLER_RECORD",
+    "BEGIN_TRANSACTION_RECORD", "END_TRANSACTION_RECORD", "ABORT_TRANSACTION_RECORD",
+)  # fmt: skip
+"""Kinds of records that are not passed by, or not always."""
+
 _RESOURCES = {2: TOPIC, 4: NODE}
 _SINCE = {
     "leader_recovery": 3, "registration_changes": 6, "controlled_shutdown": 7, "controller_registration": 15,
@@ -180,6 +186,6 @@ def load(state: State, batch: Batch, rules: RuleSet) -> State:
 
 
 __all__ = [
-    "EntryError", "FeatureRecord", "Known", "Passed", "RegisterBrokerRecord", "ReplayError", "State", "elected",
+    "READ", "EntryError", "FeatureRecord", "Known", "Passed", "RegisterBrokerRecord", "ReplayError", "State", "elected",
     "empty", "features", "known", "load",
 ]  # fmt: skip

@@ -78,7 +78,7 @@ def judge(
             count = changed[place.topic_id, place.index]
             transition = _transition(before, place, old, was, now, count, guess, numbers, rules)
         for name, parts in (*_broken(now, rules), *(() if transition is None else _missteps(transition, rules))):
-            yield Violation(name, topic, place.index, parts)
+            yield Violation(name, topic, place.index, tuple(_with_ids(part, numbers) for part in parts))
         if too_many_last_known(place.partition):
             yield Violation(LAST_KNOWN, topic, place.index, ("more than one broker",))
 
@@ -96,6 +96,12 @@ def _missteps(transition: Transition, rules: RuleSet) -> tuple[tuple[str, tuple[
 def _failing(listed: Sequence[Property], subject: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     found = ((claim.id, tuple(name for name, ok in claim.parts(subject).items() if not ok)) for claim in listed)
     return tuple((name, parts) for name, parts in found if parts)
+
+
+def _with_ids(part: str, numbers: Lens) -> str:
+    """A part that names a broker by its number in the lens, with the broker's id instead."""
+    word, _, number = part.partition(" ")
+    return f"broker {numbers.brokers[int(number)]}" if word == "broker" and number.isdigit() else part
 
 
 def _concerned(before: Controller, after: Controller, records: Sequence[Known]) -> Iterator[Place]:

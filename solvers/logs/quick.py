@@ -1,0 +1,293 @@
+"""A whole log, like `solvers.logs.replay`, but what is known of a situation is not asked again.
+
+The result is the same. A batch of changes of different partitions, each the
+work of one event, is the product of its records' explanations; an event of a
+broker is looked up partition by partition. Whatever else a batch holds is
+explained as a whole, by the slow code on the whole state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from model.controller.state import Controller, Settings
+from model.records import PartitionChangeRecord
+from model.rules import RuleSet
+from solvers.logs.entries import Batch, Compact
+from solvers.logs.explain import explain
+from solvers.logs.image import METADATA_VERSION, State, elected, empty, known, load
+from solvers.logs.judge import Violation
+from solvers.logs.ledger import Ledger, Slot
+from solvers.logs.locality import TOPIC, Guessed, Situation, Step
+from solvers.logs.replay import FOOTER, HEADER, Replayed, judged
+from solvers.logs.steps import BROKER_RECORDS, BrokerEvent, broker_events, goes_on, of_event, single
+
+_NOT_READ = Guessed("not read by replica logic", "")
+
+Move = tuple[bytes, Slot]
+"""A partition and what it is after a record."""
+
+
+class Quick:
+    """What became of one batch that was looked up.
+
+    Attributes:
+        batch: the batch.
+        count: how many shortest explanations there are.
+        steps: of each record what it comes to, None for one that is not read; of an event of a broker the event.
+        moves: of each record the partition that it changes and its state after it, None of others.
+        violations: the properties that do not hold after it.
+        rules: the rule set.
+    """
+
+    __slots__ = ("_ledger", "batch", "count", "moves", "rules", "steps", "violations")
+
+    def __init__(
+        self, batch: Compact, count: int, steps: list[Step | None] | Guessed, moves: list[Move | None],
+        violations: tuple[Violation, ...], rules: RuleSet, ledger: Ledger,
+    ) -> None:  # fmt: skip
+        self.batch, self.count, self.steps, self.moves = batch, count, steps, moves
+        self.violations, self.rules, self._ledger = violations, rules, ledger
+
+    def guessed(self) -> list[Guessed]:
+        """The events of the first explanation, with TOPIC where a topic is named."""
+        if isinstance(self.steps, Guessed):
+            return [self.steps]
+        return [_NOT_READ if step is None or step.guessed is None else step.guessed for step in self.steps]
+
+    def names(self) -> list[str]:
+        """The events in words."""
+        found = self.guessed()
+        if isinstance(self.steps, Guessed):
+            return [found[0].name]
+        places = [None if move is None else self.partition(move[0]) for move in self.moves]
+        return [
+            guess.name if place is None else guess.name.replace(f"{TOPIC}-0", f"{place[0]}-{place[1]}")
+            for guess, place in zip(found, places, strict=True)
+        ]
+
+    def partition(self, key: bytes) -> tuple[str, int]:
+        """Topic and index of a partition; asked before the next batch is replayed."""
+        return self._ledger.topic(key), self._ledger.place(key)[1]
+
+
+class QuickReplay:
+    """The replay of one log.
+
+    Attributes:
+        looked_up: batches that were not explained as a whole.
+    """
+
+    def __init__(self, rules: Callable[[int | None], RuleSet], settings: Settings | None = None) -> None:
+        self._rules_of = rules
+        self._in_snapshot = False
+        self._tokens: dict[object, int] = {}
+        self._leaving: dict[int, set[bytes]] = {}
+        self.looked_up = 0
+        self._start(empty(Controller(settings=settings or Settings())))
+
+    @property
+    def state(self) -> State:
+        """The state after the batches so far."""
+        return self._ledger.state()
+
+    def replay(self, batches: Iterable[Batch | Compact]) -> Iterator[Replayed | Quick]:
+        """See `replay_log`: what became of each batch, to the end or to one that cannot be replayed."""
+        for batch in batches:
+            if isinstance(batch, Compact):
+                quick = None if self._in_snapshot else self._quick(batch)
+                if quick is not None:
+                    self.looked_up += 1
+                    yield quick
+                    continue
+                batch = batch.whole()
+            replayed = self._whole(batch)
+            yield replayed
+            if replayed.explanation is not None and replayed.explanation.broken:
+                return
+
+    def restart_at(self, state: State) -> None:
+        """Go on from another state of the same log; what is known of situations stays."""
+        self._load(state)
+
+    def _start(self, state: State) -> None:
+        """Begin with nothing known: what is known holds for one rule set and one set of features."""
+        self._rules = self._rules_of(state.levels.get(METADATA_VERSION))
+        self._ledger = Ledger(state, self._rules)
+        self._tokens.clear()
+        self._look_for_leaving()
+
+    def _load(self, state: State) -> None:
+        base = self._ledger.base
+        if state.levels != base.levels or state.controller.features != base.controller.features:
+            self._start(state)
+        else:
+            self._ledger.load(state)
+            self._look_for_leaving()
+
+    def _whole(self, batch: Batch) -> Replayed:
+        """The batch, explained as a whole."""
+        state, rules = self._ledger.state(), self._rules
+        found, violations = None, ()
+        if batch.control:
+            kinds = {entry.type for entry in batch.entries}
+            self._in_snapshot = (self._in_snapshot or HEADER in kinds) and FOOTER not in kinds
+            after = elected(state, batch)
+        elif self._in_snapshot:
+            after = load(state.at(batch.base_offset), batch, rules)
+        else:
+            found = explain(state, batch, rules)
+            after, violations = found.after, tuple(judged(found, rules))  # type: ignore[assignment]
+        self._load(after)
+        return Replayed(batch, found, violations, after, rules)
+
+    def _quick(self, batch: Compact) -> Quick | None:
+        """The batch looked up; None where it must be explained as a whole."""
+        if any(self._leaving.values()):
+            return None
+        changed = [key for key in batch.keys if key is not None]
+        if len(changed) > 1 and len(set(changed)) < len(changed):
+            return None
+        return self._changes(batch) if batch.other is None else self._event(batch)
+
+    def _changes(self, batch: Compact) -> Quick | None:
+        """Changes that are each the work of one event."""
+        slots, count, told = self._ledger.slots, 1, []
+        steps: list[Step | None] = []
+        moves: list[Move | None] = []
+        for place, (key, body) in enumerate(zip(batch.keys, batch.bodies, strict=True)):
+            if key is None:
+                steps.append(None)
+                moves.append(None)
+                continue
+            slot = slots.get(key)
+            if slot is None:
+                return None
+            at = slot[0]
+            step = at.changes.get(body)
+            if step is None:
+                step = at.changes[body] = single(self._ledger, at, _change(batch, place), self._rules)
+            if step.after is None or (self._leaving and self._would_go_on(step.after) and place < len(batch) - 1):
+                return None
+            count *= step.count
+            steps.append(step)
+            moves.append((key, (step.after, slot[1] + step.leader_epoch, slot[2] + step.partition_epoch)))
+            if step.violations:
+                told.append((key, step))
+        self._move(steps, moves)
+        return Quick(batch, count, steps, moves, self._violations(told), self._rules, self._ledger)
+
+    def _move(self, steps: list[Step | None], moves: list[Move | None]) -> None:
+        ledger = self._ledger
+        for step, move in zip(steps, moves, strict=True):
+            if step is None or move is None:
+                continue
+            key, slot = move
+            ledger.slots[key] = slot
+            ledger.changed.add(key)
+            if step.flips:
+                ledger.put(key, slot)
+            for broker, pending in self._leaving.items():
+                self._note_leaving(key, slot[0], broker, pending)
+
+    def _event(self, batch: Compact) -> Quick | None:
+        """One event of a broker, with all that it changes."""
+        assert batch.other is not None
+        record = known(batch.other)
+        if not isinstance(record, BROKER_RECORDS) or self._ledger.odd or any(isinstance(b, str) for b in batch.bodies):
+            return None
+        base = self._ledger.base.at(batch.base_offset)
+        changes_first = len(batch) > 1 and not batch.other_first
+        fitting = []
+        for event in broker_events(base, record, changes_first, self._rules):
+            steps = self._visit(batch, event)
+            if steps is not None:
+                fitting.append((event, steps))
+        if not fitting:
+            return None
+        event, found = fitting[0]
+        self._ledger.base = base.at(batch.other.offset).after(record, self._rules)
+        for key, step in found.items():
+            assert step.after is not None
+            _, leader_epoch, partition_epoch = self._ledger.slots[key]
+            slot = (step.after, leader_epoch + step.leader_epoch, partition_epoch + step.partition_epoch)
+            self._ledger.put(key, slot)
+        self._ledger.changed.update(key for key in batch.keys if key is not None)
+        told = sorted(((k, s) for k, s in found.items() if s.violations), key=lambda pair: self._ledger.rank(pair[0]))
+        moves = [None if key is None else (key, self._ledger.slots[key]) for key in batch.keys]
+        self._look_for_leaving()
+        guessed = Guessed(event.name, event.action)
+        return Quick(batch, len(fitting), guessed, moves, self._violations(told), self._rules, self._ledger)
+
+    def _visit(self, batch: Compact, event: BrokerEvent) -> dict[bytes, Step] | None:
+        """What the event comes to in each partition that it visits; None where it comes to something else."""
+        ledger = self._ledger
+        token = self._tokens.setdefault(event.identity, len(self._tokens))
+        observed = {key: (place, batch.bodies[place]) for place, key in enumerate(batch.keys) if key is not None}
+        visited: dict[bytes, None] = {**ledger.hosted.get(event.broker, {}), **dict.fromkeys(observed)}
+        if event.action == "unfence":
+            visited.update(dict.fromkeys(ledger.leaderless))
+        elif event.action == "directories_offline":
+            visited.update(dict.fromkeys(ledger.slots))
+        found = {}
+        for key in visited:
+            slot = ledger.slots.get(key)
+            if slot is None:
+                return None
+            steps = slot[0].events.setdefault(token, {})
+            place, body = observed.get(key, (0, None))
+            step = steps.get(body)
+            if step is None:
+                change = None if body is None else _change(batch, place)
+                step = steps[body] = of_event(ledger, slot[0], event, change, self._rules)
+            if step.after is None:
+                return None
+            found[key] = step
+        return found
+
+    def _violations(self, told: list[tuple[bytes, Step]]) -> tuple[Violation, ...]:
+        return tuple(
+            Violation(name, self._ledger.topic(key), self._ledger.place(key)[1], parts)
+            for key, step in told
+            for name, _, _, parts in step.violations
+        )
+
+    def _look_for_leaving(self) -> None:
+        """Brokers in a controlled shutdown, with the partitions that would change if the controller heard of it again.
+
+        No record tells of such an event but the changes; while there are any, each batch is explained as a whole.
+        """
+        registrations = self._ledger.base.controller.image.registrations
+        self._leaving = {b: set() for b, r in registrations.items() if r.in_controlled_shutdown and not r.fenced}
+        for broker, pending in self._leaving.items():
+            for key in self._ledger.hosted.get(broker, ()):
+                if key in self._ledger.slots:
+                    self._note_leaving(key, self._ledger.slots[key][0], broker, pending)
+            if self._ledger.odd:
+                pending.add(b"")
+
+    def _note_leaving(self, key: bytes, at: Situation, broker: int, pending: set[bytes]) -> None:
+        (pending.add if self._goes_on(at, broker) else pending.discard)(key)
+
+    def _would_go_on(self, at: Situation) -> bool:
+        return any(self._goes_on(at, broker) for broker in self._leaving)
+
+    def _goes_on(self, at: Situation, broker: int) -> bool:
+        if broker not in at.known:
+            return False
+        found: Any = at.events.setdefault(("goes on", broker), {})
+        if None not in found:
+            found[None] = goes_on(self._ledger, at, broker, self._rules)
+        return bool(found[None])
+
+
+def _change(batch: Compact, place: int) -> PartitionChangeRecord:
+    """A change, decoded.
+
+    Raises:
+        EntryError: when its fields are not those of its kind.
+    """
+    record = known(batch.whole().entries[place])
+    assert isinstance(record, PartitionChangeRecord)
+    return record

@@ -1,0 +1,107 @@
+"""Batches whose explanation is not that of one partition alone: looked up they come to the same, or are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from attrs import evolve
+
+from model.codecs import encode
+from model.controller.elect_leaders import PREFERRED, elect_leaders
+from model.controller.lifecycle import fenced, leaving, unfenced
+from model.controller.state import Controller
+from model.records import Record
+from solvers.logs.compacting import compact
+from solvers.logs.entries import Batch, Entry
+from solvers.logs.explain import explain
+from solvers.logs.image import State
+from solvers.logs.quick import Quick, QuickReplay
+from solvers.logs.replay import Replayed
+from tests.controllers import FIXED, changed, cluster, with_topic
+
+LEVELS = {"metadata.version": 27}
+
+
+def batch(controller: Controller, records: Sequence[Record]) -> Batch:
+    """A batch of these records behind a state."""
+    first = controller.image.next_offset
+    entries = [Entry(first + n, d["type"], d["version"], d["data"]) for n, d in enumerate(map(encode, records))]
+    return Batch(first, first + len(entries) - 1, 1, tuple(entries), "here")
+
+
+def both(controller: Controller, records: Sequence[Record]) -> tuple[int, int, bool]:
+    """How many explanations there are, and how many are found by a replay that looks up; whether it did."""
+    state, given = State(controller, LEVELS), batch(controller, records)
+    replay = QuickReplay(lambda level: FIXED)
+    replay.restart_at(state)
+    (found,) = replay.replay([compact(given)])
+    slow = explain(state, given, FIXED)
+    if isinstance(found, Quick):
+        return slow.count, found.count, True
+    assert isinstance(found, Replayed)
+    assert found.explanation is not None
+    return slow.count, found.explanation.count, False
+
+
+def without_leaders(partitions: int) -> Controller:
+    """Partitions that have lost their leader, which is back: a preferred election and an unclean one write the same."""
+    controller = with_topic(cluster(3), "foo", *[(0, 1)] * partitions)
+    for index in range(partitions):
+        controller = changed(controller, index=index, leader=-1, isr=(0,))
+    return controller
+
+
+def elections(controller: Controller, *indices: int) -> list[Record]:
+    """What preferred elections write."""
+    places = tuple(("foo", index) for index in indices)
+    return list(elect_leaders(controller, PREFERRED, places, FIXED).records)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 3])
+def test_explanations_multiply(partitions: int) -> None:
+    """Each of several changes may have been either election, so that a batch has as many explanations as ways."""
+    controller = without_leaders(partitions)
+    assert both(controller, elections(controller, *range(partitions))) == (2**partitions, 2**partitions, True)
+
+
+def test_a_partition_that_changes_twice_is_not_looked_up() -> None:
+    """What is known of a partition holds before the batch, so a second change of it is explained with the first."""
+    controller = without_leaders(1)
+    change = elections(controller, 0)
+    found = both(controller, [*change, *change])
+    assert found == (0, 0, False)
+
+
+def test_an_unfenced_broker_elects_elsewhere_too() -> None:
+    """Unfencing visits every leaderless partition, also of other brokers; without their elections it is unexplained."""
+    controller = changed(with_topic(cluster(3, fenced=(2,)), "foo", (0, 1)), leader=-1, isr=(0,))
+    records = list(unfenced(controller, 2, FIXED))
+    assert len(records) == 2
+    assert both(controller, records) == (1, 1, True)  # type: ignore[arg-type]
+    assert both(controller, records[:1])[:2] == (0, 0)  # type: ignore[arg-type]
+
+
+def test_a_broker_that_leaves_is_asked_for_all_partitions() -> None:
+    """A controlled shutdown that goes on changes every partition that it can; one change alone is none of its."""
+    controller = with_topic(cluster(3), "foo", (0, 1, 2), (0, 1, 2))
+    controller = evolve(
+        controller, image=evolve(controller.image, registrations={
+            **controller.image.registrations, 0: evolve(controller.image.registrations[0], in_controlled_shutdown=True)
+        }),
+    )  # fmt: skip
+    records = list(leaving(controller, 0, FIXED))
+    assert len(records) == 2
+    assert both(controller, records) == (1, 1, False)  # type: ignore[arg-type]
+    assert both(controller, records[:1]) == (0, 0, False)  # type: ignore[arg-type]
+
+
+def test_a_fence_without_one_of_its_changes_is_unexplained() -> None:
+    """A broker that is fenced leaves each of its partitions: a change left out, or for another, is missed."""
+    controller = with_topic(cluster(4), "foo", (0, 1, 2), (1, 2, 0), (1, 2, 3))
+    records = list(fenced(controller, 0, FIXED))
+    assert len(records) == 3
+    assert both(controller, records) == (1, 1, True)  # type: ignore[arg-type]
+    for missing in (0, 1):
+        rest = [record for n, record in enumerate(records) if n != missing]
+        assert both(controller, rest)[:2] == (0, 0)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import pytest
 from ci.whatif import prometheus
 from model.controller.state import Controller
 from model.rules import RuleSet
-from solvers.logs.whatif import World, alone, as_rows, distances, moves
+from solvers.logs.whatif import World, alone, as_rows, count_faults, distances, moves, search
 from tests.captures import ELR, NO_ELR, replayed
 from tests.commands import kraftcheck
 from tests.controllers import FIXED, changed, cluster, with_topic
@@ -107,3 +107,29 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert "no record batch" in kraftcheck("whatif", tmp_path / "empty.jsonl").refusal()
     assert "cannot both" in kraftcheck("whatif", ELR, "--json", "-", "--prometheus", "-").refusal()
     assert "unknown rule set" in kraftcheck("whatif", ELR, "--rules", "nonsense").refusal()
+
+
+def tried(world: World, faults: int, longest: int, rules: RuleSet) -> tuple[int | None, int | None]:
+    """Fewest faults to offline and to loss among all sequences of at most so many moves; nothing is remembered."""
+    best: list[int | None] = [0 if world.offline else None, 0 if world.lost else None]
+    for move in moves(world, rules) if longest else ():
+        if faults >= move.fault:
+            rest = tried(move.after(), faults - move.fault, longest - 1, rules)
+            found = [None if one is None else one + move.fault for one in rest]
+            best = [min((n for n in pair if n is not None), default=None) for pair in zip(best, found, strict=True)]
+    return best[0], best[1]
+
+
+@pytest.mark.parametrize("elr", [False, True])
+@pytest.mark.parametrize(("factor", "fenced", "faults", "longest"), [(1, (), 2, 4), (2, (1,), 2, 4), (3, (2,), 2, 3)])
+def test_the_search_finds_what_trying_everything_finds(
+    factor: int, fenced: tuple[int, ...], faults: int, longest: int, elr: bool
+) -> None:
+    """On small clusters the distances are the fewest faults of any sequence of moves, each played to its end."""
+    controller = with_topic(cluster(4, elr_enabled=elr), "foo", tuple(range(factor)), min_insync_replicas="1")
+    world = alone(controller, next(controller.places()), FIXED)
+    for broker in fenced:
+        world = next(move for move in moves(world, FIXED) if move.name == f"{broker} is fenced").after()
+    ways = search(world, faults, FIXED)
+    assert all(way is None or len(way) <= longest for way in ways)
+    assert tuple(count_faults(way) for way in ways) == tried(world, faults, longest, FIXED)

@@ -17,7 +17,7 @@ from attrs import frozen
 
 from ci.logs.reading import Skipped, find, read
 from ci.logs.synthetic import Size, Synthetic
-from ci.replay import replay, tell_last
+from ci.replay import replay, stepwise
 from solvers.logs.entries import Compact
 from solvers.logs.quick import Quick
 from solvers.logs.replay import Replayed
@@ -77,7 +77,7 @@ def _spark(copies: int) -> int:
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
         for number in range(copies):
             shutil.copytree(LOG, Path(place, "logs", str(number)))
-        work = partial(tell_last, rules=None, static=(), allow_skipped=0)
+        work = partial(stepwise, rules=None, detailed=False)
         told = replay_with_spark(find((Path(place, "logs"),)), work, Path(place, "out"), (), CORES)
     if any(one.code for one in told):
         raise UnexplainedError(str(LOG))

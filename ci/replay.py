@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -65,21 +65,34 @@ def settings_of(texts: tuple[str, ...]) -> Settings:
 
 
 def replay(
-    log: LogFiles,
-    rules: str | None,
-    static: tuple[str, ...] = (),
-    allow_skipped: int = 0,
-    tell: Callable[[Replayed | Quick], None] = lambda replayed: None,
-    detailed: bool = True,
-) -> Summary:
-    """Read one log and explain it.
+    log: LogFiles, rules: str | None, static: tuple[str, ...] = (), allow_skipped: int = 0,
+    tell: Callable[[Replayed | Quick], None] = lambda replayed: None, detailed: bool = True,
+) -> Summary:  # fmt: skip
+    """Read one log and explain it; see `stepwise`.
+
+    Args:
+        tell: told of each batch once it is replayed.
+    """
+    ended: list[Summary] = []
+
+    def followed() -> Iterator[Replayed | Quick]:
+        ended.append((yield from stepwise(log, rules, static, allow_skipped, detailed)))
+
+    for replayed in followed():
+        tell(replayed)
+    return ended[0]
+
+
+def stepwise(
+    log: LogFiles, rules: str | None, static: tuple[str, ...] = (), allow_skipped: int = 0, detailed: bool = True
+) -> Generator[Replayed | Quick, None, Summary]:
+    """Read one log and explain it, batch by batch; what it returns at the end is what it came to.
 
     Args:
         log: its files.
         rules: rule set, `PRESET[+VARIANT...]`; None takes the preset of the log's metadata version.
         static: the controller's configuration file, as `KEY=VALUE`.
         allow_skipped: how many lines or batches may be undecodable.
-        tell: told of each batch once it is replayed.
         detailed: whether the summary gets a row for each batch.
 
     Raises:
@@ -92,7 +105,7 @@ def replay(
     try:
         for replayed in replaying.replay(read_compact(log, skipped)):
             summary.add(replayed)
-            tell(replayed)
+            yield replayed
     except (EntryError, ReplayError) as reason:
         raise Refusal(f"{log.name}: {reason}") from None
     summary.skipped, summary.state = tuple(skipped.places), replaying.state
@@ -146,7 +159,7 @@ def replay_command(
             parse(rules)
         settings_of(static)
         found = find(tuple(Path(log) for log in logs))
-        work = partial(tell_last, rules=rules, static=static, allow_skipped=allow_skipped)
+        work = partial(stepwise, rules=rules, static=static, allow_skipped=allow_skipped, detailed=False)
         if out is None:
             told = [
                 _told(replay(log, rules, static, allow_skipped, detailed=verbose or target is not None), verbose)
@@ -174,11 +187,3 @@ def replay_command(
 def _told(summary: Summary, verbose: bool) -> tuple[int, Mapping[str, Any], Sequence[str]]:
     """Exit code, document and lines of one log."""
     return summary.exit_code(), summary.document(), lines(summary, verbose)
-
-
-def tell_last(
-    log: LogFiles, tell: Callable[[Replayed | Quick], None], *, rules: str | None, static: tuple[str, ...],
-    allow_skipped: int,
-) -> Summary:  # fmt: skip
-    """`replay` with the arguments that a worker has last."""
-    return replay(log, rules, static, allow_skipped, tell, detailed=False)

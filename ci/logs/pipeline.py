@@ -7,9 +7,10 @@ timelines by cluster and partition.
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,7 @@ from ci.refusal import Refusal
 from ci.spark.errors import explained
 from ci.spark.session import parse_conf, started
 from ci.spark.shipping import ship_sources
-from model.partition import Partition
-from model.records import PartitionChangeRecord, PartitionRecord, ids
+from model.records import Ids, PartitionChangeRecord, PartitionRecord, ids
 from solvers.logs.judge import Violation
 from solvers.logs.quick import Quick
 from solvers.logs.replay import Replayed
@@ -54,7 +54,8 @@ COLUMNS = {
 }  # fmt: skip
 """The columns of each dataset in the output folder."""
 
-Row = dict[str, Any]
+Row = tuple[Any, ...]
+"""The values of a row, in the order of `SCHEMA`."""
 
 
 @frozen
@@ -76,54 +77,54 @@ def rows_of(cluster: str, replayed: Replayed | Quick) -> Iterator[Row]:
         return
     offset = found.batch.base_offset
     miss = "" if found.miss is None else f"nearest: {found.miss.name} {found.miss.refusal}".strip()
-    yield {
-        "kind": BATCHES, "cluster": cluster, "offset": offset, "records": len(found.records),
-        "explanations": found.count, "events": [step.name for step in found.steps], "text": found.broken or miss,
-    }  # fmt: skip
+    names = [step.name for step in found.steps]
+    yield _batch_row(cluster, offset, found.broken or miss, len(found.records), found.count, names)
     yield from _violation_rows(cluster, offset, replayed.violations)
     for place, (record, state) in enumerate(zip(found.records, found.states[1:], strict=False)):
         if isinstance(record, PartitionChangeRecord | PartitionRecord):
             topic = state.controller.topic(record.topic_id)
             p = topic.partitions[record.partition_id]
+            shown = int(p.leader), ids(p.replicas), ids(p.isr), ids(p.elr)
             epochs = int(p.leader_epoch), int(p.partition_epoch)
-            yield _timeline_row(cluster, offset + place, (topic.name, record.partition_id), p, epochs)
+            yield _timeline_row(cluster, offset + place, (topic.name, record.partition_id), shown, epochs)
 
 
 def _quick_rows(cluster: str, quick: Quick) -> Iterator[Row]:
     """The rows of a batch that was looked up."""
     offset = quick.batch.base_offset
-    yield {
-        "kind": BATCHES, "cluster": cluster, "offset": offset, "records": len(quick.batch),
-        "explanations": quick.count, "events": quick.names(), "text": "",
-    }  # fmt: skip
-    yield from _violation_rows(cluster, offset, quick.violations)
+    yield _batch_row(cluster, offset, "", len(quick.batch), quick.count, quick.names())
+    if quick.violations:
+        yield from _violation_rows(cluster, offset, quick.violations)
     for place, move in enumerate(quick.moves):
         if move is not None:
             key, (at, leader_epoch, partition_epoch) = move
-            yield _timeline_row(
-                cluster, offset + place, quick.partition(key), at.partition, (leader_epoch, partition_epoch)
-            )
+            epochs = leader_epoch, partition_epoch
+            yield _timeline_row(cluster, offset + place, quick.partition(key), at.shown, epochs)
+
+
+def _batch_row(cluster: str, offset: int, text: str, records: int, count: int, names: list[str]) -> Row:
+    return BATCHES, cluster, offset, text, records, count, names, *(None,) * 9
 
 
 def _violation_rows(cluster: str, offset: int, violations: tuple[Violation, ...]) -> Iterator[Row]:
-    for violation in violations:
-        yield {
-            "kind": VIOLATIONS, "cluster": cluster, "offset": offset, "property": violation.property,
-            "topic": violation.topic, "partition": violation.partition, "text": ", ".join(violation.parts),
-        }  # fmt: skip
+    for v in violations:
+        text = ", ".join(v.parts)
+        yield VIOLATIONS, cluster, offset, text, None, None, None, v.property, v.topic, v.partition, *(None,) * 6
 
 
-def _timeline_row(cluster: str, offset: int, named: tuple[str, int], p: Partition, epochs: tuple[int, int]) -> Row:
-    """A partition after a record; `p` without its epochs."""
-    return {
-        "kind": TIMELINES, "cluster": cluster, "topic": named[0], "partition": named[1], "offset": offset,
-        "leader": int(p.leader), "leader_epoch": epochs[0], "partition_epoch": epochs[1],
-        "replicas": list(ids(p.replicas)), "isr": list(ids(p.isr)), "elr": list(ids(p.elr)),
-    }  # fmt: skip
+def _timeline_row(
+    cluster: str, offset: int, named: tuple[str, int], shown: tuple[int, Ids, Ids, Ids], epochs: tuple[int, int]
+) -> Row:
+    """A partition after a record: its topic and index, leader and lists, leader epoch and partition epoch."""
+    return TIMELINES, cluster, offset, *(None,) * 5, *named, shown[0], *epochs, *shown[1:]
 
 
-Replay = Callable[[LogFiles, Callable[[Replayed | Quick], None]], Summary]
-"""Replays one log, telling each batch; raises `Refusal`."""
+def _end_row(kind: str, cluster: str, text: str) -> Row:
+    return kind, cluster, None, text, *(None,) * 12
+
+
+Replay = Callable[[LogFiles], Generator[Replayed | Quick, None, Summary]]
+"""Replays one log batch by batch and returns what it came to; raises `Refusal`."""
 
 
 def task(logs: list[LogFiles], replay: Replay) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -138,27 +139,29 @@ def task(logs: list[LogFiles], replay: Replay) -> Callable[[Iterable[pa.RecordBa
 
 
 def _log_rows(log: LogFiles, replay: Replay) -> Iterator[Row]:
-    rows: list[Row] = []
+    """The rows of a log as it is replayed, and at its end what it came to."""
+    ended: list[Summary] = []
+
+    def followed() -> Iterator[Replayed | Quick]:
+        ended.append((yield from replay(log)))
+
     try:
-        summary = replay(log, lambda replayed: rows.extend(rows_of(log.name, replayed)))
+        for replayed in followed():
+            yield from rows_of(log.name, replayed)
     except Refusal as refusal:
-        yield {"kind": REFUSAL, "cluster": log.name, "text": refusal.format_message()}
+        yield _end_row(REFUSAL, log.name, refusal.format_message())
         return
-    yield from rows
+    (summary,) = ended
     document = {name: value for name, value in summary.document().items() if name != "rows"}
     told = {"document": document, "lines": lines(summary), "code": summary.exit_code()}
-    yield {"kind": SUMMARY, "cluster": log.name, "text": json.dumps(told, default=str)}
+    yield _end_row(SUMMARY, log.name, json.dumps(told, default=str))
 
 
 def _in_batches(rows: Iterator[Row]) -> Iterator[pa.RecordBatch]:
-    waiting: list[Row] = []
-    for row in rows:
-        waiting.append(row)
-        if len(waiting) == ROWS_AT_ONCE:
-            yield pa.RecordBatch.from_pylist(waiting, schema=SCHEMA)
-            waiting = []
-    if waiting:
-        yield pa.RecordBatch.from_pylist(waiting, schema=SCHEMA)
+    while waiting := list(itertools.islice(rows, ROWS_AT_ONCE)):
+        columns = zip(*waiting, strict=True)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
 def replay_with_spark(

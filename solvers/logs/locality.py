@@ -19,7 +19,7 @@ from model.brokers import Registration
 from model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs
 from model.controller.state import Controller
 from model.partition import Partition
-from model.records import PartitionChangeRecord
+from model.records import PartitionChangeRecord, ids
 from model.replay import ClusterImage, Topic
 from model.rules import RuleSet
 from model.words import NO_LEADER
@@ -68,15 +68,17 @@ class Situation:
         context: of its topic.
         known: plain registrations of the brokers that it names, None where there is none.
         leaderless: whether it has no leader.
+        shown: leader, replicas, ISR and ELR, as plain values.
         changes: by the bytes or fields of a single change what it comes to.
         events: by event, then by change or None, what the event comes to here.
     """
 
-    __slots__ = ("changes", "context", "events", "known", "leaderless", "partition")
+    __slots__ = ("changes", "context", "events", "known", "leaderless", "partition", "shown")
 
     def __init__(self, partition: Partition, context: Context, known: Mapping[int, Registration | None]) -> None:
         self.partition, self.context, self.known = partition, context, known
         self.leaderless = bool(partition.leader == NO_LEADER)
+        self.shown = (int(partition.leader), ids(partition.replicas), ids(partition.isr), ids(partition.elr))
         self.changes: dict[Any, Step] = {}
         self.events: dict[Any, dict[Any, Step]] = {}
 

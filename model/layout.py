@@ -92,6 +92,21 @@ def subset_of(count: int) -> Any:
     return Range(0, (1 << count) - 1)
 
 
+def only(value: Any) -> Any:
+    """The domains of a value that nothing changes: each leaf has the one that it has.
+
+    >>> only(3), only(False)
+    (Range(lo=3, hi=3), Flag(lo=0, hi=0))
+    """
+    values = iter([leaf for _, leaf in leaves(value)])
+
+    def alone() -> Domain:
+        leaf = next(values)
+        return Flag(int(leaf), int(leaf)) if isinstance(leaf, bool) else Range(leaf, leaf)
+
+    return rebuild(value, alone)
+
+
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """The leaves of a nested value of attrs records and tuples, with their paths.
 

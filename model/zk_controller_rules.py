@@ -30,6 +30,24 @@ class ZkControllerRules(RecoveryRules):
     replica_failure_unnoticed: bool = choice(
         _GROUP, f"{_SOURCE}, question A.3", "a broker of which one replica fails lives on, and nobody is told"
     )
+    reassignment_waits_for_all: bool = choice(
+        _GROUP, f"{_SOURCE}, F 3.1", "a reassignment completes only when the ISR is all old and new replicas"
+    )
+    reassignment_keeps_leader: bool = choice(
+        _GROUP, f"{_SOURCE}, F 3.1", "a reassignment completes without another leader, whoever leads"
+    )
+    leavers_rejoin: bool = choice(
+        _GROUP, f"{_SOURCE}, F", "a leader takes a follower back into the ISR that is no replica any more"
+    )
+    backlog_revives_replica: bool = choice(
+        _GROUP, f"{_SOURCE}, E and F", "a broker that starts follows its queue about a partition that it has not"
+    )
+    deletion_forgets_topic: bool = choice(
+        _GROUP, f"{_SOURCE}, C", "the nodes of a deleted topic go before its replicas are stopped"
+    )
+    controller_writes_unfenced: bool = choice(
+        _GROUP, f"{_SOURCE}, D", "a controller's writes are not conditional on its being the controller"
+    )
 
     # What its questions could be answered with.
     hopeless_isr_emptied: bool = choice(
@@ -61,6 +79,9 @@ class ZkControllerRules(RecoveryRules):
     outsider_preferred: bool = choice(
         _GROUP, f"seeded; {_SOURCE}, A", "a live replica outside the ISR is preferred to its members"
     )
+    reassignment_ignores_isr: bool = choice(
+        _GROUP, f"seeded; {_SOURCE}, F", "a reassignment completes without a look at the ISR"
+    )
     outsider_keeps_isr: bool = choice(
         _GROUP, f"seeded; {_SOURCE}, A", "a leader from outside the ISR is written beside the old ISR"
     )
@@ -68,5 +89,8 @@ class ZkControllerRules(RecoveryRules):
 
 OF_FIRST_CONTROLLER = (
     "decisions_one_by_one", "decision_write_unconditional", "outsiders_by_old_list", "replica_failure_unnoticed",
+    "reassignment_waits_for_all", "reassignment_keeps_leader", "leavers_rejoin",
+    "backlog_revives_replica",
+    "deletion_forgets_topic", "controller_writes_unfenced",
 )  # fmt: skip
 """Choices that hold in the early controller design as written."""

@@ -62,7 +62,8 @@ _SETTLING = {
 
 _DECIDING = {
     "list_brokers": 12, "read_node": 12, "write_all": 12, "retry": 20, "abandon": 20, "expire": 8, "load": 8,
-    "stop_fetcher": 8, "act": 8, "finish": 4, "change_isr": 4,
+    "stop_fetcher": 8, "act": 8, "finish": 4, "change_isr": 4, "start_replicas": 8, "check_isr": 12, "complete": 12,
+    "recheck": 20, "publish": 8, "stop_replica": 8, "delete_partition": 8, "depose": 8, "take_over": 4,
 }  # fmt: skip
 
 _RESTARTING = {
@@ -109,9 +110,13 @@ BEYOND: Mapping[str, tuple[Beyond, ...]] = {
                {"brokers": 4, "partitions": 3, "new-topic": 1, "stops": LENGTH, "controller-failures": LENGTH,
                 "isr-changes": LENGTH},
                _DECIDING),
-        Beyond("two-brokers", {"stops": LENGTH, "replica-failures": 3, "isr-changes": LENGTH}, _DECIDING),
+        Beyond("deposed", {"stops": LENGTH, "replica-failures": 3, "isr-changes": LENGTH, "deletions": 1},
+               {**_DECIDING, "depose": 20, "take_over": 20}, scope="deposed"),
         Beyond("sessions", {"brokers": 3, "session-losses": 2, "isr-changes": 2, "controller-failures": 0}, _DECIDING,
                scope="sessions"),
+        Beyond("replicas", {"brokers": 3, "isr-changes": 6, "controller-failures": 0},
+               {**_DECIDING, "reassign": 8, "start_replicas": 20, "fetch": 4, "check_isr": 30, "complete": 1,
+                "change_isr": 16, "recheck": 40}, scope="reassignment"),
     ),
     "broker-ids": (
         Beyond(

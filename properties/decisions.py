@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from model.system import Conjuncts, Property, Setting, Step
-from model.systems.zk_controller.state import READ, ZkController, members
+from model.systems.zk_controller.state import READ, Partition, ZkController, members
 from model.systems.zk_controller.system import actions
 from model.terms import Truth
 from model.words import NO_LEADER, all_of, any_of, implies, negate
+from properties import replica_moves
 from properties.core import always, happens, recovers, sometimes, step
 
 FEW_OPERATIONS = 10
@@ -16,7 +17,8 @@ FEW_OPERATIONS = 10
 
 WAY = (
     "take_over", "load", "list_brokers", "read_node", "write_one", "write_all", "retry", "abandon",
-    "publish", "finish", "expire",
+    "publish", "finish", "expire", "resign", "start_replicas", "check_isr", "recheck", "complete", "shrink_isr",
+    "replace", "end_reassignment", "delete_partition", "stop_replica",
     "reconnect", "read_decisions", "subscribe", "set_watch", "stop_fetcher", "act", "doze",
 )  # fmt: skip
 """What happens by itself: nothing fails, nothing is restarted, no leader changes the ISR."""
@@ -28,10 +30,12 @@ _DESIGN = "early controller design"
 def properties(setting: Setting) -> list[Property]:
     """The promises, and what must be seen for them to mean something."""
     claims = [
-        always("leader-in-isr", "the leader is in the ISR", _in_isr, f"{_DESIGN}, A 3.2", ("outsider-keeps-isr",)),
+        always("leader-in-isr", "the leader is in the ISR", _in_isr, f"{_DESIGN}, A 3.2",
+               ("outsider-keeps-isr", "reassignment-keeps-leader")),
         always("isr-complete", "every member of the ISR has every acknowledged record", _complete,
                f"{_DESIGN}, B 2.1.2", ("isr-update-unconditional", "decision-write-unconditional",
-                                         "older-decisions-followed")),
+                                         "older-decisions-followed", "leavers-rejoin",
+                                         "backlog-revives-replica")),
         step("clean-change-elects-member", "the new leader is from the ISR while a member of it lives", _elects_member,
              f"{_DESIGN}, A 3.2", ("outsider-preferred",)),
         step("no-avoidable-loss", "no decision gives up records that a registered member of the last ISR has",
@@ -45,7 +49,9 @@ def properties(setting: Setting) -> list[Property]:
              lambda t: t.event.operations <= FEW_OPERATIONS, f"{_DESIGN}, end-to-end latency",
              ("decisions-one-by-one",)),
         recovers("partition-is-led", "a partition with a broker that works comes to have a leader that works", _led,
-                 f"{_DESIGN}, question A.3", ("replica-failure-unnoticed",), when=_hope, by=_way(setting)),
+                 f"{_DESIGN}, question A.3",
+                 ("replica-failure-unnoticed", "reassignment-keeps-leader", "controller-writes-unfenced"),
+                 when=_hope, by=_way(setting)),
     ]  # fmt: skip
     if _leaders_change(setting):
         claims.append(
@@ -59,7 +65,8 @@ def properties(setting: Setting) -> list[Property]:
             always("change-is-whole", "a controller that has written a decision has written every one of that change",
                    _whole, f"{_DESIGN}, A 4", ("decisions-one-by-one",))
         )  # fmt: skip
-    return [*claims, *_goals(setting)]
+    known = {action.name for action in actions(setting)}
+    return [*claims, *_goals(setting), *replica_moves.properties(setting, _way(setting), known)]
 
 
 def _way(setting: Setting) -> dict[str, dict[str, int]]:
@@ -157,6 +164,12 @@ def _avoidable(t: Step) -> Conjuncts:
     return parts
 
 
+def _replica(partition: Partition, broker: int) -> Truth:
+    """Whether a broker has a replica that works, and that no request takes away."""
+    stays = any_of(partition.target.is_empty(), partition.target.has(broker))
+    return all_of(partition.exists(), partition.assigned.has(broker), stays, negate(partition.failed.has(broker)))
+
+
 def _published(s: ZkController) -> Conjuncts:
     """Not judged of a broker that has yet to read all decisions, nor of a partition that has lost its leader."""
     parts: dict[str, Truth] = {}
@@ -164,7 +177,7 @@ def _published(s: ZkController) -> Conjuncts:
         leader = partition.node.leader
         for b, broker in enumerate(s.brokers):
             r = broker.replicas[p]
-            concerned = all_of(broker.works(), broker.status >= READ, leader >= 0, negate(partition.failed.has(b)))
+            concerned = all_of(broker.works(), broker.status >= READ, leader >= 0, _replica(partition, b))
             known = any_of(r.role.leader == leader, r.entry.leader == leader)
             parts[f"broker {b} and partition {p}"] = implies(concerned, known)
     return parts
@@ -182,7 +195,7 @@ def _arrived(s: ZkController) -> Conjuncts:
     parts: dict[str, Truth] = {}
     for p, partition in enumerate(s.partitions):
         for b, broker in enumerate(s.brokers):
-            concerned = all_of(broker.works(), partition.node.leader >= 0, negate(partition.failed.has(b)))
+            concerned = all_of(broker.works(), partition.node.leader >= 0, _replica(partition, b))
             follows = broker.replicas[p].role.leader == partition.node.leader
             parts[f"broker {b} and partition {p}"] = implies(concerned, follows)
     return parts
@@ -197,8 +210,8 @@ def _leaders(s: ZkController, p: int) -> list[Truth]:
 def _led(s: ZkController) -> Conjuncts:
     parts: dict[str, Truth] = {}
     for p, partition in enumerate(s.partitions):
-        able = [all_of(b.works(), negate(partition.failed.has(n))) for n, b in enumerate(s.brokers)]
-        parts[f"partition {p}"] = implies(all_of(partition.created, any_of(*able)), any_of(*_leaders(s, p)))
+        able = [all_of(b.works(), _replica(partition, n)) for n, b in enumerate(s.brokers)]
+        parts[f"partition {p}"] = implies(all_of(partition.exists(), any_of(*able)), any_of(*_leaders(s, p)))
     return parts
 
 

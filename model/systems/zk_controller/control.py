@@ -48,7 +48,7 @@ def decide(seen: Decision, live: BrokerSet, rules: RuleSet) -> tuple[Word, Broke
 
     Args:
         seen: the node as it was read; version 0: there is none.
-        live: the live brokers as they were read; every broker is assigned.
+        live: the live brokers, as they were read, that have a replica.
         rules: the rule set.
     """
     synced = seen.isr.keep(live)
@@ -86,7 +86,7 @@ class Control:
     def load(self, state: ZkController) -> Outcome:
         """Read every decision, to publish them all again: step 2.1."""
         nodes = tuple(p.node for p in state.partitions)
-        tell = (BrokerSet() if self.rules.failover_skips_republishing else _everyone(state),) * len(nodes)
+        tell = [BrokerSet() if self.rules.failover_skips_republishing else p.replicas() for p in state.partitions]
         kept = tuple(choose(n.version > 0, t, BrokerSet()) for n, t in zip(nodes, tell, strict=True))
         return Outcome(
             evolve(state, controller=evolve(state.controller, unread=False, decided=nodes, tell=kept)), Event()
@@ -94,12 +94,7 @@ class Control:
 
     def may_list_brokers(self, state: ZkController) -> dict[str, Truth]:
         """A broker or topic watch has fired, and the last change is done."""
-        c = state.controller
-        return {
-            "there is a controller": all_of(c.present, negate(c.unread)),
-            "it is idle": all_of(negate(c.working), c.told_all()),
-            "a watch has fired": state.changed,
-        }
+        return {"the controller is idle": state.controller.idle(), "a watch has fired": state.changed}
 
     def list_brokers(self, state: ZkController) -> Outcome:
         """Read /brokers/ids, which sets the watch again: step 1."""
@@ -126,8 +121,7 @@ class Control:
         """Write the decision; the queues come later."""
         decided = self._decided(state, [partition])
         c = decided.controller
-        told = _everyone(state) if not self.rules.down_brokers_not_told else c.live
-        after = evolve(c, tell=replaced(c.tell, partition, told))
+        after = evolve(c, tell=replaced(c.tell, partition, self._audience(decided, partition)))
         return Outcome(evolve(decided, controller=after), Event(operations=self.each))
 
     def may_write_all(self, state: ZkController) -> dict[str, Truth]:
@@ -143,11 +137,8 @@ class Control:
     def write_all(self, state: ZkController) -> Outcome:
         """Decisions of every partition, and their entries in every queue."""
         decided = self._decided(state, range(len(state.partitions)))
-        told = _everyone(state) if not self.rules.down_brokers_not_told else decided.controller.live
-        for p, now in enumerate(decided.partitions):
-            wrote = self._needs(state, p)
-            for b in range(len(state.brokers)):
-                decided = self._told(decided, b, p, now.node, all_of(wrote, told.has(b)))
+        for p in range(len(state.partitions)):
+            decided = self.tell_all(decided, p, self._audience(decided, p), self._needs(state, p))
         return Outcome(decided, Event(operations=1))
 
     def may_retry(self, state: ZkController, partition: Word) -> dict[str, Truth]:
@@ -219,13 +210,13 @@ class Control:
 
     def _needs(self, state: ZkController, partition: Word) -> Truth:
         """Whether this change has to find a leader; with no live broker there is none to find (question A.1)."""
-        c = state.controller
+        c, p = state.controller, state.partition(partition)
         leader = pick(c.decided, partition, NOTHING).leader
-        possible: Truth = negate(c.live.is_empty())
+        possible: Truth = negate(c.live.keep(p.replicas()).is_empty())
         if self.rules.hopeless_isr_emptied:
             possible = any_of(possible, negate(leader == NO_LEADER))
-        created = state.partition(partition).created
-        return all_of(c.working, created, negate(c.live.has(leader)), possible)
+        known = any_of(p.created, pick(c.seen, partition, NOTHING).version > 0)
+        return all_of(c.working, known, negate(c.live.has(leader)), possible)
 
     def _all_read(self, state: ZkController) -> Truth:
         needs = enumerate(state.controller.seen)
@@ -234,7 +225,8 @@ class Control:
     def _as_read(self, state: ZkController, partition: Word) -> Truth:
         listed: Truth = True
         if not self.rules.outsiders_by_old_list:
-            listed = negate(all_of(self._outsider(state, partition), state.changed))
+            same = all_of(negate(state.changed), state.controller.live.same(state.registered()))
+            listed = any_of(negate(self._outsider(state, partition)), same)
         if self.rules.decision_write_unconditional:
             return listed
         version = pick(state.controller.seen, partition, NOTHING).version
@@ -265,8 +257,9 @@ class Control:
     def _decision(self, state: ZkController, partition: Word) -> Partition:
         """The partition after its decision; electing an outsider gives up what only others have."""
         old, seen = state.partition(partition), pick(state.controller.seen, partition, NOTHING)
-        leader, isr = decide(seen, state.controller.live, self.rules)
-        none = state.controller.live.is_empty()
+        live = state.controller.live.keep(old.replicas())
+        leader, isr = decide(seen, live, self.rules)
+        none = live.is_empty()
         node = Decision(old.node.version + 1, choose(none, NO_LEADER, leader), choose(none, BrokerSet(), isr))
         lossy = all_of(negate(none), negate(seen.isr.has(leader)))
         return evolve(
@@ -277,7 +270,20 @@ class Control:
             floor=choose(all_of(lossy, seen.version > 0), node.version, old.floor),
         )
 
-    def _told(self, state: ZkController, broker: Word, partition: int, decision: Decision, when: Truth) -> ZkController:
+    def _audience(self, state: ZkController, partition: Word) -> BrokerSet:
+        """Who is told of a decision: every replica, alive or not (question A.2)."""
+        replicas = state.partition(partition).replicas()
+        return replicas.keep(state.controller.live) if self.rules.down_brokers_not_told else replicas
+
+    def tell_all(self, state: ZkController, partition: Word, brokers: BrokerSet, when: Truth) -> ZkController:
+        """The partition's node in the queues of these brokers."""
+        for b in range(len(state.brokers)):
+            state = self._told(state, b, partition, state.partition(partition).node, all_of(when, brokers.has(b)))
+        return state
+
+    def _told(
+        self, state: ZkController, broker: Word, partition: Word, decision: Decision, when: Truth
+    ) -> ZkController:
         """An entry in a queue fires the watch. Of several the newest counts, unless brokers take the last."""
         b = state.broker(broker)
         r: Replica = pick(b.replicas, partition, b.replicas[0])
@@ -286,7 +292,3 @@ class Control:
         woken = choose(all_of(when, b.status == WATCHING), AWAKE, b.status)
         told: Broker = evolve(b, status=woken, replicas=replaced(b.replicas, partition, evolve(r, entry=entry)))
         return state.with_broker(broker, told)
-
-
-def _everyone(state: ZkController) -> BrokerSet:
-    return BrokerSet.of(range(len(state.brokers)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from model.brokersets import BrokerSet
 from model.rules import RuleSet
 from model.system import Outcome
 from model.systems.zk_controller.control import Event
@@ -19,6 +20,7 @@ from model.systems.zk_controller.state import (
     WATCHING,
     Broker,
     Decision,
+    Partition,
     Replica,
     ZkController,
 )
@@ -51,10 +53,17 @@ class Hosts:
         """Become leader or follower of each partition: steps 1 to 3 of on_broker_startup."""
         b = state.broker(broker)
         replicas = tuple(
-            choose(p.failed.has(broker), r, evolve(r, role=p.node, fetching=_follows(p.node, broker)))
+            choose(p.failed.has(broker), r, self._read(r, choose(p.replicas().has(broker), p.node, NOTHING), broker))
             for p, r in zip(state.partitions, b.replicas, strict=True)
         )
         return Outcome(state.with_broker(broker, evolve(b, status=READ, replicas=replicas)), Event())
+
+    def _read(self, r: Replica, node: Decision, broker: Word) -> Replica:
+        """The replica after a start; where it is none, what its queue has of it is outdated."""
+        entry = r.entry
+        if not self.rules.backlog_revives_replica:
+            entry = choose(node.version == 0, NOTHING, entry)
+        return Replica(node, _follows(node, broker), entry)
 
     def may_subscribe(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """It has read the decisions."""
@@ -167,6 +176,8 @@ class Hosts:
         """A leader with a session, and a follower that has fallen behind, or has caught up."""
         p, role = state.partition(partition), state.replica(broker, partition).role
         level = all_of(state.fetches_from(member, partition, broker), p.holds.has(member), p.holds.has(broker))
+        if not self.rules.leavers_rejoin:
+            level = all_of(level, p.replicas().has(member))
         unchanged: Truth = role.version == p.node.version
         if self.rules.isr_update_unconditional:
             unchanged = True
@@ -175,7 +186,7 @@ class Hosts:
             "the member is another": negate(member == broker),
             "it leaves, or is level": any_of(role.isr.has(member), level),
             "the node has not changed": unchanged,
-            "a change is left": state.left.isr_changes > 0,
+            "a change is left, or a new replica joins": any_of(state.left.isr_changes > 0, _joins(p, role.isr, member)),
         }
 
     def change_isr(self, state: ZkController, broker: Word, partition: Word, member: Word) -> Outcome:
@@ -185,14 +196,15 @@ class Hosts:
         isr = choose(r.role.isr.has(member), r.role.isr.minus(one), r.role.isr.plus(one))
         node = Decision(p.node.version + 1, broker, isr)
         after = state.with_replica(broker, partition, evolve(r, role=node))
-        left = evolve(state.left, isr_changes=state.left.isr_changes - 1)
+        cost = choose(_joins(p, r.role.isr, member), 0, 1)
+        left = evolve(state.left, isr_changes=state.left.isr_changes - cost)
         written = after.with_partition(partition, evolve(p, node=node, last=isr))
         return Outcome(evolve(written, left=left), Event(operations=1))
 
 
 @frozen
 class Faults:
-    """Processes that die, sessions that end, replicas that fail, topics that come."""
+    """Processes that die, sessions that end, replicas that fail."""
 
     rules: RuleSet
 
@@ -253,19 +265,15 @@ class Faults:
         dead = dead.with_replica(broker, partition, evolve(r, role=NOTHING, fetching=False))
         return Outcome(evolve(dead, left=left), Event())
 
-    def may_create_topic(self, state: ZkController, partition: Word) -> dict[str, Truth]:
-        """It does not exist."""
-        return {"it is new": negate(state.partition(partition).created)}
-
-    def create_topic(self, state: ZkController, partition: Word) -> Outcome:
-        """/brokers/topics has a new child, which fires the controller's watch."""
-        made = evolve(state.partition(partition), created=True)
-        return Outcome(evolve(state.with_partition(partition, made), changed=True), Event())
-
 
 def _follows(decision: Decision, broker: Word) -> Truth:
     """Whether the decision makes the broker a follower of somebody."""
     return none_of(decision.leader < 0, decision.leader == broker)
+
+
+def _joins(partition: Partition, isr: BrokerSet, member: Word) -> Truth:
+    """Whether a replica joins that a reassignment waits for; such a change has no budget."""
+    return all_of(partition.target.has(member), negate(isr.has(member)))
 
 
 def _given_up(state: ZkController, broker: Word, partition: Word) -> Truth:

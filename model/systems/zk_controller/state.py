@@ -11,8 +11,6 @@ from typing import TypeVar
 from attrs import evolve, frozen
 
 from model.brokersets import BrokerSet
-from model.layout import ints, subset_of, truth
-from model.system import Setting
 from model.terms import Truth, Word
 from model.words import NO_LEADER, all_of, any_of, choose, negate, none_of, pick
 
@@ -31,6 +29,16 @@ WATCHING = 3
 """Its watch is set: the next entry wakes it."""
 AWAKE = 4
 """The watch has fired: it reads its queue."""
+
+
+RESTING = 0
+"""The controller has not looked at a reassignment of the partition."""
+STARTED = 1
+"""It has sent StartReplica, and looks at the ISR from time to time."""
+SHRUNK = 2
+"""It has written the ISR of the new replicas, and sent StopReplica to the others."""
+REPLACED = 3
+"""It has made the new replicas the assigned ones."""
 
 
 @frozen
@@ -94,10 +102,14 @@ class Broker:
 
 @frozen
 class Partition:
-    """A partition: its node, and what is true of its logs.
+    """A partition: its nodes, and what is true of its logs.
 
     Attributes:
-        created: its topic exists; every broker is assigned.
+        created: its topic exists.
+        deleted: an operator has deleted its topic; the name is not used again.
+        assigned: brokers with a replica, as the topic's node says.
+        target: brokers that are to have a replica, as /brokers/partitions_reassigned says; empty: as it is.
+        stopping: brokers whose queue has a StopReplica that they have not followed.
         node: leaderAndISR; version 0 before leaders are initialised.
         failed: brokers whose replica has failed while the broker lives.
         holds: ghost: brokers with every acknowledged record.
@@ -106,11 +118,23 @@ class Partition:
     """
 
     created: Truth
+    deleted: Truth
+    assigned: BrokerSet
+    target: BrokerSet
+    stopping: BrokerSet
     node: Decision
     failed: BrokerSet
     holds: BrokerSet
     last: BrokerSet
     floor: Word
+
+    def replicas(self) -> BrokerSet:
+        """Old and new replicas: who may lead, and has to be told."""
+        return self.assigned.plus(self.target)
+
+    def exists(self) -> Truth:
+        """Whether its topic exists, and is not to be deleted."""
+        return all_of(self.created, negate(self.deleted))
 
 
 @frozen
@@ -126,6 +150,8 @@ class Controller:
         seen: by partition the node as read for this change; version UNREAD otherwise.
         decided: by partition the decision that it knows.
         tell: by partition the brokers whose queue does not have that decision yet.
+        checked: by partition the version of the node whose ISR lets its reassignment complete; otherwise UNREAD.
+        moved: by partition how far its reassignment is: RESTING to REPLACED.
     """
 
     present: Truth
@@ -136,10 +162,17 @@ class Controller:
     seen: tuple[Decision, ...]
     decided: tuple[Decision, ...]
     tell: tuple[BrokerSet, ...]
+    checked: tuple[Word, ...]
+    moved: tuple[Word, ...]
 
     def told_all(self) -> Truth:
         """Whether nothing is left to publish."""
         return all_of(*(brokers.is_empty() for brokers in self.tell))
+
+    def idle(self) -> Truth:
+        """Whether it is in no procedure: one thread does everything."""
+        completing = [any_of(c >= 0, m >= SHRUNK) for c, m in zip(self.checked, self.moved, strict=True)]
+        return all_of(self.present, none_of(self.unread, self.working, *completing), self.told_all())
 
 
 @frozen
@@ -151,15 +184,27 @@ class Budgets:
     controller_failures: Word
     replica_failures: Word
     isr_changes: Word
+    depositions: Word
+    reassignments: Word
+    deletions: Word
 
 
 @frozen
 class ZkController:
-    """The whole state; `changed`: the controller's watches on brokers and topics have fired."""
+    """The whole state.
+
+    Attributes:
+        partitions, brokers: by number.
+        controller: the one that /controller names.
+        deposed: one that lost its session and does not know it yet.
+        changed: the controller's watches on brokers and topics have fired.
+        left: budgets.
+    """
 
     partitions: tuple[Partition, ...]
     brokers: tuple[Broker, ...]
     controller: Controller
+    deposed: Controller
     changed: Truth
     left: Budgets
 
@@ -220,71 +265,14 @@ def replaced(items: tuple[T, ...], index: Word, item: T) -> tuple[T, ...]:
     return tuple(choose(index == position, item, old) for position, old in enumerate(items))
 
 
-BUDGETS = ("stops", "session_losses", "controller_failures", "replica_failures", "isr_changes")
-
-
-def versions(setting: Setting) -> int:
-    """The largest version: changes of the ISR, and two writes for each leader that can be lost."""
-    losses = setting["stops"] + setting["session-losses"] + setting["replica-failures"]
-    return 2 + setting["isr-changes"] + 2 * losses
-
-
-def layout(setting: Setting) -> ZkController:
-    """The domain of each field."""
-    brokers, partitions, last = setting["brokers"], setting["partitions"], versions(setting)
-    some, someone = BrokerSet(subset_of(brokers)), ints(NO_LEADER, brokers - 1)
-    decision = Decision(ints(0, last), someone, some)
-    replica = Replica(decision, truth(), decision)
-    broker = Broker(truth(), truth(), ints(STARTING, AWAKE), (replica,) * partitions)
-    return ZkController(
-        partitions=(Partition(truth(), decision, some, some, some, ints(0, last)),) * partitions,
-        brokers=(broker,) * brokers,
-        controller=Controller(
-            truth(), truth(), truth(), truth(), some, (Decision(ints(UNREAD, last), someone, some),) * partitions,
-            (decision,) * partitions, (some,) * partitions,
-        ),
-        changed=truth(),
-        left=Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
-    )  # fmt: skip
-
-
 def blank(partitions: int) -> Controller:
     """No controller: what it knew is gone."""
     return Controller(
         False, False, False, False, BrokerSet(), (not_read(),) * partitions, (NOTHING,) * partitions,
-        (BrokerSet(),) * partitions,
+        (BrokerSet(),) * partitions, (UNREAD,) * partitions, (RESTING,) * partitions,
     )  # fmt: skip
 
 
 def not_read() -> Decision:
     """What the controller knows of a node that it has not read."""
     return Decision(UNREAD, NO_LEADER, BrokerSet())
-
-
-def initial(setting: Setting) -> list[ZkController]:
-    """Every broker lives and follows broker 0, which leads; with `new-topic` the last partition does not exist yet."""
-    brokers, partitions = setting["brokers"], setting["partitions"]
-    everyone = BrokerSet.of(range(brokers))
-    led, new = Decision(1, 0, everyone), partitions - 1 if setting["new-topic"] else partitions
-    nodes = tuple(NOTHING if p == new else led for p in range(partitions))
-    listed = tuple(
-        Broker(True, True, WATCHING, tuple(Replica(n, b > 0 and n is led, NOTHING) for n in nodes))
-        for b in range(brokers)
-    )
-    return [
-        ZkController(
-            partitions=tuple(Partition(n is led, n, BrokerSet(), n.isr, n.isr, 0) for n in nodes),
-            brokers=listed,
-            controller=evolve(blank(partitions), present=True, decided=nodes),
-            changed=False,
-            left=Budgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS}),
-        )
-    ]
-
-
-def settled(state: ZkController) -> Truth:
-    """Nobody has anything to do: brokers are gone or watch their queues, the controller waits for its watches."""
-    resting = [any_of(none_of(b.up, b.registered), b.status == WATCHING) for b in state.brokers]
-    c = state.controller
-    idle = all_of(c.present, none_of(c.working, c.unread, state.changed), c.told_all())
-    return all_of(*resting, any_of(idle, state.registered().is_empty()))

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from model.system import Action, Bound, Setting, System
 from model.systems.zk_controller.control import Control
+from model.systems.zk_controller.deposed import Deposed
 from model.systems.zk_controller.hosts import Faults, Hosts
-from model.systems.zk_controller.state import initial, layout, settled
+from model.systems.zk_controller.moves import Moves
+from model.systems.zk_controller.start import initial, layout, settled
+from model.systems.zk_controller.topics import Topics
 
 BOUNDS = (
-    Bound("brokers", 1, 4, "number of brokers; each has a replica of every partition"),
+    Bound(
+        "brokers",
+        1,
+        4,
+        "number of brokers; each has a replica of every partition, but for the last where replicas are reassigned",
+    ),
     Bound("partitions", 1, 3, "number of partitions"),
     Bound("each", 1, 100_000, "partitions that one of the model stands for, when operations are counted"),
     Bound("new-topic", 0, 1, "whether the last partition is created later"),
@@ -17,11 +25,15 @@ BOUNDS = (
     Bound("controller-failures", 0, 2, "budget: controllers that fail"),
     Bound("replica-failures", 0, 1, "budget: single replicas that fail on a live broker"),
     Bound("isr-changes", 0, 3, "budget: changes of the ISR by leaders"),
+    Bound("depositions", 0, 1, "budget: controllers that lose their session in the middle of a change, and go on"),
+    Bound("reassignments", 0, 1, "budget: requests for other replicas"),
+    Bound("deletions", 0, 1, "budget: topics that are deleted"),
 )
 
 _BASE = {
     "brokers": 2, "partitions": 1, "each": 10_000, "new-topic": 0, "stops": 1, "session-losses": 0,
-    "controller-failures": 1, "replica-failures": 0, "isr-changes": 1,
+    "controller-failures": 1, "replica-failures": 0, "isr-changes": 1, "depositions": 0, "reassignments": 0,
+    "deletions": 0,
 }  # fmt: skip
 
 SCOPES = {
@@ -30,13 +42,19 @@ SCOPES = {
     "replica": {**_BASE, "replica-failures": 1, "stops": 0},
     "pair": {**_BASE, "partitions": 2, "each": 5_000, "isr-changes": 0},
     "topic": {**_BASE, "new-topic": 1},
+    "deletion": {**_BASE, "deletions": 1},
+    "reassignment": {**_BASE, "reassignments": 1},
+    "deposed": {**_BASE, "controller-failures": 0, "stops": 2, "depositions": 1, "isr-changes": 0},
     "small": {**_BASE, "brokers": 3, "session-losses": 1, "controller-failures": 0},
 }
 
 
 def actions(setting: Setting) -> list[Action]:
     """Steps of the controller and of brokers, and what goes wrong."""
-    return [*_controller(setting), *_brokers(setting), *_failures(setting)]
+    return [
+        *_controller(setting), *_deposed(setting), *_moves(setting), *_topics(setting), *_brokers(setting),
+        *_failures(setting),
+    ]  # fmt: skip
 
 
 def _controller(setting: Setting) -> list[Action]:
@@ -55,13 +73,77 @@ def _controller(setting: Setting) -> list[Action]:
         listed.append(Action("retry", c.retry, c.may_retry, each, "a conditional write is refused"))
     if not setting.rules.outsiders_by_old_list:
         listed.append(Action("abandon", c.abandon, c.may_abandon, {}, "the list of live brokers has changed"))
-    if setting.rules.decisions_one_by_one or setting["controller-failures"]:
+    if setting.rules.decisions_one_by_one or _is_replaced(setting) or setting["reassignments"]:
         listed.append(Action("publish", c.publish, c.may_publish, hosts, "change_leaders, step 5"))
-    if setting["controller-failures"]:
+    if _is_replaced(setting):
         listed += [
             Action("take_over", c.take_over, c.may_take_over, {}, "on_controller_failover, step 1"),
             Action("load", c.load, c.may_load, {}, "on_controller_failover, step 2.1"),
-            Action("controller_fails", c.fail, c.may_fail, {}, "controller failure"),
+        ]
+    if setting["controller-failures"]:
+        listed.append(Action("controller_fails", c.fail, c.may_fail, {}, "controller failure"))
+    return listed
+
+
+def _is_replaced(setting: Setting) -> bool:
+    return bool(setting["controller-failures"] or setting["depositions"])
+
+
+def _deposed(setting: Setting) -> list[Action]:
+    if not setting["depositions"]:
+        return []
+    d = Deposed(Control(setting.rules, setting["each"]))
+    each, hosts = {"partition": tuple(range(setting["partitions"]))}, {"broker": tuple(range(setting["brokers"]))}
+    listed = [
+        Action("depose", d.depose, d.may_depose, {}, "the controller's session expires"),
+        Action("resign", d.resign, d.may_resign, {}, "a deposed controller learns of it"),
+    ]
+    if setting.rules.controller_writes_unfenced:
+        listed.append(Action("publish_late", d.publish_late, d.may_publish_late, hosts, "step 5 by a deposed one"))
+        if setting.rules.decisions_one_by_one:
+            listed.append(
+                Action("write_one_late", d.write_one_late, d.may_write_one_late, each, "step 4 by a deposed one")
+            )
+        else:
+            listed.append(
+                Action("write_all_late", d.write_all_late, d.may_write_all_late, {}, "the multi by a deposed one")
+            )
+    return listed
+
+
+def _moves(setting: Setting) -> list[Action]:
+    if not setting["reassignments"]:
+        return []
+    m = Moves(setting.rules, Control(setting.rules, setting["each"]))
+    everyone, each = (1 << setting["brokers"]) - 1, {"partition": tuple(range(setting["partitions"]))}
+    targets = tuple(everyone - (1 << b) for b in range(setting["brokers"] - 1))
+    listed = [
+        Action("reassign", m.reassign, m.may_reassign, {**each, "target": targets}, "an operator asks"),
+        Action("start_replicas", m.start_replicas, m.may_start_replicas, each, "on_partitions_reassigned, 1 and 2"),
+        Action("check_isr", m.check_isr, m.may_check_isr, each, "on_partitions_reassigned, step 3"),
+        Action("recheck", m.recheck, m.may_recheck, each, "a conditional write is refused, or made later"),
+    ]
+    if setting.rules.decisions_one_by_one:
+        listed += [
+            Action("shrink_isr", m.shrink_isr, m.may_complete, each, "on_partitions_reassigned, step 3.1"),
+            Action("replace", m.replace, m.may_replace, each, "on_partitions_reassigned, step 3.2"),
+            Action("end_reassignment", m.end, m.may_end, each, "on_partitions_reassigned, step 3.3"),
+        ]
+    else:
+        listed.append(Action("complete", m.complete, m.may_complete, each, "on_partitions_reassigned, 3.1 to 4"))
+    return listed
+
+
+def _topics(setting: Setting) -> list[Action]:
+    t, listed = Topics(setting.rules), []
+    each = {"partition": tuple(range(setting["partitions"]))}
+    if setting["new-topic"]:
+        last = {"partition": (setting["partitions"] - 1,)}
+        listed.append(Action("create_topic", t.create_topic, t.may_create_topic, last, "on_topic_change"))
+    if setting["deletions"]:
+        listed += [
+            Action("delete_topic", t.delete_topic, t.may_delete_topic, each, "an operator asks"),
+            Action("delete_partition", t.delete_partition, t.may_delete_partition, each, "on_topic_change"),
         ]
     return listed
 
@@ -81,7 +163,10 @@ def _brokers(setting: Setting) -> list[Action]:
     ]
     if setting.rules.watch_set_after_read:
         listed.append(Action("set_watch", h.set_watch, h.may_set_watch, each, "the watch as an operation of its own"))
-    if setting["isr-changes"]:
+    if setting["reassignments"] or setting["deletions"]:
+        m = Moves(setting.rules, Control(setting.rules, setting["each"]))
+        listed.append(Action("stop_replica", m.stop_replica, m.may_stop_replica, both, "StopReplica"))
+    if setting["isr-changes"] or setting["reassignments"]:
         members = {**both, "member": tuple(range(setting["brokers"]))}
         listed.append(Action("change_isr", h.change_isr, h.may_change_isr, members, "the leader updates the ISR"))
     if setting["stops"] or setting["replica-failures"]:
@@ -105,9 +190,6 @@ def _failures(setting: Setting) -> list[Action]:
         ]
     if setting["replica-failures"]:
         listed.append(Action("fail_replica", f.fail_replica, f.may_fail_replica, both, "question A.3"))
-    if setting["new-topic"]:
-        last = {"partition": (setting["partitions"] - 1,)}
-        listed.append(Action("create_topic", f.create_topic, f.may_create_topic, last, "on_topic_change"))
     return listed
 
 

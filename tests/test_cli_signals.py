@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import ROOT, start
+from tests.recovery import cluster, log, written
 
 LONG = ("explore", "tests.toys:TWO_PHASE", "--managers", 10, "--workers", 1)
 """An exploration of tens of seconds, after a compilation of a fraction of one."""
@@ -68,6 +70,45 @@ def test_a_stop_while_compiling_ends_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - asked < 3
     told = "incomplete: stopped while compiling, nothing was explored (exit 20)\n"
     assert (process.returncode, out, err) in [(20, told, ""), (130, "", "kraftcheck: interrupted\n")]
+
+
+def test_a_stopped_recovery_writes_what_was_elected(tmp_path: Path) -> None:
+    """SIGTERM between two requests ends with exit 1: what the first elected is written, the rest is as before."""
+    count, served = 1100, 1000
+    path = written(tmp_path / "cluster.json", cluster({1: [log(n, 5, 10) for n in range(count)]}, count))
+    words = ("unclean-recovery", "--snapshot", path, "--all-offline-partitions", "--automated-recovery",
+             "--show-replica-info")  # fmt: skip
+    process = start(words)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.split()[:2] == [f"t-{count - 1}", "1"]:
+            break
+    time.sleep(0.2)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert out.splitlines()[-1] == f"{count} partition(s), {count - served} failed (exit 1)"
+    assert "Traceback" not in err
+    assert err.count("INTERRUPTED") == count - served
+    entries = json.loads(path.read_text(encoding="utf-8"))["topics"][0]["partitions"]
+    assert [entry["leader"] for entry in entries] == [1] * served + [-1] * (count - served)
+    assert [left.name for left in tmp_path.iterdir()] == ["cluster.json"]
+
+
+def test_a_recovery_stopped_before_it_elects_changes_nothing(tmp_path: Path) -> None:
+    """SIGTERM while the snapshot is still being read ends the run, not with 0, and no file is there or changed."""
+    path, output = tmp_path / "cluster.json", tmp_path / "after.json"
+    os.mkfifo(path)
+    words = ("unclean-recovery", "--snapshot", path, "--all-offline-partitions", "--automated-recovery", "--output")
+    process = start((*words, output))
+    with path.open("w", encoding="utf-8") as half:
+        half.write('{"version": 1, ')
+        half.flush()
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM)
+    assert (out, "Traceback" in err) == ("", False)
+    assert [left.name for left in tmp_path.iterdir()] == ["cluster.json"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ci.files import check_writable, read_json, write
+from ci.kafka.junit import junit, write_junit
 from ci.refusal import Refusal
 from ci.screen import console
 from ci.settings import Subject, program, subject
@@ -55,8 +56,14 @@ def claim_of(told: itf.Recipe, traced: Program) -> Property | None:
 @click.option("--verbose", is_flag=True, help="Below each step every property that fails there.")
 @click.option("--minimise", "shorten", is_flag=True, help="Drop steps while the property still fails.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the (minimised) trace there as ITF JSON.")
-def trace_command(file: Path, full: bool, verbose: bool, shorten: bool, out: Path | None) -> None:
+@click.option("--export", type=click.Choice(["junit"]), help="Write it as a test of Kafka's own classes, into --out.")
+def trace_command(
+    file: Path, full: bool, verbose: bool, shorten: bool, out: Path | None, export: str | None
+) -> None:  # fmt: skip
     """Replay the counterexample in FILE (ITF JSON, as `explore --out` writes) on the rules, and show it.
+
+    --export junit writes a JUnit 5 test that takes its steps on the managers of Kafka's controller, and passes on a
+    release that has the defect; TourDriver.java beside it stands between the two.
 
     A trace that the rules no longer follow is refused. Steps before the last at which the property
     is false already are marked.
@@ -66,9 +73,12 @@ def trace_command(file: Path, full: bool, verbose: bool, shorten: bool, out: Pat
       kraftcheck trace out/leader-active.itf.json
       kraftcheck trace out/leader-active.itf.json --full --verbose
       kraftcheck trace long.itf.json --minimise --out short.itf.json
+      kraftcheck trace out/leader-active.itf.json --export junit --out kafka-test
     """
     chosen, told = load(file)
-    if out is not None:
+    if export is not None and out is None:
+        raise Refusal("--export needs the folder to write to: --out FOLDER")
+    if out is not None and export is None:
         check_writable(str(out))
     traced = program(chosen)
     try:
@@ -81,6 +91,9 @@ def trace_command(file: Path, full: bool, verbose: bool, shorten: bool, out: Pat
     except (itf.TraceError, BrokenTrace) as error:
         raise Refusal(f"{file}: {error}") from error
     screen = console()
+    if export is not None and out is not None:
+        screen.plain("\n".join(f"wrote {path}" for path in write_junit(out, junit(trace, traced, chosen.title()))))
+        return
     sentence = claim.sentence if claim is not None else "a state without successors is quiescent"
     screen.plain(f"{trace.claim}: {sentence}")
     screen.plain(chosen.title())

@@ -231,6 +231,30 @@ public final class TourDriver {
                 Map.of(MIN_ISR, List.of(new ConfigSynonym(MIN_ISR)), UNCLEAN, List.of(new ConfigSynonym(UNCLEAN))));
         }
 
+        /** Managers in a state, for a test that takes steps one by one. */
+        static Managers in(int brokers, int directories, int... state) throws ReflectiveOperationException {
+            Managers made = new Managers(brokers, directories, false);
+            made.load(new State(state));
+            return made;
+        }
+
+        /** One step, decided by a controller that has just become active: DONE, REFUSED or RESIGNED. */
+        int act(String action, int broker, int first, int second, int... target) {
+            int[] given = Arrays.copyOf(new int[0], stateWidth() + 4 + brokers);
+            int[] arguments = {broker, first, second};
+            System.arraycopy(arguments, 0, given, stateWidth() + 1, 3);
+            Arrays.fill(given, stateWidth() + 4, given.length, VACANT);
+            System.arraycopy(target, 0, given, stateWidth() + 4, target.length);
+            cluster.deactivate();
+            cluster.activate();
+            return take(action, given, new ArrayList<>());
+        }
+
+        /** The partition as it is registered now; null once its topic is deleted. */
+        PartitionRegistration partition() {
+            return replication.getPartition(TOPIC, 0);
+        }
+
         int stateWidth() {
             return 3 * brokers + 13;
         }
@@ -525,6 +549,7 @@ public final class TourDriver {
                 case "set_min_isr": return alterConfig(MIN_ISR, String.valueOf(first));
                 case "set_unclean_election": return alterConfig(UNCLEAN, String.valueOf(!isUnclean()));
                 case "enable_elr": return enableElr();
+                case "delete_topic": return delete();
                 case "reassign": return reassign(list(Arrays.copyOfRange(given, at + 3, at + 3 + brokers)));
                 case "cancel": return reassign(null);
                 default: throw new IllegalArgumentException("unknown action " + action);
@@ -650,6 +675,12 @@ public final class TourDriver {
             var result = replication.alterPartitionReassignments(new AlterPartitionReassignmentsRequestData()
                 .setTopics(List.of(new ReassignableTopic().setName(TOPIC_NAME).setPartitions(List.of(row)))));
             error = result.response().responses().get(0).partitions().get(0).errorCode();
+            return error == 0 ? result.records() : null;
+        }
+
+        private List<ApiMessageAndVersion> delete() {
+            var result = replication.deleteTopics(context(ApiKeys.DELETE_TOPICS), List.of(TOPIC));
+            error = result.response().get(TOPIC).error().code();
             return error == 0 ? result.records() : null;
         }
 

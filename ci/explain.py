@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from attrs import frozen
 
 from ci import options, report
 from ci.explain_page import page
-from ci.explain_table import Row, combined, counts, document, judged, lines, rows
+from ci.explain_table import Row, combined, counts, document, identity, judged, lines, rows
 from ci.explore import cache_folder
 from ci.files import check_writable, write, write_json
 from ci.progress import attended, stoppable
@@ -23,9 +23,10 @@ from ci.screen import Screen, console
 from ci.settings import Subject, Words, find_system, parse_words, program, subject
 from model.system import nearest
 from properties.load_bearing import LEFT, TABLES, Table
-from solvers.explain import BrokenBase, Budget, Explanation, Survived, explain
+from solvers.explain import BrokenBase, Budget, Explanation, explain
 from solvers.lower import LoweringError
 from solvers.mutation import Mutant, Mutations
+from solvers.outcome import Survived, Undecided
 from solvers.verdict import EXIT_INCOMPLETE
 
 RULES = "fixed"
@@ -94,8 +95,8 @@ def of_subject(chosen: Subject, action: str | None, means: Means) -> Part:
     return Part(chosen.title(), found, tuple(rows(chosen, found, chosen.setting.scope)))
 
 
-def of_table(table: Table, carried: set[tuple[str, str, str, str]], means: Means) -> Part:
-    """The rows of one part of the page; survivors are tried again in further scopes.
+def of_table(table: Table, carried: Collection[tuple[str, ...]], means: Means) -> Part:
+    """The rows of one part of the page; survivors, and what was too large, are tried again in further scopes.
 
     Args:
         table: which part.
@@ -107,7 +108,8 @@ def of_table(table: Table, carried: set[tuple[str, str, str, str]], means: Means
     listed = rows(chosen, found, chosen.setting.scope)
     for scope, bounds in table.further:
         again = subject(table.system, scope, bounds, RULES)
-        left = {row.mutant.key for row in listed if isinstance(row.outcome, Survived)} - carried
+        alive = [row for row in listed if isinstance(row.outcome, Survived | Undecided)]
+        left = {row.mutant.key for row in alive if identity(row) not in carried}
         told = " ".join([scope, *(f"--{name} {value}" for name, value in bounds.items())])
         more = means.explore(again, lambda all_, mutant, left=left: mutant.key in left)  # type: ignore[misc]
         listed = combined(listed, rows(again, more, told))
@@ -117,10 +119,10 @@ def of_table(table: Table, carried: set[tuple[str, str, str, str]], means: Means
 def of_page(means: Means) -> list[Part]:
     """Every part of the page."""
     parts: list[Part] = []
-    carried: set[tuple[str, str, str, str]] = set()
+    carried: set[tuple[str, ...]] = set()
     for table in TABLES:
         parts.append(of_table(table, carried, means))
-        carried |= {row.mutant.key for row in parts[-1].rows if not isinstance(row.outcome, Survived)}
+        carried |= {identity(row) for row in parts[-1].rows if not isinstance(row.outcome, Survived | Undecided)}
     return parts
 
 
@@ -152,7 +154,8 @@ def explain_command(
 
     A condition is a conjunct of a guard, a branch of a rule (taken always, or
     never), or a part of all_of or any_of in a rule. Without SYSTEM: every part
-    of docs/load-bearing.md. Properties of kind `recovers` are not judged.
+    of docs/load-bearing.md. Properties of kind `recovers` are asked of the
+    mutants that nothing else kills.
 
     \b
     Exit codes: 0 every mutant is decided (survivors are listed, no failure),

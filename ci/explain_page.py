@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from ci.explain_table import COMPUTED, OPEN, SHORT, Row, counts, grouped, heading
 from properties.load_bearing import LEFT
-from solvers.explain import Explanation, GoalLost, Killed, LeavesDomain, Survived
+from solvers.explain import Explanation
 from solvers.mutation import GUARD
+from solvers.outcome import GoalLost, Killed, LeavesDomain, Survived
 
 Part = tuple[str, Explanation, Sequence[Row]]
 """A title, the exploration without a mutant, and the rows."""
@@ -20,8 +21,10 @@ always, then never); or a part of an `all_of` (dropped: taken as true) or of an 
 the scope decides by itself, or the rule set, is no condition. One mutation is the same condition in every action.
 
 The last column says what breaks first, with the length of the shortest trace; traces of at most {short} steps are
-given. A goal that is lost: nothing is refuted, but the scope no longer shows something it should. Where nothing kills a
-mutant, the column says what that means:
+given. What asks for the whole graph, the `recovers` properties, is asked of the mutants that break nothing else; the
+trace then leads to the first state that can never heal. A goal that is lost: nothing is refuted, but the scope no
+longer shows something it should, a goal, or a state that has to recover. Where nothing kills a mutant, the column says
+what that means:
 
 * `no effect`: no state and no step of the scope differs; there the condition is implied by the others;
 * `steps only`: the states are the same, only steps between them differ, so that no invariant can tell;
@@ -29,9 +32,6 @@ mutant, the column says what that means:
 * `redundant`: states differ, and other checks, or how the model is built, make up for it;
 * `scope`: what it guards against is not within the scope;
 * `missing property`: what it does can be seen, and no property asks for it.
-
-Mutants are judged by `always` and `step` properties and by goals. What asks for the whole graph, the `recovers`
-properties, is not asked of them: a mutant that only keeps something from healing survives here.
 
 Every counterexample was confirmed on ints by evaluating the mutated terms, and for guards by the rules themselves. The
 page is written by `kraftcheck explain --markdown docs/load-bearing.md`; a test compares it with new runs.
@@ -81,8 +81,11 @@ def cell(row: Row) -> str:
     """What `Row.told` says, with names set as code."""
     told = row.told()
     match row.outcome:
-        case Killed(by, _, _) | LeavesDomain(by, _, _) | GoalLost(by):
+        case Killed(by, _, _) | LeavesDomain(by, _, _):
             told = told.replace(by[0], f"`{by[0]}`", 1)
+        case GoalLost(goals, idle):
+            first = (*goals, *idle)[0]
+            told = told.replace(first, f"`{first}`", 1)
     where = f" (scope {row.scope})" if not isinstance(row.outcome, Survived) and " " in row.scope else ""
     return _plain(told) + where
 

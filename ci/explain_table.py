@@ -10,9 +10,11 @@ from attrs import evolve, frozen
 
 from ci.settings import Subject
 from model.words import BRANCH, CONJUNCT
+from properties.load_bearing import NAMESAKES
 from properties.survivors import JUDGEMENTS, Judgement
-from solvers.explain import Explanation, GoalLost, Killed, LeavesDomain, Outcome, Survived, Undecided
+from solvers.explain import Explanation
 from solvers.mutation import ALWAYS, GUARD, Mutant
+from solvers.outcome import GoalLost, Killed, LeavesDomain, Outcome, Survived, Undecided
 from solvers.sites import first_sentence
 from solvers.verdict import DEADLOCK
 
@@ -68,7 +70,9 @@ class Row:
                 return f"{by[0]} in {_length(steps, shortest)}{also}: {self.sentences[by[0]]}"
             case LeavesDomain(by, steps, shortest):
                 return f"{', '.join(by)} takes a value that it cannot have, in {_length(steps, shortest)}"
-            case GoalLost(goals):
+            case GoalLost((), idle):
+                return f"{idle[0]} has no case any more: {self.sentences[idle[0]]}"
+            case GoalLost(goals, _):
                 more = f", nor {len(goals) - 1} other goals" if len(goals) > 1 else ""
                 return f"{goals[0]} is not reached any more{more}: {self.sentences[goals[0]]}"
             case Undecided(cut):
@@ -90,17 +94,23 @@ def rows(chosen: Subject, found: Explanation, scope: str) -> list[Row]:
     return [Row(chosen.name, scope, mutant, outcome, sentences) for mutant, outcome in found.outcomes]
 
 
+def identity(row: Row) -> tuple[str, ...]:
+    """What a mutant is known by among systems: those that share a rule share its mutants."""
+    apart = row.mutant.how == GUARD and row.mutant.group in NAMESAKES.get(row.system, ())
+    return (row.system, *row.mutant.key) if apart else row.mutant.key
+
+
 def combined(first: Sequence[Row], further: Iterable[Row]) -> list[Row]:
     """Rows, where what a further scope kills replaces what survived before."""
     better = {row.mutant.key: row for row in further if not isinstance(row.outcome, Survived | Undecided)}
-    return [better.get(row.mutant.key, row) if isinstance(row.outcome, Survived) else row for row in first]
+    return [better.get(r.mutant.key, r) if isinstance(r.outcome, Survived | Undecided) else r for r in first]
 
 
 def judged(listed: Sequence[Row]) -> list[Row]:
     """The rows, survivors judged: by data, else by what other systems or the counts say."""
-    carried = {row.mutant.key: row for row in listed if not isinstance(row.outcome, Survived | Undecided)}
+    carried = {identity(row): row for row in listed if not isinstance(row.outcome, Survived | Undecided)}
     return [
-        evolve(row, judgement=_judgement(row, carried.get(row.mutant.key)))
+        evolve(row, judgement=_judgement(row, carried.get(identity(row))))
         if isinstance(row.outcome, Survived) else row
         for row in listed
     ]  # fmt: skip
@@ -169,8 +179,8 @@ def document(row: Row, met: Mapping[int, Sequence[str]]) -> dict[str, Any]:
     match outcome:
         case Killed(by, steps, shortest) | LeavesDomain(by, steps, shortest):
             known |= {"by": list(by), "depth": len(steps), "steps": list(steps), "shortest": shortest}
-        case GoalLost(goals):
-            known |= {"goals": list(goals)}
+        case GoalLost(goals, idle):
+            known |= {"goals": list(goals), "idle": list(idle)}
         case Undecided(cut):
             known |= {"cut": cut}
         case Survived(effect):

@@ -102,6 +102,10 @@ class DirectoryRules(DataPlaneRules):
     failure_recreates_log: bool = choice(
         "directories", "KAFKA-16234", "a log that is not found is made anew in another directory while one is offline"
     )
+    offline_directory_stops_new_logs: bool = choice(
+        "directories", "KIP-858",
+        "a broker with an offline directory makes no log at all, not even of a partition that is new to it",
+    )  # fmt: skip
     promotion_unacknowledged: bool = choice(
         "directories", "KIP-858", "a future log is promoted before the controller has accepted its directory"
     )

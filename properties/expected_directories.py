@@ -70,6 +70,7 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "fenced-until-settled": "refuted 12",
         "no-copy-is-filled-over": "refuted 11",
         "failure-can-lead-away": "refuted 7",
+        "broker-can-return": "refuted 2",
     },
     ("directories", "migration", "kafka-3.9"): {
         "leader-active": "refuted 5",
@@ -143,6 +144,7 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "fenced-until-settled": "refuted 10",
         "no-copy-is-filled-over": "refuted 9",
         "failure-can-lead-away": "refuted 2",
+        "broker-can-return": "refuted 3",
     },
     ("directories", "upgrade", "kafka-3.9"): {
         "leader-active": "refuted 2",

@@ -26,6 +26,10 @@ LEFT: Mapping[str, str] = {
 """Code of the model that is no rule of Kafka, and is not mutated: modules, functions or classes, with what they are."""
 
 
+NAMESAKES: Mapping[str, tuple[str, ...]] = {"directories": ("apply_metadata",)}
+"""By system the actions that have another guard than those of the same name in other systems."""
+
+
 @frozen
 class Table:
     """One part of the page.
@@ -46,5 +50,10 @@ TABLES: tuple[Table, ...] = (
     Table("elections", "tiny"),
     Table("replication", "tiny"),
     Table("broker-ids", "tiny"),
+    Table("directories", "tiny", (
+        ("migration", {}), ("upgrade", {}),
+        ("tiny", {"brokers": 2, "reassignments": 1, "moves": 0, "failures": 0, "crashes": 0, "records": 0}),
+    )),
+    Table("kraft", "tiny"),
 )
 """The parts of the page, in order."""

@@ -17,6 +17,8 @@ def properties(setting: Setting) -> list[Property]:
     ]  # fmt: skip
     if not setting.rules.assignment_unauthorized:
         listed.append(happens("shows-refusal", "an assignment is refused", _refused))
+    if setting["records"]:
+        listed.append(happens("shows-record", "a record is committed", lambda t: t.action == "write"))
     if setting["directories"] > 1:
         listed += [
             sometimes("shows-assignment", "the controller knows where a replica is",

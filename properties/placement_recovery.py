@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from model.system import Property, Setting
-from model.systems.directories.host import OFFLINE, SERVING
-from model.systems.directories.state import Placement
+from model.systems.directories.host import ABSENT, NEW, OFFLINE, SERVING, UNOPENED
+from model.systems.directories.state import UPGRADE, Placement
 from model.terms import Truth
 from model.words import NO_LEADER, all_of, any_of, implies, negate, none_of
 from properties.core import recovers
@@ -44,11 +44,20 @@ def properties(setting: Setting) -> list[Property]:
                      lambda s: negate(_leads_dead(s)), "invariant 45; KIP-858",
                      ("catch-up-as-coded+added-replica-unreported", "failure-reported-once"),
                      when=_leads_dead, by={**tells, **STOPS}))  # fmt: skip
+        claims.append(
+            recovers("broker-can-return", "a broker that runs can come to be unfenced, whichever directory failed",
+                     lambda s: negate(_waits(s)), "invariant 37; KIP-858", ("offline-replica-unreported",),
+                     when=_waits, by={**tells, "unfence": {"delivered": True}}))  # fmt: skip
     if setting["directories"] > 1 or not setting.rules.single_directory_silent:
         claims.append(
             recovers("assignment-can-settle", "every served replica can come to be assigned to where it is", _settled,
                      "invariant 44; KIP-858", ("revert-only-while-queued",),
                      when=_on_file, by={**tells, **(MOVES if setting["moves"] else {})}))  # fmt: skip
+    if setting["directories"] > 1 and (setting["start"] != UPGRADE or setting["crashes"]):
+        claims.append(
+            recovers("replica-can-be-served", "a replica that is new to its broker, or of which no disk failed, can be"
+                     " served", lambda s: negate(_has_unserved(s)), "KIP-858; KIP-112",
+                     ("offline-directory-stops-new-logs",), when=_awaits_a_log, by=tells))  # fmt: skip
     if setting["moves"] and setting["directories"] > 1:
         claims.append(
             recovers("move-can-complete", "a move between working directories can complete",
@@ -62,8 +71,29 @@ def properties(setting: Setting) -> list[Property]:
     return claims
 
 
+def _waits(s: Placement) -> Truth:
+    """A running broker is fenced."""
+    return any_of(*(all_of(h.up, s.controller.fenced.has(b)) for b, h in enumerate(s.hosts)))
+
+
 def _leads_dead(s: Placement) -> Truth:
     return any_of(*(all_of(h.up, h.replica == OFFLINE, s.controller.leader == b) for b, h in enumerate(s.hosts)))
+
+
+def _unserved(s: Placement, broker: int) -> Truth:
+    host = s.hosts[broker]
+    closed = any_of(host.replica == ABSENT, host.replica == UNOPENED)
+    return all_of(host.up, s.controller.replicas.has(broker), closed)
+
+
+def _has_unserved(s: Placement) -> Truth:
+    return any_of(*(_unserved(s, b) for b in range(len(s.hosts))))
+
+
+def _awaits_a_log(s: Placement) -> Truth:
+    """Some replica is not served, and none for want of a disk that may hold its log."""
+    able = [implies(_unserved(s, b), any_of(h.known == NEW, negate(h.some_offline()))) for b, h in enumerate(s.hosts)]
+    return all_of(_has_unserved(s), *able)
 
 
 def _on_file(s: Placement) -> Truth:

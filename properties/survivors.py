@@ -8,6 +8,7 @@ change steps between states.
 from __future__ import annotations
 
 from properties.judgement import ANY, KINDS, MISSING, REDUNDANT, SCOPE, Judgement, about
+from properties.survivors_directories import DIRECTORY_JUDGEMENTS
 from properties.survivors_identity import IDENTITY_JUDGEMENTS
 
 __all__ = ["ANY", "JUDGEMENTS", "KINDS", "Judgement"]
@@ -21,7 +22,6 @@ _CONTROLLER = (
         "no property asks that a replica's directory is the one it was given, or its broker's only one",
         ("model.systems.elections.passes:default_directory", ANY, ANY),
         ("model.change:_assignment.wanted", "held", ANY),
-        ("model.change:_assignment", "differ", "never"),
         ("model.partition:_merged_directories", ANY, ANY),
     ),
     *about(
@@ -93,120 +93,90 @@ _CONTROL = "model.systems.replication.control:Control."
 
 _REPLICATION = (
     *about(
-        SCOPE, "replication",
-        "`small` refutes candidates-complete in 14 steps",
+        SCOPE, ANY,
+        "`replication` refutes candidates-complete in 14 steps in `small`",
         ("fetch", "leader epochs are the same", "dropped"),
+        (_DATA + "_propose", "leader.current", "dropped"),
     ),
     *about(
-        SCOPE, "replication",
+        SCOPE, ANY,
+        "`replication` refutes candidates-complete in 10 steps in `small`",
+        (_DATA + "may_fetch", "f.running()", "dropped"),
+        ("fetch", "follower runs and follows the leader", "dropped"),
+    ),
+    *about(
+        SCOPE, ANY,
+        "`replication` refutes watermark-reaches-end in 7 steps in `small`",
+        (_CONTROL + "may_fence", "negate(live)", "dropped"),
+    ),
+    *about(
+        SCOPE, ANY,
+        "`replication` does not reach the goal shows-elr in `small`",
+        (_CONTROL + "may_fence", "state.left.fences > 0", "dropped"),
+    ),
+    *about(
+        SCOPE, ANY,
         "with one record there is none that it could conflict with; not tried with more",
         ("produce_acks_1", "broker believes it leads", "dropped"),
-        ("model.systems.replication.state:Replication.leads", "self.leader_at(broker.epoch) == number", "dropped"),
         (_DATA + "fetch", "negate(diverges)", "dropped"),
     ),
     *about(
-        SCOPE, "replication",
-        "whoever restarts here stopped uncleanly, so nothing of its log is counted on",
-        (_CONTROL + "register", "after.controller.replicas.has(broker)", "never"),
-    ),
-    *about(
-        SCOPE, "replication",
+        SCOPE, ANY,
         "the model has one request and one reply in flight, and a newer replaces the older",
         ("propose_expand", "no change is pending", "dropped"),
         ("propose_expand", "follower is outside the ISR", "dropped"),
     ),
     *about(
-        MISSING, "replication",
-        "no goal asks that an AlterPartition is ever accepted, and its reply taken",
-        (_CONTROL + "alter", "eligible", "never"),
-    ),
-    *about(
-        REDUNDANT, "replication",
-        "a broker that does not run, or fetches from itself, only gets what a leader has",
-        (_DATA + "may_fetch", "f.running()", "dropped"),
-        ("fetch", "follower runs and follows the leader", "dropped"),
-    ),
-    *about(
-        REDUNDANT, "replication",
-        "less is fetched or applied, which may happen later at any time",
-        (_DATA + "may_fetch", "state.controller.replicas.has(follower)", "dropped"),
-        (_METADATA + "may_take", "all_of(epoch == b.epoch, newer)", "dropped"),
-    ),
-    *about(
-        REDUNDANT, "replication",
-        "what a stopped broker applies is replaced when it registers",
-        ("apply_metadata", "broker runs", "dropped"),
-    ),
-    *about(
-        REDUNDANT, "replication",
+        REDUNDANT, ANY,
         "it errs on the safe side: a watermark rises later, or a follower counts later",
+        (_DATA + "advance", "quorum.has(b)", "dropped"),
         (_DATA + "fetch", "diverges", "always"),
         (_METADATA + "take", "changes", "dropped"),
         (_METADATA + "take", "changes", "never"),
         (_METADATA + "take", "all_of(changes, negate(kept.has(n)))", "always"),
         (_METADATA + "take", "state.leader_at(epoch) == broker", "never"),
-        (_METADATA + "take", "supersedes", "never"),
     ),
     *about(
-        REDUNDANT, "replication",
+        REDUNDANT, ANY,
         "a reply without records brings only the watermark, which a later one brings too",
         (_DATA + "fetch", "received > 0", "always"),
     ),
     *about(
-        REDUNDANT, "replication",
+        REDUNDANT, ANY,
         "to drop a member that keeps up costs availability, and no record",
         (_DATA + "may_shrink", "leader.isr.has(follower)", "dropped"),
-        (_DATA + "may_shrink", "negate(follower == broker)", "dropped"),
-        ("propose_shrink", "follower is in the ISR", "dropped"),
         ("propose_shrink", "follower lags", "dropped"),
     ),
     *about(
-        REDUNDANT, "replication",
-        "a budget of the scope, and no check of Kafka",
-        (_CONTROL + "may_fence", "negate(live)", "dropped"),
-        (_CONTROL + "may_fence", "state.left.fences > 0", "dropped"),
-    ),
-    *about(
-        REDUNDANT, "replication",
+        REDUNDANT, ANY,
         "it errs on the safe side: a broker applies metadata later, or asks again",
-        (_METADATA + "may_take", "negate(b.current)", "dropped"),
         (_METADATA + "may_take", "newer", "dropped"),
-        (_METADATA + "take", "negate(b.current)", "dropped"),
         (_METADATA + "may_take", "epoch == state.leader_epoch", "dropped"),
     ),
     *about(
-        REDUNDANT, "replication",
-        "a request may be lost at any time",
-        (_DATA + "_propose", "leader.current", "dropped"),
-        (_DATA + "_propose", "heard", "never"),
-        (_DATA + "take_answer", "leader.epoch == state.leader_epoch", "dropped"),
-        (_DATA + "take_answer", "answered", "always"),
-    ),
-    *about(
-        REDUNDANT, "replication",
+        REDUNDANT, ANY,
         "an answer may be lost at any time, and what it changed comes with the metadata",
-        (_CONTROL + "_answered", "waits", "never"),
         (_DATA + "may_take_answer", "leader.answer > NONE", "dropped"),
         ("receive_answer", "an answer to its proposal is under way", "dropped"),
-        (_DATA + "take_answer", "leader.answer == ACCEPTED", "dropped"),
-        (_DATA + "take_answer", "leader.answer == OVERTAKEN", "dropped"),
         (_DATA + "take_answer", "accepted", "always"),
         (_DATA + "take_answer", "accepted", "never"),
         ("model.systems.replication.state:outdated", "broker.answer == ACCEPTED", "always"),
     ),
     *about(
-        SCOPE, "replication",
-        "a copy of an answered request needs a third broker to do harm: see answered-request-survives",
-        (_DATA + "take_answer", "answered", "never"),
-    ),
-    *about(
-        SCOPE, "replication",
+        SCOPE, ANY,
         "two brokers leave no earlier ISR that differs from the present one and matters",
         ("model.systems.replication.state:Replication.isr_at", "epoch == self.leader_epoch", "always"),
     ),
     *about(
-        REDUNDANT, "replication",
-        "a record that repeats what is there only raises the partition epoch",
+        REDUNDANT, ANY,
+        "a record that repeats what is there only raises epochs, and is applied once more",
+        ("model.change:bump_on_removal", "negate(p.replicas.within(replicas))", "dropped"),
+        ("model.change:_assignment", "negate(directories.same(p.directories))", "dropped"),
+        ("model.change:_assignment", "differ", "always"),
+        ("model.change:_assignment", "negate(target.replicas.same(p.replicas))", "dropped"),
+        ("model.change:_assignment", "moved", "always"),
+        ("model.change:_assignment", "negate(target.removing.same(p.removing))", "always"),
+        ("model.change:_assignment", "negate(target.adding.same(p.adding))", "always"),
         ("model.change:_elr_fields", "negate(elr.same(p.elr))", "always"),
         ("model.change:_isr_field", "negate(isr.same(p.isr))", "dropped"),
         ("model.change:_last_known_leader", "negate(known.is_empty())", "dropped"),
@@ -214,5 +184,5 @@ _REPLICATION = (
     ),
 )
 
-JUDGEMENTS: tuple[Judgement, ...] = (*_CONTROLLER, *_REPLICATION, *IDENTITY_JUDGEMENTS)
+JUDGEMENTS: tuple[Judgement, ...] = (*_CONTROLLER, *_REPLICATION, *IDENTITY_JUDGEMENTS, *DIRECTORY_JUDGEMENTS)
 """The judgements."""

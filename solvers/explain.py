@@ -10,71 +10,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 from attrs import evolve, field, frozen
 
 from model.system import Setting, System
 from solvers.crew import Crew
-from solvers.mutant_trace import disproof, leaving
+from solvers.mutant_recovery import Findings, graph_findings, judge_recovery
+from solvers.mutant_trace import Disproof, disproof, leaving
 from solvers.mutation import DIFFERS, Leave, Mutant, Mutations, mutate
 from solvers.native import Kernel, load_kernel
+from solvers.outcome import GoalLost, Killed, LeavesDomain, Outcome, Survived, Undecided
 from solvers.search import STOPPED, Limits, Search
 from solvers.verdict import DEADLOCK
-
-
-@frozen
-class Killed:
-    """The mutant refutes properties.
-
-    Attributes:
-        by: the properties that break first, all with traces of one length.
-        steps: the actions of the first one's trace, as calls.
-        shortest: whether no shorter trace breaks anything; false where the exploration was cut within a level.
-    """
-
-    by: tuple[str, ...]
-    steps: tuple[str, ...]
-    shortest: bool
-
-
-@frozen
-class LeavesDomain:
-    """The mutant takes fields out of the values that the system gives them; attributes as of `Killed`."""
-
-    by: tuple[str, ...]
-    steps: tuple[str, ...]
-    shortest: bool
-
-
-@frozen
-class GoalLost:
-    """The mutant refutes nothing, but the whole scope does not reach these goals any more."""
-
-    goals: tuple[str, ...]
-
-
-@frozen
-class Survived:
-    """Every property holds in the whole scope, and every goal is reached.
-
-    Attributes:
-        effect: `none` when states and transitions are those of the rules as they are (no step is another,
-            and each action has as many); `transitions` when only the states are; else `states`.
-    """
-
-    effect: str
-
-
-@frozen
-class Undecided:
-    """Nothing was found before the exploration was cut."""
-
-    cut: str
-
-
-Outcome: TypeAlias = Killed | LeavesDomain | GoalLost | Survived | Undecided
 
 
 @frozen
@@ -87,6 +35,7 @@ class Base:
         pruned: fields whose bound it meets.
         fired: transitions of each action kind.
         states: its packed states, sorted, without the number of the mutant.
+        recovery: what its graph says about the `recovers` properties.
     """
 
     distinct: int
@@ -95,6 +44,7 @@ class Base:
     pruned: frozenset[int]
     fired: tuple[int, ...]
     states: bytes = field(repr=False)
+    recovery: Findings
 
 
 class BrokenBase(ValueError):
@@ -169,13 +119,14 @@ def explain(
     with Crew(budget.threads) as crew:
         crew.run(len(chosen), work)
     outcomes = tuple((mutant, found[mutant.number]) for mutant in chosen)
-    bad = tuple(name for number, name in enumerate(claim_names(kernel))
-                if number in base.claims and number not in kernel.plan.goals)  # fmt: skip
-    return Explanation(mutations, base, bad, outcomes)
+    bad = [name for number, name in enumerate(claim_names(kernel))
+           if number in base.claims and number not in kernel.plan.goals]  # fmt: skip
+    bad += [one.claim.id for one in base.recovery if one.lost is not None]
+    return Explanation(mutations, base, tuple(bad), outcomes)
 
 
 def claim_names(kernel: Kernel) -> list[str]:
-    """The claims of a kernel's plan by number."""
+    """The claims of a kernel's plan by number; `recovers` properties have none."""
     p = kernel.program
     claims = [*p.always, *p.sometimes, None, *p.steps, *p.happens]
     return [DEADLOCK if claim is None else claim.id for claim in claims]
@@ -188,10 +139,13 @@ def _base(mutations: Mutations, kernel: Kernel, budget: Budget, stop: threading.
     search.run()
     if search.cut is not None:
         raise BrokenBase(f"the rules as they are have more than {search.distinct:,} states here ({search.cut})")
+    recovery = graph_findings(search, stop)
+    if recovery is None:
+        raise BrokenBase(f"the rules as they are were not judged to the end ({STOPPED})")
     plan, counters = kernel.plan, search.counters()
     pruned = np.flatnonzero(counters[plan.pruned : plan.pruned + len(program.layout.slots)])
     return Base(search.distinct, search.generated, frozenset(search.claims), frozenset(pruned.tolist()),
-                _fired(search), _states(search))  # fmt: skip
+                _fired(search), _states(search), recovery)  # fmt: skip
 
 
 def _fired(search: Search) -> tuple[int, ...]:
@@ -269,20 +223,34 @@ def _outcome(run: _Run, budget: Budget) -> Outcome:
 def _kill(run: _Run, search: Search, blamed: Sequence[int], pruned: Sequence[int]) -> Outcome:
     found = [disproof(search, run.mutations, run.mutant, claim) for claim in blamed]
     left = [leaving(search, slot) for slot in pruned]
-    length = min(len(one.steps) for one in (*found, *left))
     shortest = search.cut in (None, STOPPED)
-    for kind, disproofs in ((Killed, found), (LeavesDomain, left)):
-        first = [one for one in disproofs if len(one.steps) == length]
-        if first:
-            return kind(tuple(one.claim for one in first), first[0].steps, shortest)
-    raise AssertionError("a mutant is killed by nothing")
+    length = min(len(one.steps) for one in (*found, *left))
+    if any(len(one.steps) == length for one in found):
+        return _first(Killed, found, shortest=shortest)
+    return _first(LeavesDomain, left, shortest=shortest)
+
+
+def _first(kind: Callable[..., Outcome], disproofs: Sequence[Disproof], *, shortest: bool) -> Outcome:
+    """The disproofs with the shortest traces."""
+    length = min(len(one.steps) for one in disproofs)
+    first = [one for one in disproofs if len(one.steps) == length]
+    return kind(tuple(one.claim for one in first), first[0].steps, shortest)
 
 
 def _survival(run: _Run, search: Search) -> Outcome:
+    """What becomes of a mutant that no state and no step refutes."""
     plan, names = run.kernel.plan, claim_names(run.kernel)
+    found = graph_findings(search, run.stop)
+    if found is None:
+        return Undecided(STOPPED)
+    judged = judge_recovery(search, run.mutations, run.mutant, found, run.base.recovery)
+    if judged.disproofs:
+        return _first(Killed, judged.disproofs, shortest=True)
+    if judged.uncertain:
+        return Undecided(f"{judged.uncertain[0]} may hold only beyond a bound")
     lost = sorted((plan.goals & run.base.claims) - set(search.claims))
-    if lost:
-        return GoalLost(tuple(names[goal] for goal in lost))
+    if lost or judged.idle:
+        return GoalLost(tuple(names[goal] for goal in lost), judged.idle)
     another = names.index(DIFFERS.id) in search.claims
     if not another and _fired(search) == run.base.fired:
         return Survived("none")

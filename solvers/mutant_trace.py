@@ -7,11 +7,13 @@ conjunct of a guard, the rules on ints, without that conjunct, must agree too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from attrs import frozen
 
 from model.system import Property, Step
+from model.words import all_of, negate
 from solvers import interpret
 from solvers.frame import NO_ACTION
 from solvers.kernel import SHARDS
@@ -50,7 +52,7 @@ def disproof(search: Search, mutations: Mutations, mutant: Mutant, number: int) 
     identity, last = search.claims[number] >> 16, search.claims[number] & NO_ACTION
     first, instances = search.store.path(identity)
     initial = search.store.state(first)
-    states = _run(program, initial, instances)
+    states = run(program, initial, instances)
     if interpret.packed(program, states[-1]) != search.store.state(identity):
         raise EngineDisagreement(f"mutant {mutant.key}: the engine and ints reach different states")
     if last != NO_ACTION:
@@ -62,8 +64,8 @@ def disproof(search: Search, mutations: Mutations, mutant: Mutant, number: int) 
     elif interpret.holds(program.always_terms[number], program, states[-1]):
         raise EngineDisagreement(f"mutant {mutant.key}: {program.always[number].id} holds on ints")
     claim = _claim(program, number, plan.deadlock, plan.first_step)
-    _on_rules(program, mutations, mutant, claim, states, instances)
-    return Disproof(claim, _calls(program, instances))
+    on_rules(program, mutations, mutant, claim, states, instances)
+    return Disproof(claim, calls(program, instances))
 
 
 def _claim(program: Program, number: int, deadlock: int, first_step: int) -> str:
@@ -72,27 +74,32 @@ def _claim(program: Program, number: int, deadlock: int, first_step: int) -> str
     return (program.always[number] if number < deadlock else program.steps[number - first_step]).id
 
 
-def _calls(program: Program, instances: Sequence[int]) -> tuple[str, ...]:
+def calls(program: Program, instances: Sequence[int]) -> tuple[str, ...]:
+    """Action instances as calls."""
     named = (program.instance(instance) for instance in instances)
     return tuple(call(action.name, arguments) for action, arguments in named)
 
 
-def _run(program: Program, initial: Sequence[int], instances: Sequence[int]) -> list[Leaves]:
-    """The leaves of every state of a run."""
+def run(program: Program, initial: Sequence[int], instances: Sequence[int]) -> list[Leaves]:
+    """The leaves of every state of a run.
+
+    Raises:
+        EngineDisagreement: when ints know no such run.
+    """
     if tuple(initial) not in program.initial:
         raise EngineDisagreement("a mutant's trace starts in no initial state")
     states = [interpret.unpacked(program, initial)]
     for instance in instances:
         if not interpret.enabled(program, instance, states[-1]):
-            raise EngineDisagreement(f"{_calls(program, [instance])[0]} is not enabled on ints")
+            raise EngineDisagreement(f"{calls(program, [instance])[0]} is not enabled on ints")
         states.append(interpret.successor(program, instance, states[-1]))
         if interpret.outside(program, states[-1]):
-            raise EngineDisagreement(f"{_calls(program, [instance])[0]} leaves a domain on ints")
+            raise EngineDisagreement(f"{calls(program, [instance])[0]} leaves a domain on ints")
     return states
 
 
 def _confirm_step(program: Program, claim: int, instance: int, state: Leaves) -> None:
-    named = _calls(program, [instance])[0]
+    named = calls(program, [instance])[0]
     if not interpret.enabled(program, instance, state):
         raise EngineDisagreement(f"{named} is not enabled on ints")
     if interpret.step_holds(claim, program, instance, state):
@@ -102,19 +109,25 @@ def _confirm_step(program: Program, claim: int, instance: int, state: Leaves) ->
 def _confirm_stuck(program: Program, state: Leaves) -> None:
     moving = [n for n in range(program.instances) if interpret.enabled(program, n, state)]
     if moving or interpret.holds(program.quiescent, program, state):
-        raise EngineDisagreement(f"deadlock: on ints it is quiescent, or {_calls(program, moving[:1])} is enabled")
+        raise EngineDisagreement(f"deadlock: on ints it is quiescent, or {calls(program, moving[:1])} is enabled")
 
 
-def _on_rules(
+def on_rules(
     program: Program, mutations: Mutations, mutant: Mutant, claim: str, states: Sequence[Leaves],
     instances: Sequence[int],
 ) -> None:  # fmt: skip
-    """Ask the rules on ints, as far as they are not what was mutated: the property, and a guard's other conjuncts."""
+    """Ask the rules on ints, as far as they are not what was mutated: the property, and a guard's other conjuncts.
+
+    Raises:
+        EngineDisagreement: when they say otherwise.
+    """
     setting = program.setting
     rule = next((p for p in mutations.original.properties(setting) if p.id == claim), None)
     plain = [interpret.concrete(program, state).state for state in states]
     if rule is not None and rule.kind == "always" and all(rule.parts(plain[-1]).values()):
         raise EngineDisagreement(f"mutant {mutant.key}: {claim} holds by the rules on ints")
+    if rule is not None and rule.kind == "recovers" and not _stuck(rule, plain[-1]):
+        raise EngineDisagreement(f"mutant {mutant.key}: {claim} asks for nothing by the rules on ints")
     if mutant.how != GUARD:
         return
     actions = {action.name: action for action in mutations.original.actions(setting)}
@@ -128,6 +141,10 @@ def _on_rules(
             raise EngineDisagreement(f"mutant {mutant.key}: {call(name, arguments)} differs by the rules on ints")
         step = Step(before, after, name, arguments, outcome.event)
     _judge_step(mutant, rule, step)
+
+
+def _stuck(rule: Property, state: Any) -> bool:
+    return bool(all_of(rule.concerns(state), negate(all_of(*rule.parts(state).values()))))
 
 
 def _judge_step(mutant: Mutant, rule: Property | None, step: Step | None) -> None:
@@ -144,11 +161,11 @@ def leaving(search: Search, slot: int) -> Disproof:
     program, path = search.kernel.program, search.kernel.program.layout.slots[slot].path
     ways = [search.store.path(identity) for identity in _pruning(search, search.kernel, slot)]
     first, instances = min(ways, key=lambda way: len(way[1]))
-    state = _run(program, search.store.state(first), instances)[-1]
+    state = run(program, search.store.state(first), instances)[-1]
     for number in range(program.instances):
         after = interpret.successor(program, number, state)
         if path in interpret.outside(program, after) and interpret.enabled(program, number, state):
-            return Disproof(path.removeprefix("state."), _calls(program, [*instances, number]))
+            return Disproof(path.removeprefix("state."), calls(program, [*instances, number]))
     raise EngineDisagreement(f"{path} stays in its domain on ints")
 
 

@@ -26,9 +26,6 @@ from solvers.sites import Site, find_site
 GUARD = "guard"
 DROPPED, ALWAYS, NEVER = "dropped", "always", "never"
 
-JUDGED = ("always", "step", "sometimes", "happens")
-"""Kinds of property that mutants are judged by; what needs the whole explored graph (`recovers`) is not."""
-
 Leave = Collection[str]
 """Rules to leave as they are: modules, or `module:function` with everything below it."""
 
@@ -215,10 +212,7 @@ def _with_mutants(system: System, most: int) -> System:
         initial=lambda setting: [Mutated(state, 0) for state in system.initial(setting)],
         layout=lambda setting: Mutated(system.layout(setting), ints(0, most)),
         actions=lambda setting: [_mutated(action) for action in system.actions(setting)],
-        properties=lambda setting: [
-            *(_of_state(claim) for claim in system.properties(setting) if claim.kind in JUDGED),
-            DIFFERS,
-        ],
+        properties=lambda setting: [*map(_of_state, system.properties(setting)), DIFFERS],
         quiescent=None if resting is None else lambda mutated: resting(mutated.state),
     )
 
@@ -262,9 +256,11 @@ def _differences(right: Any, found: Any) -> Iterator[Truth]:
 def _of_state(claim: Property) -> Property:
     """The property of a system, of its mutants' states."""
     judged: Callable[[Any], Any] = claim.predicate
-    if claim.kind in ("always", "sometimes"):
-        return evolve(claim, predicate=lambda mutated: judged(mutated.state))
-    return evolve(claim, predicate=lambda step: judged(plain(step)))
+    if claim.kind in ("step", "happens"):
+        return evolve(claim, predicate=lambda step: judged(plain(step)))
+    about = claim.when
+    when = None if about is None else lambda mutated: about(mutated.state)
+    return evolve(claim, predicate=lambda mutated: judged(mutated.state), when=when)
 
 
 def plain(step: Step) -> Step:

@@ -1,4 +1,4 @@
-"""A toy whose mutants are known by hand, for `explain`; also `kraftcheck explain tests.gates:GATE`."""
+"""Toys whose mutants are known by hand, for `explain`; also `kraftcheck explain tests.gates:GATE`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from model.layout import Flag, Range
 from model.system import Action, Property, Setting, System
 from model.terms import Truth, Word
 from model.words import all_of, any_of, choose, negate
+from properties.core import recovers
 
 
 @frozen
@@ -64,3 +65,37 @@ GATE = System(
         Property("full", "sometimes", "The room is full.", lambda state: state.inside == MOST),
     ],
 )  # fmt: skip
+
+
+@frozen
+class Lock:
+    """A door, and whether its only key is behind it."""
+
+    shut: Truth
+    key_inside: Truth
+
+
+def close(state: Lock) -> Lock:
+    """The door falls shut, unless the key is inside."""
+    return evolve(state, shut=choose(state.key_inside, False, True))
+
+
+LOCK = System(
+    name="lock",
+    summary="A door that must not fall shut on its only key.",
+    initial=lambda setting: [Lock(False, False)],
+    layout=lambda setting: Lock(Flag(), Flag()),
+    actions=lambda setting: [
+        Action("open", lambda s: evolve(s, shut=False),
+               lambda s: {"is shut": s.shut, "key is outside": negate(s.key_inside)}),
+        Action("close", close, lambda s: {"is open": negate(s.shut)}),
+        Action("put_key", lambda s: evolve(s, key_inside=True), lambda s: {"is open": negate(s.shut)}),
+        Action("take_key", lambda s: evolve(s, key_inside=False), lambda s: {"is open": negate(s.shut)}),
+    ],
+    properties=lambda setting: [
+        recovers("can-open", "A shut door can be opened.", lambda s: negate(s.shut), when=lambda s: s.shut),
+        Property("key-in", "sometimes", "The key is inside.", lambda s: s.key_inside),
+    ],
+    quiescent=lambda state: True,
+)  # fmt: skip
+"""Nothing forbids any state, so that only `recovers` can tell a mutant."""

@@ -127,10 +127,12 @@ def test_a_migrated_log_while_another_directory_is_offline(rules: str, expected:
 
 
 def test_a_running_broker_makes_new_partitions_whatever_is_offline() -> None:
-    """A partition that is new to the broker cannot be in the dead directory."""
+    """A partition that is new to the broker cannot be in the dead directory; the seeded defect waits for that one."""
+    new = host(seen=True, known=NEW, disks=slots(1))
     for rules in ("fixed", "kip", "kafka-4.0"):
-        new = host(seen=True, known=NEW, disks=slots(1))
         assert outcome(taken(new, assigned(UNASSIGNED), 1, parse(rules))) == (SERVING, slots(1), DIR1)
+    waits = taken(new, assigned(UNASSIGNED), 1, parse("fixed+offline-directory-stops-new-logs"))
+    assert (waits.replica, waits.logs) == (UNOPENED, slots())
 
 
 def test_a_failed_replica_stays_offline_until_the_restart() -> None:

@@ -123,6 +123,12 @@ def test_the_snapshot_unfences_before_assignments_are_settled() -> None:
     assert trace_of(row, "kafka-4.0", "fenced-until-settled") == ["crash", "start", "apply_metadata", "unfence"]
 
 
+def test_the_kip_fences_a_migrating_broker_for_ever() -> None:
+    """A failed disk hides the log, nobody reports it, and the controller waits for an assignment that never comes."""
+    row = Bug("", "", "directories", "migration", {})
+    assert trace_of(row, "kip", "broker-can-return") == ["start", "fail_directory"]
+
+
 def test_b12_hides_the_failure_of_an_added_replica() -> None:
     """The new leader's directory fails and is reported; the controller never learnt where it is, so nothing happens."""
     found = steps("catch-up-as-coded+added-replica-unreported", "failure-leads-away")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,30 +18,20 @@ from model.system import Action, Setting, System
 from model.words import choose
 from properties.catalogue import ELECTIONS
 from properties.load_bearing import LEFT
-from solvers import mutant_trace
-from solvers.explain import (
-    BrokenBase,
-    Budget,
-    Explanation,
-    GoalLost,
-    Killed,
-    LeavesDomain,
-    Outcome,
-    Survived,
-    Undecided,
-    explain,
-)
+from solvers import mutant_recovery, mutant_trace
+from solvers.explain import BrokenBase, Budget, Explanation, explain
 from solvers.explorer import explore
 from solvers.frame import NO_ACTION
 from solvers.kernel import SHARDS
 from solvers.mutant_trace import Disproof
-from solvers.mutation import ALWAYS, DROPPED, NEVER, Mutant, Mutations
+from solvers.mutation import ALWAYS, DROPPED, NEVER, Mutant, Mutations, mutate
+from solvers.outcome import GoalLost, Killed, LeavesDomain, Outcome, Survived, Undecided
 from solvers.program import trace
 from solvers.replay import EngineDisagreement
 from solvers.search import Search
 from solvers.verdict import Refuted
 from tests.commands import kraftcheck
-from tests.gates import GATE
+from tests.gates import GATE, LOCK
 from tests.toys import STUCK, TWO_PHASE
 
 FREE = System(
@@ -102,6 +93,47 @@ def test_each_kind_of_outcome() -> None:
     }  # fmt: skip
 
 
+def test_what_never_heals_is_killed_by_recovers_alone() -> None:
+    """A toy without a forbidden state: only `recovers` kills, in the shortest way; no case to heal is a goal lost."""
+    found = outcomes(explained(LOCK, LOCK.setting(None)))
+    stuck = ("can-open",)
+    assert found == {
+        ("open", "is shut", DROPPED): Survived("transitions"),
+        ("open", "key is outside", DROPPED): Survived("none"),
+        ("close", "is open", DROPPED): Survived("transitions"),
+        ("put_key", "is open", DROPPED): Killed(stuck, ("close()", "put_key()"), True),
+        ("take_key", "is open", DROPPED): Survived("transitions"),
+        ("close", "state.key_inside", ALWAYS): GoalLost((), stuck),
+        ("close", "state.key_inside", NEVER): Killed(stuck, ("put_key()", "close()"), True),
+    }
+    told = kraftcheck("explain", "tests.gates:LOCK", "--quiet", "--json", "-").document()
+    assert {m["outcome"]: m.get("idle", m.get("by")) for m in told["systems"][0]["mutants"]} == {
+        "survives": None, "killed": [*stuck], "goal lost": [*stuck],
+    }  # fmt: skip
+
+
+def test_ints_look_for_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state that is said never to heal, but does on ints, is a fault and no verdict."""
+    original = mutant_recovery.graph_findings
+
+    def forged(search: Search, stop: threading.Event) -> Any:
+        found = original(search, stop)
+        shut = next(n for n, state in identified(search) if search.kernel.program.layout.unpack(state).state.shut)
+        return tuple(evolve(one, lost=shut) if search.kernel.program.initial != mutated else one for one in found)
+
+    mutated = mutate(LOCK, LOCK.setting(None)).program.initial
+    monkeypatch.setattr("solvers.explain.graph_findings", forged)
+    with pytest.raises(EngineDisagreement, match="can-open recovers on ints"):
+        explained(LOCK, LOCK.setting(None))
+
+
+def identified(search: Search) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The states of a search with their ids."""
+    for shard, part in enumerate(search.store.shards):
+        for index, row in enumerate(part.states[: part.count].tolist()):
+            yield index * SHARDS + shard, tuple(row)
+
+
 def without(system: System, action: str, part: str) -> System:
     """The system with a guard's conjunct taken out by hand."""
 
@@ -115,10 +147,11 @@ def without(system: System, action: str, part: str) -> System:
 
 
 def by_hand(system: System, setting: Setting) -> dict[str, int]:
-    """What an exploration of a system refutes first, with the length of the trace."""
+    """What an exploration of a system refutes first, with the length of the trace; `recovers` only if nothing else."""
     result = explore(trace(system, setting), clock=time.perf_counter, cache_dir=cache_folder(), keep=False)
-    refuted = [v for v in result.verdicts if isinstance(v.verdict, Refuted) and v.kind != "recovers"]
-    found = {v.claim: v.depth or 0 for v in refuted}
+    refuted = [v for v in result.verdicts if isinstance(v.verdict, Refuted)]
+    asked = [v for v in refuted if v.kind != "recovers"] or refuted
+    found = {v.claim: v.depth or 0 for v in asked}
     return {claim: depth for claim, depth in found.items() if depth == min(found.values())}
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from ci.explain_page import cell, condition
-from ci.explain_table import NO_EFFECT, OPEN, STEPS_ONLY, Row, rows
+from ci.explain_table import ELSEWHERE, NO_EFFECT, OPEN, STEPS_ONLY, Row, judged, rows
 from ci.explore import cache_folder
 from ci.settings import Subject, subject
 from properties.load_bearing import LEFT, TABLES, Table
 from properties.survivors import JUDGEMENTS, KINDS
-from solvers.explain import Budget, Survived, explain
-from solvers.mutation import GUARD, Mutations, mutate
+from solvers.explain import Budget, explain
+from solvers.mutation import DROPPED, GUARD, Mutant, Mutations, mutate
+from solvers.outcome import Killed, Survived
 
 TEXT = (Path(__file__).parent.parent / "docs" / "load-bearing.md").read_text(encoding="utf-8")
 PARTS = re.findall(r"^## (\S+), scope (\S+) .*?\n(.*?)(?=^## )", TEXT, flags=re.MULTILINE | re.DOTALL)
@@ -101,4 +102,15 @@ def test_counts_on_the_page_add_up() -> None:
         cells = list(shown(name).values())
         assert (int(head[1]), sum(told.values())) == (len(cells), len(cells))
         assert told["survives"] == sum(text.startswith("nothing; ") for text in cells)
-        assert told["goal lost"] == sum("is not reached any more" in text for text in cells)
+        assert told["goal lost"] == sum("is not reached any more" in t or "has no case any more" in t for t in cells)
+
+
+def test_guards_of_one_name_are_told_apart() -> None:
+    """What kills a guard elsewhere says nothing of another system's action of the same name."""
+    mutant = Mutant(1, "apply_metadata", GUARD, "broker runs", DROPPED, "broker runs", 0)
+    killed = Row("replication", "tiny", mutant, Killed(("x",), (), True), {"x": "y"})
+    judgements = {
+        name: judged([killed, Row(name, "tiny", mutant, Survived("none"), {})])[1].judgement
+        for name in ("directories", "kraft")
+    }
+    assert judgements == {"directories": (NO_EFFECT, ""), "kraft": (ELSEWHERE, "see replication")}

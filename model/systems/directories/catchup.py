@@ -104,6 +104,8 @@ def _fillable(host: Host, assigned: Assigned, read: Truth, rules: RuleSet) -> Tr
     """Whether a log may be made although another directory, which may hold it, is offline."""
     if rules.failure_recreates_log:
         return True
+    if rules.offline_directory_stops_new_logs:
+        return negate(host.some_offline())
     directory = assigned.directory
     # Only a partition that is new to the broker surely has no log in the directory that is offline.
     enters = any_of(host.known == NEW, all_of(host.seen, host.replica == ABSENT))

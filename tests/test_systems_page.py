@@ -1,4 +1,4 @@
-"""docs/systems/README.md tells what the expected verdicts say."""
+"""docs/systems/README.md and the README tell what the expected verdicts say of the design documents."""
 
 from __future__ import annotations
 
@@ -11,12 +11,19 @@ from model.rules import parse
 from properties.catalogue import SYSTEMS, find
 from properties.expected import EXPECTED
 
-FOLDER = Path(__file__).parent.parent / "docs" / "systems"
-ROWS = [
-    [cell.strip() for cell in line.strip("|").split("|")]
-    for line in (FOLDER / "README.md").read_text(encoding="utf-8").splitlines()
-    if re.search(r"\]\([a-z-]+\.md\)", line)
-]
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "docs" / "systems"
+
+
+def rows_of(page: Path) -> list[list[str]]:
+    """The cells of each row of the table of documents."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    told = [line for line in lines if re.search(r"^\|.*\]\((docs/systems/)?[a-z-]+\.md\)", line)]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in told]
+
+
+PAGES = {"README": rows_of(ROOT / "README.md"), "systems": rows_of(FOLDER / "README.md")}
+ROWS = [pytest.param(row, id=f"{page}-{row[0]}") for page, rows in PAGES.items() for row in rows]
 
 
 def of_document(system: str) -> dict[str, dict[str, str]]:
@@ -24,7 +31,7 @@ def of_document(system: str) -> dict[str, dict[str, str]]:
     return {row[1]: dict(odd) for row, odd in EXPECTED.items() if row[0] == system and row[2] == "kip"}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[1])
+@pytest.mark.parametrize("row", ROWS)
 def test_a_row_tells_the_expected_verdicts(row: list[str]) -> None:
     """What a row calls broken, with its length, is what some scope refutes; what it calls kept is what none does."""
     name = re.findall(r"`([^`]+)`", row[1])[0]
@@ -40,7 +47,9 @@ def test_a_row_tells_the_expected_verdicts(row: list[str]) -> None:
     assert set(re.findall(r"`([^`]+)`", row[2])) == promised - set(shortest)
 
 
-def test_every_page_has_a_row() -> None:
-    """Each page of the folder that is about a shipped system is linked from the table."""
-    pages = {path.stem for path in FOLDER.glob("*.md")} & set(SYSTEMS)
-    assert pages == {name for row in ROWS for name in re.findall(r"\]\(([a-z-]+)\.md\)", row[1])}
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_has_a_row(page: str) -> None:
+    """Each page of the folder that is about a shipped system is linked from both tables, once."""
+    pages = sorted({path.stem for path in FOLDER.glob("*.md")} & set(SYSTEMS))
+    linked = [name for row in PAGES[page] for name in re.findall(r"\((?:docs/systems/)?([a-z-]+)\.md\)", row[1])]
+    assert sorted(linked) == pages

@@ -8,8 +8,11 @@ import pytest
 from attrs import evolve
 
 from model.codecs import encode
+from model.controller.commits import replay_record
+from model.controller.configs import UNCLEAN_ELECTION
 from model.controller.elect_leaders import PREFERRED, elect_leaders
 from model.controller.lifecycle import fenced, leaving, unfenced
+from model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord
 from model.controller.state import Controller
 from model.records import Record
 from solvers.logs.compacting import compact
@@ -30,10 +33,18 @@ def batch(controller: Controller, records: Sequence[Record]) -> Batch:
     return Batch(first, first + len(entries) - 1, 1, tuple(entries), "here")
 
 
-def both(controller: Controller, records: Sequence[Record]) -> tuple[int, int, bool]:
-    """How many explanations there are, and how many are found by a replay that looks up; whether it did."""
+def both(controller: Controller, records: Sequence[Record], *before: Controller) -> tuple[int, int, bool]:
+    """How many explanations there are, and how many are found by a replay that looks up; whether it did.
+
+    Args:
+        controller: the state before the records.
+        records: what is explained.
+        before: states in which the replay was earlier.
+    """
     state, given = State(controller, LEVELS), batch(controller, records)
     replay = QuickReplay(lambda level: FIXED)
+    for earlier in before:
+        replay.restart_at(State(earlier, LEVELS))
     replay.restart_at(state)
     (found,) = replay.replay([compact(given)])
     slow = explain(state, given, FIXED)
@@ -105,3 +116,17 @@ def test_a_fence_without_one_of_its_changes_is_unexplained() -> None:
     for missing in (0, 1):
         rest = [record for n, record in enumerate(records) if n != missing]
         assert both(controller, rest)[:2] == (0, 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scope", [TOPIC, NODE, CLUSTER])
+def test_what_is_configured_counts_from_then_on(scope: str) -> None:
+    """Unclean elections are allowed for the topic, the controller's node or the cluster: a fence then elects."""
+    plain = changed(with_topic(cluster(3), "foo", (0, 1)), isr=(0,))
+    record = ConfigRecord(scope, {TOPIC: "foo", NODE: "7", CLUSTER: ""}[scope], UNCLEAN_ELECTION, "true")
+    allowed = replay_record(plain, record, FIXED)
+    active = evolve(allowed, settings=evolve(allowed.settings, node="7"))
+    clean, unclean = list(fenced(plain, 0, FIXED)), list(fenced(active, 0, FIXED))
+    assert clean != unclean
+    assert both(active, unclean, plain, allowed) == (1, 1, True)  # type: ignore[arg-type]
+    assert both(active, clean, plain, allowed)[:2] == (0, 0)  # type: ignore[arg-type]
+    assert both(plain, clean, active) == (1, 1, True)  # type: ignore[arg-type]

@@ -89,7 +89,17 @@ def _broken(state: Elections, rules: RuleSet) -> tuple[tuple[str, tuple[str, ...
     return _failing([claim for claim in claims(rules) if claim.kind == "always"], state)
 
 
-def _missteps(transition: Transition, rules: RuleSet) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _missteps(t: Transition, rules: RuleSet) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return _missed(t.before, t.after, t.action, tuple(sorted(t.arguments.items())), t.event, rules)
+
+
+@lru_cache(maxsize=1 << 14)
+def _missed(
+    before: Elections, after: Elections, action: str, arguments: tuple[tuple[str, Any], ...], event: Event,
+    rules: RuleSet,
+) -> tuple[tuple[str, tuple[str, ...]], ...]:  # fmt: skip
+    """Action properties that a step breaks; the lens numbers brokers and directories, so that few steps differ."""
+    transition = Transition(before, after, action, dict(arguments), event)
     return _failing([claim for claim in claims(rules) if claim.kind == "step"], transition)
 
 

@@ -6,6 +6,7 @@ import base64
 import binascii
 import struct
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from attrs import evolve
 
@@ -17,6 +18,8 @@ from model.replay import Topic
 from model.rules import RuleSet
 from solvers.logs.image import State
 from solvers.logs.locality import Context, Situation, context_of, is_odd, named, plain_registration, without_epochs
+
+K = TypeVar("K")
 
 Slot = tuple[Situation, int, int]
 """A partition: its situation, leader epoch and partition epoch."""
@@ -109,10 +112,11 @@ class Ledger:
         """Take over a whole state; topics and brokers that are the same as before are not looked at."""
         before, after = self.base.controller, state.controller
         topics = after.image.topics
-        general = before.configs is not after.configs or before.features != after.features
+        general = _general(before) != _general(after)
+        configured = _differing(before.configs.topics, after.configs.topics)
         brokers = _differing(before.image.registrations, after.image.registrations)
         moved = {known for known in self._topics if known not in topics or topics[known] is not self._topics[known]}
-        new = {known for known in topics if known not in self._topics}
+        new = {known for known, topic in topics.items() if known not in self._topics or topic.name in configured}
         hit = {self._places[key][0] for broker in brokers for key in self.hosted.get(broker, ()) if key in self._places}
         for topic_id in moved - topics.keys():
             self._drop(key_of(topic_id, index) for index in self._topics[topic_id].partitions)
@@ -160,8 +164,17 @@ class Ledger:
                 self._places.pop(key, None)
 
 
-def _differing(before: Mapping[int, Registration], after: Mapping[int, Registration]) -> set[int]:
-    return {b for b in before.keys() | after.keys() if before.get(b) != after.get(b)}
+def _differing(before: Mapping[K, object], after: Mapping[K, object]) -> set[K]:
+    """The keys whose values differ; those that are the very same are not compared."""
+    if before is after:
+        return set()
+    pairs = ((key, before.get(key), after.get(key)) for key in before.keys() | after.keys())
+    return {key for key, old, new in pairs if old is not new and old != new}
+
+
+def _general(controller: Controller) -> tuple[object, ...]:
+    """What the contexts of all topics depend on."""
+    return controller.configs.cluster, controller.configs.nodes, controller.features, controller.settings
 
 
 def _bare(state: State) -> State:

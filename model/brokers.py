@@ -99,6 +99,14 @@ class Registration:
         """Whether a replica in this directory is online."""
         return bool(is_online(directory, True, self.knows_no_dirs(), directory in self.dirs))
 
+    def directory_intersection(self, directories: Ids) -> Ids:
+        """Those of the registered directories that are among some."""
+        return tuple(directory for directory in self.dirs if directory in directories)
+
+    def directory_difference(self, directories: Ids) -> Ids:
+        """Those of the registered directories that are not among some."""
+        return tuple(directory for directory in self.dirs if directory not in directories)
+
     def node_for_listener(self, listener: str) -> Node | None:
         """The broker's address through a listener; None when it has no such listener."""
         found = next((known for known in self.listeners if known.name == listener), None)

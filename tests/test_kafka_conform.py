@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from ci.kafka.asking import Driver, DriverError
+from ci.kafka.differ import compare
 from ci.kafka.modelside import ChangeModel
+from ci.kafka.registrations import RegistrationModel, every_registration
 from ci.kafka.spaces import exhaustive_changes
 from model.rules import RELEASES, parse
 from tests.commands import kraftcheck
@@ -36,12 +38,23 @@ def test_missing_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_a_release_conforms() -> None:
-    """Every case of one replica, and every reassignment of up to three, by the classes of 4.1.2."""
+    """Every case of one replica, every reassignment of up to three and every registration, by the classes of 4.1.2."""
     ran = kraftcheck("conform", "--kafka", "4.1.2", "--exhaustive", "1", "--samples", "0", "--json", "-")
     rows = ran.document()["rows"]
-    assert (ran.code, [row["differences"] for row in rows]) == (0, [0] * 4)
-    assert [(row["check"], row["factor"]) for row in rows] == [*(("reassignment", n) for n in (1, 2, 3)), ("change", 1)]
+    assert (ran.code, [row["differences"] for row in rows]) == (0, [0] * 5)
+    found = [(row["check"], row["factor"]) for row in rows]
+    assert found == [("registration", 3), *(("reassignment", n) for n in (1, 2, 3)), ("change", 1)]
     assert all(row["cases"] >= 20 for row in rows)
+
+
+def test_a_broken_registration_does_not_conform() -> None:
+    """Rules that take an empty list of directories for none left differ in them; nothing else does."""
+    model = RegistrationModel(parse("kafka-4.1.2-empty-directory-list-means-no-change"))
+    with Driver("4.1.2", "registration", 0, model.outputs) as kafka:
+        (*_, found) = compare(kafka, model, [every_registration()])
+    assert found.cases == len(every_registration()) == 82_944
+    assert 0 < found.differences < found.cases
+    assert {model.inputs.read(cause.case)["changed"] for cause in found.causes} == {0}
 
 
 def test_another_rule_set_does_not_conform() -> None:

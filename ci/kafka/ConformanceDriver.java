@@ -18,6 +18,7 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
+import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.placement.PartitionAssignment;
@@ -70,6 +71,7 @@ public final class ConformanceDriver {
         switch (name) {
             case "change": return new ChangeCheck(slots, version);
             case "reassignment": return new ReassignmentCheck(slots);
+            case "registration": return new RegistrationCheck();
             default: throw new IllegalArgumentException("unknown check " + name);
         }
     }
@@ -434,6 +436,66 @@ public final class ConformanceDriver {
             found.list(replicas, slots);
             found.list(isr, slots);
             found.put(unclean);
+        }
+    }
+
+    /** A broker's registration changed by a record, then asked about its directories. */
+    static final class RegistrationCheck implements Check {
+        private static final java.lang.reflect.Method CLONE_WITH =
+            java.util.Arrays.stream(BrokerRegistration.class.getMethods())
+                .filter(method -> method.getName().equals("cloneWith")).findFirst().orElseThrow();
+
+        public int inputs() {
+            return 8;
+        }
+
+        public int outputs() {
+            return 6;
+        }
+
+        private static List<Uuid> directories(int mask) {
+            List<Uuid> result = new ArrayList<>();
+            members(mask).forEach(number -> result.add(directory(OWN_DIRECTORY + number)));
+            return result;
+        }
+
+        private static List<Integer> own(List<Uuid> directories) {
+            List<Integer> result = numbers(directories.toArray(new Uuid[0]));
+            result.replaceAll(number -> number - OWN_DIRECTORY);
+            return result;
+        }
+
+        public void run(Reader given, Writer found) {
+            try {
+                BrokerRegistration before = new BrokerRegistration.Builder()
+                    .setId(0).setEpoch(7).setIncarnationId(new Uuid(3, 3))
+                    .setDirectories(directories(given.next()))
+                    .setFenced(given.flag())
+                    .setInControlledShutdown(given.flag())
+                    .build();
+                int fencing = given.next();
+                boolean leaves = given.flag();
+                int changed = given.next();
+                // As ClusterControlManager does: a record whose list is empty changes no directory.
+                Object[] changes = new Object[CLONE_WITH.getParameterCount()];
+                java.util.Arrays.fill(changes, Optional.empty());
+                changes[0] = fencing == 0 ? Optional.empty() : Optional.of(fencing == 1);
+                changes[1] = leaves ? Optional.of(true) : Optional.empty();
+                changes[2] = changed <= 0 ? Optional.empty() : Optional.of(directories(changed));
+                BrokerRegistration after = (BrokerRegistration) CLONE_WITH.invoke(before, changes);
+                List<Uuid> others = directories(given.next());
+                int asked = given.next();
+                found.put(after.fenced());
+                found.put(after.inControlledShutdown());
+                found.set(own(after.directories()));
+                found.put(after.hasOnlineDir(asked < OWN_DIRECTORY ? new Uuid(0, asked) : directory(asked)));
+                found.set(own(after.directoryIntersection(others)));
+                found.set(own(after.directoryDifference(others)));
+            } catch (Throwable e) {
+                found.restart();
+                found.put(THROWN | NOT_ASCENDING);
+                found.put(e.getClass().getSimpleName().hashCode());
+            }
         }
     }
 }

@@ -66,6 +66,17 @@ REASSIGNMENT_OUTPUTS = (
     ("revertible", False), ("reverted.replicas", True), ("reverted.isr", True), ("reverted.unclean", False),
 )  # fmt: skip
 
+REGISTRATION_INPUTS = (
+    ("dirs", False), ("fenced", False), ("leaving", False), ("fencing", False), ("leaves", False), ("changed", False),
+    ("others", False), ("asked", False),
+)  # fmt: skip
+"""A registration, a record that changes it (`changed`: its directories, or -1), and what is asked of it then."""
+
+REGISTRATION_OUTPUTS = (
+    ("after.fenced", False), ("after.leaving", False), ("after.dirs", False), ("online", False),
+    ("intersection", False), ("difference", False),
+)  # fmt: skip
+
 
 @frozen
 class Columns:

@@ -13,6 +13,7 @@ from ci.kafka.columns import Rows
 from ci.kafka.differ import Cause, Comparison, compare, shrunk
 from ci.kafka.draws import drawn_changes
 from ci.kafka.modelside import ChangeModel, ReassignmentModel
+from ci.kafka.registrations import DIRECTORIES, RegistrationModel, every_registration
 from ci.kafka.spaces import OUTSIDERS, exhaustive_changes, exhaustive_reassignments
 from model.rules import RuleSet
 
@@ -57,7 +58,7 @@ class Shown:
 
 @frozen
 class CheckRow:
-    """One check of one version: `factor` replicas, every case or some drawn ones.
+    """One check of one version: `factor` replicas (or directories), every case or some drawn ones.
 
     Attributes:
         seconds: from the first question to the last answer, with the model's time and the comparison's.
@@ -75,6 +76,8 @@ class CheckRow:
     shown: tuple[Shown, ...]
 
 
+Model = ChangeModel | ReassignmentModel | RegistrationModel
+
 Told = Callable[[str, int, int], None]
 """Told of progress: the check, its cases so far, its differences so far."""
 
@@ -86,6 +89,7 @@ def conform_with_kafka(version: str, rules: RuleSet, size: Size, told: Told) -> 
         Refusal: where jars, Java, Maven or the network are missing.
         DriverError: when the process with Kafka's classes dies.
     """
+    yield _row(version, "registration", rules, DIRECTORIES, 0, iter([every_registration()]), told)
     for factor in range(1, MOST_EXHAUSTIVE + 1):
         slots = MOST_EXHAUSTIVE + OUTSIDERS
         yield _row(version, "reassignment", rules, factor, slots, exhaustive_reassignments(factor, slots, BATCH), told)
@@ -112,7 +116,7 @@ def _row(
     told: Told,
     drawn: bool = False,
 ) -> CheckRow:
-    model = ChangeModel(slots, rules) if check == "change" else ReassignmentModel(slots, rules)
+    model = _model(check, slots, rules)
     with Driver(version, check, slots, model.outputs) as kafka:
         begun = time.monotonic()
         found = Comparison(0, ())
@@ -128,7 +132,13 @@ def _row(
     )  # fmt: skip
 
 
-def _shown(model: ChangeModel | ReassignmentModel, cause: Cause) -> Shown:
+def _model(check: str, slots: int, rules: RuleSet) -> Model:
+    if check == "registration":
+        return RegistrationModel(rules)
+    return ChangeModel(slots, rules) if check == "change" else ReassignmentModel(slots, rules)
+
+
+def _shown(model: Model, cause: Cause) -> Shown:
     expected, actual = model.outputs.read(cause.expected), model.outputs.read(cause.actual)
     differing = [name for name in model.outputs if expected[name] != actual[name]]
     return Shown(
@@ -144,7 +154,7 @@ def lines(rows: list[CheckRow], rules: str) -> list[str]:
         many = "drawn" if row.drawn else "all"
         rate = f"{row.cases / row.seconds:,.0f}/s" if row.seconds else ""
         text.append(
-            f"Kafka {row.version} {row.check:<12} {row.factor} replicas, {many}: {row.cases:,} cases, "
+            f"Kafka {row.version} {row.check:<12} {row.factor} {_what(row.check)}, {many}: {row.cases:,} cases, "
             f"{row.differences:,} differences ({rate})"
         )
         for cause in row.shown:
@@ -157,6 +167,10 @@ def lines(rows: list[CheckRow], rules: str) -> list[str]:
     cases, differences = sum(row.cases for row in rows), sum(row.differences for row in rows)
     text.append(f"{rules}: {cases:,} cases, {differences:,} differences")
     return text
+
+
+def _what(check: str) -> str:
+    return "directories" if check == "registration" else "replicas"
 
 
 def _fields(values: dict[str, Any]) -> str:

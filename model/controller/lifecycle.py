@@ -86,7 +86,7 @@ def directories_failed(controller: Controller, broker: int, failed: Ids, rules: 
         Resignation: where the index lists a deleted partition (defect B7), or see `decide`.
     """
     known = _registered(controller, broker)
-    lost = tuple(directory for directory in known.dirs if directory in failed)
+    lost = known.directory_intersection(failed)
     if not lost:
         return ()
     changes: Records = ()
@@ -97,7 +97,7 @@ def directories_failed(controller: Controller, broker: int, failed: Ids, rules: 
             continue
         visited = (place for place in controller.places() if _lists(place.partition.directories, directory))
         changes = (*changes, *leave(controller, visited, broker, Trigger(), rules))
-    left = tuple(directory for directory in known.dirs if directory not in failed)
+    left = known.directory_difference(failed)
     return (*changes, BrokerRegistrationChangeRecord(broker, known.epoch, log_dirs=left))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from model.brokersets import Replicas
+from model.directories import LOST, MIGRATING, UNASSIGNED
 from model.system import Property, Setting
 from model.systems.directories.host import ABSENT, IDLE, NEW, NOTHING, OFFLINE, SERVING, UNOPENED, Host
 from model.systems.directories.state import Placement
@@ -16,7 +17,7 @@ from properties.lemmas_elections import of_controller
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
     """The lemmas at a setting; each is true in every reachable state, and explored as such."""
-    return (*of_brokers(setting), *of_moves(setting), *of_controller(setting))
+    return (*of_brokers(setting), *of_moves(setting), *of_the_kip(setting), *of_controller(setting))
 
 
 def claim(id: str, sentence: str, of: Callable[[Placement, int, Host], Truth]) -> Property:  # noqa: A002
@@ -79,6 +80,37 @@ def of_moves(setting: Setting) -> tuple[Property, ...]:
         claim("lemma-moves-elsewhere", "a move leads to a directory without a log of the partition",
               lambda s, b, h: negate(h.logs.has(h.future))),
     )  # fmt: skip
+
+
+UNMOVED = ("moves", "copies", "repairs", "disk-changes", "reassignments", "start")
+"""Bounds that are zero where a log never leaves its directory, and a failed disk never comes back."""
+
+
+def of_the_kip(setting: Setting) -> tuple[Property, ...]:
+    """Why the table of KIP-858 hides no readable log as long as nothing is moved; with moves it does."""
+    rules = setting.rules
+    as_written = rules.unknown_directory_hides_log and rules.unassigned_fills_while_offline
+    if not (as_written and rules.assigned_fills_while_offline) or any(setting[name] for name in UNMOVED):
+        return ()
+    return (
+        claim("lemma-never-migrating", "a partition that began in KRaft mode has no directory from ZooKeeper mode",
+              lambda s, b, h: all_of(*(negate(one == MIGRATING) for one in _told(s, b, h)))),
+        claim("lemma-lost-for-cause", "a replica is LOST only where a directory does not work",
+              lambda s, b, h: implies(any_of(*(one == LOST for one in _told(s, b, h))), h.some_offline())),
+        claim("lemma-one-readable-log", "a readable log is in one directory, whether or not the process runs",
+              lambda s, b, h: h.logs.keep(h.disks).size() <= 1),
+        claim("lemma-told-where-it-is", "what the controller is told, or will be, of a readable log is its directory",
+              lambda s, b, h: implies(h.has_log(), all_of(*(
+                  any_of(one == NOTHING, one == UNASSIGNED, one == h.actual()) for one in _told(s, b, h))))),
+        claim("lemma-unopened-is-elsewhere", "a replica whose log was not looked for is in no directory that works",
+              lambda s, b, h: implies(all_of(h.up, h.replica == UNOPENED), all_of(*(
+                  all_of(negate(one == UNASSIGNED), h.slot_of(one) == NOTHING) for one in _told(s, b, h))))),
+    )  # fmt: skip
+
+
+def _told(s: Placement, b: int, h: Host) -> tuple[Word, Word, Word]:
+    """The assignment that the controller has, that in flight, and that which waits."""
+    return s.assigned(b), h.sent, h.ready
 
 
 def wanted(s: Placement, b: int, h: Host) -> Word:

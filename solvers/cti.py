@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from model.layout import DomainError
 from model.system import Property
@@ -92,6 +92,18 @@ def locate(step: Trace, claim: Property, explored: Exploration | None, why_not: 
     instances += [_instance(program, taken) for taken in step.steps]
     trace = confirm(program, claim, explored.store.state(first), instances, None)
     return Counterexample(step, REACHABLE, f"among {where}", trace)
+
+
+def reached(run: Trace, explored: Exploration) -> Counterexample:
+    """The end of a run that refutes a claim: what is proven holds wherever a run leads, so before its last step too.
+
+    Args:
+        run: confirmed on ints; its last step breaks the claim, or its initial state does.
+        explored: the search that found it.
+    """
+    step = evolve(run, initial=run.states[-2:][0], steps=run.steps[-1:])
+    where = f"among {explored.distinct:,} states of scope {explored.program.setting.scope}"
+    return Counterexample(step, REACHABLE, where, run)
 
 
 def _instance(program: Program, taken: TraceStep) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from solvers.cti import REACHABLE, Counterexample, locate, replayed
+from solvers.cti import REACHABLE, Counterexample, locate, reached, replayed
 from solvers.explorer import Exploration
 from solvers.induction import Proof
 from solvers.queries import REFUTED, UNDECIDED, Answer
+from solvers.replay import EngineDisagreement
 from solvers.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Verdict
 
 
@@ -38,39 +39,49 @@ class Searched:
 
 
 def judge(proof: Proof, searched: Searched) -> list[Judged]:
-    """The verdict of each claim that was to be proven; domains are part of the bound."""
+    """The verdict of each claim that was to be proven; domains are part of the bound.
+
+    Raises:
+        EngineDisagreement: when the search refutes what is proven, or ints do not confirm a countermodel.
+    """
     known = {claim.id for claim in proof.theory.claims}
     return [_judged(proof, name, searched) for name in proof.claims if name in known]
 
 
 def _judged(proof: Proof, name: str, searched: Searched) -> Judged:
-    claim = proof.theory.claim(name)
+    claim, broken = proof.theory.claim(name), _refutation(name, searched)
     if proof.proven(name):
+        if broken is not None:
+            raise EngineDisagreement(f"{name} is proven, and a run of {len(broken.trace.steps)} steps refutes it")
         return Judged(PropertyVerdict(name, claim.kind, Holds(bound_text(proof))))
     failures = proof.failures(name)
     refuted = [answer for answer in failures if answer.result == REFUTED]
     found = [locate(replayed(proof.theory, a, proof.assumed()), claim, searched.explored, searched.why_not)
              for a in refuted]  # fmt: skip
     best = min(found, key=lambda one: one.reach != REACHABLE, default=None)
-    verdict, depth = _verdict(proof, name, failures, best, searched)
-    return Judged(PropertyVerdict(name, claim.kind, verdict, depth), best)
+    if broken is not None and searched.explored is not None:
+        # Z3's countermodel may start from a state that nothing reaches; the search has a run that ends in one.
+        if best is not None and best.reach != REACHABLE:
+            best = reached(broken.trace, searched.explored)
+        return Judged(PropertyVerdict(name, claim.kind, broken, len(broken.trace.steps)), best)
+    return Judged(PropertyVerdict(name, claim.kind, _verdict(failures, best)), best)
 
 
-def _verdict(
-    proof: Proof, name: str, failures: list[Answer], best: Counterexample | None, searched: Searched
-) -> tuple[Verdict, int | None]:
-    if searched.explored is not None:
-        # What the search refutes has its shortest trace there, whichever countermodel Z3 found.
-        told = {found.claim: found for found in searched.explored.verdicts}.get(name)
-        if told is not None and isinstance(told.verdict, Refuted):
-            return told.verdict, told.depth
+def _refutation(name: str, searched: Searched) -> Refuted | None:
+    """What the search refutes: it has the shortest trace, whichever countermodel Z3 found."""
+    told = {} if searched.explored is None else {found.claim: found.verdict for found in searched.explored.verdicts}
+    found = told.get(name)
+    return found if isinstance(found, Refuted) else None
+
+
+def _verdict(failures: list[Answer], best: Counterexample | None) -> Verdict:
     if best is not None:
         actions = [a.obligation.action for a in failures if a.result == REFUTED]
-        return Unknown(f"not inductive: {', '.join(actions)}; counterexample {best.reach} ({best.where})"), None
+        return Unknown(f"not inductive: {', '.join(actions)}; counterexample {best.reach} ({best.where})")
     if failures:
         undecided = [a for a in failures if a.result == UNDECIDED]
-        return Unknown(f"no answer: {', '.join(f'{a.obligation.action} ({a.reason})' for a in undecided)}"), None
-    return Incomplete("stopped on request"), None
+        return Unknown(f"no answer: {', '.join(f'{a.obligation.action} ({a.reason})' for a in undecided)}")
+    return Incomplete("stopped on request")
 
 
 def bound_text(proof: Proof) -> str:

@@ -12,7 +12,7 @@ from attrs import evolve
 from model.rules import parse
 from model.system import Property, System
 from model.words import implies
-from properties.catalogue import ELECTIONS
+from properties.catalogue import ELECTIONS, SYSTEMS
 from properties.expected import EXPECTED
 from solvers.cti import NOT_DECIDED, REACHABLE, UNREACHABLE
 from solvers.explorer import explore
@@ -153,6 +153,31 @@ def test_a_countermodel_that_ints_do_not_confirm_is_a_fault() -> None:
     }  # fmt: skip
     with pytest.raises(EngineDisagreement):
         judge(evolve(proof, answers=wrong), Searched())
+
+
+def test_what_the_search_refutes_cannot_be_proven() -> None:
+    """A claim that every query proves and a run refutes is a fault of a reader, not a verdict."""
+    proof = proof_of(toy(toys.DIGRAPH))
+    agreed = {asked: Answer(asked, PROVEN, 0.0) for asked in proof.answers}
+    with pytest.raises(EngineDisagreement, match="never-5 is proven, and a run of 4 steps refutes it"):
+        judge(evolve(proof, answers=agreed, dropped=()), explored(toys.DIGRAPH))
+
+
+def test_what_is_refuted_has_a_counterexample_that_is_reached() -> None:
+    """Under `kip`, fencing until settled fails in a step of a run, whatever state Z3 began its own step in."""
+    system = SYSTEMS["directories"]
+    setting = system.setting("tiny", rules=parse("kip"))
+    proof = proof_of(theory(system, setting, use_lemmas=False), only=["fenced-until-settled"])
+    search = explore(trace(system, setting), clock=time.monotonic)
+    (found,) = [one for one in judge(proof, Searched(search)) if one.verdict.claim == "fenced-until-settled"]
+    assert isinstance(found.verdict.verdict, Refuted)
+    assert EXPECTED["directories", "tiny", "kip"]["fenced-until-settled"] == f"refuted {found.verdict.depth}"
+    assert found.counterexample is not None
+    assert found.counterexample.reach == REACHABLE
+    assert found.counterexample.trace is not None
+    assert found.counterexample.step.steps == found.counterexample.trace.steps[-1:]
+    assert found.counterexample.step.initial == found.counterexample.trace.states[-2]
+    assert found.counterexample.step.steps[0].action == "unfence"
 
 
 def test_elections_are_proven_for_three_brokers() -> None:

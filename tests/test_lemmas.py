@@ -13,6 +13,7 @@ from model.rules import parse
 from model.system import Setting, System
 from model.systems.elections.system import replica_lists
 from properties.catalogue import SYSTEMS
+from properties.lemmas_directories import of_the_kip
 from solvers.explorer import explore
 from solvers.induction import prove
 from solvers.program import trace
@@ -47,6 +48,20 @@ def test_no_reachable_state_breaks_a_lemma(name: str, scope: str, rules: str) ->
     judged = {found.claim: found.verdict for found in result.verdicts if found.claim != "deadlock"}
     assert len(judged) >= 5
     assert [claim for claim, verdict in judged.items() if not isinstance(verdict, Holds)] == []
+
+
+@pytest.mark.parametrize("brokers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_no_reachable_state_breaks_a_lemma_of_the_kip(brokers: int) -> None:
+    """Why KIP-858 fences until settled while nothing is moved is true in every reachable state, and said only there."""
+    system = SYSTEMS["directories"]
+    still = system.setting("small", {"brokers": brokers, "replication": brokers}, parse("kip"))
+    listed = of_the_kip(still)
+    result = explore(trace(evolve(system, properties=lambda _: listed), still), clock=time.perf_counter)
+    judged = {found.claim: found.verdict for found in result.verdicts if found.claim != "deadlock"}
+    assert len(judged) == len(listed) == 5
+    assert {type(verdict) for verdict in judged.values()} == {Holds}
+    for scope, rules in (("tiny", "kip"), ("small", "fixed")):
+        assert of_the_kip(setting_of("directories", scope, rules)) == ()
 
 
 def test_lemmas_have_names_and_sentences() -> None:

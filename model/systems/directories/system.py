@@ -18,9 +18,9 @@ from model.words import all_of, negate
 Parameters = Mapping[str, Sequence[Any]]
 
 BOUNDS = (
-    Bound("brokers", 1, 3, "number of brokers"),
+    Bound("brokers", 1, 3, "number of brokers", proven_to=5),
     Bound("directories", 1, 3, "log directories of each broker"),
-    Bound("replication", 1, 3, "replicas at the start, on the first brokers"),
+    Bound("replication", 1, 3, "replicas at the start, on the first brokers", proven_to=5),
     Bound("elr", 0, 1, "whether ELR is on"),
     Bound("start", 0, 2, "0: a new partition; 1: brokers leaving ZooKeeper mode; 2: no directory on file yet"),
     Bound("failures", 0, 3, "budget: disks that fail"),

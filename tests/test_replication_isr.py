@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from model.systems.replication.state import ACCEPTED, INELIGIBLE, NONE, OVERTAKEN, UNKNOWN, no_request
+from tests.elections import replicas
 from tests.replication import (
     below_min_isr,
     do,
@@ -64,6 +65,18 @@ def test_a_late_reply_is_ignored() -> None:
     assert (known.brokers[0].isr, known.brokers[0].proposed) == (ids(0, 1), ids())
     assert refused(known, "receive_answer", broker=0) == [WAITING]
     assert refused(learn(elect(state, 0, [0, 1]), 0), "receive_answer", broker=0) == [WAITING]
+
+
+def test_a_refusal_does_not_outlive_an_acceptance() -> None:
+    """A copy that is accepted and ends its leader's term answers nobody: no earlier refusal makes it roll back."""
+    state = do(learn(do(start(), "fence", broker=2), 0), "reassign", target=replicas(2))
+    state = do(fetch(do(learn(state, 0), "unfence", broker=2), 2), "propose_expand", broker=0, follower=2)
+    state = do(do(state, "fence", broker=2), "alter_partition")
+    assert (state.brokers[0].answer, state.request.isr) == (INELIGIBLE, ids(0, 1, 2))
+    state = do(do(state, "unfence", broker=2), "alter_partition")
+    assert (state.controller.isr, state.controller.leader, state.leader_epoch) == (ids(2), 2, 1)
+    assert (state.brokers[0].answer, state.brokers[0].maximal_isr()) == (NONE, ids(0, 1, 2))
+    assert refused(state, "receive_answer", broker=0) == [WAITING]
 
 
 def test_an_answer_may_be_overtaken() -> None:

@@ -142,6 +142,7 @@ class Control:
 
         An answer finds nobody where the leader has died, given its proposal up, or not
         heard of its leader epoch; one that names another leader or leader epoch is ignored.
+        Answers arrive in order, so a refusal of an earlier copy no longer arrives then.
         """
         request, controller, rules = state.request, state.controller, self.rules
         barred = BrokerSet()
@@ -157,10 +158,10 @@ class Control:
         kept = all_of(changed.controller.leader == leader, changed.leader_epoch == state.leader_epoch)
         sender = state.broker(leader)
         waits = all_of(state.leads(leader, sender), sender.epoch == state.leader_epoch, sender.pending())
-        accepted = self._answered(changed, leader, all_of(waits, kept), ACCEPTED)
+        accepted = self._answered(changed, leader, waits, choose(kept, ACCEPTED, NONE))
         return choose(eligible, accepted, self._answered(state, leader, waits, INELIGIBLE))
 
-    def _answered(self, state: Replication, leader: Word, waits: Truth, answer: int) -> Replication:
+    def _answered(self, state: Replication, leader: Word, waits: Truth, answer: Word) -> Replication:
         sender = state.broker(leader)
         return state.with_broker(leader, evolve(sender, answer=choose(waits, answer, sender.answer)))
 

@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from model.brokersets import BrokerSet
 from model.system import Conjuncts, Property, Setting
 from model.systems.replication.log import VACANT, Log, larger
-from model.systems.replication.state import STOPPED_UNCLEAN, Broker, Replication
+from model.systems.replication.state import ACCEPTED, STOPPED_UNCLEAN, Broker, Replication
 from model.terms import Truth, Word
 from model.words import all_of, any_of, choose, implies, negate
 from properties.core import always
@@ -21,6 +21,13 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
         always("lemma-elr-as-configured", "ELR stays on or off",
                lambda s: s.controller.elr_enabled == (bool(setting["elr"]) and setting.rules.elr_available)),
         always("lemma-new-members-are-stated", "a request states the broker epochs of those it adds", _stated),
+        always("lemma-ends-are-of-replicas", "a current leader knows log ends of replicas only", _ends_of_replicas),
+        always("lemma-requests-name-replicas", "a request asks for replicas, and the partition has a leader",
+               lambda s: any_of(s.request.isr.is_empty(),
+                                all_of(s.request.isr.within(s.controller.replicas), s.controller.leader >= 0))),
+        always("lemma-leader-goes-by-min-isr",
+               "a leader that has applied all metadata goes by the controller's min ISR, or a larger one",
+               _goes_by_min_isr),
         always("lemma-logs-sorted", "a log has no gap, and its epochs never fall", _sorted),
         always("lemma-no-record-of-the-future", "no record is of an epoch that is not, nor of one its broker has not",
                _no_future),
@@ -65,6 +72,26 @@ def candidates(s: Replication) -> BrokerSet:
 def _stated(s: Replication) -> Truth:
     new = s.request.isr.minus(s.controller.isr).minus(s.controller.isr.just(s.controller.leader))
     return any_of(s.request.stale, new.within(s.request.stated))
+
+
+def _ends_of_replicas(s: Replication) -> Conjuncts:
+    return {
+        f"broker {n}": implies(
+            all_of(leads, b.epoch == s.leader_epoch), b.fetchers().within(s.controller.replicas)
+        )
+        for n, b, leads in leading(s)
+    }  # fmt: skip
+
+
+def _goes_by_min_isr(s: Replication) -> Conjuncts:
+    """A larger one: to lower it is no change of the partition."""
+    return {
+        f"broker {n}": implies(
+            all_of(leads, b.epoch == s.leader_epoch, any_of(b.current, b.answer == ACCEPTED)),
+            b.min_isr >= s.controller.effective_min_isr(),
+        )
+        for n, b, leads in leading(s)
+    }
 
 
 def _logs(s: Replication) -> dict[str, tuple[Log, Truth]]:
@@ -199,7 +226,9 @@ def _dead(s: Replication) -> Word:
 
 
 def _living(s: Replication, setting: Setting) -> Truth:
+    """One, once somebody has reassigned; none, once somebody has configured, which empties an ELR without an ISR."""
     living = s.controller.isr.plus(s.controller.elr).minus(BrokerSet(_dead(s)))
-    minimum = choose(untouched(s, setting), s.controller.effective_min_isr(), 1)
+    configured = s.left.config_changes < setting["config-changes"]
+    minimum = choose(configured, 0, choose(untouched(s, setting), s.controller.effective_min_isr(), 1))
     died = setting["unclean-stops"] - s.left.unclean_stops
     return implies(all_of(s.controller.elr_enabled, negate(s.lossy)), living.size() + died >= minimum)

@@ -10,7 +10,7 @@ from attrs import evolve
 from model.family import Family
 from model.layout import Layout, leaves, rebuild
 from model.rules import parse
-from model.system import Setting, System
+from model.system import ScopeError, Setting, System
 from model.systems.elections.system import replica_lists
 from properties.catalogue import SYSTEMS
 from properties.lemmas_directories import of_the_kip
@@ -48,6 +48,24 @@ def test_no_reachable_state_breaks_a_lemma(name: str, scope: str, rules: str) ->
     judged = {found.claim: found.verdict for found in result.verdicts if found.claim != "deadlock"}
     assert len(judged) >= 5
     assert [claim for claim, verdict in judged.items() if not isinstance(verdict, Holds)] == []
+
+
+@pytest.mark.parametrize(
+    "bounds", [
+        {"reassignments": 1, "config-changes": 1, "unclean-stops": 0},
+        pytest.param({"brokers": 3, "replication": 2, "reassignments": 1, "unclean-stops": 0}, marks=pytest.mark.slow),
+        pytest.param({"reassignments": 2, "config-changes": 1}, marks=pytest.mark.slow),
+    ], ids=str,
+)  # fmt: skip
+def test_no_operator_breaks_a_lemma_of_replication(bounds: dict[str, int]) -> None:
+    """Nor does a reassignment or another min.insync.replicas lead to a state that breaks a lemma of `replication`."""
+    system = SYSTEMS["replication"]
+    setting = system.setting("tiny", bounds, parse("fixed"))
+    result = explore(trace(with_lemmas(system), setting), clock=time.perf_counter)
+    judged = {found.claim: found.verdict for found in result.verdicts if found.claim != "deadlock"}
+    assert len(judged) == len(system.lemmas(setting))
+    assert [claim for claim, verdict in judged.items() if not isinstance(verdict, Holds)] == []
+    assert result.fired["reassign"] > 0
 
 
 @pytest.mark.parametrize("brokers", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -89,8 +107,33 @@ def test_the_condition_of_replica_lists_is_their_listing(brokers: int, largest: 
 
 
 @pytest.mark.slow
-def test_nothing_committed_is_lost_on_three_brokers() -> None:
-    """Everything that `replication` promises is proven on 3 brokers; `kraftcheck check` proves it on 2."""
-    subject = theory(SYSTEMS["replication"], setting_of("replication", "small", "fixed"))
-    found = prove(lambda: subject, effort=Effort(timeout=120), clock=time.monotonic)
+@pytest.mark.parametrize(
+    ("scope", "bounds", "solver"),
+    [
+        ("tiny", {"reassignments": 2}, "z3"),
+        ("small", {}, "z3"),
+        ("small", {"brokers": 4, "replication": 4}, "bitwuzla"),
+    ],
+)
+def test_nothing_committed_is_lost_on_more_brokers(scope: str, bounds: dict[str, int], solver: str) -> None:
+    """Everything that `replication` promises is proven with reassignments, on 3 brokers and on 4."""
+    pytest.importorskip(solver)
+    system = SYSTEMS["replication"]
+    subject = theory(system, system.setting(scope, bounds, parse("fixed"), proof=True))
+    found = prove(lambda: subject, effort=Effort(timeout=600, solver=solver), clock=time.monotonic)
     assert [claim.id for claim in subject.claims if not found.proven(claim.id)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("brokers", [4, 5])
+def test_fencing_until_settled_is_proven_on_more_brokers(brokers: int) -> None:
+    """So is fencing until settled in `directories`, where the explorer has no such scope."""
+    pytest.importorskip("bitwuzla")
+    system = SYSTEMS["directories"]
+    bounds = {"brokers": brokers, "replication": brokers}
+    subject = theory(system, system.setting("small", bounds, parse("fixed"), proof=True))
+    effort = Effort(timeout=600, solver="bitwuzla")
+    found = prove(lambda: subject, effort=effort, clock=time.monotonic, only=["fenced-until-settled"])
+    assert found.proven("fenced-until-settled")
+    with pytest.raises(ScopeError, match="brokers = "):
+        system.setting("small", bounds, parse("fixed"))

@@ -156,7 +156,7 @@ _REPLICATION = (
     *about(
         REDUNDANT, ANY,
         "an answer may be lost at any time, and what it changed comes with the metadata",
-        ("model.systems.replication.control:Control.alter", "kept", "never"),
+        (_CONTROL + "alter", "kept", "never"),
         (_DATA + "may_take_answer", "leader.answer > NONE", "dropped"),
         ("receive_answer", "an answer to its proposal is under way", "dropped"),
         (_DATA + "take_answer", "accepted", "always"),

@@ -51,6 +51,9 @@ class ZkJbodRules(ZkControllerRules):
         f"seeded; {_SOURCE}, Partitions Restart",
         "a lost log is made anew before the controller has restarted it",
     )
+    repaired_disk_filled: bool = choice(
+        _GROUP, f"seeded; {_SOURCE}, motivation", "a broker that starts makes the logs that a new disk lacks, unasked"
+    )
     dead_log_counts: bool = choice(
         _GROUP, f"seeded; {_SOURCE}", "a record is acknowledged although a member of the ISR has lost its log"
     )

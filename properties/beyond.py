@@ -101,7 +101,8 @@ BEYOND: Mapping[str, tuple[Beyond, ...]] = {
     "zk-jbod": (
         Beyond("four-brokers",
                {"brokers": 4, "partitions": 3, "directories": 3, "jobs": 1, "cleaner": 1, "disk-failures": 4,
-                "log-failures": 2, "glitches": 2, "stops": 1, "controller-failures": LENGTH, "reassignments": 2},
+                "log-failures": 2, "glitches": 2, "stops": 1, "controller-failures": LENGTH, "reassignments": 2,
+                "repairs": 2},
                _RESTARTING),
         Beyond("two-brokers", {"partitions": 1, "disk-failures": 4}, _RESTARTING),
     ),

@@ -74,6 +74,8 @@ ZK_BUGS: tuple[Bug, ...] = (
         {"failed-directory-left-alone": 6}),
     Bug("seeded", "recreated-before-restart", "zk-jbod", "writers",
         {"new-leader-has-records": 8}),
+    Bug("seeded", "repaired-disk-filled", "zk-jbod", "repair",
+        {"new-leader-has-records": 4}),
     Bug("seeded", "dead-log-counts", "zk-jbod", "tiny",
         {"acknowledged-is-replicated": 2}),
     Bug("seeded", "requests-removed-first", "zk-jbod", "controller",

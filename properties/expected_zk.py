@@ -127,6 +127,11 @@ ZK: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "reads-find-failures": "refuted 1",
     },
     ("zk-jbod", "controller", "fixed"): {},
+    ("zk-jbod", "repair", "kip"): {
+        "new-leader-has-records": "refuted 10",
+        "reads-find-failures": "refuted 1",
+    },
+    ("zk-jbod", "repair", "fixed"): {},
     ("zk-jbod", "small", "kip"): {
         "new-leader-has-records": "refuted 21",
         "requests-are-kept": "refuted 14",

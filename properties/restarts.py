@@ -31,7 +31,8 @@ def properties(setting: Setting) -> list[Property]:
         always("assigned-unchanged", "a restart leaves the assigned replicas as they are", _assigned,
                f"{_KIP}, selector", ("restart-drops-replica",)),
         step("new-leader-has-records", "a replica that is elected, and whose log works, has every acknowledged record",
-             _complete, f"{_KIP}, selector", ("last-member-stays-in-isr", "recreated-before-restart")),
+             _complete, f"{_KIP}, selector", ("last-member-stays-in-isr", "recreated-before-restart",
+                                              "repaired-disk-filled")),
         step("acknowledged-is-replicated", "a record is acknowledged only when the log of every ISR member has it",
              _replicated, f"{_KIP}, motivation", ("dead-log-counts",)),
         step("broker-does-not-halt", "no disk error stops a broker", _runs_on, f"{_KIP}, motivation",
@@ -69,6 +70,10 @@ def _goals(setting: Setting) -> list[Property]:
     if setting["directories"] > 1 and goals:
         goals.append(happens("shows-return", "a lost replica starts anew and joins the ISR",
                              lambda t: t.action == "rejoin"))  # fmt: skip
+    if setting["repairs"]:
+        goals.append(happens("shows-repair", "a replica is made anew after a disk was replaced",
+                             lambda t: all_of(t.action == "recreate",
+                                              t.before.left.repairs < setting["repairs"])))  # fmt: skip
     if setting["log-failures"] and goals:
         goals.append(happens("shows-one-partition", "one log goes offline, its directory does not", _single))
     if setting["disk-failures"] > 1:

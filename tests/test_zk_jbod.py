@@ -42,7 +42,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "systems" / "zk-jbod.md"
 NOBODY, ZERO, ONE, BOTH = (BrokerSet(mask) for mask in range(4))
 ALL = {
     "jobs": 1, "cleaner": 1, "disk-failures": 4, "log-failures": 2, "glitches": 2, "stops": 2, "controller-failures": 2,
-    "reassignments": 2,
+    "reassignments": 2, "repairs": 2,
 }  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def do(state: ZkJbod, name: str, rules: str = "fixed", /, **arguments: Any) -> O
     return action.outcome(state, arguments)
 
 
-SECOND = {"break_disk": "directory", "write_job": "directory"}
+SECOND = {"break_disk": "directory", "repair": "directory", "write_job": "directory"}
 ALONE = ("elect", "commit", "reassign", "end_reassignment")
 
 
@@ -176,6 +176,17 @@ def test_jobs_race_with_the_handler() -> None:
     wrote = do(late, "write_job", "kip", broker=0, directory=0)
     assert (wrote.event.wrote, late.hosts[0].handled()) == (ZERO, ZERO)
     assert do(run(start(), *OFFLINE), "run_job", broker=0).event.wrote == ONE
+
+
+def test_a_replaced_disk_is_empty() -> None:
+    """What was on it is asked for as if it had failed; made unasked, the empty log counts as the leader's."""
+    known = run(start(), *OFFLINE, "enqueue 0", "repair 0 0").hosts[0]
+    assert (known.stage, known.pool, known.broken, known.logs) == (IDLE, BOTH, NOBODY, (NONE,))
+    unknown = run(start(), "break_disk 0 0", "repair 0 0")
+    assert (unknown.hosts[0].stage, unknown.hosts[0].lost, unknown.hosts[0].logs) == (REMOVED, ZERO, (NONE,))
+    assert not unknown.works(0, 0)
+    filled = run(start(), "break_disk 0 0", "repair 0 0", rules="fixed+repaired-disk-filled")
+    assert (filled.works(0, 0), filled.partitions[0].leader, filled.partitions[0].holds) == (True, 0, ONE)
 
 
 def test_a_reassigned_partition_waits() -> None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from model.brokersets import BrokerSet
+from model.rules import RuleSet
 from model.system import Outcome
-from model.systems.zk_jbod.handler import Event, stopped, with_host
-from model.systems.zk_jbod.state import ZkJbod, replaced
+from model.systems.zk_jbod.errors import NONE
+from model.systems.zk_jbod.handler import Event, partitions_of, stopped, with_host
+from model.systems.zk_jbod.state import IDLE, REMOVED, ZkJbod, replaced
 from model.terms import Truth, Word
-from model.words import choose, negate
+from model.words import all_of, choose, negate
 
 
 @frozen
 class Faults:
-    """The actions that budgets bound; no rule changes them."""
+    """The actions that budgets bound."""
+
+    rules: RuleSet
 
     def may_break_disk(self, state: ZkJbod, broker: Word, directory: Word) -> dict[str, Truth]:
         """It worked."""
@@ -44,6 +48,35 @@ class Faults:
         after = with_host(state, broker, spoiled)
         less = replaced(after.partitions, partition, evolve(p, holds=p.holds.minus(me)))
         return Outcome(evolve(after, partitions=less, left=left), Event())
+
+    def may_repair(self, state: ZkJbod, broker: Word, directory: Word) -> dict[str, Truth]:
+        """Its disk has failed, and what was noticed of that is dealt with."""
+        host = state.host(broker)
+        return {
+            "it runs": host.up,
+            "the disk has failed": host.broken.has(directory),
+            "the handler is idle": host.stage == IDLE,
+            "a repair is left": state.left.repairs > 0,
+        }
+
+    def repair(self, state: ZkJbod, broker: Word, directory: Word) -> Outcome:
+        """An empty disk in its place, and a restart within the session.
+
+        A log that was not known to be lost is not there: the broker asks for a restart as if it had failed.
+        """
+        host = state.host(broker)
+        left = evolve(state.left, repairs=state.left.repairs - 1)
+        me = host.broken.just(directory)
+        gone = [all_of(at >= 0, at == directory) for at in host.logs]
+        fresh = evolve(
+            stopped(host), up=True, broken=host.broken.minus(me), known=host.known.minus(me), pool=host.pool.plus(me),
+            checkpoints=host.checkpoints.plus(me), spoiled=host.spoiled.minus(partitions_of(gone)),
+        )  # fmt: skip
+        if not self.rules.repaired_disk_filled:
+            lost = partitions_of(gone)
+            logs = tuple(choose(empty, NONE, at) for empty, at in zip(gone, host.logs, strict=True))
+            fresh = evolve(fresh, logs=logs, lost=lost, stage=choose(lost.is_empty(), IDLE, REMOVED))
+        return Outcome(evolve(with_host(state, broker, fresh), left=left), Event())
 
     def may_stop(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """It runs."""

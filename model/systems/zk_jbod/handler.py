@@ -134,8 +134,8 @@ class Handler:
             partition=NONE,
             pool=choose(whole, host.pool.minus(here), host.pool),
             logs=tuple(choose(lost, NONE, at) for lost, at in zip(gone, host.logs, strict=True)),
-            spoiled=host.spoiled.minus(_partitions(gone)),
-            lost=_partitions(gone),
+            spoiled=host.spoiled.minus(partitions_of(gone)),
+            lost=partitions_of(gone),
         )
         me = BrokerSet().just(broker)
         partitions = tuple(
@@ -257,7 +257,8 @@ def stopped(host: Host) -> Host:
     return evolve(_told(host), up=False, directory=NONE, partition=NONE, job=BrokerSet(), cleaning=NONE)
 
 
-def _partitions(truths: list[Truth]) -> PartitionSet:
+def partitions_of(truths: list[Truth]) -> PartitionSet:
+    """The set of the partitions whose truth holds, in order of their numbers."""
     mask: Word = 0
     for number, held in enumerate(truths):
         mask = mask | choose(held, 1 << number, 0)

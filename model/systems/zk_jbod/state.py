@@ -126,6 +126,7 @@ class Budgets:
     stops: Word
     controller_failures: Word
     reassignments: Word
+    repairs: Word
 
 
 @frozen
@@ -168,7 +169,7 @@ def any_set(sets: tuple[PartitionSet, ...]) -> Truth:
     return any_of(*(negate(one.is_empty()) for one in sets))
 
 
-BUDGETS = ("disk_failures", "log_failures", "glitches", "stops", "controller_failures", "reassignments")
+BUDGETS = ("disk_failures", "log_failures", "glitches", "stops", "controller_failures", "reassignments", "repairs")
 
 
 def layout(setting: Setting) -> ZkJbod:

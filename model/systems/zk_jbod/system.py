@@ -21,11 +21,12 @@ BOUNDS = (
     Bound("stops", 0, 2, "budget: brokers that stop for good"),
     Bound("controller-failures", 0, 2, "budget: controllers that fail while they restart partitions"),
     Bound("reassignments", 0, 2, "budget: reassignments that begin"),
+    Bound("repairs", 0, 2, "budget: failed disks that are replaced by empty ones"),
 )
 
 _BASE = {
     "brokers": 2, "partitions": 2, "directories": 2, "jobs": 0, "cleaner": 0, "disk-failures": 1, "log-failures": 0,
-    "glitches": 0, "stops": 0, "controller-failures": 0, "reassignments": 0,
+    "glitches": 0, "stops": 0, "controller-failures": 0, "reassignments": 0, "repairs": 0,
 }  # fmt: skip
 
 SCOPES = {
@@ -34,6 +35,7 @@ SCOPES = {
     "log": {**_BASE, "log-failures": 1, "glitches": 1},
     "writers": {**_BASE, "disk-failures": 2, "stops": 1},
     "controller": {**_BASE, "directories": 1, "controller-failures": 1, "reassignments": 1},
+    "repair": {**_BASE, "stops": 1, "repairs": 1},
     "small": {**_BASE, "brokers": 3, "disk-failures": 2, "stops": 1},
 }
 
@@ -106,12 +108,14 @@ def _control(setting: Setting) -> list[Action]:
 
 
 def _failures(setting: Setting) -> list[Action]:
-    f, c = Faults(), Control(setting.rules)
+    f, c = Faults(setting.rules), Control(setting.rules)
     each, parts = _names(setting, "brokers"), _names(setting, "partitions")
     both, disks = {**each, **parts}, _names(setting, "brokers", "directories")
     listed = []
     if setting["disk-failures"]:
         listed.append(Action("break_disk", f.break_disk, f.may_break_disk, disks, "disk failure"))
+    if setting["repairs"]:
+        listed.append(Action("repair", f.repair, f.may_repair, disks, "a new disk, and a broker that starts"))
     if setting["log-failures"]:
         listed.append(Action("spoil_log", f.spoil_log, f.may_spoil_log, both, "a log fails"))
     if setting["stops"]:

@@ -11,17 +11,19 @@ from model.codecs import encode
 from model.controller.commits import replay_record
 from model.controller.configs import UNCLEAN_ELECTION
 from model.controller.elect_leaders import PREFERRED, elect_leaders
+from model.controller.heartbeat_event import heartbeat
 from model.controller.lifecycle import fenced, leaving, unfenced
 from model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord
+from model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
 from model.controller.state import Controller
-from model.records import Record
+from model.records import Feature, Record
 from solvers.logs.compacting import compact
 from solvers.logs.entries import Batch, Entry
 from solvers.logs.explain import explain
 from solvers.logs.image import State
 from solvers.logs.quick import Quick, QuickReplay
 from solvers.logs.replay import Replayed
-from tests.controllers import FIXED, changed, cluster, with_topic
+from tests.controllers import FIXED, beat, changed, cluster, directory, with_topic
 
 LEVELS = {"metadata.version": 27}
 
@@ -130,3 +132,20 @@ def test_what_is_configured_counts_from_then_on(scope: str) -> None:
     assert both(active, unclean, plain, allowed) == (1, 1, True)  # type: ignore[arg-type]
     assert both(active, clean, plain, allowed)[:2] == (0, 0)  # type: ignore[arg-type]
     assert both(plain, clean, active) == (1, 1, True)  # type: ignore[arg-type]
+
+
+def test_events_that_no_captured_log_has() -> None:
+    """A heartbeat that fences and tells of a failed directory, and an amended registration, are each one event."""
+    controller = with_topic(cluster(3), "foo", (0, 1, 2), (1, 2, 0))
+    known = controller.image.registrations
+    two = {**known, 0: evolve(known[0], dirs=(directory(0), directory(0, 1)))}
+    controller = evolve(controller, image=evolve(controller.image, registrations=two))
+    beaten = list(heartbeat(controller, beat(0, fence=True, failed=(directory(0),)), FIXED).records)
+    assert len(beaten) > 3
+    assert both(controller, beaten) == (1, 1, False)  # type: ignore[arg-type]
+    assert both(controller, beaten[:-1])[:2] == (1, 1)  # type: ignore[arg-type]
+    supported = (Feature("metadata.version", 1, 27),)
+    request = RegistrationRequest("cluster", 0, "process-0", (), supported, dirs=(directory(0, 1),))
+    amended = list(register_broker(controller, request, RegistrationContext(LEVELS), FIXED).records)
+    assert len(amended) > 1  # the replicas in the other directory no longer lead
+    assert both(controller, amended) == (1, 1, True)  # type: ignore[arg-type]

@@ -21,14 +21,15 @@ def small(clear_elr: bool = True) -> Controller:
 
 
 def test_a_topics_min_isr_empties_its_elrs() -> None:
-    """The configuration is followed by the record; replayed, ELR and last known leader go and the epochs stay."""
+    """The configuration is followed by the record; replayed, ELR and last known leader go as by a change."""
     controller = small()
     outcome = alter_config(controller, ConfigRecord(TOPIC, "foo", MIN_ISR, "2"), KAFKA)
     assert outcome.records[1:] == (ClearElrRecord("foo"),)
     after = play(controller, outcome)
     assert lists(partition(after)) == ([], [], -1)
     assert partition(after).last_known_elr.is_empty()
-    assert partition(after).partition_epoch == partition(controller).partition_epoch
+    epochs = partition(controller).partition_epoch, partition(controller).leader_epoch
+    assert (partition(after).partition_epoch, partition(after).leader_epoch) == (epochs[0] + 1, epochs[1])
     assert lists(partition(after, "bar")) == lists(partition(controller, "bar"))
     assert after.image.next_offset == controller.image.next_offset + 2
 
@@ -38,6 +39,13 @@ def test_the_clusters_min_isr_empties_every_elr() -> None:
     controller = small()
     after = play(controller, alter_config(controller, ConfigRecord(CLUSTER, "", MIN_ISR, "2"), KAFKA))
     assert [lists(partition(after, topic))[1] for topic in ("foo", "bar")] == [[], []]
+
+
+def test_a_partition_without_elr_is_left_alone() -> None:
+    """Where there is neither ELR nor last known leader, the record changes nothing."""
+    before = with_topic(cluster(3, elr_enabled=True, clear_elr=True), "foo", (0, 1))
+    after = replay_record(before, ClearElrRecord("foo"), KAFKA)
+    assert partition(after) == partition(before)
 
 
 @pytest.mark.parametrize(("key", "clear_elr"), [(UNCLEAN_ELECTION, True), (MIN_ISR, False)])

@@ -15,6 +15,7 @@ from model.controller.heartbeat import Sessions
 from model.controller.records import ClearElrRecord, ConfigRecord, LogRecord, RegisterControllerRecord
 from model.controller.state import Controller, Outcome, Soft
 from model.directories import is_reserved
+from model.partition import Partition, merge, no_change
 from model.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
@@ -26,6 +27,7 @@ from model.records import (
 )
 from model.replay import ClusterImage, ReplayError, Topic, replay
 from model.rules import RuleSet
+from model.words import present
 
 
 def batches(outcome: Outcome[Any], limit: int) -> tuple[tuple[LogRecord, ...], ...]:
@@ -91,7 +93,7 @@ def replay_record(controller: Controller, record: LogRecord, rules: RuleSet) -> 
     """
     image = controller.image
     if isinstance(record, ClearElrRecord):
-        return evolve(controller, image=_without_elr(image, record.topic))
+        return evolve(controller, image=_without_elr(image, record.topic, rules))
     if isinstance(record, ConfigRecord | RegisterControllerRecord):
         after = evolve(controller, image=evolve(image, next_offset=image.next_offset + 1))
         if isinstance(record, ConfigRecord):
@@ -105,12 +107,15 @@ def replay_record(controller: Controller, record: LogRecord, rules: RuleSet) -> 
     return evolve(after, soft=evolve(after.soft, sessions=_sessions(after, record, image)))
 
 
-def _without_elr(image: ClusterImage, name: str) -> ClusterImage:
-    """The image once the ELRs of one topic, or of all, are emptied."""
+def _without_elr(image: ClusterImage, name: str, rules: RuleSet) -> ClusterImage:
+    """The image once the ELRs of one topic, or of all, are emptied.
+
+    Source: `ReplicationControlManager.removeTopicElrs`.
+    """
 
     def cleared(topic: Topic) -> Topic:
         emptied = {
-            index: evolve(p, elr=p.elr.none(), last_known_elr=p.last_known_elr.none())
+            index: p if p.elr.is_empty() and p.last_known_elr.is_empty() else _emptied(p, rules)
             for index, p in topic.partitions.items()
         }
         return evolve(topic, partitions=emptied)
@@ -119,6 +124,13 @@ def _without_elr(image: ClusterImage, name: str) -> ClusterImage:
         raise ReplayError(f"cannot replay ClearElrRecord: there is no topic {name}")
     topics = {known: cleared(topic) if name in ("", topic.name) else topic for known, topic in image.topics.items()}
     return evolve(image, topics=topics, next_offset=image.next_offset + 1)
+
+
+def _emptied(p: Partition, rules: RuleSet) -> Partition:
+    """The partition after a change of its ELR and last known leader to nothing; the partition epoch rises."""
+    change = no_change(p)
+    emptied = evolve(change, elr=present(p.elr.none()), last_known_elr=present(p.last_known_elr.none()))
+    return merge(p, emptied, rules)
 
 
 def _left_behind(topic: Topic) -> frozenset[int]:

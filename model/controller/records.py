@@ -39,7 +39,8 @@ class RegisterControllerRecord:
 class ClearElrRecord:
     """The ELRs and last known leaders of a topic are emptied; an empty name means every topic.
 
-    Epochs stay. Source: `ClearElrRecord`, `ReplicationControlManager.replay`, Kafka 4.0 (KAFKA-16540).
+    The partition epoch of each partition that has either rises, as by a change record.
+    Source: `ClearElrRecord`, `ReplicationControlManager.replay`, Kafka 4.0 (KAFKA-16540).
     """
 
     topic: str

@@ -7,14 +7,14 @@ from the states around it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from attrs import frozen
 
 from model.brokersets import BrokerSet
-from model.controller.records import ConfigRecord
+from model.controller.records import ClearElrRecord, ConfigRecord
 from model.controller.state import Controller, Place
 from model.partition import Partition
 from model.records import PartitionChangeRecord, ids
@@ -68,7 +68,8 @@ def judge(
         rules: the rule set that they were explained with.
     """
     changed = Counter((r.topic_id, r.partition_id) for r in records if isinstance(r, PartitionChangeRecord))
-    for place in _concerned(before, after, records):
+    changed.update(_emptied(before, records))
+    for place in _concerned(before, after, records, changed):
         old = before.image.partition(place.topic_id, place.index)
         numbers = lens((before, after), (place.partition,) if old is None else (old, place.partition))
         now, topic = seen(after, place, numbers, rules), after.topic(place.topic_id).name
@@ -114,7 +115,18 @@ def _with_ids(part: str, numbers: Lens) -> str:
     return f"broker {numbers.brokers[int(number)]}" if word == "broker" and number.isdigit() else part
 
 
-def _concerned(before: Controller, after: Controller, records: Sequence[Known]) -> Iterator[Place]:
+def _emptied(before: Controller, records: Sequence[Known]) -> Iterator[tuple[str, int]]:
+    """Partitions whose ELR or last known leader a ClearElrRecord empties: that is a change of each."""
+    named = {r.topic for r in records if isinstance(r, ClearElrRecord)}
+    for place in before.places() if named else ():
+        listed = not (place.partition.elr.is_empty() and place.partition.last_known_elr.is_empty())
+        if listed and ("" in named or before.topic(place.topic_id).name in named):
+            yield place.topic_id, place.index
+
+
+def _concerned(
+    before: Controller, after: Controller, records: Sequence[Known], changed: Container[tuple[str, int]]
+) -> Iterator[Place]:
     """Partitions that some records touch: their own, those of their brokers, those of their topics."""
     own = {(r.topic_id, getattr(r, "partition_id", None)) for r in records if hasattr(r, "topic_id")}
     brokers = {r.broker_id for r in records if hasattr(r, "broker_id")}
@@ -122,6 +134,7 @@ def _concerned(before: Controller, after: Controller, records: Sequence[Known]) 
     for place in after.places():
         if (
             (place.topic_id, place.index) in own
+            or (place.topic_id, place.index) in changed
             or any(place.partition.replicas.has(broker) for broker in brokers)
             or after.topic(place.topic_id).name in named
         ):

@@ -28,6 +28,7 @@ from properties import (
     leadership,
     lemmas_directories,
     lemmas_elections,
+    lemmas_identity,
     lemmas_replication,
     lemmas_salvage,
     placement,
@@ -67,7 +68,7 @@ def broker_id_properties(setting: Setting) -> tuple[Property, ...]:
     return validate(identity.properties(setting), variants())
 
 
-BROKER_IDS = evolve(BROKER_IDS_SYSTEM, properties=broker_id_properties)
+BROKER_IDS = evolve(BROKER_IDS_SYSTEM, properties=broker_id_properties, lemmas=lemmas_identity.lemmas)
 """`broker-ids` with its properties."""
 
 def directories_properties(setting: Setting) -> tuple[Property, ...]:

@@ -36,6 +36,14 @@ NOT_PROVEN: Mapping[tuple[str, str, str], tuple[str, ...]] = {
     ),
     ("unclean-recovery", "small", "fixed"): (),
     ("replication", "tiny", "fixed"): (),
+    ("broker-ids", "small", "fixed"): (),
+    ("broker-ids", "static", "fixed"): (),
+    ("broker-ids", "sessions", "fixed"): (),
+    ("broker-ids", "newcomer", "kip"): (
+        # Refuted; that ids are unique is proven, for no session is lost.
+        "live-host-recorded", "id-stays-with-its-disk", "restart-gets-its-id", "lost-disk-gets-its-id",
+        "search-reads-few", "no-fresh-id-beside-a-missing-one", "ambiguity-stops",
+    ),
 }  # fmt: skip
 """For each proof (system, scope, rule set) the claims that are not proven; all others are, for any number of steps."""
 
@@ -44,12 +52,15 @@ PROOF_SCOPES: Mapping[str, tuple[str, ...]] = {
     "directories": ("tiny", "small"),
     "replication": ("tiny", "small", "large"),
     "unclean-recovery": ("tiny", "returning", "requests"),
+    "broker-ids": ("tiny", "static", "shared"),
 }
 """For each system that is proven, the scopes in one of which each refuting variant must break its proofs."""
 
 BEYOND: Mapping[tuple[str, str], str] = {
     ("directories", "catch-up-as-coded+added-replica-unreported"): "refutes where replicas are reassigned",
     ("replication", "min-isr-raise-is-silent"): "refutes where min.insync.replicas is changed",
+    **{("broker-ids", name): "refutes where brokers find their ids as well" for name in (
+        "search-reads-every-topic", "sweep-trusts-first-read", "fresh-unless-ambiguous", "ambiguous-takes-first")},
 }
 """Variants (system, variant) that refute a proven property only outside `PROOF_SCOPES`, and why."""
 

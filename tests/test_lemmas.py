@@ -23,7 +23,8 @@ from solvers.verdict import Holds
 
 SCOPES = [("elections", "tiny"), ("elections", "small"), ("elections", "directories")]
 FURTHER = [("directories", "tiny"), ("directories", "small"), ("replication", "tiny"), ("replication", "small"),
-           ("unclean-recovery", "requests"), ("unclean-recovery", "returning")]  # fmt: skip
+           ("unclean-recovery", "requests"), ("unclean-recovery", "returning"),
+           ("broker-ids", "static"), ("broker-ids", "sessions"), ("broker-ids", "small")]  # fmt: skip
 """Scopes of the systems that are proven under the right rules only."""
 
 
@@ -80,6 +81,17 @@ def test_no_reachable_state_breaks_a_lemma_of_the_kip(brokers: int) -> None:
     assert {type(verdict) for verdict in judged.values()} == {Holds}
     for scope, rules in (("tiny", "kip"), ("small", "fixed")):
         assert of_the_kip(setting_of("directories", scope, rules)) == ()
+
+
+@pytest.mark.parametrize("scope", ["shared", "newcomer"])
+def test_no_way_to_find_an_id_breaks_a_lemma_of_registration(scope: str) -> None:
+    """Why ids are unique while no session is lost is true however brokers find them; the rest is not said there."""
+    system, setting = SYSTEMS["broker-ids"], setting_of("broker-ids", scope, "kip")
+    result = explore(trace(with_lemmas(system), setting), clock=time.perf_counter)
+    judged = {found.claim: found.verdict for found in result.verdicts if found.claim != "deadlock"}
+    assert set(judged) == {"lemma-chosen-has-id", "lemma-live-is-registered"}
+    assert {type(verdict) for verdict in judged.values()} == {Holds}
+    assert not SYSTEMS["broker-ids"].lemmas(setting_of("broker-ids", "sessions", "kip"))
 
 
 def test_lemmas_have_names_and_sentences() -> None:

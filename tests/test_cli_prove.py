@@ -47,6 +47,24 @@ def test_out_of_time_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
+    ("claim", "flags", "code", "says"),
+    [
+        ("isr-elr-disjoint", ("--k", "1"), 0, "holds"),
+        ("leader-active", ("--k", "2"), 22, "not 2-inductive: a run of 2 steps from some state"),
+        ("isr-elr-disjoint", ("--pdr",), 0, "Spacer's strengthening of isr-elr-disjoint, checked to be inductive:"),
+        ("isr-elr-disjoint", ("--pdr", "--timeout", "0.001"), 22, "unknown"),
+        ("isr-elr-disjoint", ("--bmc", "2"), 20, "no counterexample of at most 2 steps"),
+    ],
+)
+def test_without_lemmas(claim: str, flags: tuple[str, ...], code: int, says: str) -> None:
+    """K-induction, Spacer and bounded checking say what they found; what is not proven is no pass."""
+    ran = kraftcheck(*TINY, "--rules", "fixed", "--property", claim, *flags)
+    assert (ran.code, ran.err) == (code, "")
+    assert says in ran.out
+    assert ran.last.endswith(f"(exit {code})")
+
+
+@pytest.mark.parametrize(
     ("words", "refusal"),
     [
         (["prove"], "missing argument SYSTEM"),

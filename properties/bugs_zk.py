@@ -7,8 +7,6 @@ from properties.bug import Bug
 ZK_BUGS: tuple[Bug, ...] = (
     Bug("first controller", "decisions-one-by-one", "zk-controller", "pair",
         {"decisions-are-published": 6, "change-is-whole": 6, "few-operations": 6}),
-    Bug("first controller", "decision-write-unconditional", "zk-controller", "sessions",
-        {"isr-complete": 7, "no-avoidable-loss": 7}),
     Bug("first controller", "outsiders-by-old-list", "zk-controller", "sessions",
         {"no-avoidable-loss": 7}),
     Bug("first controller", "decision-write-unconditional", "zk-controller", "reassignment",

@@ -30,6 +30,7 @@ from properties import (
     lemmas_elections,
     lemmas_identity,
     lemmas_replication,
+    lemmas_restarts,
     lemmas_salvage,
     placement,
     placement_goals,
@@ -111,7 +112,7 @@ def zk_jbod_properties(setting: Setting) -> tuple[Property, ...]:
     return validate(restarts.properties(setting), variants())
 
 
-ZK_JBOD = evolve(ZK_JBOD_SYSTEM, properties=zk_jbod_properties)
+ZK_JBOD = evolve(ZK_JBOD_SYSTEM, properties=zk_jbod_properties, lemmas=lemmas_restarts.lemmas)
 """`zk-jbod` with its properties."""
 
 _ALL = (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES, KRAFT, ZK_CONTROLLER, UNCLEAN_RECOVERY, ZK_JBOD)

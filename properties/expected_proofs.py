@@ -36,6 +36,10 @@ NOT_PROVEN: Mapping[tuple[str, str, str], tuple[str, ...]] = {
     ),
     ("unclean-recovery", "small", "fixed"): (),
     ("replication", "tiny", "fixed"): (),
+    ("zk-jbod", "jobs", "fixed"): (),
+    ("zk-jbod", "log", "fixed"): (),
+    ("zk-jbod", "repair", "fixed"): (),
+    ("zk-jbod", "small", "fixed"): (),
     ("broker-ids", "small", "fixed"): (),
     ("broker-ids", "static", "fixed"): (),
     ("broker-ids", "sessions", "fixed"): (),
@@ -53,6 +57,7 @@ PROOF_SCOPES: Mapping[str, tuple[str, ...]] = {
     "replication": ("tiny", "small", "large"),
     "unclean-recovery": ("tiny", "returning", "requests"),
     "broker-ids": ("tiny", "static", "shared"),
+    "zk-jbod": ("jobs", "log", "writers", "repair"),
 }
 """For each system that is proven, the scopes in one of which each refuting variant must break its proofs."""
 

@@ -16,6 +16,7 @@ from tests.samples import one_in
 SAMPLE = (
     "completion-keeps-removing", "elr-kept-at-min-isr", "leader-epoch-rises-twice", "unclean-cancel-is-silent",
     "unfence-ignores-assignments", "leader-change-keeps-epoch", "registration-overwrites",
+    "checkpoints-kept",
 )  # fmt: skip
 
 

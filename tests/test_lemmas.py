@@ -24,7 +24,8 @@ from solvers.verdict import Holds
 SCOPES = [("elections", "tiny"), ("elections", "small"), ("elections", "directories")]
 FURTHER = [("directories", "tiny"), ("directories", "small"), ("replication", "tiny"), ("replication", "small"),
            ("unclean-recovery", "requests"), ("unclean-recovery", "returning"),
-           ("broker-ids", "static"), ("broker-ids", "sessions"), ("broker-ids", "small")]  # fmt: skip
+           ("broker-ids", "static"), ("broker-ids", "sessions"), ("broker-ids", "small"),
+           ("zk-jbod", "jobs"), ("zk-jbod", "log"), ("zk-jbod", "writers"), ("zk-jbod", "repair")]  # fmt: skip
 """Scopes of the systems that are proven under the right rules only."""
 
 

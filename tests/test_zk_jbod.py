@@ -37,6 +37,7 @@ from solvers.explorer import explore
 from solvers.native import load_kernel
 from solvers.program import trace
 from solvers.replay import successor
+from solvers.verdict import Holds, Refuted
 
 PAGE = Path(__file__).parent.parent / "docs" / "systems" / "zk-jbod.md"
 NOBODY, ZERO, ONE, BOTH = (BrokerSet(mask) for mask in range(4))
@@ -251,3 +252,16 @@ def test_the_page_tells_the_lengths() -> None:
         rows = [odd for row, odd in EXPECTED.items() if row[0] == "zk-jbod" and row[2] == "kip"]
         lengths = [int(re.sub("refuted ", "", odd[claim])) for odd in rows if claim in odd]
         assert cell == (f"broken in {min(lengths)}" if lengths else "kept"), claim
+
+
+@pytest.mark.parametrize(("failures", "wanted"), [(0, Holds), (1, Refuted)])
+def test_a_controller_that_reads_again_restarts_again(failures: int, wanted: type) -> None:
+    """Beyond the scopes the mended rules lose records too: of a replica that was restarted twice, and fails again."""
+    bounds = {"partitions": 1, "directories": 3, "disk-failures": 2, "stops": 1, "controller-failures": failures}
+    program = trace(ZK_JBOD, ZK_JBOD.setting("tiny", bounds, parse("fixed")))
+    found = explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    judged = {v.claim: v for v in found.verdicts}
+    assert isinstance(judged["new-leader-has-records"].verdict, wanted)
+    assert judged["new-leader-has-records"].depth == (21 if failures else None)
+    broken = [name for name, v in judged.items() if isinstance(v.verdict, Refuted)]
+    assert broken == ["new-leader-has-records"] * failures

@@ -34,6 +34,9 @@ class ZkJbodRules(ZkControllerRules):
     filtered_requests_removed: bool = choice(
         _GROUP, f"{_SOURCE}, Partitions Restart", "requests for partitions that are filtered out are removed as well"
     )
+    restart_order_outlives_return: bool = choice(
+        _GROUP, f"{_SOURCE}, Partitions Restart", "an order to start a log anew is obeyed after the replica is back"
+    )
 
     # Seeded defects.
     disk_errors_halt: bool = choice(_GROUP, f"seeded; {_SOURCE}, motivation", "any disk error halts the broker")
@@ -67,6 +70,6 @@ class ZkJbodRules(ZkControllerRules):
 
 OF_ZK_JBOD = (
     "jobs_without_lock", "restart_node_shared", "failed_operation_not_retried", "read_errors_unattributed",
-    "last_member_stays_in_isr", "filtered_requests_removed",
+    "last_member_stays_in_isr", "filtered_requests_removed", "restart_order_outlives_return",
 )  # fmt: skip
 """Choices that hold in the JBOD KIP on ZooKeeper as written."""

@@ -32,7 +32,7 @@ def properties(setting: Setting) -> list[Property]:
                f"{_KIP}, selector", ("restart-drops-replica",)),
         step("new-leader-has-records", "a replica that is elected, and whose log works, has every acknowledged record",
              _complete, f"{_KIP}, selector", ("last-member-stays-in-isr", "recreated-before-restart",
-                                              "repaired-disk-filled")),
+                                              "repaired-disk-filled", "restart-order-outlives-return")),
         step("acknowledged-is-replicated", "a record is acknowledged only when the log of every ISR member has it",
              _replicated, f"{_KIP}, motivation", ("dead-log-counts",)),
         step("broker-does-not-halt", "no disk error stops a broker", _runs_on, f"{_KIP}, motivation",

@@ -144,10 +144,11 @@ class Control:
         }  # fmt: skip
 
     def rejoin(self, state: ZkJbod, broker: Word, partition: Word) -> Outcome:
-        """It replicates from the leader, and joins the ISR."""
+        """It replicates from the leader, and joins the ISR; what it was told to start anew has been."""
         p, me = state.partition(partition), BrokerSet().just(broker)
         holds = choose(p.holds.has(p.leader), p.holds.plus(me), p.holds)
-        back = evolve(p, isr=p.isr.plus(me), holds=holds)
+        told = p.restarted if self.rules.restart_order_outlives_return else p.restarted.minus(me)
+        back = evolve(p, isr=p.isr.plus(me), holds=holds, restarted=told)
         return Outcome(evolve(state, partitions=replaced(state.partitions, partition, back)), Event())
 
     def may_commit(self, state: ZkJbod, partition: Word) -> dict[str, Truth]:

@@ -48,11 +48,11 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.fixture(autouse=True, scope="session")
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """One cache folder for all workers of a run, so that a kernel is compiled once."""
+    """One cache folder for all workers of a run, so that a kernel is compiled once: KRAFTCHECK_TEST_CACHE, if named."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(shared / "cache"))
+        patch.setenv("XDG_CACHE_HOME", os.environ.get("KRAFTCHECK_TEST_CACHE") or str(shared / "cache"))
         yield
 
 

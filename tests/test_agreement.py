@@ -19,7 +19,7 @@ from tests.successors import agree_with_ints
         ("tiny", "fixed", 300),
         ("tiny", "kafka-4.0", 1_400),
         ("small", "kip", 3_400),
-        ("directories", "kafka-4.0", 20_000),
+        pytest.param("directories", "kafka-4.0", 20_000, marks=pytest.mark.slow),
     ],
 )
 def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int) -> None:

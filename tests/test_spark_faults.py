@@ -46,6 +46,7 @@ def test_a_killed_worker_changes_nothing(
     assert {path.name for path in (tmp_path / "levels").rglob("*.parquet")} == named
 
 
+@pytest.mark.slow
 def test_a_lost_executor_changes_nothing(tmp_path: Path) -> None:
     """An executor that dies with its shuffle files makes Spark repeat them elsewhere; the result is the native one."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -88,6 +89,7 @@ def committed(log: CommitLog) -> Any:
     return log.commits() if log.exists() else []
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_loses_nothing(shared: None, tmp_path: Path) -> None:
     """Where files may not grow the run ends in one line; with room again it resumes to the native counts."""
     words = ("explore", "tests.toys:TWO_PHASE", "--scope", 7, "--engine", "spark", "--handover", 2_000, "--quiet")

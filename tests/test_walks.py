@@ -77,6 +77,7 @@ def test_every_step_is_a_step_of_the_rules(schedule: int) -> None:
         assert len(set(run.prints.tolist())) == len(set(seen))
 
 
+@pytest.mark.slow
 def test_long_walks_visit_most_states() -> None:
     """Enough walks of a small scope visit four fifths of the states that the exploration finds, and no others."""
     program = trace(ELECTIONS, ELECTIONS.setting("tiny", {"reassignment": 0}, parse("fixed")))

@@ -18,7 +18,7 @@ from tests.successors import agree_with_ints
     [
         ("tiny", "fixed", 300),
         ("tiny", "kafka-4.0", 1_400),
-        ("small", "kip", 3_400),
+        pytest.param("small", "kip", 3_400, marks=pytest.mark.slow),
         pytest.param("directories", "kafka-4.0", 20_000, marks=pytest.mark.slow),
     ],
 )

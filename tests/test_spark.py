@@ -34,8 +34,8 @@ def counts(document: Any) -> Any:
     "words",
     ["tests.toys:HASTY --scope 3 --handover 0", "tests.toys:DIGRAPH --handover 0",
      "tests.toys:VALVE --handover 0", "tests.toys:VALVE --scope bound --max-depth 3 --handover 0",
-     pytest.param("elections --scope tiny --rules kafka-3.9 --handover 1500", marks=pytest.mark.slow),
-     "replication --scope tiny --handover 1000"],
+     "elections --scope tiny --rules kafka-3.9 --handover 1500",
+     pytest.param("replication --scope tiny --handover 1000", marks=pytest.mark.slow)],
 )  # fmt: skip
 @pytest.mark.usefixtures("shared")
 def test_spark_finds_what_native_finds(words: str, tmp_path: Path) -> None:

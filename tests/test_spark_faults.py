@@ -110,6 +110,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(shared: None, tmp_path: Path)
     assert counts(again) == counts(native)
 
 
+@pytest.mark.slow
 def test_little_memory_spills_instead_of_failing(session: Any, tmp_path: Path) -> None:
     """With a few megabytes of execution memory a level of more candidates than that spills, and counts right."""
     program = trace(toys.TWO_PHASE, toys.TWO_PHASE.setting("9", {"managers": 8}))
@@ -127,6 +128,7 @@ def native_facts_to(program: Any, levels: int) -> list[int]:
     return list(native_facts(program)["levels"][:levels])
 
 
+@pytest.mark.slow
 def test_spark_submit_runs_the_same_job(tmp_path: Path) -> None:
     """`spark-submit ci/spark_explore.py` on a master of its own finds what the native engine finds."""
     submit = Path(sys.executable).with_name("spark-submit")

@@ -12,7 +12,6 @@ from attrs import evolve
 
 from ci.explore import cache_folder
 from model.brokersets import BrokerSet
-from model.layout import DomainError
 from model.rules import parse, variants
 from model.system import Outcome
 from model.systems.zk_controller.control import decide
@@ -22,9 +21,8 @@ from properties.bugs_zk import ZK_BUGS
 from properties.catalogue import ZK_CONTROLLER
 from properties.expected import EXPECTED
 from solvers.explorer import explore
-from solvers.native import load_kernel
 from solvers.program import trace
-from solvers.replay import successor
+from tests.successors import agree_with_ints
 
 PAGE = Path(__file__).parent.parent / "docs" / "systems" / "zk-controller.md"
 MULTI = "kip-decisions-one-by-one-decision-write-unconditional"
@@ -249,18 +247,9 @@ def test_every_refutation_is_shown() -> None:
 def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int) -> None:
     """All action instances have the same result both ways; sampled: every n-th reachable state, in found order."""
     program = trace(ZK_CONTROLLER, ZK_CONTROLLER.setting(scope, rules=parse(rules)))
-    kernel = load_kernel(program)
     states = list(explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder()).states())
     assert len(states[::every]) > 100
-    for packed in states[::every]:
-        native, state = dict(kernel.successors(packed)), program.layout.unpack(packed)
-        for instance in range(program.instances):
-            try:
-                step = successor(program, state, instance)
-            except DomainError:
-                step = None
-            wanted = None if step is None else program.layout.pack(step.state)
-            assert native.get(instance) == wanted, program.instance(instance)
+    agree_with_ints(program, states[::every])
 
 
 def test_mended_rules_keep_every_promise() -> None:

@@ -12,7 +12,6 @@ from attrs import evolve
 
 from ci.explore import cache_folder
 from model.brokersets import BrokerSet
-from model.layout import DomainError
 from model.rules import parse, variants
 from model.system import Outcome
 from model.systems.zk_jbod.control import select
@@ -34,10 +33,9 @@ from properties.bugs_zk import ZK_BUGS
 from properties.catalogue import ZK_JBOD
 from properties.expected import EXPECTED
 from solvers.explorer import explore
-from solvers.native import load_kernel
 from solvers.program import trace
-from solvers.replay import successor
 from solvers.verdict import Holds, Refuted
+from tests.successors import agree_with_ints
 
 PAGE = Path(__file__).parent.parent / "docs" / "systems" / "zk-jbod.md"
 NOBODY, ZERO, ONE, BOTH = (BrokerSet(mask) for mask in range(4))
@@ -228,18 +226,9 @@ def test_every_choice_is_in_the_matrix() -> None:
 def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int) -> None:
     """All action instances have the same result both ways; sampled: every n-th reachable state, in found order."""
     program = trace(ZK_JBOD, ZK_JBOD.setting(scope, rules=parse(rules)))
-    kernel = load_kernel(program)
     states = list(explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder()).states())
     assert len(states[::every]) > 100
-    for packed in states[::every]:
-        native, state = dict(kernel.successors(packed)), program.layout.unpack(packed)
-        for instance in range(program.instances):
-            try:
-                step = successor(program, state, instance)
-            except DomainError:
-                step = None
-            wanted = None if step is None else program.layout.pack(step.state)
-            assert native.get(instance) == wanted, program.instance(instance)
+    agree_with_ints(program, states[::every])
 
 
 def test_the_page_tells_the_lengths() -> None:

@@ -115,7 +115,7 @@ def _without_elr(image: ClusterImage, name: str, rules: RuleSet) -> ClusterImage
 
     def cleared(topic: Topic) -> Topic:
         emptied = {
-            index: p if p.elr.is_empty() and p.last_known_elr.is_empty() else _emptied(p, rules)
+            index: _emptied(p, rules) if clears(p) else p
             for index, p in topic.partitions.items()
         }
         return evolve(topic, partitions=emptied)
@@ -124,6 +124,11 @@ def _without_elr(image: ClusterImage, name: str, rules: RuleSet) -> ClusterImage
         raise ReplayError(f"cannot replay ClearElrRecord: there is no topic {name}")
     topics = {known: cleared(topic) if name in ("", topic.name) else topic for known, topic in image.topics.items()}
     return evolve(image, topics=topics, next_offset=image.next_offset + 1)
+
+
+def clears(p: Partition) -> bool:
+    """Whether a ClearElrRecord changes a partition: it has an ELR or a last known leader."""
+    return not (p.elr.is_empty() and p.last_known_elr.is_empty())
 
 
 def _emptied(p: Partition, rules: RuleSet) -> Partition:

@@ -14,6 +14,7 @@ from typing import Any
 from attrs import frozen
 
 from model.brokersets import BrokerSet
+from model.controller.commits import clears
 from model.controller.records import ClearElrRecord, ConfigRecord
 from model.controller.state import Controller, Place
 from model.partition import Partition
@@ -119,8 +120,7 @@ def _emptied(before: Controller, records: Sequence[Known]) -> Iterator[tuple[str
     """Partitions whose ELR or last known leader a ClearElrRecord empties: that is a change of each."""
     named = {r.topic for r in records if isinstance(r, ClearElrRecord)}
     for place in before.places() if named else ():
-        listed = not (place.partition.elr.is_empty() and place.partition.last_known_elr.is_empty())
-        if listed and ("" in named or before.topic(place.topic_id).name in named):
+        if clears(place.partition) and ("" in named or before.topic(place.topic_id).name in named):
             yield place.topic_id, place.index
 
 

@@ -24,8 +24,10 @@ MAGIC = 2
 _NOT_PLAIN = 0x27
 """Attributes of what is compressed or the quorum's own."""
 
-_CHANGE_FRAME = b"\1\5"
-_REST_FROM = 23
+CHANGE_FRAME = b"\1\5"
+REST_FROM = 23
+"""A change of a partition: frame and kind, its version, index and topic, and from here on the rest."""
+
 _NULL_KEY = 1
 _MANY_BITS = 0x80
 
@@ -78,13 +80,13 @@ class Bodies:
         at, known = HEADER.size, self._known
         for number in range(count):
             start, size, at = _value(data, at, number)
-            if data[start : start + 2] == _CHANGE_FRAME and size > _REST_FROM:
-                body = data[start + 2 : start + 3] + data[start + _REST_FROM : start + size]
+            if data[start : start + 2] == CHANGE_FRAME and size > REST_FROM:
+                body = data[start + 2 : start + 3] + data[start + REST_FROM : start + size]
                 if body not in known:
                     if decode(data[start : start + size])[0] != CHANGE:
                         raise _OddError
                     known.add(body)
-                keys.append(data[start + 3 : start + _REST_FROM])
+                keys.append(data[start + 3 : start + REST_FROM])
                 bodies.append(body)
                 continue
             kind, version, fields = decode(data[start : start + size])

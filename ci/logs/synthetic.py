@@ -15,6 +15,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from ci.logs import encoding
+from ci.logs.bodies import CHANGE_FRAME, REST_FROM
 from model.codecs import CODE_FORM, encode
 from model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
 from model.controller.elect_leaders import PREFERRED, elect_leaders
@@ -198,7 +199,7 @@ class Synthetic:
 
     def _move(self, key: bytes, made: _Made) -> bytes | None:
         self._ledger.put(key, (made.after, 0, 0))
-        return None if made.body is None else b"\1\5" + made.body[:1] + key + made.body[1:]
+        return None if made.body is None else CHANGE_FRAME + made.body[:1] + key + made.body[1:]
 
     def _registration(self, broker: int, clean: bool) -> Make:
         known = self._ledger.base.controller.registration(broker)
@@ -263,4 +264,4 @@ def _encoded(record: Known) -> bytes:
 
 def _body(record: PartitionChangeRecord) -> bytes:
     value = _encoded(evolve(record, topic_id="A" * 22))
-    return value[2:3] + value[23:]
+    return value[2:3] + value[REST_FROM:]

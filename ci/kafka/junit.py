@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
+from ci.files import write
 from ci.kafka.asking import PACKAGE
 from ci.kafka.jars import HERE
 from ci.kafka.tour_model import ARGUMENTS
@@ -183,8 +184,8 @@ def write_junit(folder: Path, files: dict[str, str]) -> list[Path]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise Refusal(f"cannot write the test to {folder}: {error.strerror}") from error
+    for name, text in files.items():
+        write(folder / name, text)
     return [folder / name for name in files]

@@ -85,15 +85,8 @@ class TourModel:
         found: npt.NDArray[np.bool_] = kind.enabled(self._fed(states, kind, instance))[:, 0] != 0
         return found
 
-    def questions(self, states: npt.NDArray[np.int64], kind: Kind, instance: int) -> Rows:
-        """The rows that ask for a step in each state."""
-        table = self.inputs.empty(len(states))
-        table[:, : self.width] = states
-        table[:, self.width :] = kind.asked[instance]
-        return table
-
     def answers(self, states: npt.NDArray[np.int64], kind: Kind, instance: int) -> npt.NDArray[np.int64]:
-        """The answers to these questions."""
+        """The model's answers to a step in each state."""
         found = _compact(self.outputs, kind.decided(self._fed(states, kind, instance)))
         return as_listed(self, states, found)
 

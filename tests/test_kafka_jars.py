@@ -63,3 +63,15 @@ def test_a_folder_without_a_driven_jar_is_refused() -> None:
     (jars.cache_folder() / "4.1.0" / jars.CONTROLLER).mkdir(parents=True)
     with pytest.raises(Refusal, match=r"no kafka-clients-4\.1\.0\.jar; remove the folder"):
         jars.jars("4.1.0")
+
+
+def test_the_runner_of_tests_has_one_digest_too() -> None:
+    """The jar that runs exported tests is the one of the pom, and another in its place is refused."""
+    (name,) = (name for name in jars.digests() if name.startswith(jars.RUNNER))
+    version = name.removeprefix(jars.RUNNER).removesuffix(".jar")
+    assert f"<version>{version}</version>" in jars.POM.read_text(encoding="utf-8")
+    place = jars.cache_folder() / jars.JUNIT
+    place.mkdir(parents=True)
+    (place / name).write_bytes(b"not that jar")
+    with pytest.raises(Refusal, match=r"junit-platform-console-standalone-.*\.jar differs from its digest; remove"):
+        jars.jars("4.1.0", jars.JUNIT)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ci.files import folder
 from ci.kafka.columns import Columns, Rows
-from ci.kafka.jars import HERE, alone, cache_folder, jars, program
+from ci.kafka.jars import HERE, SHORT_RUN, alone, cache_folder, jars, program
 from ci.refusal import Refusal
 
 PACKAGE = "org.apache.kafka.controller"
@@ -38,20 +38,21 @@ def compiled(version: str, name: str) -> str:
     place = folder(cache_folder() / version) / f"driver-{digest}"
     with alone():
         if not place.is_dir():
-            compile_java(source, classes, place, f"the driver for Kafka {version}")
+            compile_java([source], classes, place, f"the driver for Kafka {version}")
     return os.pathsep.join((str(place), classes))
 
 
-def compile_java(source: Path, class_path: str, place: Path, what: str) -> None:
-    """Compile one file into a folder, whole or not at all.
+def compile_java(sources: Sequence[Path], class_path: str, place: Path, what: str) -> None:
+    """Compile files into a folder, whole or not at all.
 
     Raises:
-        Refusal: where there is no compiler, or it refuses the file.
+        Refusal: where there is no compiler, or it refuses a file.
     """
     javac = program("javac")
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".classes.") as temporary:
         target = Path(temporary) / "classes"
-        command = [javac, "-nowarn", "-encoding", "UTF-8", "-cp", class_path, "-d", str(target), str(source)]
+        options = [*(f"-J{option}" for option in SHORT_RUN), "-nowarn", "-encoding", "UTF-8"]
+        command = [javac, *options, "-cp", class_path, "-d", str(target), *map(str, sources)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if "error:" in line] or [done.stderr.strip()]

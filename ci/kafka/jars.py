@@ -23,7 +23,13 @@ CONTROLLER, SERVER, JUNIT = "controller", "server", "junit"
 """The sets of jars, which are profiles of the pom: the controller's classes, the broker, a runner of tests."""
 
 DRIVEN = ("kafka-clients", "kafka-metadata", "kafka-server-common")
-"""The jars whose digest must be known: what the answers come from."""
+"""The jars of a release whose digest must be known: what the answers come from."""
+
+RUNNER = "junit-platform-console-standalone-"
+"""What the name of the runner's jar starts with; its digest is the one listed."""
+
+SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Options of a virtual machine that runs for a second or two: half the processor time."""
 
 
 def known_versions() -> tuple[str, ...]:
@@ -76,8 +82,7 @@ def jars(version: str, kind: str = CONTROLLER) -> str:
         if not place.is_dir():
             _fetch(version, kind, place)
     found = sorted(place.glob("*.jar"))
-    if kind != JUNIT:
-        _check(version, found, place)
+    _check(_wanted(version, kind), found, place)
     return os.pathsep.join(map(str, found))
 
 
@@ -101,16 +106,24 @@ def _fetch(version: str, kind: str, place: Path) -> None:
 def _maven(*arguments: str, what: str) -> None:
     goal = ("dependency:copy-dependencies", "-DincludeScope=runtime")
     command = [program("mvn"), "--batch-mode", "--quiet", "--file", str(POM), *goal, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {"MAVEN_OPTS": " ".join(SHORT_RUN), **os.environ}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("[ERROR]")]
         reason = said[0].removeprefix("[ERROR]").strip() if said else f"exit code {done.returncode}"
         raise Refusal(f"Maven cannot fetch the jars of {what}: {reason}")
 
 
-def _check(version: str, found: Iterable[Path], place: Path) -> None:
+def _wanted(version: str, kind: str) -> tuple[str, ...]:
+    """The jars that a folder must hold."""
+    if kind == JUNIT:
+        return tuple(name for name in digests() if name.startswith(RUNNER))
+    return tuple(f"{artifact}-{version}.jar" for artifact in DRIVEN)
+
+
+def _check(wanted: Iterable[str], found: Iterable[Path], place: Path) -> None:
     listed, present = digests(), {path.name: path for path in found}
-    for name in (f"{artifact}-{version}.jar" for artifact in DRIVEN):
+    for name in wanted:
         if name not in present:
             raise Refusal(f"{place}: no {name}; remove the folder, and it is fetched again")
     for name, path in present.items():

@@ -12,6 +12,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.IntBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.IntPredicate;
@@ -44,7 +45,10 @@ public final class ConformanceDriver {
     static final int NO_RECORD = 0;
     static final int RECORD = 1;
     static final int THROWN = 2;
+    /** Rows that one thread answers before it takes others. */
+    static final int BLOCK = 1024;
     static final Uuid TOPIC = new Uuid(1, 1);
+    static final int[] NOBODY = {};
     static final PartitionChangeBuilder.Election[] ELECTIONS = {
         PartitionChangeBuilder.Election.ONLINE,
         PartitionChangeBuilder.Election.PREFERRED,
@@ -86,12 +90,20 @@ public final class ConformanceDriver {
         IntBuffer asked = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer();
         ByteBuffer result = ByteBuffer.allocate(rows * check.outputs() * 4).order(ByteOrder.LITTLE_ENDIAN);
         IntBuffer answers = result.asIntBuffer();
-        IntStream.range(0, rows).parallel().forEach(row -> {
+        IntStream.range(0, (rows + BLOCK - 1) / BLOCK).parallel().forEach(block -> {
             int[] given = new int[check.inputs()];
             int[] found = new int[check.outputs()];
-            asked.duplicate().position(row * given.length).get(given);
-            check.run(new Reader(given), new Writer(found));
-            answers.duplicate().position(row * found.length).put(found);
+            IntBuffer from = asked.duplicate().position(block * BLOCK * given.length);
+            IntBuffer to = answers.duplicate().position(block * BLOCK * found.length);
+            Reader reader = new Reader(given);
+            Writer writer = new Writer(found);
+            for (int row = block * BLOCK; row < Math.min(rows, (block + 1) * BLOCK); row++) {
+                from.get(given);
+                reader.restart();
+                writer.restart();
+                check.run(reader, writer);
+                to.put(found);
+            }
         });
         out.write(result.array());
         out.flush();
@@ -130,6 +142,24 @@ public final class ConformanceDriver {
             return result;
         }
 
+        int[] ints(int slots) {
+            int size = 0;
+            for (int i = at; i < at + slots; i++) {
+                if (values[i] != VACANT) size++;
+            }
+            int[] result = new int[size];
+            int filled = 0;
+            for (int i = 0; i < slots; i++) {
+                int value = next();
+                if (value != VACANT) result[filled++] = value;
+            }
+            return result;
+        }
+
+        void restart() {
+            at = 0;
+        }
+
         List<Integer> set() {
             return members(next());
         }
@@ -158,6 +188,24 @@ public final class ConformanceDriver {
             if (list.size() > slots) throw new IllegalStateException("no slots for " + list);
         }
 
+        void list(int[] list, int slots) {
+            for (int i = 0; i < slots; i++) {
+                put(i < list.length ? list[i] : VACANT);
+            }
+            if (list.length > slots) throw new IllegalStateException("no slots for " + Arrays.toString(list));
+        }
+
+        void set(int[] list) {
+            int mask = 0;
+            int last = -1;
+            for (int broker : list) {
+                mask |= 1 << broker;
+                if (broker <= last) mask |= NOT_ASCENDING;
+                last = broker;
+            }
+            put(mask);
+        }
+
         void set(List<Integer> list) {
             int mask = 0;
             int last = -1;
@@ -179,12 +227,16 @@ public final class ConformanceDriver {
             set(list == null ? List.of() : list);
         }
 
+        void atMostOne(int[] list) {
+            put(list.length == 0 ? EMPTY : list.length == 1 ? list[0] : TWO_OR_MORE);
+        }
+
         void atMostOne(List<Integer> list) {
             put(list.isEmpty() ? EMPTY : list.size() == 1 ? list.get(0) : TWO_OR_MORE);
         }
 
         void restart() {
-            java.util.Arrays.fill(values, 0);
+            Arrays.fill(values, 0);
             at = 0;
         }
     }
@@ -201,20 +253,25 @@ public final class ConformanceDriver {
         return broker >= 0 && (mask >> broker & 1) != 0;
     }
 
-    static Uuid directory(int number) {
-        return number == 0 ? Uuid.ZERO_UUID : new Uuid(7, number);
-    }
-
-    static List<Integer> numbers(Uuid[] directories) {
-        List<Integer> result = new ArrayList<>(directories.length);
-        for (Uuid directory : directories) {
-            result.add((int) directory.getLeastSignificantBits());
+    static int[] membersOf(int mask) {
+        int[] result = new int[Integer.bitCount(mask)];
+        int filled = 0;
+        for (int left = mask; left != 0; left &= left - 1) {
+            result[filled++] = Integer.numberOfTrailingZeros(left);
         }
         return result;
     }
 
-    static int[] ints(List<Integer> list) {
-        return list.stream().mapToInt(Integer::intValue).toArray();
+    static Uuid directory(int number) {
+        return number == 0 ? Uuid.ZERO_UUID : new Uuid(7, number);
+    }
+
+    static int[] numbers(Uuid[] directories) {
+        int[] result = new int[directories.length];
+        for (int i = 0; i < directories.length; i++) {
+            result[i] = (int) directories[i].getLeastSignificantBits();
+        }
+        return result;
     }
 
     static List<Integer> boxed(int[] values) {
@@ -227,27 +284,27 @@ public final class ConformanceDriver {
 
     /** A partition as rows hold it; epochs start at 0. */
     static PartitionRegistration partition(Reader given, int slots) {
-        List<Integer> replicas = given.list(slots);
-        List<Integer> isr = given.list(slots);
-        List<Integer> elr = given.list(slots);
+        int[] replicas = given.ints(slots);
+        int[] isr = given.ints(slots);
+        int[] elr = given.ints(slots);
         int lastKnown = given.next();
-        List<Integer> removing = given.set();
-        List<Integer> adding = given.set();
+        int[] removing = membersOf(given.next());
+        int[] adding = membersOf(given.next());
         int leader = given.next();
         boolean recovering = given.flag();
         boolean placed = given.flag();
-        Uuid[] directories = new Uuid[replicas.size()];
+        Uuid[] directories = new Uuid[replicas.length];
         for (int i = 0; i < directories.length; i++) {
-            directories[i] = directory(placed ? OWN_DIRECTORY + replicas.get(i) : 0);
+            directories[i] = directory(placed ? OWN_DIRECTORY + replicas[i] : 0);
         }
         return new PartitionRegistration.Builder()
-            .setReplicas(ints(replicas))
+            .setReplicas(replicas)
             .setDirectories(directories)
-            .setIsr(ints(isr))
-            .setElr(ints(elr))
+            .setIsr(isr)
+            .setElr(elr)
             .setLastKnownElr(lastKnown == EMPTY ? new int[0] : new int[] {lastKnown})
-            .setRemovingReplicas(ints(removing))
-            .setAddingReplicas(ints(adding))
+            .setRemovingReplicas(removing)
+            .setAddingReplicas(adding)
             .setLeader(leader)
             .setLeaderRecoveryState(recovering ? LeaderRecoveryState.RECOVERING : LeaderRecoveryState.RECOVERED)
             .setLeaderEpoch(0)
@@ -260,13 +317,13 @@ public final class ConformanceDriver {
         found.put(p.leaderEpoch);
         found.put(p.partitionEpoch);
         found.put(p.leaderRecoveryState == LeaderRecoveryState.RECOVERING);
-        found.list(boxed(p.isr), slots);
-        found.list(boxed(p.replicas), slots);
+        found.list(p.isr, slots);
+        found.list(p.replicas, slots);
         found.list(numbers(p.directories), slots);
-        found.list(boxed(p.elr), slots);
-        found.atMostOne(boxed(p.lastKnownElr));
-        found.set(boxed(p.removingReplicas));
-        found.set(boxed(p.addingReplicas));
+        found.list(p.elr, slots);
+        found.atMostOne(p.lastKnownElr);
+        found.set(p.removingReplicas);
+        found.set(p.addingReplicas);
     }
 
     /** One change build, then the replay of its record. */
@@ -354,8 +411,9 @@ public final class ConformanceDriver {
             found.put(record.leaderRecoveryState());
             found.maybeList(record.isr(), slots);
             found.maybeList(record.replicas(), slots);
-            found.maybeList(
-                record.directories() == null ? null : numbers(record.directories().toArray(new Uuid[0])), slots);
+            found.put(record.directories() != null);
+            found.list(
+                record.directories() == null ? NOBODY : numbers(record.directories().toArray(new Uuid[0])), slots);
             found.maybeList(record.eligibleLeaderReplicas(), slots);
             found.put(record.lastKnownElr() != null);
             found.atMostOne(record.lastKnownElr() == null ? List.of() : record.lastKnownElr());
@@ -442,7 +500,7 @@ public final class ConformanceDriver {
     /** A broker's registration changed by a record, then asked about its directories. */
     static final class RegistrationCheck implements Check {
         private static final java.lang.reflect.Method CLONE_WITH =
-            java.util.Arrays.stream(BrokerRegistration.class.getMethods())
+            Arrays.stream(BrokerRegistration.class.getMethods())
                 .filter(method -> method.getName().equals("cloneWith")).findFirst().orElseThrow();
 
         public int inputs() {
@@ -460,7 +518,7 @@ public final class ConformanceDriver {
         }
 
         private static List<Integer> own(List<Uuid> directories) {
-            List<Integer> result = numbers(directories.toArray(new Uuid[0]));
+            List<Integer> result = boxed(numbers(directories.toArray(new Uuid[0])));
             result.replaceAll(number -> number - OWN_DIRECTORY);
             return result;
         }
@@ -478,7 +536,7 @@ public final class ConformanceDriver {
                 int changed = given.next();
                 // As ClusterControlManager does: a record whose list is empty changes no directory.
                 Object[] changes = new Object[CLONE_WITH.getParameterCount()];
-                java.util.Arrays.fill(changes, Optional.empty());
+                Arrays.fill(changes, Optional.empty());
                 changes[0] = fencing == 0 ? Optional.empty() : Optional.of(fencing == 1);
                 changes[1] = leaves ? Optional.of(true) : Optional.empty();
                 changes[2] = changed <= 0 ? Optional.empty() : Optional.of(directories(changed));

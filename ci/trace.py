@@ -63,7 +63,7 @@ def trace_command(
     """Replay the counterexample in FILE (ITF JSON, as `explore --out` writes) on the rules, and show it.
 
     --export junit writes a JUnit 5 test that takes its steps on the managers of Kafka's controller, and passes on a
-    release that has the defect; TourDriver.java beside it stands between the two.
+    release that has the defect; the other files beside it stand between the two.
 
     A trace that the rules no longer follow is refused. Steps before the last at which the property
     is false already are marked.

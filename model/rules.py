@@ -208,7 +208,7 @@ _OF_4_1_0 = {**_OF_4_0_0, "dead_last_known_leader_electable": False, "last_known
 _OF_4_1_2 = {**_OF_4_1_0, "last_known_leader_on_leader_loss": True}
 
 RELEASES: dict[str, RuleSet] = {
-    "kafka-3.9.2": RuleSet(**_SNAPSHOT),
+    "kafka-3.9.2": RuleSet(**{**_SNAPSHOT, "elr_available": False}),
     "kafka-4.0.0": RuleSet(**_OF_4_0_0),
     "kafka-4.0.2": RuleSet(**_OF_4_0_0),
     "kafka-4.1.0": RuleSet(**_OF_4_1_0),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ci.kafka.asking import PACKAGE, compile_java, compiled
+from ci.kafka.asking import PACKAGE, TOUR, compile_java, compiled
 from ci.kafka.jars import JUNIT, SHORT_RUN, jars, program
 from tests.commands import ROOT, kraftcheck
 
@@ -46,7 +46,7 @@ def exported(trace: str, folder: Path) -> Path:
 def ran_on(version: str, traces: Iterable[str], folder: Path) -> dict[str, str]:
     """By trace, what its test says on the classes of a release: nothing where it passes, else the first failure."""
     tests = {trace: exported(trace, folder / trace) for trace in traces}
-    path = os.pathsep.join((compiled(version, "TourDriver"), jars(version, JUNIT)))
+    path = os.pathsep.join((compiled(version, TOUR), jars(version, JUNIT)))
     compile_java(list(tests.values()), path, folder / "classes", "the exported tests")
     command = [program("java"), *SHORT_RUN, "-cp", os.pathsep.join((str(folder / "classes"), path)), LAUNCHER]
     options = ["execute", "--scan-classpath", str(folder / "classes"), "--reports-dir", str(folder / "reports")]

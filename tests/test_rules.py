@@ -93,14 +93,14 @@ def test_releases_differ_by_features_only() -> None:
 
 
 def test_presets_of_releases_mend_step_by_step() -> None:
-    """What conformance found: 3.9.2 is the snapshot; 4.0.0, 4.1.0, 4.1.2 and 4.4.0 differ as documented."""
+    """What conformance found: 3.9.2 is the snapshot without ELR; 4.0.0, 4.1.0, 4.1.2 and 4.4.0 differ as documented."""
 
     def changed(before: str, after: str) -> set[str]:
         return {name for name in CHOICES if getattr(PRESETS[before], name) != getattr(PRESETS[after], name)}
 
     mended = {"stale_reregistration_keeps_isr", "every_restart_is_unclean", "min_isr_change_keeps_elr"}
-    assert PRESETS["kafka-3.9.2"] == PRESETS["kafka-4.0"]
-    assert changed("kafka-3.9.2", "kafka-4.0.0") == mended
+    assert PRESETS["kafka-3.9.2"] == PRESETS["kafka-3.9"]
+    assert changed("kafka-3.9.2", "kafka-4.0.0") == {*mended, "elr_available"}
     assert PRESETS["kafka-4.0.0"] == PRESETS["kafka-4.0.2"]
     assert changed("kafka-4.1", "kafka-4.1.0") == {"last_known_leader_may_be_removed", "stale_reregistration_keeps_isr"}
     assert changed("kafka-4.1.0", "kafka-4.1.2") == {"last_known_leader_on_leader_loss"}

@@ -32,7 +32,6 @@ import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.message.ElectLeadersRequestData;
 import org.apache.kafka.common.message.RequestHeaderData;
 import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
-import org.apache.kafka.common.metadata.ClearElrRecord;
 import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.metadata.FeatureLevelRecord;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
@@ -80,6 +79,7 @@ public final class TourDriver {
     static final int MOST_RECORDS = 2;
     static final int MOST_LOADS = 64;
     static final long FIRST_EPOCH = 100;
+    static final long A_MINUTE = 60_000;
     static final String CLUSTER = "cluster";
     static final String TOPIC_NAME = "foo";
     static final String BYSTANDER_NAME = "bystander";
@@ -166,7 +166,7 @@ public final class TourDriver {
         private final int directories;
         private final boolean fromSnapshots;
         private final Clock clock = new Clock();
-        private final Map<String, VersionRange> supported = QuorumFeatures.defaultSupportedFeatureMap(true);
+        private final Map<String, VersionRange> supported = TourRelease.supportedFeatures();
         private SnapshotRegistry snapshots;
         private FeatureControlManager features;
         private ClusterControlManager cluster;
@@ -185,7 +185,7 @@ public final class TourDriver {
             this.fromSnapshots = fromSnapshots;
             MetadataVersion last = null;
             for (MetadataVersion version : MetadataVersion.VERSIONS) {
-                if (!version.isElrSupported()) last = version;
+                if (!version.isElrSupported() && version.compareTo(withElr) <= 0) last = version;
             }
             withoutElr = last;
             renew();
@@ -193,33 +193,35 @@ public final class TourDriver {
 
         /** New managers, without a topic or a broker. */
         private void renew() throws ReflectiveOperationException {
-            Constructor<?> made = SnapshotRegistry.class.getConstructors()[0];
-            snapshots = (SnapshotRegistry) made.newInstance(
-                made.getParameterTypes()[0].getConstructor().newInstance());
+            for (Constructor<?> made : SnapshotRegistry.class.getConstructors()) {
+                if (made.getParameterCount() == 1) {
+                    snapshots = (SnapshotRegistry) made.newInstance(
+                        made.getParameterTypes()[0].getConstructor().newInstance());
+                }
+            }
             features = new FeatureControlManager.Builder()
                 .setSnapshotRegistry(snapshots)
                 .setQuorumFeatures(new QuorumFeatures(0, supported, List.of(0)))
                 .build();
-            cluster = new ClusterControlManager.Builder()
+            ClusterControlManager.Builder ofCluster = new ClusterControlManager.Builder()
                 .setSnapshotRegistry(snapshots)
                 .setClusterId(CLUSTER)
                 .setTime(clock)
-                .setFeatureControlManager(features)
-                .setBrokerShutdownHandler((broker, clean, records) ->
-                    replication.handleBrokerShutdown(broker, clean, records))
-                .build();
-            configs = new ConfigurationControlManager.Builder()
+                .setFeatureControlManager(features);
+            TourRelease.onShutdown(ofCluster, this);
+            cluster = ofCluster.build();
+            ConfigurationControlManager.Builder ofConfigs = new ConfigurationControlManager.Builder()
                 .setSnapshotRegistry(snapshots)
-                .setFeatureControl(features)
-                .setKafkaConfigSchema(schema())
-                .build();
+                .setKafkaConfigSchema(schema());
+            TourRelease.withFeatures(ofConfigs, features);
+            configs = ofConfigs.build();
             replication = new ReplicationControlManager.Builder()
                 .setSnapshotRegistry(snapshots)
                 .setConfigurationControl(configs)
                 .setClusterControl(cluster)
                 .setFeatureControl(features)
                 .build();
-            snapshots.idempotentCreateSnapshot(0);
+            TourRelease.createSnapshot(snapshots);
         }
 
         static KafkaConfigSchema schema() {
@@ -248,6 +250,10 @@ public final class TourDriver {
             cluster.deactivate();
             cluster.activate();
             return take(action, given, new ArrayList<>());
+        }
+
+        ReplicationControlManager replication() {
+            return replication;
         }
 
         /** The partition as it is registered now; null once its topic is deleted. */
@@ -446,12 +452,9 @@ public final class TourDriver {
             else if (record instanceof TopicRecord) replication.replay((TopicRecord) record);
             else if (record instanceof PartitionRecord) replication.replay((PartitionRecord) record);
             else if (record instanceof RemoveTopicRecord) replication.replay((RemoveTopicRecord) record);
-            else if (record instanceof ClearElrRecord) {
-                replication.replay((ClearElrRecord) record);
-                cleared = true;
-            }
             else if (record instanceof ConfigRecord) configs.replay((ConfigRecord) record);
             else if (record instanceof FeatureLevelRecord) features.replay((FeatureLevelRecord) record);
+            else if (TourRelease.clearsElr(replication, record)) cleared = true;
             else throw new IllegalStateException("no manager for " + record);
         }
 
@@ -488,7 +491,7 @@ public final class TourDriver {
             at += 3 + brokers;
             row[at++] = Integer.parseInt(configs.getTopicConfig(TOPIC_NAME, MIN_ISR).value());
             row[at++] = Boolean.parseBoolean(configs.getTopicConfig(TOPIC_NAME, UNCLEAN).value()) ? 1 : 0;
-            row[at] = features.isElrFeatureEnabled() ? 1 : 0;
+            row[at] = TourRelease.hasElr(features) ? 1 : 0;
             return row;
         }
 
@@ -564,19 +567,8 @@ public final class TourDriver {
             return Boolean.parseBoolean(configs.getTopicConfig(TOPIC_NAME, UNCLEAN).value());
         }
 
-        /** The session of one broker was last renewed too long ago, those of the others just now. */
-        private void letExpire(int broker) {
-            BrokerHeartbeatTracker tracker = cluster.heartbeatManager().tracker();
-            long stale = clock.now;
-            clock.sleep(60_000);
-            for (BrokerRegistration known : cluster.brokerRegistrations().values()) {
-                tracker.updateContactTime(new BrokerIdAndEpoch(known.id(), known.epoch()),
-                    known.id() == broker ? stale : clock.now);
-            }
-        }
-
         private List<ApiMessageAndVersion> expire(int broker) {
-            letExpire(broker);
+            TourRelease.letExpire(cluster, clock, broker);
             return replication.maybeFenceOneStaleBroker().records();
         }
 
@@ -602,7 +594,7 @@ public final class TourDriver {
         }
 
         private List<ApiMessageAndVersion> register(int broker, boolean clean, int dirs) {
-            letExpire(broker);
+            TourRelease.letExpire(cluster, clock, broker);
             BrokerRegistration old = registration(broker);
             BrokerRegistrationRequestData request = new BrokerRegistrationRequestData()
                 .setBrokerId(broker).setClusterId(CLUSTER)
@@ -614,7 +606,7 @@ public final class TourDriver {
                     .setMinSupportedVersion(range.min()).setMaxSupportedVersion(range.max())));
             FinalizedControllerFeatures finalized =
                 new FinalizedControllerFeatures(features.finalizedFeatures(Long.MAX_VALUE).featureMap(), offset);
-            return cluster.registerBroker(request, ++offset, finalized, true).records();
+            return TourRelease.register(cluster, request, ++offset, finalized).records();
         }
 
         private List<ApiMessageAndVersion> assign(int broker, int number) {

@@ -22,6 +22,10 @@ PACKAGE = "org.apache.kafka.controller"
 """Where drivers live: the classes they drive are package-private."""
 
 
+TOUR = "TourDriver"
+"""The driver of the managers."""
+
+
 class DriverError(RuntimeError):
     """The process died or wrote something else than answers; the message has the end of its log."""
 
@@ -33,13 +37,19 @@ def compiled(version: str, name: str) -> str:
         Refusal: where jars or a compiler are missing, or the version's classes are not those the driver knows.
     """
     classes = jars(version)
-    source = HERE / f"{name}.java"
-    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+    written = sources(version, name)
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in written)).hexdigest()[:16]
     place = folder(cache_folder() / version) / f"driver-{digest}"
     with alone():
         if not place.is_dir():
-            compile_java([source], classes, place, f"the driver for Kafka {version}")
+            compile_java(written, classes, place, f"the driver for Kafka {version}")
     return os.pathsep.join((str(place), classes))
+
+
+def sources(version: str, name: str) -> tuple[Path, ...]:
+    """The files of a driver; that of the managers has one more, of what each line of releases has in its own way."""
+    line = "39" if version.startswith("3.") else "40"
+    return (HERE / f"{name}.java", *((HERE / f"TourRelease{line}.java",) if name == TOUR else ()))
 
 
 def compile_java(sources: Sequence[Path], class_path: str, place: Path, what: str) -> None:

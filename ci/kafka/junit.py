@@ -21,8 +21,8 @@ from model.systems.elections.state import Elections
 from solvers.program import Program
 from solvers.verdict import Trace, TraceStep
 
-DRIVER = HERE / "TourDriver.java"
-"""What a test stands on: the managers, how they are made, and how events reach them."""
+DRIVERS = (HERE / "TourDriver.java", HERE / "TourRelease40.java")
+"""What a test stands on: the managers of 4.0.0 and later, how they are made, and how events reach them."""
 
 CONTROLLER_STAYS = "controller-stays"
 """The property whose last step is an exception."""
@@ -81,7 +81,8 @@ def junit(trace: Trace, program: Program, title: str) -> dict[str, str]:
     if unknown:
         raise Refusal(f"{unknown[0]} is an event of no release: it has no form on the controller's managers")
     written = f"{''.join(part.title() for part in re.split('[^a-z0-9]+', trace.claim))}Test"
-    return {f"{written}.java": _source(written, trace, title, start, acts), DRIVER.name: DRIVER.read_text("utf-8")}
+    drivers = {driver.name: driver.read_text("utf-8") for driver in DRIVERS}
+    return {f"{written}.java": _source(written, trace, title, start, acts), **drivers}
 
 
 def _elections(trace: Trace) -> Iterator[Act]:

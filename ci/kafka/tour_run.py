@@ -13,11 +13,10 @@ import numpy.typing as npt
 from attrs import frozen
 
 from ci.explore import cache_folder
-from ci.kafka.asking import JavaProcess, compiled
+from ci.kafka.asking import TOUR, JavaProcess, compiled
 from ci.kafka.columns import Columns, Rows
 from ci.kafka.tour_graph import Numbers, Roads, Tour, Transitions, roads, tour, transitions
 from ci.kafka.tour_model import TourModel
-from ci.refusal import Refusal
 from model.system import Setting
 from model.systems.elections.system import ELECTIONS
 from solvers.explorer import explore
@@ -32,9 +31,6 @@ DRIVERS = 2
 OPTIONS = ("-XX:+UseSerialGC", "-Xms128m", "-Xmx512m")
 MOST_CAUSES = 8
 """How many causes are shown."""
-
-NOT_DRIVEN = ("3.9.2",)
-"""Releases whose managers are made and called in other ways."""
 
 NOT_COMPARED = ("error", "continued")
 """Columns of an answer that the model does not give."""
@@ -117,9 +113,7 @@ def tour_with_kafka(version: str, setting: Setting, sample: int, seed: int, told
         Refusal: where jars, Java, Maven or the network are missing.
         DriverError: when the process with Kafka's classes dies.
     """
-    if version in NOT_DRIVEN:
-        raise Refusal(f"the managers of Kafka {version} are not driven; those of 4.0.0 and later are")
-    compiled(version, "TourDriver")
+    compiled(version, TOUR)
     begun = time.monotonic()
     graph = explored(setting)
     ways = roads(graph)
@@ -165,7 +159,7 @@ def managers(version: str, graph: Transitions, snapshots: bool = True) -> JavaPr
     """
     bounds = graph.model.program.setting
     arguments = [str(bounds["brokers"]), str(bounds["directories"]), str(int(snapshots)), *graph.model.actions]
-    return JavaProcess(version, "TourDriver", arguments, graph.model.outputs, OPTIONS)
+    return JavaProcess(version, TOUR, arguments, graph.model.outputs, OPTIONS)
 
 
 def _take(version: str, graph: Transitions, planned: Tour, told: Told) -> Taken:

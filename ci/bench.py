@@ -146,8 +146,8 @@ CASES = (
 )
 
 
-def measure(case: Case, threads: int, runs: int) -> Row:
-    """The medians of several runs, nothing cached.
+def measure(case: Case, threads: int, runs: int, *, quick: bool = True) -> Row:
+    """The medians of several runs, nothing cached; `quick` as in `explore`.
 
     Raises:
         WrongCountError: when a run finds another number of states than it must.
@@ -156,7 +156,7 @@ def measure(case: Case, threads: int, runs: int) -> Row:
     found, processor = [], []
     for _ in range(runs):
         clocks = Clocks()
-        one = explore(program, clock=clocks, threads=threads, max_states=case.max_states, keep=False)
+        one = explore(program, clock=clocks, threads=threads, max_states=case.max_states, keep=False, quick=quick)
         check(case, one)
         found.append(one)
         processor.append(clocks.processor(one))
@@ -184,6 +184,16 @@ def line(row: Row, alone: Row) -> str:
         f"{row.seconds:8.2f} {row.generated_per_second / 1e6:12.2f} {row.distinct_per_second / 1e6:11.2f} "
         f"{row.bytes_per_state:11.1f} {row.backward_seconds:10.2f} {row.processor_seconds:8.2f} {speed_up:>8}"
     )
+
+
+def compilers(cases: Sequence[Case], runs: int) -> int:
+    """Print for each case, on one thread, what quick compiling saves and what it costs."""
+    print(f"{'system':23} {'compile s':>9} {'quick':>9} {'ratio':>9} {'search s':>9} {'quick':>9} {'ratio':>9}")
+    for case in cases:
+        best, quick = measure(case, 1, runs, quick=False), measure(case, 1, runs)
+        pairs = ((best.compile_seconds, quick.compile_seconds), (best.seconds, quick.seconds))
+        print(f"{case.name:23} " + " ".join(f"{a:9.2f} {b:9.2f} {b / a:9.2f}" for a, b in pairs), flush=True)
+    return 0
 
 
 HEADER = (
@@ -236,6 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
     parser.add_argument("--spark", action="store_true", help="measure the Spark engine beside the native one")
     parser.add_argument("--walks", action="store_true", help="measure random walks: steps a second")
+    parser.add_argument("--compilers", action="store_true", help="measure quick compiling beside thorough")
     parser.add_argument("--logs", action="store_true", help="measure the replay of metadata logs: records a second")
     options = parser.parse_args(arguments)
     if options.logs:
@@ -247,6 +258,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = set(options.cases) - {case.name for case in CASES}
     if unknown or options.runs < 1:
         parser.error(f"unknown case: {', '.join(sorted(unknown))}" if unknown else "--runs must be at least 1")
+    if options.compilers:
+        return compilers([case for case in CASES if not options.cases or case.name in options.cases], options.runs)
     rows = []
     print(HEADER)
     for case in CASES:

@@ -106,7 +106,7 @@ def explain(
     stopping = stop or threading.Event()
     mutations = mutate(system, setting, leave)
     progress(0, 0, f"compiling {len(mutations.mutants)} mutants of {system.name}")
-    kernel = load_kernel(mutations.program, cache_dir)
+    kernel = load_kernel(mutations.program, cache_dir, quick=False)
     chosen = [mutant for mutant in mutations.mutants if wanted(mutations, mutant)]
     base = _base(mutations, kernel, budget, stopping)
     found: dict[int, Outcome] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -14,7 +15,7 @@ from attrs import frozen
 from model.system import Property
 from solvers.backward import NOT_RECOVERED, Recovered, recover, recovery_verdicts
 from solvers.frame import CONJUNCTS_PER_WORD
-from solvers.native import Kernel, load_kernel
+from solvers.native import Compiler, Kernel
 from solvers.program import Program
 from solvers.search import Limits, Search
 from solvers.store import Store
@@ -124,6 +125,7 @@ def explore(
     progress: Callable[[Progress], None] | None = None,
     stop: threading.Event | None = None,
     keep: bool = True,
+    quick: bool = True,
 ) -> Exploration:
     """Explore every reachable state.
 
@@ -131,35 +133,35 @@ def explore(
         program: the traced system.
         clock: seconds, from any origin.
         threads: how many; results do not depend on it.
-        memory: most bytes for visited set and buffers; past it the verdict is Incomplete.
-        max_depth, max_states: limits; past them the verdict is Incomplete.
+        memory, max_depth, max_states: limits, in bytes, steps and states; past them the verdict is Incomplete.
         stop_at_first: end after the round that refuted a property.
         cache_dir: folder for compiled code; None: keep none.
         progress: called every few hundred thousand transitions.
         stop: once set, the search ends within a fraction of a second.
         keep: whether the result holds the states.
+        quick: begin with code that is sooner compiled; a long search goes over to better code.
 
     Raises:
         EngineDisagreement: when ints do not confirm a witness.
         LoweringError: when a term does not fit 64 bits.
         SymmetryError: when states are reduced by a symmetry that is none, or that a property names.
     """
-    begun = clock()
-    kernel = load_kernel(program, cache_dir)
+    begun, compiler = clock(), Compiler(program, cache_dir, clock)
+    kernel = compiler.kernel(quick=quick)
     look_before(kernel)
-    ready = clock()
 
     def report(search: Search, sweep: int = 0, left: int = 0) -> None:
         if progress is not None:
-            depth, left = max(0, len(search.levels) - 1), left if sweep else search.queue
-            progress(Progress(depth, search.generated, search.distinct, left, clock() - ready, sweep))
+            depth, spent = max(0, len(search.levels) - 1), clock() - begun - compiler.seconds
+            progress(Progress(depth, search.generated, search.distinct, left if sweep else search.queue, spent, sweep))
 
-    limits = Limits(memory, max_depth, max_states, stop_at_first)
-    search = Search(kernel, limits, max(1, threads), stop or threading.Event(), report)
+    search = Search(kernel, Limits(memory, max_depth, max_states, stop_at_first), max(1, threads),
+                    stop or threading.Event(), report)  # fmt: skip
+    search.better = partial(compiler.kernel, quick=False) if quick else None
     search.run()
-    look_after(kernel, search.store)
-    found = clock()
-    return concluded(search, kernel, found - ready, ready - begun, recover(search, report, clock), keep=keep)
+    look_after(search.kernel, search.store)
+    seconds = clock() - begun - compiler.seconds
+    return concluded(search, search.kernel, seconds, compiler.seconds, recover(search, report, clock), keep=keep)
 
 
 class Findings(Protocol):

@@ -14,7 +14,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import define, evolve, field, frozen
 from llvmlite import ir
 
 import model.algebra
@@ -81,28 +81,63 @@ class Kernel:
 
 
 def load_library(
-    program: Program, emit: Callable[[Program], ir.Module], key: str, cache: ObjectCache
+    program: Program, emit: Callable[[Program], ir.Module], key: str, cache: ObjectCache, *, quick: bool = False
 ) -> tuple[Library, bool]:
-    """The compiled module that `emit` writes for a program, and whether it came from the cache under the key."""
-    code = cache.get(key)
-    library = _try_load(code, cache) if code is not None else None
-    if library is not None:
-        return library, True
-    code = object_code(emit(program))
+    """The compiled module that `emit` writes for a program, and whether it came from the cache under the key.
+
+    Args:
+        program, emit: what to compile.
+        key, cache: where it may be already.
+        quick: compile with few passes, unless the cache has better.
+    """
+    own = f"{key}-quick" if quick else key
+    for name in dict.fromkeys((key, own)):
+        code = cache.get(name)
+        library = _try_load(code, cache) if code is not None else None
+        if library is not None:
+            return library, True
+    code = object_code(emit(program), quick=quick)
     library = Library(code)
-    cache.put(key, code)
+    cache.put(own, code)
     return library, False
 
 
-def load_kernel(program: Program, cache_dir: Path | None = None) -> Kernel:
-    """The kernel of a program, from the cache if it is there."""
+def load_kernel(program: Program, cache_dir: Path | None = None, *, quick: bool = True) -> Kernel:
+    """The kernel of a program, from the cache if it is there; `quick` as in `load_library`."""
     cache = ObjectCache(cache_dir)
-    library, cached = load_library(program, emit_kernel, cache_key(program), cache)
+    library, cached = load_library(program, emit_kernel, cache_key(program), cache, quick=quick)
     return Kernel(
         program, FramePlan(program), Geometry.of(program), library,
         library.function("expand", 8), library.function("insert", 5), library.function("rehash", 1),
         library.function("shard_of", 1), cached, tuple(cache.warnings),
     )  # fmt: skip
+
+
+@define
+class Compiler:
+    """Makes the code of one program, and counts the time that it takes.
+
+    Attributes:
+        program: the program.
+        cache_dir: folder for compiled code; None: keep none.
+        clock: seconds, from any origin.
+        seconds: time taken so far.
+    """
+
+    program: Program
+    cache_dir: Path | None
+    clock: Callable[[], float]
+    seconds: float = 0.0
+    _made: list[Kernel] = field(factory=list)
+
+    def kernel(self, *, quick: bool) -> Kernel:
+        """A kernel as of `load_kernel`, cached if all so far were, with the warnings of all so far."""
+        begun = self.clock()
+        self._made.append(load_kernel(self.program, self.cache_dir, quick=quick))
+        self.seconds += self.clock() - begun
+        warnings = dict.fromkeys(warning for kernel in self._made for warning in kernel.warnings)
+        cached = all(kernel.cached for kernel in self._made)
+        return evolve(self._made[-1], cached=cached, warnings=tuple(warnings))
 
 
 def _try_load(code: bytes, cache: ObjectCache) -> Library | None:

@@ -30,6 +30,9 @@ SLICE = 64
 CHUNKS = 32
 """Most chunks of a round."""
 
+HOT = 1 << 27
+"""Generated states after which better code pays for the seconds that it takes to compile."""
+
 ALONE = 4096
 """Candidates that one thread inserts sooner than several threads meet."""
 
@@ -100,6 +103,7 @@ class Search:
         stop: set from outside to end it.
         on_round: called after each round.
         on_level: called before a level is expanded; true cuts the search there.
+        better: makes better code, asked for once where the search turns out long; None: there is none.
         store: the visited set.
         hands: one for each thread.
         levels: distinct states found at each depth.
@@ -114,6 +118,7 @@ class Search:
     stop: threading.Event
     on_round: Callable[[Search], None]
     on_level: Callable[[Search, list[int]], bool] = lambda search, ends: False
+    better: Callable[[], Kernel] | None = None
     store: Store = field(init=False)
     hands: list[Hand] = field(init=False)
     levels: list[int] = field(factory=list)
@@ -172,14 +177,14 @@ class Search:
                 if self.on_level(self, ends):
                     self.cut = HANDED_OVER
                     return
+                if self.better is not None and self.generated >= HOT:
+                    self.kernel, self.better = self.better(), None
+                    self.store.work_with(self.kernel)
                 self._level(begins, ends)
                 begins = ends
-            self._count_partial_level(begins)
-
-    def _count_partial_level(self, begins: list[int]) -> None:
-        found = self.distinct - sum(begins)
-        if found:
-            self.levels.append(found)
+            found = self.distinct - sum(begins)
+            if found:
+                self.levels.append(found)
 
     def _seed(self) -> None:
         """Insert the initial states."""

@@ -41,6 +41,7 @@ class Shard:
     """One part of the visited set.
 
     Attributes:
+        kernel: the code that works on it.
         states, parents, actions: arrays by index; only the first `count` rows mean anything.
         table: the open-addressing table.
         control: the block that the kernel reads and writes.
@@ -48,7 +49,7 @@ class Shard:
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
+        self.kernel = kernel
         self.control = np.zeros(CONTROL_WORDS, dtype=np.int64)
         self.states = np.empty((_FIRST_CAPACITY, kernel.geometry.words), dtype=np.uint64)
         self.parents = np.empty(_FIRST_CAPACITY, dtype=np.uint32)
@@ -65,7 +66,7 @@ class Shard:
     @property
     def row(self) -> int:
         """Bytes of a state with its parent, its action, and its mark in a backward search."""
-        return 8 * self._kernel.geometry.words + 6 + self._kernel.geometry.mark
+        return 8 * self.kernel.geometry.words + 6 + self.kernel.geometry.mark
 
     def touched(self) -> int:
         """Bytes in use."""
@@ -73,9 +74,9 @@ class Shard:
 
     def mark(self) -> None:
         """Make room for a mark for each state, and set it from the state."""
-        self.marks = np.zeros(self.count, dtype=f"u{self._kernel.geometry.mark}")
+        self.marks = np.zeros(self.count, dtype=f"u{self.kernel.geometry.mark}")
         self.control[MARKS] = address(self.marks)
-        self._kernel.library.function("survey", 3)(address(self.states), address(self.marks), self.count)
+        self.kernel.library.function("survey", 3)(address(self.states), address(self.marks), self.count)
 
     def insert(self, pieces: int, counts: int, how_many: int, shard: int, budget: int) -> bool:
         """Insert what the pieces hold for this shard; false when the budget forbids to grow.
@@ -89,7 +90,7 @@ class Shard:
         """
         self.control[PIECE] = self.control[OFFSET] = 0
         control = address(self.control)
-        while not self._kernel.insert(control, pieces, counts, how_many, shard):
+        while not self.kernel.insert(control, pieces, counts, how_many, shard):
             if not self._grow(budget):
                 return False
         return True
@@ -128,7 +129,7 @@ class Shard:
         self.control[MASK] = len(self.table) - 1
         self.control[LIMIT] = min(len(self.states), int(_LOAD * len(self.table)))
         if rehash:
-            self._kernel.rehash(address(self.control))
+            self.kernel.rehash(address(self.control))
 
 
 def _longer(array: npt.NDArray[T], length: int, used: int) -> npt.NDArray[T]:
@@ -142,6 +143,11 @@ class Store:
 
     def __init__(self, kernel: Kernel) -> None:
         self.shards = [Shard(kernel) for _ in range(SHARDS)]
+
+    def work_with(self, kernel: Kernel) -> None:
+        """Go on with other code for the same program."""
+        for shard in self.shards:
+            shard.kernel = kernel
 
     def counts(self) -> list[int]:
         """States in each shard."""

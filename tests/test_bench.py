@@ -22,6 +22,16 @@ def test_the_benchmark_measures_with_one_and_two_threads(tmp_path: Path, capsys:
     assert capsys.readouterr().out.count("two-phase-commit-7") == 2
 
 
+def test_ways_of_compiling_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each case gives a line with the seconds of both ways and what the second takes of the first."""
+    assert bench.main(["--compilers", "two-phase-7-symmetry", "--runs", "1"]) == 0
+    head, row = capsys.readouterr().out.splitlines()
+    thorough, quick, ratio, *search = (float(word) for word in row.split()[1:])
+    assert (head.split()[0], row.split()[0], len(search)) == ("system", "two-phase-7-symmetry", 3)
+    assert 0 < quick < thorough
+    assert abs(ratio - quick / thorough) < 0.05
+
+
 def test_walks_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Random walks give a row for each number of threads, with the same steps and states."""
     target = tmp_path / "rows.json"

@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 
 from model.system import System
-from solvers import explorer, search
+from solvers import native, search
 from solvers.explorer import Exploration, Progress, explore
 from solvers.kernel import Geometry
 from solvers.native import cache_key, load_kernel
@@ -49,6 +49,21 @@ def test_results_do_not_depend_on_threads(scope: str) -> None:
     alone = facts(explored(program, threads=1))
     assert alone == facts(explored(program, threads=2))
     assert alone == facts(explored(program, threads=4))
+
+
+def test_results_do_not_depend_on_how_code_is_compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Quick code, better code, and better code from the third level on give the same order, parents and traces."""
+    program = program_of(toys.HASTY, "5")
+    usual = facts(explored(program, cache_dir=tmp_path))
+    assert usual == facts(explored(program, quick=False))
+    monkeypatch.setattr(search, "HOT", 100)
+    found = explored(program, cache_dir=tmp_path)
+    assert usual == facts(found)
+    assert found.generated > 100
+    assert not found.cached
+    assert len(list(tmp_path.iterdir())) == 2
+    (tmp_path / f"{cache_key(program)}-quick.o").unlink()
+    assert explored(program, cache_dir=tmp_path).cached, "better code is taken where it is there"
 
 
 def test_results_do_not_depend_on_rounds_and_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +199,7 @@ def test_a_wrong_native_result_is_a_disagreement_not_a_verdict(monkeypatch: pyte
     """Code of another system than the one asked about is caught when its witness is replayed on ints."""
     program = program_of(toys.TWO_PHASE, "3")
     tampered = evolve(load_kernel(program_of(toys.HASTY, "3")), program=program)
-    monkeypatch.setattr(explorer, "load_kernel", lambda program, cache_dir: tampered)
+    monkeypatch.setattr(native, "load_kernel", lambda program, cache_dir, quick: tampered)
     with pytest.raises(EngineDisagreement, match=r"TMCommit.* is not enabled on ints"):
         explored(program)
 

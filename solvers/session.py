@@ -26,7 +26,10 @@ from solvers.queries import (
     new_solver,
 )
 from solvers.said import Said
-from solvers.z3reader import value_of
+from solvers.z3reader import conjunction, conjuncts, value_of
+
+PART = 12
+"""Conjuncts of a claim that are asked for at a time: the hard ones of many brokers together cost more than apart."""
 
 
 class Engine(Protocol):
@@ -41,18 +44,29 @@ class Session:
 
     def __init__(self, questions: Questions, given: Premises, effort: Effort, clock: Clock) -> None:
         self._questions, self._given, self._clock = questions, given, clock
+        self._names = {premise.get_id(): name for name, premise in given.truths.items()}
         self._engine: Engine = (BitwuzlaEngine if effort.solver == "bitwuzla" else Z3Engine)(given, effort)
 
     def ask(self, asked: Obligation) -> Answer:
         """The solver's answer to an obligation."""
         begun, goal = self._clock(), self._questions.goal(asked)
-        same = [name for name, premise in self._given.truths.items() if premise.eq(goal)]
-        if same or z3.is_true(goal):
-            return Answer(asked, PROVEN, self._clock() - begun, tuple(same))
-        said = self._engine.check(goal)
+        same = self._names.get(goal.get_id())
+        if same is not None or z3.is_true(goal):
+            return Answer(asked, PROVEN, self._clock() - begun, () if same is None else (same,))
+        said = self._check(goal)
         seconds, width = self._clock() - begun, self._given.width
         found = None if said.values is None else Assignment(said.values[:width], said.values[width:])
         return Answer(asked, said.result, seconds, tuple(sorted(said.used)), found, said.reason)
+
+    def _check(self, goal: Any) -> Said:
+        """Whether the premises imply a goal: its conjuncts, a few at a time, until some are not proven."""
+        parts, used = conjuncts(goal), set[str]()
+        for start in range(0, len(parts), PART):
+            said = self._engine.check(conjunction(parts[start : start + PART]))
+            if said.result != PROVEN:
+                return said
+            used.update(said.used)
+        return Said(PROVEN, used=tuple(used))
 
     def leaving(self, action: str) -> list[str]:
         """The fields that a step of an action is not shown to leave within their domain."""

@@ -47,8 +47,9 @@ class Reader:
         Raises:
             LoweringError: when a mask has no bound.
         """
-        for node in closure([term], self._made):
-            self._made[node.index] = self._read(node)
+        if term.index not in self._made:
+            for node in closure([term], self._made):
+                self._made[node.index] = self._read(node)
         return self._made[term.index]
 
     def constant(self, term: Term, value: int) -> Any:
@@ -259,3 +260,15 @@ def disjunction(parts: Iterable[Any], context: z3.Context | None = None) -> Any:
     """The disjunction of any number of truths; SMT-LIB has none of a single one."""
     listed = list(parts)
     return z3.Or(*listed) if len(listed) > 1 else listed[0] if listed else z3.BoolVal(False, context)
+
+
+def conjuncts(truth: Any) -> list[Any]:
+    """The truths that a truth is the conjunction of, in order; none of them is a conjunction."""
+    found, pending = [], [truth]
+    while pending:
+        part = pending.pop()
+        if z3.is_and(part):
+            pending.extend(reversed(part.children()))
+        else:
+            found.append(part)
+    return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import itertools
 import json
 import platform
 import resource
@@ -84,13 +83,11 @@ class Clocks:
         return self.noted[-1][0]
 
     def processor(self, found: Exploration) -> float:
-        """Seconds of all processors between the two readings that the search lies between."""
-        spent = [
-            after[1] - before[1]
-            for before, after in itertools.pairwise(self.noted)
-            if after[0] - before[0] == found.seconds
-        ]
-        return spent[0]
+        """Seconds of all processors in the search: those up to its end, less those between readings for compiling."""
+        wall, begun = self.noted[0]
+        end = next(n for n, (at, _) in enumerate(self.noted) if at - wall - found.compile_seconds == found.seconds)
+        compiling = sum(self.noted[n + 1][1] - self.noted[n][1] for n in range(1, end, 2))
+        return self.noted[end][1] - begun - compiling
 
 
 class WrongCountError(AssertionError):

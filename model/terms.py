@@ -33,7 +33,7 @@ class Term:
 
     graph: Graph = field(repr=False)
     op: str
-    args: tuple[Term, ...]
+    args: tuple[Term, ...] = field(repr=lambda args: str([arg.index for arg in args]))  # written out, a DAG explodes
     value: int
     lo: int
     hi: int

@@ -207,3 +207,11 @@ def test_an_unknown_operator_is_refused() -> None:
     """There is no meaning for an operator that was not defined."""
     with pytest.raises(ValueError, match="unknown operator xor"):
         evaluate("xor", [1, 2])
+
+
+def test_a_term_is_written_short() -> None:
+    """A term whose arguments are shared a hundred times over is written in one line, not as a tree."""
+    term = Graph().variable("x", 0, 1)
+    for _ in range(100):
+        term = term + term
+    assert len(repr(term)) < 200

@@ -1,4 +1,4 @@
-"""The benchmark: `python -m ci.bench [--spark | --walks | --logs] [--runs N] [--json FILE] [CASE ...]`.
+"""The benchmark: `python -m ci.bench [--spark | --walks | --logs | --conform] [--runs N] [--json FILE] [CASE ...]`.
 
 Prints compile time, generated and distinct states a second, bytes a state and
 the time of backward searches, with one thread and with two, medians of the runs.
@@ -16,10 +16,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from attrs import asdict, evolve, frozen
 
-from ci import bench_logs, bench_walks
+from ci import bench_conform, bench_logs, bench_walks
 from model.rules import parse
 from properties.catalogue import find
 from properties.core import recovers
@@ -212,24 +213,21 @@ def spark(parser: argparse.ArgumentParser, cases: Sequence[str], target: Path | 
     return 0
 
 
-def walks(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    """Measure random walks."""
-    unknown = set(options.cases) - set(bench_walks.CASES)
-    if unknown:
-        parser.error(f"unknown case: {', '.join(sorted(unknown))}; --walks has {', '.join(bench_walks.CASES)}")
-    rows = bench_walks.measured(options.cases, options.runs)
-    if options.json is not None:
-        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
-    return 0
+BESIDE: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]]]] = {
+    "walks": (tuple(bench_walks.CASES), bench_walks.measured),
+    "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC), bench_logs.measured),
+    "conform": (tuple(bench_conform.CASES), bench_conform.measured),
+}
+"""Other things to measure, by option: the cases there are, and what measures them."""
 
 
-def logs(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    """Measure the replay of metadata logs."""
-    known = (*bench_logs.CASES, *bench_logs.SYNTHETIC)
+def beside(parser: argparse.ArgumentParser, options: argparse.Namespace, what: str) -> int:
+    """Measure something else than the explorer."""
+    known, measured = BESIDE[what]
     unknown = set(options.cases) - set(known)
     if unknown:
-        parser.error(f"unknown case: {', '.join(sorted(unknown))}; --logs has {', '.join(known)}")
-    rows = bench_logs.measured(options.cases, options.runs)
+        parser.error(f"unknown case: {', '.join(sorted(unknown))}; --{what} has {', '.join(known)}")
+    rows = measured(options.cases, options.runs)
     if options.json is not None:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     return 0
@@ -245,11 +243,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--walks", action="store_true", help="measure random walks: steps a second")
     parser.add_argument("--compilers", action="store_true", help="measure quick compiling beside thorough")
     parser.add_argument("--logs", action="store_true", help="measure the replay of metadata logs: records a second")
+    parser.add_argument("--conform", action="store_true", help="measure conformance with Kafka: cases a second")
     options = parser.parse_args(arguments)
-    if options.logs:
-        return logs(parser, options)
-    if options.walks:
-        return walks(parser, options)
+    for what in BESIDE:
+        if getattr(options, what):
+            return beside(parser, options, what)
     if options.spark:
         return spark(parser, options.cases, options.json)
     unknown = set(options.cases) - {case.name for case in CASES}

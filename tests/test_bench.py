@@ -9,6 +9,7 @@ import pytest
 from attrs import evolve
 
 from ci import bench
+from model.rules import parse
 
 
 def test_the_benchmark_measures_with_one_and_two_threads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,6 +53,21 @@ def test_logs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert read["records"] > 2 * replayed["records"] > 400
     with pytest.raises(SystemExit):
         bench.main(["--logs", "explore"])
+
+
+@pytest.mark.xdist_group("kafka")
+def test_conformance_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case counts what was asked, and the time of both sides; under another rule set nothing is measured."""
+    monkeypatch.setattr(bench.bench_conform, "CASES", {"drawn-5": 4_000})
+    monkeypatch.setattr(bench.bench_conform, "BATCH", 2_000)
+    target = tmp_path / "rows.json"
+    assert bench.main(["--conform", "--runs", "1", "--json", str(target)]) == 0
+    (row,) = json.loads(target.read_text())
+    assert row["cases"] == 4_000
+    assert min(row["model_seconds"], row["kafka_seconds"]) > 0
+    monkeypatch.setattr(bench.bench_conform, "parse", lambda _: parse("kafka-4.0.2"))
+    with pytest.raises(bench.bench_conform.DifferenceError, match="last_known"):
+        bench.main(["--conform", "--runs", "1"])
 
 
 def test_a_wrong_count_is_not_measured() -> None:

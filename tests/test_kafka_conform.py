@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ci.kafka.asking import Driver, DriverError
+from ci.kafka.columns import KEEP_LEADER, KEEP_RECOVERY, RECORD, THROWN
 from ci.kafka.differ import compare
+from ci.kafka.merges import MergeModel, every_merge
 from ci.kafka.modelside import ChangeModel
 from ci.kafka.registrations import RegistrationModel, every_registration
 from ci.kafka.spaces import exhaustive_changes
@@ -38,12 +41,12 @@ def test_missing_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_a_release_conforms() -> None:
-    """Every case of one replica, every reassignment of up to three and every registration, by the classes of 4.1.2."""
+    """Every registration, record, reassignment of up to three replicas and change of one, by the classes of 4.1.2."""
     ran = kraftcheck("conform", "--kafka", "4.1.2", "--exhaustive", "1", "--samples", "0", "--json", "-")
     rows = ran.document()["rows"]
-    assert (ran.code, [row["differences"] for row in rows]) == (0, [0] * 5)
+    assert (ran.code, [row["differences"] for row in rows]) == (0, [0] * 6)
     found = [(row["check"], row["factor"]) for row in rows]
-    assert found == [("registration", 3), *(("reassignment", n) for n in (1, 2, 3)), ("change", 1)]
+    assert found == [("registration", 3), ("merge", 2), *(("reassignment", n) for n in (1, 2, 3)), ("change", 1)]
     assert all(row["cases"] >= 20 for row in rows)
 
 
@@ -55,6 +58,30 @@ def test_a_broken_registration_does_not_conform() -> None:
     assert found.cases == len(every_registration()) == 82_944
     assert 0 < found.differences < found.cases
     assert {model.inputs.read(cause.case)["changed"] for cause in found.causes} == {0}
+
+
+def test_every_record_is_replayed_or_refused() -> None:
+    """Each field is absent and present beside each presence of the others; some records do not fit, most do."""
+    model, table = MergeModel(4, parse("fixed")), every_merge()
+    names = [name for name in model.inputs if name.endswith("?")]
+    presence = {name: model.inputs.get(table, name) for name in names}
+    presence["leader"] = model.inputs.get(table, "record.leader") != KEEP_LEADER
+    presence["recovery"] = model.inputs.get(table, "record.recovery") != KEEP_RECOVERY
+    assert len(np.unique(np.stack(list(presence.values())), axis=1).T) == 2**9
+    assert len(np.unique(table, axis=0)) == len(table) == 34_560
+    status = model.outputs.get(model.answer(table[::40]).astype(np.int32), "status")
+    assert 0 < (status == THROWN).sum() < (status == RECORD).sum() < len(status)
+
+
+def test_a_broken_merge_does_not_conform() -> None:
+    """Rules that raise the leader epoch by two differ in it, wherever a record that fits has a leader."""
+    model, table = MergeModel(4, parse("kafka-4.1.2+leader-epoch-rises-twice")), every_merge()[::16]
+    leads = model.inputs.get(table, "record.leader") != KEEP_LEADER
+    fits = model.outputs.get(model.answer(table).astype(np.int32), "status") == RECORD
+    with Driver("4.1.2", "merge", 4, model.outputs) as kafka:
+        (*_, found) = compare(kafka, model, [table])
+    assert {cause.columns for cause in found.causes} == {("after.leader_epoch",)}
+    assert found.differences == (leads & fits).sum() > 0
 
 
 def test_another_rule_set_does_not_conform() -> None:

@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.errors.InvalidReplicaDirectoriesException;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.LeaderRecoveryState;
@@ -74,6 +75,7 @@ public final class ConformanceDriver {
     static Check checkOf(String name, int slots, MetadataVersion version) {
         switch (name) {
             case "change": return new ChangeCheck(slots, version);
+            case "merge": return new MergeCheck(slots);
             case "reassignment": return new ReassignmentCheck(slots);
             case "registration": return new RegistrationCheck();
             default: throw new IllegalArgumentException("unknown check " + name);
@@ -419,6 +421,71 @@ public final class ConformanceDriver {
             found.atMostOne(record.lastKnownElr() == null ? List.of() : record.lastKnownElr());
             found.maybeSet(record.removingReplicas());
             found.maybeSet(record.addingReplicas());
+        }
+    }
+
+    /** The replay of a record with any fields, also such as no builder writes. */
+    static final class MergeCheck implements Check {
+        private final int slots;
+
+        MergeCheck(int slots) {
+            this.slots = slots;
+        }
+
+        public int inputs() {
+            return 3 * slots + 6 + 2 + 4 * (1 + slots) + 6;
+        }
+
+        public int outputs() {
+            return 1 + 7 + 4 * slots;
+        }
+
+        public void run(Reader given, Writer found) {
+            try {
+                PartitionRegistration p = partition(given, slots);
+                PartitionRegistration after = p.merge(record(given));
+                found.put(RECORD);
+                ConformanceDriver.write(after, found, slots);
+            } catch (InvalidReplicaDirectoriesException | IllegalArgumentException e) {
+                found.restart();
+                found.put(THROWN);
+            } catch (Throwable e) {
+                found.restart();
+                found.put(THROWN);
+                found.put(e.getClass().getSimpleName().hashCode());
+            }
+        }
+
+        private PartitionChangeRecord record(Reader given) {
+            PartitionChangeRecord record = new PartitionChangeRecord()
+                .setTopicId(TOPIC).setPartitionId(0)
+                .setLeader(given.next())
+                .setLeaderRecoveryState((byte) given.next())
+                .setIsr(maybeList(given))
+                .setReplicas(maybeList(given));
+            List<Integer> directories = maybeList(given);
+            if (directories != null) {
+                record.setDirectories(directories.stream().map(ConformanceDriver::directory).toList());
+            }
+            record.setEligibleLeaderReplicas(maybeList(given));
+            boolean known = given.flag();
+            int last = given.next();
+            return record
+                .setLastKnownElr(!known ? null : last == EMPTY ? List.of() : List.of(last))
+                .setRemovingReplicas(maybeSet(given))
+                .setAddingReplicas(maybeSet(given));
+        }
+
+        private List<Integer> maybeList(Reader given) {
+            boolean present = given.flag();
+            List<Integer> list = given.list(slots);
+            return present ? list : null;
+        }
+
+        private static List<Integer> maybeSet(Reader given) {
+            boolean present = given.flag();
+            List<Integer> set = given.set();
+            return present ? set : null;
         }
     }
 

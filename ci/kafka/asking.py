@@ -143,7 +143,7 @@ class Driver(JavaProcess):
 
     Args:
         version: Kafka's release.
-        check: `change` or `reassignment`.
+        check: `change`, `merge`, `reassignment` or `registration`.
         slots: slots of a list.
         columns: those of an answer.
         metadata_version: a constant of `MetadataVersion`, or `latest`: the latest in production.
@@ -152,5 +152,7 @@ class Driver(JavaProcess):
     def __init__(
         self, version: str, check: str, slots: int, columns: Columns, metadata_version: str = "latest"
     ) -> None:
-        options = ("-XX:+UseParallelGC", "-Xms256m", "-Xmx1g")
+        # Of the change builder many millions of cases are asked: it is worth compiling well.
+        kind = ("-XX:+UseParallelGC", "-Xms256m") if check == "change" else SHORT_RUN
+        options = (*kind, "-Xmx1g")
         super().__init__(version, "ConformanceDriver", (check, str(slots), metadata_version), columns, options)

@@ -57,6 +57,15 @@ CHANGE_OUTPUTS = (
 )  # fmt: skip
 """The record (a `?` column says whether it has the field), then the partition once it is replayed."""
 
+RECORD_AT, AFTER_AT = 1, next(n for n, (name, _) in enumerate(CHANGE_OUTPUTS) if name.startswith("after."))
+"""Where the record's columns begin, and those of the partition after it."""
+
+MERGE_INPUTS = (*PARTITION, *((f"record.{name}", is_list) for name, is_list in CHANGE_OUTPUTS[RECORD_AT:AFTER_AT]))
+"""A partition and a record of any fields; the columns of a field that is absent are not read."""
+
+MERGE_OUTPUTS = (("status", False), *CHANGE_OUTPUTS[AFTER_AT:])
+"""The partition once the record is replayed; status THROWN and zeros where Kafka's class refuses the record."""
+
 REASSIGNMENT_INPUTS = (*PARTITION, ("target", True))
 """A question about planning, ending and reverting a reassignment."""
 

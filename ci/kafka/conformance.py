@@ -12,6 +12,7 @@ from ci.kafka.asking import Driver
 from ci.kafka.columns import Rows
 from ci.kafka.differ import Cause, Comparison, compare, shrunk
 from ci.kafka.draws import drawn_changes
+from ci.kafka.merges import REPLICAS, MergeModel, every_merge
 from ci.kafka.modelside import ChangeModel, ReassignmentModel
 from ci.kafka.registrations import DIRECTORIES, RegistrationModel, every_registration
 from ci.kafka.spaces import OUTSIDERS, exhaustive_changes, exhaustive_reassignments
@@ -76,7 +77,7 @@ class CheckRow:
     shown: tuple[Shown, ...]
 
 
-Model = ChangeModel | ReassignmentModel | RegistrationModel
+Model = ChangeModel | MergeModel | ReassignmentModel | RegistrationModel
 
 Told = Callable[[str, int, int], None]
 """Told of progress: the check, its cases so far, its differences so far."""
@@ -90,6 +91,7 @@ def conform_with_kafka(version: str, rules: RuleSet, size: Size, told: Told) -> 
         DriverError: when the process with Kafka's classes dies.
     """
     yield _row(version, "registration", rules, DIRECTORIES, 0, iter([every_registration()]), told)
+    yield _row(version, "merge", rules, REPLICAS, MOST_EXHAUSTIVE + OUTSIDERS, iter([every_merge()]), told)
     for factor in range(1, MOST_EXHAUSTIVE + 1):
         slots = MOST_EXHAUSTIVE + OUTSIDERS
         yield _row(version, "reassignment", rules, factor, slots, exhaustive_reassignments(factor, slots, BATCH), told)
@@ -135,6 +137,8 @@ def _row(
 def _model(check: str, slots: int, rules: RuleSet) -> Model:
     if check == "registration":
         return RegistrationModel(rules)
+    if check == "merge":
+        return MergeModel(slots, rules)
     return ChangeModel(slots, rules) if check == "change" else ReassignmentModel(slots, rules)
 
 

@@ -147,7 +147,10 @@ def weight(columns: Columns, rows: Rows) -> npt.NDArray[np.int64]:
     return total
 
 
-PLAIN = {"last_known": -2, "placed": 1, "min_isr": 1, "assigned": VACANT, "leader": 0}
+PLAIN = {
+    "last_known": -2, "placed": 1, "min_isr": 1, "assigned": VACANT, "leader": 0,
+    "record.leader": -2, "record.recovery": -1, "record.last_known": -2,
+}  # fmt: skip
 """The plainest value of single columns, 0 for the others."""
 
 

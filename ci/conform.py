@@ -14,6 +14,7 @@ from attrs import asdict, frozen
 from ci.files import check_writable, write_json
 from ci.kafka.command import TourSize, run, run_tour
 from ci.kafka.conformance import Size
+from ci.kafka.tour_run import SYSTEMS
 from ci.refusal import Refusal
 from ci.screen import console
 from ci.vectors import run_vector
@@ -143,7 +144,7 @@ def _shown(value: Any) -> str:
 @click.option("--exhaustive", type=int, default=2, show_default=True, help="--kafka: all cases to this many replicas.")
 @click.option("--samples", type=int, default=100_000, show_default=True, help="--kafka: cases drawn of others, to 5.")
 @click.option("--seed", type=int, default=0, show_default=True, help="--kafka: seed of the drawn cases.")
-@click.option("--tour", type=click.Choice(["elections"]), help="--kafka: take a system's steps on its managers.")
+@click.option("--tour", type=click.Choice(sorted(SYSTEMS)), help="--kafka: take a system's steps on its managers.")
 @click.option("--scope", default="tiny", show_default=True, help="--tour: scope of the system.")
 @click.option("--sample", type=int, default=0, help="--tour: how many transitions are drawn; 0: every one.")
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; kafka-4.0, or with --kafka that of the version.")
@@ -176,14 +177,14 @@ def conform_command(
       kraftcheck conform --vectors tests/vectors/partition_change.json
       kraftcheck conform --vectors tests/vectors --allow-unsupported --json rows.json
       kraftcheck conform --kafka 4.1.0
-      kraftcheck conform --kafka 4.1.2 --tour elections
+      kraftcheck conform --kafka 4.1.2 --tour directories
       kraftcheck conform --kafka all --exhaustive 3 --samples 5000000
     """
     if kafka is not None:
         if first or more:
             raise Refusal("give --vectors or --kafka, not both")
         if tour is not None:
-            sys.exit(run_tour(kafka, rules, TourSize(scope, max(0, sample), seed), target))
+            sys.exit(run_tour(kafka, rules, TourSize(tour, scope, max(0, sample), seed), target))
         sys.exit(run(kafka, rules, Size(exhaustive, max(0, samples), seed), target))
     if tour is not None:
         raise Refusal("--tour needs a release: --kafka VERSION")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -28,6 +28,8 @@ from solvers.objectcache import ObjectCache
 from solvers.objectcode import Library, address, object_code
 from solvers.program import Program
 
+S = TypeVar("S")
+
 _SOURCES = (
     model.algebra, model.terms, model.layout, irtools, lower, objectcode, frame, kinds, recovery, least, sweep, table,
     kernel,
@@ -40,9 +42,14 @@ def cache_key(program: Program) -> str:
     text = hashlib.sha256(program.digest().encode())
     for source in _SOURCES:
         text.update(Path(str(source.__file__)).read_bytes())
-    machine = (llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
-    text.update(repr((*machine, llvm.get_default_triple())).encode())
+    text.update(_machine())
     return text.hexdigest()
+
+
+def _machine() -> bytes:
+    """What compiled code depends on besides its source."""
+    machine = (llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    return repr((*machine, llvm.get_default_triple())).encode()
 
 
 @frozen
@@ -81,12 +88,12 @@ class Kernel:
 
 
 def load_library(
-    program: Program, emit: Callable[[Program], ir.Module], key: str, cache: ObjectCache, *, quick: bool = False
+    source: S, emit: Callable[[S], ir.Module], key: str, cache: ObjectCache, *, quick: bool = False
 ) -> tuple[Library, bool]:
-    """The compiled module that `emit` writes for a program, and whether it came from the cache under the key.
+    """The compiled module that `emit` writes for a source, and whether it came from the cache under the key.
 
     Args:
-        program, emit: what to compile.
+        source, emit: what to compile.
         key, cache: where it may be already.
         quick: compile with few passes, unless the cache has better.
     """
@@ -96,7 +103,7 @@ def load_library(
         library = _try_load(code, cache) if code is not None else None
         if library is not None:
             return library, True
-    code = object_code(emit(program), quick=quick)
+    code = object_code(emit(source), quick=quick)
     library = Library(code)
     cache.put(own, code)
     return library, False
@@ -155,13 +162,20 @@ class RowFunction:
         graph: the graph of the terms.
         variables: variables in the order of a row's columns; None: all of the graph, as they were made.
         roots: what is evaluated, one column of the result each.
+        cache_dir: folder for compiled code; None: keep none.
+        quick: compile with few passes.
     """
 
-    def __init__(self, graph: Graph, variables: Sequence[Term] | None, roots: Sequence[Term]) -> None:
+    def __init__(
+        self, graph: Graph, variables: Sequence[Term] | None, roots: Sequence[Term], cache_dir: Path | None = None,
+        *, quick: bool = False,
+    ) -> None:  # fmt: skip
         made = sorted((node for node in graph.nodes if node.op == "var"), key=lambda node: node.value)
         module = ir.Module("terms")
         lower.lower_rows(module, "rows", made if variables is None else variables, roots)
-        self._library = Library(object_code(module))
+        parts = (Path(str(objectcode.__file__)).read_bytes(), str(module).encode(), _machine())
+        key = hashlib.sha256(b"".join(parts)).hexdigest()
+        self._library, _ = load_library(module, lambda made: made, key, ObjectCache(cache_dir), quick=quick)
         self._columns = len(roots)
 
     def __call__(self, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:

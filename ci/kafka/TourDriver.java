@@ -542,8 +542,10 @@ public final class TourDriver {
                 case "directories_offline": return heartbeat(broker, registration(broker).fenced(), false, first);
                 case "controlled_shutdown": return shutdown(broker);
                 case "unregister": return replication.unregisterBroker(broker).records();
-                case "new_incarnation": return register(broker, first != 0, second);
-                case "assign": return assign(broker, first);
+                case "new_incarnation": return register(broker, first != 0, second, new Uuid(4, ++offset));
+                case "register_again": return register(broker, false, second, registration(broker).incarnationId());
+                case "assign": return assign(broker, first, false);
+                case "assign_late": return assign(broker, first, second != 0);
                 case "alter_partition": return alterPartition(second, first != 0);
                 case "elect_preferred": return elect(0);
                 case "elect_unclean": return elect(1);
@@ -593,12 +595,12 @@ public final class TourDriver {
             return heartbeat(broker, false, true, 0);
         }
 
-        private List<ApiMessageAndVersion> register(int broker, boolean clean, int dirs) {
+        private List<ApiMessageAndVersion> register(int broker, boolean clean, int dirs, Uuid incarnation) {
             TourRelease.letExpire(cluster, clock, broker);
             BrokerRegistration old = registration(broker);
             BrokerRegistrationRequestData request = new BrokerRegistrationRequestData()
                 .setBrokerId(broker).setClusterId(CLUSTER)
-                .setIncarnationId(new Uuid(4, ++offset))
+                .setIncarnationId(incarnation)
                 .setLogDirs(dirsOf(broker, dirs))
                 .setPreviousBrokerEpoch(clean && old != null ? old.epoch() : -1);
             supported.forEach((name, range) -> request.features().add(
@@ -609,12 +611,12 @@ public final class TourDriver {
             return TourRelease.register(cluster, request, ++offset, finalized).records();
         }
 
-        private List<ApiMessageAndVersion> assign(int broker, int number) {
+        private List<ApiMessageAndVersion> assign(int broker, int number, boolean stale) {
             AssignReplicasToDirsRequestData.TopicData topic = new AssignReplicasToDirsRequestData.TopicData()
                 .setTopicId(TOPIC)
                 .setPartitions(List.of(new AssignReplicasToDirsRequestData.PartitionData().setPartitionIndex(0)));
             var result = replication.handleAssignReplicasToDirs(new AssignReplicasToDirsRequestData()
-                .setBrokerId(broker).setBrokerEpoch(registration(broker).epoch())
+                .setBrokerId(broker).setBrokerEpoch(registration(broker).epoch() - (stale ? 1 : 0))
                 .setDirectories(List.of(new AssignReplicasToDirsRequestData.DirectoryData()
                     .setId(directory(broker, number)).setTopics(List.of(topic)))));
             error = result.response().directories().get(0).topics().get(0).partitions().get(0).errorCode();

@@ -11,13 +11,14 @@ from ci.files import check_writable, write_json
 from ci.kafka.asking import DriverError
 from ci.kafka.conformance import MOST_EXHAUSTIVE, CheckRow, Size, conform_with_kafka, lines
 from ci.kafka.jars import known_versions
-from ci.kafka.tour_run import TourRow, tour_with_kafka
-from ci.kafka.tour_run import lines as tour_lines
+from ci.kafka.tour_report import TourRow
+from ci.kafka.tour_report import lines as tour_lines
+from ci.kafka.tour_requests import TourError
+from ci.kafka.tour_run import SYSTEMS, tour_with_kafka
 from ci.refusal import Refusal
 from ci.screen import console
 from model.rules import RELEASES, parse
 from model.system import ScopeError
-from model.systems.elections.system import ELECTIONS
 
 NON_CONFORMANT = 23
 DOCUMENT_VERSION = 1
@@ -47,8 +48,9 @@ def run(version: str, rules: str | None, size: Size, target: str | None) -> int:
 
 @frozen
 class TourSize:
-    """What a tour covers: the scope of `elections`, how many transitions are drawn (0: all), the seed of the draw."""
+    """What a tour covers: a system, its scope, how many transitions are drawn (0: all), the seed of the draw."""
 
+    system: str
     scope: str
     sample: int
     seed: int
@@ -67,15 +69,16 @@ def run_tour(version: str, rules: str | None, size: TourSize, target: str | None
         rows = [{**asdict(row), "share": row.share} for row in found]
         write_json(target, {"version": DOCUMENT_VERSION, "command": "conform --kafka --tour", "rows": rows})
     code = NON_CONFORMANT if any(row.differing for row in found) else 0
-    screen.plain(f"{len(found)} versions, {sum(row.executed for row in found):,} transitions executed (exit {code})")
+    screen.plain(f"{len(found)} versions, {sum(row.covered for row in found):,} transitions executed (exit {code})")
     return code
 
 
 def _tour(version: str, rules: str, size: TourSize) -> TourRow:
     try:
-        setting = ELECTIONS.setting(size.scope, rules=parse(rules))
-        return tour_with_kafka(version, setting, size.sample, size.seed, _told)
-    except (ScopeError, DriverError) as reason:
+        system = SYSTEMS[size.system]
+        setting = system.setting(size.scope, rules=parse(rules))
+        return tour_with_kafka(version, system, setting, size.sample, size.seed, _told)
+    except (ScopeError, DriverError, TourError) as reason:
         raise Refusal(str(reason)) from None
 
 

@@ -12,7 +12,7 @@ from attrs import frozen
 from ci.files import write
 from ci.kafka.asking import PACKAGE
 from ci.kafka.jars import HERE
-from ci.kafka.tour_model import ARGUMENTS
+from ci.kafka.tour_requests import ARGUMENTS
 from ci.refusal import Refusal
 from model.layout import leaves
 from model.rules import RuleSet

@@ -1,4 +1,4 @@
-"""The transitions of an explored system, and action sequences that take every one of them."""
+"""Transitions of an explored system, and action sequences that take those that are wanted."""
 
 from __future__ import annotations
 
@@ -9,130 +9,83 @@ import numpy.typing as npt
 from attrs import frozen
 
 from ci.kafka.columns import Rows
-from ci.kafka.tour_model import Kind, TourModel
-from solvers.explorer import Exploration
+from ci.kafka.tour_model import States, TourModel
 
 Numbers = npt.NDArray[np.int32]
 
 
 @frozen
 class Transitions:
-    """Every transition that is to be taken; arrays have one entry for each.
+    """Transitions between some of the states; arrays have one entry for each transition.
 
     Attributes:
         model: whose transitions they are.
-        states: the leaves of the reachable states.
+        states: the leaves of the states.
         starts: the initial states, by number.
         before, after: states, by number; transitions are sorted by `before`.
-        instance: numbers of action instances, see `kinds`.
-        kinds: for each instance number its kind and its number within it.
-        impossible: how many more there are that nothing on Kafka's side corresponds to.
+        instance: numbers of action instances.
     """
 
     model: TourModel
-    states: npt.NDArray[np.int64]
+    states: States
     starts: Numbers
     before: Numbers
     after: Numbers
     instance: Numbers
-    kinds: tuple[tuple[Kind, int], ...]
-    impossible: int
 
     def __len__(self) -> int:
         return len(self.before)
 
+    def loud(self) -> npt.NDArray[np.bool_]:
+        """Which of them ask something of the managers."""
+        silent = [self.model.silent(number) for number in range(len(self.model.instances))]
+        told: npt.NDArray[np.bool_] = ~np.array(silent)[self.instance]
+        return told
+
     def questions(self, chosen: Numbers) -> Rows:
         """The rows that ask for some transitions, in order."""
-        columns, wide = self.model.inputs, self.model.width
-        table = columns.empty(len(chosen))
-        table[:, :wide] = self.states[self.before[chosen]]
-        asked = np.stack([kind.asked[within] for kind, within in self.kinds])
-        table[:, wide:] = asked[self.instance[chosen]]
-        return table
+        result = self.model.inputs.empty(len(chosen))
+        for number, at in self._by_instance(chosen):
+            result[at] = self.model.requests(self.states[self.before[chosen[at]]], number)[1]
+        return result
 
     def answers(self, chosen: Numbers) -> npt.NDArray[np.int64]:
         """The model's answers to them."""
         result = np.empty((len(chosen), self.model.outputs.width), dtype=np.int64)
-        numbers = self.instance[chosen]
-        for number in np.unique(numbers):
-            at = np.flatnonzero(numbers == number)
-            result[at] = self.model.answers(self.states[self.before[chosen[at]]], *self.kinds[number])
+        for number, at in self._by_instance(chosen):
+            result[at] = self.model.decide(self.states[self.before[chosen[at]]], number)[0]
         return result
 
+    def _by_instance(self, chosen: Numbers) -> list[tuple[int, npt.NDArray[np.intp]]]:
+        numbers = self.instance[chosen]
+        return [(int(number), np.flatnonzero(numbers == number)) for number in np.unique(numbers)]
 
-def transitions(model: TourModel, found: Exploration) -> Transitions:
-    """Every transition of an exploration.
+    def call(self, transition: int) -> str:
+        """The action of a transition, with its arguments."""
+        return self.model.call(int(self.instance[transition]))
 
-    Raises:
-        ValueError: when a transition leads out of the explored states: the exploration is not of this model.
+
+def connected(
+    model: TourModel, sources: States, targets: States, instances: Numbers
+) -> tuple[Transitions, npt.NDArray[np.intp]]:
+    """The graph of some transitions, and for each of its transitions which of those given it is.
+
+    Args:
+        model: whose transitions they are.
+        sources, targets, instances: for each its states (their leaves), and its action instance.
     """
-    states = model.unpacked(found.packed())
-    index = _Index(states)
-    kinds: list[tuple[Kind, int]] = []
-    sources, targets, instances, impossible = [], [], [], 0
-    for kind in model.kinds:
-        for within in range(len(kind.table)):
-            enabled = model.steps(states, kind, within)
-            lacking = enabled & ~_possible(model, states, kind, within)
-            impossible += int(lacking.sum())
-            before = np.flatnonzero(enabled & ~lacking).astype(np.int32)
-            if len(before):
-                after = model.answers(states[before], kind, within)[:, _after(model)]
-                sources.append(before)
-                targets.append(index.find(after))
-                instances.append(np.full(len(before), len(kinds), dtype=np.int32))
-                kinds.append((kind, within))
-    before = np.concatenate(sources)
+    starts = model.unpacked(np.array(model.program.initial, dtype=np.uint64))
+    every = np.concatenate([starts, sources, targets])
+    _, first, number_of = np.unique(keys_of(every), return_index=True, return_inverse=True)
+    initial, before, after = np.split(number_of.astype(np.int32), (len(starts), len(starts) + len(sources)))
     order = np.argsort(before, kind="stable")
-    starts = np.array(model.program.initial, dtype=np.uint64)
-    return Transitions(
-        model, states, index.find(model.unpacked(starts)), before[order], np.concatenate(targets)[order],
-        np.concatenate(instances)[order], tuple(kinds), impossible,
-    )  # fmt: skip
+    return Transitions(model, every[first], initial, before[order], after[order], instances[order]), order
 
 
-def _after(model: TourModel) -> slice:
-    first = model.outputs.places[next(name for name in model.outputs if name.startswith("after."))][0]
-    return slice(first, first + model.width)
-
-
-def _possible(model: TourModel, states: npt.NDArray[np.int64], kind: Kind, within: int) -> npt.NDArray[np.bool_]:
-    """Whether the event can be put to Kafka: of a broker that is not on file there is no epoch to have stopped with."""
-    everywhere = np.ones(len(states), dtype=np.bool_)
-    asked = dict(zip(list(model.inputs)[-5:], _row(model, kind, within), strict=True))
-    if kind.name != "new_incarnation" or not asked["first"][0]:
-        return everywhere
-    registered = states[:, model.inputs.places["registered"][0]]
-    known: npt.NDArray[np.bool_] = (registered >> int(asked["broker"][0]) & 1) != 0
-    return known
-
-
-def _row(model: TourModel, kind: Kind, within: int) -> list[npt.NDArray[np.int32]]:
-    table = model.inputs.empty(1)
-    table[:, model.width :] = kind.asked[within]
-    return [table[0, model.inputs.slice(name)] for name in list(model.inputs)[-5:]]
-
-
-class _Index:
-    """Numbers of states by their leaves."""
-
-    def __init__(self, states: npt.NDArray[np.int64]) -> None:
-        keys = self._keys(states)
-        self._order = np.argsort(keys, kind="stable")
-        self._keys_sorted = keys[self._order]
-
-    @staticmethod
-    def _keys(states: npt.NDArray[np.int64]) -> npt.NDArray[np.void]:
-        rows = np.ascontiguousarray(states, dtype=np.int8)
-        return rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
-
-    def find(self, states: npt.NDArray[np.int64]) -> Numbers:
-        keys = self._keys(states)
-        places = np.minimum(np.searchsorted(self._keys_sorted, keys), len(self._keys_sorted) - 1)
-        if (self._keys_sorted[places] != keys).any():
-            raise ValueError("a transition leads out of the explored states")
-        found: Numbers = self._order[places].astype(np.int32)
-        return found
+def keys_of(rows: npt.NDArray[np.generic]) -> npt.NDArray[np.void]:
+    """One key for each row; equal rows have equal keys."""
+    rows = np.ascontiguousarray(rows)
+    return rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize))).ravel()
 
 
 @frozen

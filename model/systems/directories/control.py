@@ -113,7 +113,7 @@ class Control:
         sent = self.report(state, broker, True)
         after = failing(sent.state.host(broker), slot, self.rules)
         marked = evolve(after, told=after.told.plus(Slots().just(slot)))
-        return Outcome(sent.state.spend("failures").with_host(broker, marked), sent.event)
+        return Outcome(sent.state.spend("failures").with_host(broker, marked), sent.event, sent.records)
 
     def _leader(self, state: Placement) -> Host:
         return state.host(state.controller.leader)

@@ -12,7 +12,7 @@ from model.system import Conjuncts, Outcome
 from model.systems.directories.host import ABSENT, ACCEPTED, IDLE, NOTHING, QUEUED, Slots
 from model.systems.directories.state import Placement, decided
 from model.systems.elections import system as guards
-from model.systems.elections.passes import start
+from model.systems.elections.passes import gate, start
 from model.systems.elections.triggers import Triggers
 from model.terms import Truth, Word
 from model.words import all_of, any_of, choose, negate, word
@@ -201,5 +201,7 @@ def nothing(state: Placement) -> Outcome:
 
 
 def choose_outcome(condition: Truth, then: Outcome, otherwise: Outcome) -> Outcome:
-    """One of two outcomes."""
-    return Outcome(choose(condition, then.state, otherwise.state), choose(condition, then.event, otherwise.event))
+    """One of two outcomes, the second of which writes no record."""
+    written = tuple(gate(change, condition) for change in then.records)
+    chosen = choose(condition, then.state, otherwise.state)
+    return Outcome(chosen, choose(condition, then.event, otherwise.event), written)

@@ -129,7 +129,7 @@ def decided(state: Placement, outcome: Outcome, rules: RuleSet, refused: Truth =
         )
     lossy = any_of(state.lossy, outcome.event.unclean)
     told = Told(outcome.event, refused)
-    return Outcome(evolve(state, controller=after, hosts=tuple(hosts), lossy=lossy), told)
+    return Outcome(evolve(state, controller=after, hosts=tuple(hosts), lossy=lossy), told, outcome.records)
 
 
 def names_of(bounds: Mapping[str, int]) -> int:

@@ -1,0 +1,103 @@
+"""What a tour found, for a reader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+
+
+@frozen
+class Shortest:
+    """Differences in the same columns of the same action: how many transitions, and the shortest sequence to one.
+
+    Attributes:
+        action: the action that differs.
+        columns: names of what differs.
+        transitions: how many differ so.
+        sequence: action by action from a new partition; the last one differs.
+        expected, actual: Kafka's answer and the model's, as far as they differ.
+    """
+
+    action: str
+    columns: tuple[str, ...]
+    transitions: int
+    sequence: tuple[str, ...]
+    expected: dict[str, Any]
+    actual: dict[str, Any]
+
+
+@frozen
+class TourRow:
+    """A tour of one release.
+
+    Attributes:
+        sampled: whether the transitions are drawn.
+        states, reachable: of the explored graph: states, and transitions that the model can take.
+        silent, refused: those that ask nothing of Kafka's managers, and that are refused before they are asked.
+        asked, impossible: of the others as many as were looked at, all or those of drawn states; how many of them
+            cannot be put to the managers.
+        executed: transitions that were taken there, in unbroken sequences from a new partition, or at all.
+        unbroken: the former.
+        covered: reachable transitions of which the same question was put to managers in the same state; in a sample
+            those that were executed.
+        steps, sequences: how many steps were taken, in how many sequences.
+        missed: actions that ask something and can happen, of which none was executed.
+        differing: transitions whose records or state after differ.
+    """
+
+    version: str
+    system: str
+    scope: str
+    sampled: bool
+    states: int
+    reachable: int
+    silent: int
+    refused: int
+    asked: int
+    impossible: int
+    executed: int
+    unbroken: int
+    covered: int
+    steps: int
+    sequences: int
+    missed: tuple[str, ...]
+    differing: int
+    seconds: float
+    shown: tuple[Shortest, ...]
+
+    @property
+    def share(self) -> float:
+        """The share of the reachable transitions that was executed on Kafka's managers."""
+        return self.covered / self.reachable
+
+
+def lines(row: TourRow, rules: str) -> list[str]:
+    """The tour for a reader."""
+    drawn = "a sample of the transitions" if row.sampled else "every transition"
+    alone = "" if row.sampled else ", the others as the same question to managers in the same state"
+    among = f"of {row.asked:,} of drawn states" if row.sampled else f"of the other {row.asked:,}"
+    text = [
+        f"Kafka {row.version} tour of {row.system} at {row.scope}, {drawn}: {row.states:,} states, "
+        f"{row.reachable:,} reachable transitions",
+        f"  {row.silent:,} ask nothing of the managers, {row.refused:,} are refused before they are asked; "
+        f"{among}, {row.impossible:,} cannot be put to them",
+        f"  executed on Kafka's managers: {row.covered:,} ({row.share:.2%}); {row.executed:,} one by one{alone}; "
+        f"{row.unbroken:,} in unbroken sequences from a new partition",
+        f"  {row.steps:,} steps in {row.sequences:,} sequences, {row.seconds:.0f} s",
+        f"{rules}: {row.differing:,} transitions differ",
+    ]
+    if row.missed:
+        text.insert(-1, f"  not executed at all: {', '.join(row.missed)}")
+    for cause in row.shown:
+        text.append(f"  {cause.transitions:,} of {cause.action} differ in {', '.join(cause.columns)}; the shortest:")
+        text += [f"    {number}. {call}" for number, call in enumerate(cause.sequence, 1)]
+        text.append(f"    expected (Kafka): {_fields(cause.expected)}")
+        text.append(f"    actual (model):   {_fields(cause.actual)}")
+    if sum(cause.transitions for cause in row.shown) < row.differing:
+        text.append("  and others")
+    return text
+
+
+def _fields(values: dict[str, Any]) -> str:
+    return " ".join(f"{name}={value}".replace(" ", "") for name, value in values.items())

@@ -20,7 +20,7 @@ from ci.progress import attended, stoppable, tallied
 from ci.proof_report import document, print_proof
 from ci.refusal import Refusal
 from ci.screen import console
-from ci.second import check_solver, ready, second_opinion
+from ci.second import check_endless, check_solver, ready, second_opinion
 from ci.settings import DEFAULT_RULES, Subject, find_system, parse_words, program, subject, traced
 from model.layout import LayoutError
 from model.system import nearest
@@ -144,17 +144,20 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
       kraftcheck prove elections --rules fixed --brokers 5 --replication 5
       kraftcheck prove elections --rules fixed --property leader-active --core
       kraftcheck prove elections --rules kafka-4.0 --bmc 3
+      kraftcheck prove replication --rules fixed --scope tiny --unbounded 1
     """
     known = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
     typed = parse_words(words, known)
     bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], known)
     asked = Asked(typed.system, flags["scope"], bounds, flags["rules"])
-    check_only(asked.name, asked.build(), flags["only"])
+    wanted = asked.build()
+    check_only(asked.name, wanted, flags["only"])
     check_writable(flags["target"])
     ready(flags["second"], flags["smt2"])
     effort = Effort(flags["timeout"], flags["seed"], flags["core"], flags["solver"])
     bounded_only = flags["bmc"] is not None or flags["k"] is not None or flags["pdr"]
     check_solver(flags["solver"], flags["second"], bounded_only)
+    check_endless(wanted, (flags["solver"], flags["second"]), bounded_only)
     if bounded_only:
         sys.exit(bounded(asked.subject(), effort, flags))
     begun = time.monotonic()

@@ -17,6 +17,7 @@ from solvers.judgement import Judged
 from solvers.queries import PROVEN, REFUTED, Effort
 from solvers.replay import EngineDisagreement
 from solvers.smtlib import SECOND_SOLVERS, Script, installed, scripts, second_answer
+from solvers.theory import Theory
 from solvers.verdict import Holds, Unknown
 
 WANTED = {PROVEN: "unsat", REFUTED: "sat"}
@@ -40,6 +41,14 @@ def check_solver(solver: str, second: str | None, bounded_only: bool) -> None:
         raise Refusal(f"--solver {solver} is not installed; pip install {solver}")
     if bounded_only and solver != "z3":
         raise Refusal(f"--bmc, --k and --pdr are Z3's; leave out --solver {solver}")
+
+
+def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: bool) -> None:
+    """Refuse what cannot be asked about logs without bound."""
+    if subject.endless and bounded_only:
+        raise Refusal("--bmc, --k and --pdr look at bounded logs; leave out --unbounded")
+    if subject.endless and "bitwuzla" in solvers:
+        raise Refusal("bitwuzla knows bit-vectors only, and offsets without bound are ints; use Z3, and cvc5 as second")
 
 
 def second_opinion(

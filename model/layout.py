@@ -69,7 +69,27 @@ class Counter:
         return UNBOUNDED.bit_length()
 
 
-Domain = Range | Flag | Counter
+@frozen
+class Endless:
+    """Domain of a `model.sequences.Sequence` of words lo..hi. Only provers take it."""
+
+    lo: int
+    hi: int
+
+    @property
+    def bits(self) -> int:
+        """As many as a word without bound: no state with one can be packed."""
+        return UNBOUNDED.bit_length()
+
+
+Domain = Range | Flag | Counter | Endless
+
+DOMAINS = (Range, Flag, Counter, Endless)
+
+
+@frozen
+class Anything:
+    """What an initial state has where any value of the domain will do; for fields without bound."""
 
 
 def ints(lo: int, hi: int) -> Any:
@@ -82,9 +102,19 @@ def truth() -> Any:
     return Flag()
 
 
-def counter() -> Any:
-    """The domain of a word without bound, typed so that it can stand where a state has one."""
-    return Counter()
+def counter(lo: int = 0) -> Any:
+    """The domain of a word without bound from lo on, typed so that it can stand where a state has one."""
+    return Counter(lo)
+
+
+def endless(lo: int, hi: int) -> Any:
+    """The domain of a sequence of words lo..hi, typed so that it can stand where a state has one."""
+    return Endless(lo, hi)
+
+
+def anything() -> Any:
+    """Any value, typed so that it can stand where an initial state has a word without bound."""
+    return Anything()
 
 
 def subset_of(count: int) -> Any:
@@ -107,13 +137,17 @@ def only(value: Any) -> Any:
     return rebuild(value, alone)
 
 
+_LEAVES = (*DOMAINS, Anything, Term)
+"""Records that are leaves."""
+
+
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """The leaves of a nested value of attrs records and tuples, with their paths.
 
     A record with one field adds no name of its own: the mask of a set named
     `isr` is the leaf `isr`.
     """
-    if isinstance(value, Range | Flag | Counter | Term) or not (isinstance(value, tuple) or attrs.has(type(value))):
+    if isinstance(value, _LEAVES) or not (isinstance(value, tuple) or attrs.has(type(value))):
         yield path, value
     elif isinstance(value, tuple):
         for position, item in enumerate(value):
@@ -129,7 +163,7 @@ def rebuild(shape: Any, take: Callable[[], Any]) -> Any:
     """A value of the same shape whose leaves are drawn, in order, from `take`."""
     if isinstance(shape, tuple):
         return tuple(rebuild(item, take) for item in shape)
-    if attrs.has(type(shape)) and not isinstance(shape, Range | Flag | Counter | Term):
+    if attrs.has(type(shape)) and not isinstance(shape, _LEAVES):
         names = [f.name for f in attrs.fields(type(shape))]
         return type(shape)(**{name: rebuild(getattr(shape, name), take) for name in names})
     return take()
@@ -174,11 +208,15 @@ class Layout:
         """Assign places first-fit in order; refuse what is wider than 512 bits."""
         slots, used = [], 0
         for path, domain in leaves(self.shape):
-            if not isinstance(domain, Range | Flag | Counter):
+            if not isinstance(domain, DOMAINS):
                 raise LayoutError(f"layout field {self.name(path)} is {domain!r}, not a Range or Flag")
             if not self.packed:
                 slots.append(Slot(path, domain, 0, 0))
                 continue
+            if isinstance(domain, Counter | Endless):
+                raise LayoutError(
+                    f"layout field {self.name(path)} has no bound; only `kraftcheck prove` takes such fields"
+                )
             if domain.hi < domain.lo or domain.bits > WORD_BITS - 1:
                 wide = f"has the domain {domain.lo}..{domain.hi}; use at most 63 bits"
                 raise LayoutError(f"layout field {self.name(path)} {wide}")
@@ -210,8 +248,8 @@ class Layout:
         """Bits that hold information."""
         return sum(slot.domain.bits for slot in self.slots)
 
-    def values(self, state: Any) -> tuple[int, ...]:
-        """The leaves of a concrete state, each checked against its domain.
+    def values(self, state: Any) -> tuple[Any, ...]:
+        """The leaves of a concrete state as ints, each checked against its domain; `Anything` stays where it may be.
 
         Raises:
             DomainError: naming the first field outside its domain.
@@ -223,6 +261,8 @@ class Layout:
             odd = sorted({path for path, _ in found} ^ wanted) or ["order of fields"]
             raise LayoutError(f"the state does not have the fields of its layout: {', '.join(odd[:4])}")
         for (path, value), slot in zip(found, self.slots, strict=True):
+            if isinstance(value, Anything) and isinstance(slot.domain, Counter | Endless):
+                continue
             kind = bool if isinstance(slot.domain, Flag) else int
             if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
                 raise LayoutError(f"{self.name(path)} is {value!r}, not {'a truth' if kind is bool else 'an int'}")
@@ -230,7 +270,7 @@ class Layout:
                 raise DomainError(
                     f"{self.name(path)} = {value} is outside its domain {slot.domain.lo}..{slot.domain.hi}"
                 )
-        return tuple(int(value) for _, value in found)
+        return tuple(value if isinstance(value, Anything) else int(value) for _, value in found)
 
     def pack(self, state: Any) -> tuple[int, ...]:
         """The packed words of a concrete state; raises as `values` does."""

@@ -129,25 +129,27 @@ class Graph:
     Attributes:
         nodes: every term, arguments before users.
         variables: name of each variable, by its number.
+        binders: how many bound places (`model.sequences`) a rule is nested in.
     """
 
     nodes: list[Term] = field(factory=list)
     variables: list[str] = field(factory=list)
+    binders: int = 0
     _known: dict[tuple[object, ...], Term] = field(factory=dict, repr=False)
 
     def variable(self, name: str, lo: int, hi: int) -> Term:
         """A new word variable with values lo..hi."""
         self.variables.append(name)
-        return self._intern("var", (), len(self.variables) - 1, lo, hi, False)
+        return self.intern("var", (), len(self.variables) - 1, lo, hi, False)
 
     def truth_variable(self, name: str) -> Term:
         """A new truth variable."""
         self.variables.append(name)
-        return self._intern("var", (), len(self.variables) - 1, 0, 1, True)
+        return self.intern("var", (), len(self.variables) - 1, 0, 1, True)
 
     def constant(self, value: int) -> Term:
         """The constant, a truth when `value` is a bool."""
-        return self._intern("const", (), int(value), int(value), int(value), isinstance(value, bool))
+        return self.intern("const", (), int(value), int(value), int(value), isinstance(value, bool))
 
     def decided(self, truth: Term, how: str, position: int = 0) -> Truth:
         """The truth that a rule decides by, as it is; a graph that mutates rules answers otherwise."""
@@ -177,14 +179,14 @@ class Graph:
         if a.is_truth:
             return self._ite_of_truths(condition, a, b)
         lo, hi = min(a.lo, b.lo), max(a.hi, b.hi)
-        return self._intern("ite", (condition, a, b), 0, lo, hi, False)
+        return self.intern("ite", (condition, a, b), 0, lo, hi, False)
 
     def _ite_of_truths(self, c: Term, a: Term, b: Term) -> Truth:
         if a.op == "const":
             return self.apply("or", c, b) if a.value else self._both(self.negate(c), b)
         if b.op == "const":
             return self._either(self.negate(c), a) if b.value else self.apply("and", c, a)
-        return self._intern("ite", (c, a, b), 0, 0, 1, True)
+        return self.intern("ite", (c, a, b), 0, 0, 1, True)
 
     def _both(self, left: Truth, right: Term) -> Truth:
         return self.apply("and", self.lift(left), right)
@@ -227,9 +229,10 @@ class Graph:
             return lo
         if op in ("and", "or", "eq", "add", "band", "bor") and args[0].index > args[1].index:
             args = (args[1], args[0])
-        return self._intern(op, args, 0, lo, hi, op in TRUTH_OPERATORS)
+        return self.intern(op, args, 0, lo, hi, op in TRUTH_OPERATORS)
 
-    def _intern(self, op: str, args: tuple[Term, ...], value: int, lo: int, hi: int, truth: bool) -> Term:
+    def intern(self, op: str, args: tuple[Term, ...], value: int, lo: int, hi: int, truth: bool) -> Term:
+        """The node with these attributes, made once; nothing is folded."""
         key = (op, value, truth, *(id(arg) for arg in args))
         known = self._known.get(key)
         if known is None:

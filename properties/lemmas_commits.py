@@ -89,7 +89,7 @@ def _elected_after(s: Replication, number: int, epoch: Word) -> Truth:
 
 def _reach(s: Replication) -> Conjuncts:
     parts: dict[str, Truth] = {}
-    room = len(s.committed.entries)
+    room = s.committed.beyond(*(b.log for b in s.brokers))
     for name, v in _views(s):
         bound: Word = room
         for g in range(len(s.brokers)):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, pairwise
+from itertools import combinations
 
 from model.brokersets import BrokerSet
 from model.system import Conjuncts, Property, Setting
-from model.systems.replication.log import VACANT, Log, larger
+from model.systems.replication.log import Claim, Log, larger
 from model.systems.replication.state import ACCEPTED, STOPPED_UNCLEAN, Broker, Replication
 from model.terms import Truth, Word
 from model.words import all_of, any_of, choose, implies, negate
@@ -101,16 +101,11 @@ def _logs(s: Replication) -> dict[str, tuple[Log, Truth]]:
 
 
 def _sorted(s: Replication) -> Conjuncts:
-    return {
-        name: all_of(*(
-            any_of(b == VACANT, all_of(a != VACANT, implies(one, a <= b))) for a, b in pairwise(log.entries)
-        ))
-        for name, (log, one) in _logs(s).items()
-    }  # fmt: skip
+    return {name: log.in_order(one) for name, (log, one) in _logs(s).items()}
 
 
 def _no_future(s: Replication) -> Conjuncts:
-    return {"committed": all_of(*(entry <= s.leader_epoch + 1 for entry in s.committed.entries))} | {
+    return {"committed": all_of(*s.committed.each(lambda _, entry: entry <= s.leader_epoch + 1))} | {
         f"broker {n}": all_of(b.log.last() <= s.leader_epoch + 1, implies(b.running(), b.log.last() <= b.epoch + 1))
         for n, b in enumerate(s.brokers)
     }
@@ -119,17 +114,9 @@ def _no_future(s: Replication) -> Conjuncts:
 def _matching(s: Replication) -> Conjuncts:
     """Nor does an epoch begin at two offsets."""
     return {
-        f"{i} and {j}": implies(all_of(one, also), all_of(_same_below(a, b), _same_below(b, a)))
+        f"{i} and {j}": implies(all_of(one, also), all_of(a.same_below(b), b.same_below(a)))
         for (i, (a, one)), (j, (b, also)) in combinations(_logs(s).items(), 2)
     }
-
-
-def _same_below(a: Log, b: Log) -> Truth:
-    places = range(len(a.entries))
-    return all_of(*(
-        implies(all_of(a.entries[o] == b.entries[later], a.entries[o] != VACANT), a.agrees(b, o + 1))
-        for o in places for later in places if o <= later
-    ))  # fmt: skip
 
 
 def _has_epoch(s: Replication) -> Conjuncts:
@@ -138,10 +125,16 @@ def _has_epoch(s: Replication) -> Conjuncts:
     logs = [*(b.log for b in s.brokers), s.committed]
     for e, leader in enumerate(s.leaders):
         for n, b in enumerate(s.brokers):
-            own = [all_of(b.epoch == e, entry == e + 1) for entry in b.log.entries]
-            has = [implies(log.entries[o] == e + 1, own[o]) for log in logs for o in range(len(own))]
+            has = [one for log in logs for one in log.each(_only_with(b, e))]
             parts[f"broker {n}, epoch {e}"] = implies(all_of(leader == n, b.running(), b.epoch <= e), all_of(*has))
     return parts
+
+
+def _only_with(leader: Broker, epoch: Word) -> Claim:
+    """The claim that a record of an epoch is in its leader's log, and that the leader has applied it."""
+    return lambda offset, entry: implies(
+        entry == epoch + 1, all_of(leader.epoch == epoch, leader.log.at(offset) == epoch + 1)
+    )
 
 
 def leading(s: Replication) -> Iterator[tuple[int, Broker, Truth]]:

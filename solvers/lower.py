@@ -6,7 +6,7 @@ this reader with it on random graphs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -24,18 +24,18 @@ class LoweringError(ValueError):
     """A term that does not fit 64-bit words."""
 
 
-def closure(roots: Iterable[Term], known: Iterable[int] = ()) -> list[Term]:
+def closure(roots: Iterable[Term], known: Container[int] = ()) -> list[Term]:
     """The terms that the roots need, arguments first, without the known ones."""
-    seen = set(known)
+    seen = set[int]()
     needed: list[Term] = []
-    pending = [root for root in roots if root.index not in seen]
+    pending = [root for root in roots if root.index not in known]
     while pending:
         term = pending.pop()
         if term.index in seen:
             continue
         seen.add(term.index)
         needed.append(term)
-        pending.extend(arg for arg in term.args if arg.index not in seen)
+        pending.extend(arg for arg in term.args if arg.index not in seen and arg.index not in known)
     return sorted(needed, key=lambda term: term.index)
 
 

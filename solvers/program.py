@@ -12,13 +12,14 @@ from typing import Any
 
 from attrs import frozen
 
-from model.layout import Domain, DomainError, Flag, Layout, LayoutError, leaves, rebuild
+from model.layout import Anything, Domain, DomainError, Endless, Flag, Layout, LayoutError, leaves, rebuild
 from model.system import UNNAMED, Action, Outcome, Property, Setting, Step, System
 from model.terms import Graph, Term, Truth, lower
 from model.untraceable import UntraceableRule
 from solvers.arguments import Choices, SystemFault, free_arguments, listed_arguments
 from solvers.recovery import MAX_RECOVERIES, Recovery, unknown_way
 from solvers.reduction import Reduction
+from solvers.symbols import named, symbol, word_of
 
 KINDS = ("always", "step", "sometimes", "happens", "recovers")
 """Kinds of property."""
@@ -149,12 +150,10 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     layout = Layout(_ask("layout", lambda: system.layout(setting)), packed=not free)
     properties = tuple(_ask("properties", lambda: system.properties(setting)))
     graph = Graph() if graph is None else graph
-    variables = tuple(
-        graph.truth_variable(s.path) if isinstance(s.domain, Flag) else graph.variable(s.path, s.domain.lo, s.domain.hi)
-        for s in layout.slots
-    )
+    symbols = [symbol(graph, slot) for slot in layout.slots]
+    variables = tuple(map(named, symbols))
     # A field of one value is a constant: rules that read it are traced the smaller for it.
-    feed = iter([v if s.domain.bits else _only_value(s.domain) for v, s in zip(variables, layout.slots, strict=True)])
+    feed = iter([v if s.domain.bits else _only_value(s.domain) for v, s in zip(symbols, layout.slots, strict=True)])
     state = rebuild(layout.shape, lambda: next(feed))
     grouped = {kind: tuple(p for p in properties if p.kind == kind) for kind in KINDS}
     kinds, first = [], 0
@@ -210,7 +209,7 @@ def _initial(system: System, setting: Setting, layout: Layout) -> tuple[tuple[in
         raise SystemFault(f"initial gave a state that does not fit the layout: {error}") from error
     if not packed:
         raise SystemFault("initial gave no state")
-    return tuple(sorted(packed))
+    return tuple(sorted(packed, key=lambda state: [-1 if isinstance(leaf, Anything) else leaf for leaf in state]))
 
 
 def _claim(graph: Graph, claim: Property, subject: Any) -> Term:
@@ -266,6 +265,9 @@ def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, .
         raise SystemFault(f"{what} gave a state of another shape: {', '.join(filter(None, odd[:4])) or named}")
     result = []
     for (path, value), slot in zip(found, layout.slots, strict=True):
+        if isinstance(slot.domain, Endless):
+            result.append(word_of(what, path, value, slot.domain))
+            continue
         truth = isinstance(slot.domain, Flag)
         is_truth = value.is_truth if isinstance(value, Term) else isinstance(value, bool)
         if not isinstance(value, int | Term) or truth != is_truth:

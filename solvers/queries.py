@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import z3
-from attrs import frozen
+from attrs import field, frozen
 
-from model.layout import Counter
+from model.layout import UNBOUNDED, Anything, Domain
 from model.terms import Term
+from model.words import all_of
 from solvers.program import Kind
 from solvers.theory import Theory
 from solvers.z3reader import Reader, conjunction, disjunction, is_number
@@ -102,12 +103,18 @@ class Premises:
         symbols: the symbols of state and arguments.
         names: the terms behind them, state first.
         width: how many of them are the state's.
+        terms: those of the truths that are terms, by the same names.
     """
 
     truths: Mapping[str, Any]
     symbols: tuple[Any, ...]
     names: tuple[Term, ...]
     width: int
+    terms: Mapping[str, Term] = field(factory=dict)
+
+    def endless(self) -> bool:
+        """Whether a sequence takes part: then there are claims about every place of it."""
+        return any(term.op == "sequence" for term in self.names)
 
     def numbers(self) -> bool:
         """Whether an unbounded word takes part, so that bit-vectors do not suffice."""
@@ -119,7 +126,7 @@ class Questions:
 
     def __init__(self, subject: Theory) -> None:
         self.subject = subject
-        self._read = Reader()
+        self.read = Reader()
         self._kinds = {kind.action.name: kind for kind in subject.program.kinds}
 
     def premises(self, action: str, assumed: Sequence[str], within: bool = True) -> Premises:
@@ -132,31 +139,39 @@ class Questions:
         """
         if action == INITIATION:
             return self._initially()
-        kind, read, program = self._kinds[action], self._read, self.subject.program
+        kind, read, program = self._kinds[action], self.read, self.subject.program
         truths, now = self.domains(), self.subject.now()
-        truths |= {f"invariant: {name}": read.expression(now[name]) for name in assumed}
         truths |= {f"argument: {v.graph.variables[v.value]}": read.within(v, v.lo, v.hi) for v in kind.variables}
-        truths |= {f"argument: {name}": read.expression(term) for name, term in kind.allowed.items()}
-        guards = {name: term for name, term in kind.guard.items() if term is not term.graph.constant(True)}
-        truths |= {f"guard: {name}": read.expression(term) for name, term in guards.items()}
-        truths |= self.bounds(kind) if within else {}
+        terms = {f"invariant: {name}": now[name] for name in assumed}
+        terms |= {f"argument: {name}": term for name, term in kind.allowed.items()}
+        terms |= {f"guard: {name}": t for name, t in kind.guard.items() if t is not t.graph.constant(True)}
+        terms |= self.bounds(kind) if within else {}
+        truths |= {name: read.expression(term) for name, term in terms.items()}
         names = (*program.state, *kind.variables)
-        return Premises(truths, tuple(map(read.expression, names)), names, len(program.state))
+        return Premises(truths, tuple(map(read.expression, names)), names, len(program.state), terms)
 
     def goal(self, asked: Obligation) -> Any:
         """What is to be shown."""
+        return conjunction(self.read.expression(term) for term in self.goals(asked))
+
+    def goals(self, asked: Obligation) -> list[Term]:
+        """What is to be shown, as truths that must all hold."""
         if asked.action == INITIATION:
-            return self._read.expression(self.subject.now()[asked.claim])
+            return [self.subject.now()[asked.claim]]
         kind = self._kinds[asked.action]
-        if asked.claim in DOMAINS:
-            return conjunction(self.bounds(kind).values())
-        return self._read.expression(self.subject.then(kind, asked.claim))
+        return [*self.bounds(kind).values()] if asked.claim in DOMAINS else [self.subject.then(kind, asked.claim)]
 
     def _initially(self) -> Premises:
-        program, read = self.subject.program, self._read
+        program, read = self.subject.program, self.read
         symbols = tuple(map(read.expression, program.state))
         starts = [
-            conjunction([s == read.constant(t, v) for s, t, v in zip(symbols, program.state, state, strict=True)])
+            conjunction(
+                [
+                    s == read.constant(t, v)
+                    for s, t, v in zip(symbols, program.state, state, strict=True)
+                    if not isinstance(v, Anything)
+                ]
+            )
             for state in program.initial
         ]
         return Premises({"initial: state": disjunction(starts)}, symbols, program.state, len(symbols))
@@ -165,28 +180,25 @@ class Questions:
         """Every field of the state is in its domain: the type of states."""
         program = self.subject.program
         return {
-            f"domain: {slot.path}": self._read.within(term, slot.domain.lo, slot.domain.hi)
+            f"domain: {slot.path}": self.read.within(term, slot.domain.lo, slot.domain.hi)
             for term, slot in zip(program.state, program.layout.slots, strict=True)
         }
 
-    def bounds_of(self, action: str) -> dict[str, Any]:
+    def bounds_of(self, action: str) -> dict[str, Term]:
         """As `bounds`, of an action by its name."""
         return self.bounds(self._kinds[action])
 
-    def bounds(self, kind: Kind) -> dict[str, Any]:
+    def bounds(self, kind: Kind) -> dict[str, Term]:
         """Fields that the action might take out of their domain stay there; such a step is not taken."""
         slots = self.subject.program.layout.slots
-        return {
-            f"bound: {slots[i].path}": self._inside(kind.after[i], slots[i].domain.lo, slots[i].domain.hi)
-            for i in kind.unchecked
-            if not isinstance(slots[i].domain, Counter)
-        }
+        return {f"bound: {slots[i].path}": _inside(kind.after[i], slots[i].domain) for i in kind.unchecked}
 
-    def _inside(self, term: Term, lo: int, hi: int) -> Any:
-        graph = term.graph
-        parts = [graph.negate(graph.apply("lt", term, graph.constant(lo)))]
-        parts.append(graph.negate(graph.apply("lt", graph.constant(hi), term)))
-        return conjunction([self._read.expression(graph.lift(part)) for part in parts])
+
+def _inside(term: Term, domain: Domain) -> Term:
+    graph = term.graph
+    above = graph.negate(graph.apply("lt", term, graph.constant(domain.lo)))
+    under = True if domain.hi >= UNBOUNDED else graph.negate(graph.apply("lt", graph.constant(domain.hi), term))
+    return graph.lift(all_of(above, under))
 
 
 DOMAINS = ("domains",)

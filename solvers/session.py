@@ -11,7 +11,9 @@ from typing import Any, Protocol
 
 import z3
 
+from model.terms import Term
 from solvers.bitwuzla_engine import BitwuzlaEngine
+from solvers.endless import EndlessEngine, conjuncts_of
 from solvers.queries import (
     PROVEN,
     REFUTED,
@@ -45,7 +47,11 @@ class Session:
     def __init__(self, questions: Questions, given: Premises, effort: Effort, clock: Clock) -> None:
         self._questions, self._given, self._clock = questions, given, clock
         self._names = {premise.get_id(): name for name, premise in given.truths.items()}
-        self._engine: Engine = (BitwuzlaEngine if effort.solver == "bitwuzla" else Z3Engine)(given, effort)
+        self._engine: Engine | EndlessEngine
+        if given.endless():
+            self._engine = EndlessEngine(given, effort, questions.read)
+        else:
+            self._engine = (BitwuzlaEngine if effort.solver == "bitwuzla" else Z3Engine)(given, effort)
 
     def ask(self, asked: Obligation) -> Answer:
         """The solver's answer to an obligation."""
@@ -53,16 +59,21 @@ class Session:
         same = self._names.get(goal.get_id())
         if same is not None or z3.is_true(goal):
             return Answer(asked, PROVEN, self._clock() - begun, () if same is None else (same,))
-        said = self._check(goal)
+        said = self._check(goal, self._questions.goals(asked))
         seconds, width = self._clock() - begun, self._given.width
         found = None if said.values is None else Assignment(said.values[:width], said.values[width:])
         return Answer(asked, said.result, seconds, tuple(sorted(said.used)), found, said.reason)
 
-    def _check(self, goal: Any) -> Said:
-        """Whether the premises imply a goal: its conjuncts, a few at a time, until some are not proven."""
-        parts, used = conjuncts(goal), set[str]()
+    def _check(self, goal: Any, terms: Sequence[Term]) -> Said:
+        """Whether the premises imply a goal, which is that some terms hold: its conjuncts, until some are not proven.
+
+        A few are asked for at a time.
+        """
+        engine, used = self._engine, set[str]()
+        parts = conjuncts_of(terms) if isinstance(engine, EndlessEngine) else conjuncts(goal)
         for start in range(0, len(parts), PART):
-            said = self._engine.check(conjunction(parts[start : start + PART]))
+            few = parts[start : start + PART]
+            said = engine.refute(few) if isinstance(engine, EndlessEngine) else engine.check(conjunction(few))
             if said.result != PROVEN:
                 return said
             used.update(said.used)
@@ -70,10 +81,11 @@ class Session:
 
     def leaving(self, action: str) -> list[str]:
         """The fields that a step of an action is not shown to leave within their domain."""
-        inside = self._questions.bounds_of(action)
+        inside, read = self._questions.bounds_of(action), self._questions.read
         return [
-            name.removeprefix("bound: ") for name, goal in inside.items() if self._engine.check(goal).result != PROVEN
-        ]
+            name.removeprefix("bound: ") for name, term in inside.items()
+            if self._check(read.expression(term), [term]).result != PROVEN
+        ]  # fmt: skip
 
 
 class Z3Engine:

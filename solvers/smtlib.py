@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import z3
 from attrs import frozen
 
+from solvers.endless import instances
 from solvers.induction import Proof
 from solvers.queries import DOMAINS, PROVEN, Effort, Obligation, Premises, Questions
 
@@ -52,13 +53,20 @@ def scripts(proof: Proof) -> Iterator[Script]:
         key = (asked.action, asked.claim not in DOMAINS)
         if key not in given:
             given[key] = questions.premises(asked.action, assumed, key[1])
-        yield Script(asked, script(asked, given[key], questions.goal(asked)))
+        yield Script(asked, script(asked, given[key], denial(given[key], asked, questions)))
 
 
-def script(asked: Obligation, given: Premises, goal: Any) -> str:
+def denial(given: Premises, asked: Obligation, questions: Questions) -> list[Any]:
+    """The negation of what is to be shown; of endless sequences, instances of what is said of every place too."""
+    if given.endless():
+        return [questions.read.expression(fact) for fact in instances(given, questions.goals(asked))]
+    return [z3.Not(questions.goal(asked))]
+
+
+def script(asked: Obligation, given: Premises, denied: Sequence[Any]) -> str:
     """The text of one query: its premises, and the negation of what is to be shown."""
     solver = z3.Solver()
-    solver.add(*given.truths.values(), z3.Not(goal))
+    solver.add(*given.truths.values(), *denied)
     logic = "ALL" if given.numbers() else "QF_BV"
     premises = "".join(f"; {name}\n" for name in given.truths)
     return (

@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from model.layout import Endless
 from model.system import Property, Setting, Step, System
 from model.terms import Term
 from solvers.program import Kind, Program, trace
@@ -49,6 +50,11 @@ class Theory:
     def claims(self) -> tuple[Property, ...]:
         """Everything to be proven: invariants, then step properties."""
         return (*self.invariants, *self.steps)
+
+    @property
+    def endless(self) -> bool:
+        """Whether a state has a sequence without end."""
+        return any(isinstance(slot.domain, Endless) for slot in self.program.layout.slots)
 
     def claim(self, name: str) -> Property:
         """A claim by its id; raises KeyError for another id."""

@@ -64,6 +64,8 @@ class Reader:
         """A constant symbol in the sort of a term."""
         if term.is_truth:
             return z3.Bool(name, self.context)
+        if term.op == "sequence":
+            return z3.Function(name, z3.IntSort(self.context), self._sort(term))
         if is_number(term):
             return z3.Int(name, self.context)
         return z3.BitVec(name, width_of(term.lo, term.hi), self.context)
@@ -74,7 +76,7 @@ class Reader:
         A bit-vector may hold more than its interval: for variables this is what bounds them.
         """
         x = self.expression(variable)
-        if variable.is_truth:
+        if variable.is_truth or variable.op == "sequence":  # what is not asked of a sequence makes a proof no easier
             return z3.BoolVal(True, self.context)
         if is_number(variable):
             return z3.And(x >= lo, x <= hi) if hi < UNBOUNDED else x >= lo
@@ -92,8 +94,10 @@ class Reader:
     def _read(self, node: Term) -> Any:
         if node.op == "const":
             return self.constant(node, node.value)
-        if node.op == "var":
+        if node.op in ("var", "sequence"):
             return self.variable(node, node.graph.variables[node.value])
+        if node.op in _ON_PLACES:
+            return self._place_operator(node)
         if any(is_number(arg) for arg in node.args) or is_number(node):
             return self._number_operator(node)
         values = [self._made[arg.index] for arg in node.args]
@@ -167,6 +171,22 @@ class Reader:
             return disjunction([z3.And(values[1] == k, _bit(mask, k)) for k in places], self.context)
         raise LoweringError(f"a {node.op} of an unbounded word: masks need a bound")
 
+    def _place_operator(self, node: Term) -> Any:
+        """What reads sequences, and claims about every place."""
+        if node.op == "bound":
+            return z3.Int(f"bound {node.value}", self.context)
+        if node.op == "read":
+            return self._made[node.args[0].index](self._as_int(node.args[1]))
+        # What these mean is told apart (`solvers.instances`).
+        name = f"{node.op} {node.index}"
+        return z3.Bool(name, self.context) if node.op == "every" else z3.Int(name, self.context)
+
+    def _sort(self, term: Term) -> Any:
+        """The sort of a sequence's words."""
+        if is_number(term):
+            return z3.IntSort(self.context)
+        return z3.BitVecSort(width_of(term.lo, term.hi), self.context)
+
     def _as_int(self, term: Term) -> Any:
         """A word as an Int."""
         value = self._made[term.index]
@@ -225,6 +245,7 @@ class Reader:
         return z3.SignExt(width - have, value) if term.lo < 0 else z3.ZeroExt(width - have, value)
 
 
+_ON_PLACES = frozenset({"bound", "read", "every", "least"})
 _ON_TRUTHS = frozenset({"not", "and", "or", "eq", "lt", "ite"})
 
 

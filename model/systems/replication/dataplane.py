@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from model.brokersets import BrokerSet
 from model.rules import RuleSet
-from model.systems.replication.log import Log, larger, smaller
+from model.systems.replication.log import larger, smaller
 from model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, UNKNOWN, Broker, Replication, Request, no_request
 from model.terms import Truth, Word
 from model.words import all_of, any_of, choose, negate
@@ -47,15 +47,11 @@ class DataPlane:
         if rules.watermark_may_fall:
             mark = choose(all_of(free, candidate >= 0), candidate, leader.high_watermark)
         acked = all_of(rises, leader.maximal_isr().size() >= minimum)
-        known = state.committed.end()
-        entries = tuple(
-            choose(all_of(rises, known <= offset, mark > offset), entry, old)
-            for offset, (entry, old) in enumerate(zip(leader.log.entries, state.committed.entries, strict=True))
-        )
+        committed = state.committed.extended(leader.log, mark, rises)
         after = state.with_broker(number, evolve(leader, high_watermark=mark))
         return evolve(
             after,
-            committed=Log(entries),
+            committed=committed,
             acknowledged=choose(acked, larger(mark, state.acknowledged), state.acknowledged),
         )
 

@@ -9,12 +9,18 @@ Source: KIP-101, KIP-279, KIP-320; `LeaderEpochFileCache`, `AbstractFetcherThrea
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
+
 from attrs import frozen
 
 from model.terms import Truth, Word
-from model.words import all_of, choose, implies, word
+from model.words import all_of, any_of, choose, concrete, implies, word
 
 VACANT = 0
+
+Claim = Callable[[Word, Word], Truth]
+"""A claim about an offset and the entry there."""
 
 
 @frozen
@@ -76,9 +82,44 @@ class Log:
 
     def agrees(self, other: Log, below: Word) -> Truth:
         """Whether both hold the same records below an offset."""
-        return all_of(
-            *(implies(below > offset, old == other.entries[offset]) for offset, old in enumerate(self.entries))
+        return all_of(*self.each(lambda offset, old: implies(below > offset, old == other.at(offset))))
+
+    def extended(self, other: Log, to: Word, when: Truth) -> Log:
+        """This log and, when so, what the other holds from its end to an offset."""
+        known = self.end()
+        return Log(
+            tuple(
+                choose(all_of(when, known <= offset, to > offset), entry, old)
+                for offset, (entry, old) in enumerate(zip(other.entries, self.entries, strict=True))
+            )
         )
+
+    def at(self, offset: Word) -> Word:
+        """The entry at an offset; an index of the tuple."""
+        return self.entries[concrete(offset)]
+
+    def each(self, claim: Claim) -> list[Truth]:
+        """Truths that together say that a claim holds at every offset, vacant ones included."""
+        return [claim(offset, entry) for offset, entry in enumerate(self.entries)]
+
+    def in_order(self, never_falls: Truth) -> Truth:
+        """Whether there is no gap, and, where asked for, epochs never fall."""
+        return all_of(*(
+            any_of(b == VACANT, all_of(a != VACANT, implies(never_falls, a <= b))) for a, b in pairwise(self.entries)
+        ))  # fmt: skip
+
+    def same_below(self, other: Log) -> Truth:
+        """Whether both agree up to each record of this log that the other holds there, or later."""
+        places = range(len(self.entries))
+        return all_of(*(
+            implies(all_of(self.entries[o] == other.entries[later], self.entries[o] != VACANT),
+                    self.agrees(other, o + 1))
+            for o in places for later in places if o <= later
+        ))  # fmt: skip
+
+    def beyond(self, *others: Log) -> Word:
+        """An offset that is not below the end of this log, nor of others."""
+        return len(self.entries)
 
 
 def smaller(a: Word, b: Word) -> Word:

@@ -8,10 +8,11 @@ from attrs import evolve
 
 from model.brokersets import BrokerSet, Replicas
 from model.directories import DirectoryMap
-from model.layout import Flag, ints, subset_of, truth
+from model.layout import Flag, anything, counter, endless, ints, subset_of, truth
 from model.system import ScopeError, Setting
 from model.systems.elections import state as elections
 from model.systems.elections.state import Elections
+from model.systems.replication.endless import EndlessLog, unbounded
 from model.systems.replication.log import VACANT, Log
 from model.systems.replication.settle import fixes_min_isr, limits_lag, settle, smallest_min_isr
 from model.systems.replication.state import (
@@ -41,14 +42,18 @@ NEVER: Any = Flag(0, 0)
 def layout(setting: Setting) -> Replication:
     """The domain of each field; what a scope cannot change has one value and costs no bits."""
     brokers, records, epochs = setting["brokers"], setting["records"], setting["epochs"]
-    some, offset, epoch = BrokerSet(subset_of(brokers)), ints(0, records), ints(0, epochs)
+    some, epoch = BrokerSet(subset_of(brokers)), ints(0, epochs)
+    offset, known = (counter(), counter(UNKNOWN)) if unbounded(setting) else (ints(0, records), ints(UNKNOWN, records))
     someone, never = ints(NO_LEADER, brokers - 1), ints(UNKNOWN, UNKNOWN)
     log = Log((ints(VACANT, epochs + 1),) * records)
+    if unbounded(setting):
+        log = EndlessLog(endless(VACANT, epochs + 1), counter())
     low = smallest_min_isr(setting)
     minimum = ints(low, low if fixes_min_isr(setting) else brokers)
+    budgets = Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS})
 
     def broker(number: int) -> Broker:
-        ends = tuple(never if b == number else ints(UNKNOWN, records) for b in range(brokers))
+        ends = tuple(never if b == number else known for b in range(brokers))
         return Broker(
             status=ints(RUNNING, STOPPED_UNCLEAN), log=log, high_watermark=offset, epoch=epoch, current=truth(),
             unseen=truth() if setting.rules.equal_epoch_ends_proposal else NEVER,
@@ -64,7 +69,7 @@ def layout(setting: Setting) -> Replication:
         request=Request(some, some, truth()),
         committed=log, acknowledged=offset, lossy=truth(),
         lag=ints(0, setting["lag"] if limits_lag(setting) else 0),
-        left=Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
+        left=evolve(budgets, records=counter()) if unbounded(setting) else budgets,
     )  # fmt: skip
 
 
@@ -111,6 +116,9 @@ def initial(setting: Setting) -> list[Replication]:
     """An empty partition on live brokers, everything applied everywhere."""
     brokers, epochs, low = setting["brokers"], setting["epochs"], smallest_min_isr(setting)
     empty, controller = Log((VACANT,) * setting["records"]), _start(setting)
+    left = Budgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
+    if unbounded(setting):
+        empty, left = EndlessLog(anything(), 0), evolve(left, records=anything())
     broker = Broker(
         RUNNING, empty, 0, 0, True, False, controller.isr, controller.effective_min_isr(), BrokerSet(), NONE,
         (UNKNOWN,) * brokers, BrokerSet(),
@@ -118,7 +126,7 @@ def initial(setting: Setting) -> list[Replication]:
     state = Replication(
         controller=controller, leader_epoch=0,
         leaders=(0, *(NO_LEADER,) * epochs), isrs=(BrokerSet(),) * (epochs + 1), minimums=(low,) * (epochs + 1),
-        brokers=(broker,) * brokers, request=no_request(), committed=empty, acknowledged=0, lossy=False, lag=0,
-        left=Budgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS}),
+        brokers=(broker,) * brokers, request=no_request(), committed=empty, acknowledged=0, lossy=False,
+        lag=0, left=left,
     )  # fmt: skip
     return [settle(state, setting)]

@@ -11,6 +11,7 @@ from model.system import Action, Bound, Setting, System
 from model.systems.elections.system import replica_lists
 from model.systems.replication.control import Control
 from model.systems.replication.dataplane import DataPlane
+from model.systems.replication.endless import any_number, unbounded
 from model.systems.replication.metadata import Metadata
 from model.systems.replication.settle import settling
 from model.systems.replication.shape import initial, layout
@@ -36,6 +37,7 @@ BOUNDS = (
     Bound("reassignments", 0, 4, "budget: reassignments and cancellations"),
     Bound("unclean-elections", 0, 2, "budget: unclean elections on request"),
     Bound("config-changes", 0, 2, "budget: changes of min.insync.replicas"),
+    Bound("unbounded", 0, 0, "`prove` only: 1 for any number of records, and of records lost", proven_to=1),
     # These give `elections`, which serves as the controller, its own bounds.
     Bound("directories", 1, 1, "log directories of each broker"),
     Bound("reassignment", 0, 1, "whether the controller starts with any replication factor"),
@@ -68,7 +70,9 @@ def unsettled_actions(setting: Setting) -> list[Action]:
     metadata = Metadata(data)
     each = {"broker": tuple(range(brokers))}
     pair = {**each, "follower": tuple(range(brokers))}
-    amounts = tuple(sorted({0, 1, setting["records"]}))  # the reply is lost, or carries one record, or all
+    amounts: Sequence[Any] = tuple(sorted({0, 1, setting["records"]}))  # the reply is lost, or has one record, or all
+    if unbounded(setting):
+        amounts = any_number()
     known = {**each, "epoch": tuple(range(setting["epochs"] + 1))}
     always_there = [
         Action("produce", data.produce, data.may_produce, each, "Partition.appendRecordsToLeader"),
@@ -96,7 +100,8 @@ def _failures(setting: Setting, control: Control, data: DataPlane, each: Paramet
     """What breaks, as far as there is budget for it."""
     listed = []
     if setting["unclean-stops"]:
-        lost = {**each, "lost": tuple(range(setting["loss"] + 1))}
+        amounts = any_number() if unbounded(setting) else tuple(range(setting["loss"] + 1))
+        lost = {**each, "lost": amounts}
         listed.append(Action("crash", control.crash, control.may_crash, lost, "power failure"))
     if setting["clean-stops"]:
         listed += [
@@ -160,4 +165,3 @@ REPLICATION = System(
     rules=True,
 )
 """The system without its properties; `properties.catalogue` adds them."""
-

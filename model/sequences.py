@@ -1,0 +1,100 @@
+"""Endless sequences of words, and claims about each of their places: what only provers read.
+
+A sequence is a rule from a place (0, 1, 2, ...) to a word. One of the state is
+a symbol; an effect makes another rule of it. So no term stands for a whole
+sequence: terms read single words of those of the state, at places that may be
+bound by `every`, `some` or `least`.
+
+`least` names the first place at which something holds, up to a place that is
+named if there is none: what provers assume of it is true of some number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from model.layout import UNBOUNDED
+from model.terms import Graph, Term, Truth, Word
+from model.untraceable import UntraceableRule, place
+from model.words import choose, negate
+
+Places = Callable[[Word], Truth]
+"""A claim about a place."""
+
+
+class Sequence:
+    """An endless sequence of words.
+
+    Args:
+        graph: where its words are terms.
+        read: the word at a place; called once for each term that names one.
+    """
+
+    def __init__(self, graph: Graph, read: Callable[[Word], Word]) -> None:
+        self.graph = graph
+        self._read = read
+        self._known: dict[int, Word] = {}
+
+    @classmethod
+    def of_state(cls, graph: Graph, name: str, lo: int, hi: int) -> Sequence:
+        """A sequence about which nothing is known but that its words are in lo..hi."""
+        graph.variables.append(name)
+        symbol = graph.intern("sequence", (), len(graph.variables) - 1, lo, hi, False)
+        made = cls(graph, lambda at: graph.intern("read", (symbol, graph.lift(at)), 0, lo, hi, False))
+        made.symbol = symbol
+        return made
+
+    symbol: Term | None = None
+    """The term that names the sequence, where it is one of a state."""
+
+    def at(self, place: Word) -> Word:
+        """The word at a place."""
+        key = self.graph.lift(place).index
+        if key not in self._known:
+            self._known[key] = self._read(place)
+        return self._known[key]
+
+    def anywhere(self) -> Term:
+        """The word at a place that is bound by nothing."""
+        return self.graph.lift(self.at(_place(self.graph)))
+
+    def chosen(self, condition: Truth, other: Sequence) -> Sequence:
+        """This sequence where the condition holds, else the other."""
+        return Sequence(self.graph, lambda at: choose(condition, self.at(at), other.at(at)))
+
+
+def every(graph: Graph, claim: Places) -> Truth:
+    """Whether a claim holds of every place 0, 1, 2, ..."""
+    bound, body = _bound(graph, claim)
+    return graph.intern("every", (bound, body), 0, 0, 1, True) if isinstance(body, Term) else body
+
+
+def some(graph: Graph, claim: Places) -> Truth:
+    """Whether a claim holds of some place."""
+    return negate(every(graph, lambda at: negate(claim(at))))
+
+
+def least(graph: Graph, claim: Places, before: Word) -> Word:
+    """The first place at which a claim holds, if it is before a given one; else that one, or 0 if it is negative.
+
+    Raises:
+        UntraceableRule: within `every` or `some`.
+    """
+    bound, body = _bound(graph, claim)
+    if graph.binders:
+        raise UntraceableRule(f"{place()}: least() within every() or some()")
+    return graph.intern("least", (bound, graph.lift(body), graph.lift(before)), 0, 0, bound.hi, False)
+
+
+def _bound(graph: Graph, claim: Places) -> tuple[Term, Truth]:
+    """A place that stands for any, and the claim about it. How deep it is nested names it, so equal claims are one."""
+    bound = _place(graph)
+    graph.binders += 1
+    try:
+        return bound, claim(bound)
+    finally:
+        graph.binders -= 1
+
+
+def _place(graph: Graph) -> Term:
+    return graph.intern("bound", (), graph.binders, 0, UNBOUNDED, False)

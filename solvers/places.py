@@ -1,0 +1,79 @@
+"""Places of endless sequences put in for bound ones."""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from model.layout import UNBOUNDED
+from model.terms import Graph, Term
+from solvers.lower import closure
+
+_BINDERS = ("every", "least")
+
+
+@define
+class Swap:
+    """Puts places in for bound ones, in the terms of one graph, and names places.
+
+    Attributes:
+        graph: holds every term.
+    """
+
+    graph: Graph
+    _free: dict[int, frozenset[int]] = field(factory=dict)
+    _done: dict[tuple[int, int, int], Term] = field(factory=dict)
+    _names: dict[str, Term] = field(factory=dict)
+
+    def free(self, term: Term) -> frozenset[int]:
+        """The numbers of the bound places that a term depends on."""
+        if term.index not in self._free:
+            for node in closure([term], self._free):
+                self._free[node.index] = self._free_of(node)
+        return self._free[term.index]
+
+    def _free_of(self, node: Term) -> frozenset[int]:
+        if node.op == "bound":
+            return frozenset((node.value,))
+        found = frozenset[int]().union(*(self._free[arg.index] for arg in node.args))
+        return found - {node.args[0].value} if node.op in _BINDERS else found
+
+    def at(self, claim: Term, place: Term) -> Term:
+        """What an `every` or `least` says of a place that depends on no bound one."""
+        bound, body = claim.args[:2]
+        return self._with(body, bound, place)
+
+    def _with(self, term: Term, bound: Term, place: Term) -> Term:
+        if term is bound:
+            return place
+        if bound.value not in self.free(term):
+            return term
+        key = (term.index, bound.value, place.index)
+        if key not in self._done:
+            self._done[key] = self._again(term, tuple(self._with(arg, bound, place) for arg in term.args))
+        return self._done[key]
+
+    def _again(self, term: Term, args: tuple[Term, ...]) -> Term:
+        """The operator of a term with other arguments."""
+        graph = self.graph
+        if term.op == "read" or term.op in _BINDERS:
+            return graph.intern(term.op, args, 0, term.lo, term.hi, term.is_truth)
+        if term.op != "ite":
+            return graph.lift(graph.apply(term.op, *args))
+        condition, then, otherwise = args
+        if condition.op == "const":
+            return then if condition.value else otherwise
+        return graph.lift(graph.ite(condition, then, otherwise))
+
+    def named(self, name: str, truth: bool = False) -> Term:
+        """A place that has a name, or a truth; the same whenever it is asked for. A place may turn out negative."""
+        if name not in self._names:
+            graph = self.graph
+            made = graph.truth_variable(name) if truth else graph.variable(name, -UNBOUNDED, UNBOUNDED)
+            self._names[name] = made
+        return self._names[name]
+
+    def natural(self, word: Term) -> Term:
+        """The truth that a word is not negative, written out where its interval says so."""
+        graph = self.graph
+        negative = graph.intern("lt", (word, graph.constant(0)), 0, 0, 1, True)
+        return graph.intern("not", (negative,), 0, 0, 1, True)

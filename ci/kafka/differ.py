@@ -67,18 +67,19 @@ class Comparison:
 def compare(kafka: Asked, model: Answering, tables: Iterable[Rows]) -> Iterator[Comparison]:
     """What both say to tables of questions: the comparison so far, after each table.
 
-    Kafka answers a table while the model does; memory is that of two tables.
+    Kafka answers a table while the model does, and while the next one is made; memory is that of two tables.
     """
     causes: dict[tuple[str, ...], Cause] = {}
     cases = 0
-    with ThreadPoolExecutor(1) as pool:
-        waiting: tuple[Rows, Future[Rows]] | None = None
+    with ThreadPoolExecutor(1) as ours, ThreadPoolExecutor(1) as theirs:
+        waiting: tuple[Rows, Future[Rows], Future[npt.NDArray[np.int64]]] | None = None
         for table in _with_end(tables):
-            asked = None if table is None else (table, pool.submit(kafka.ask, table))
+            asked = None
+            if table is not None:
+                asked = table, theirs.submit(kafka.ask, table), ours.submit(model.answer, table)
             if waiting is not None:
-                rows, future = waiting
-                said = model.answer(rows)
-                _note(causes, model, rows, future.result(), said)
+                rows, expected, actual = waiting
+                _note(causes, model, rows, expected.result(), actual.result())
                 cases += len(rows)
                 yield Comparison(cases, _sorted(causes))
             waiting = asked

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import numpy.typing as npt
 
@@ -114,7 +116,16 @@ class _Draw:
 
 def compact(lists: Rows) -> Rows:
     """The lists with their vacant slots last, order kept."""
-    return np.take_along_axis(lists, np.argsort(lists == VACANT, axis=1, kind="stable"), axis=1)
+    width = lists.shape[1]
+    vacant = (lists == VACANT).astype(np.int64) @ (1 << np.arange(width))
+    return np.take_along_axis(lists, _orders(width)[vacant], axis=1)
+
+
+@functools.cache
+def _orders(width: int) -> npt.NDArray[np.int64]:
+    """For each set of vacant slots, as a mask, the slots with these last: looked up, as sorting many rows is slow."""
+    masks = np.arange(1 << width)[:, None] >> np.arange(width) & 1
+    return np.argsort(masks, axis=1, kind="stable")
 
 
 def keep(lists: Rows, masks: Numbers) -> Rows:

@@ -31,7 +31,8 @@ BY_NIGHT: Mapping[str, Mapping[str, str]] = {
     "4.0.2": {"B2": PASSES, "B4": PASSES, "B7": PASSES, "B10": "leader", "B10-4.4.0": "replicas"},
     "4.1.0": {"B1": "leader", "B2": PASSES, "B4": PASSES, "B5-4.0.2": PASSES, "B7": PASSES, "B10-4.4.0": "replicas"},
     "4.1.2": {"B5-4.0.2": "last_known_elr", "B10-4.4.0": "replicas"},
-    "4.4.0": {"B1": "leader", "B2": "elr", "B4": PASSES, "B5": PASSES, "B10": PASSES, "B10-4.4.0": PASSES},
+    "4.4.0": {"B1": "leader", "B2": "elr", "B4": PASSES, "B5": PASSES, "B7-4.4.0": PASSES, "B10": PASSES,
+              "B10-4.4.0": PASSES},
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 from ci.kafka.tour_graph import Tour, roads, tour
 from ci.kafka.tour_plan import Plan, plan
 from ci.kafka.tour_requests import ALONE, REFUSED_BEFORE, TourError, asking
+from ci.kafka.tour_run import tour_with_kafka
 from ci.kafka.tour_space import Space
 from model.rules import RELEASES, parse
 from model.system import Action, Setting
@@ -126,3 +127,23 @@ def test_every_release_takes_the_tour(rules: str, scope: str) -> None:
     sample = ("--sample", "2000") if scope == "medium" else ()
     row = conforms(rules.removeprefix("kafka-"), scope, *sample)
     assert row["sampled"] or row["covered"] == row["reachable"] - row["silent"] - row["refused"]
+
+
+WIDER = {
+    "assign_late": {"copies": 1},
+    "reassign": {"brokers": 2, "reassignments": 1, "moves": 0, "records": 0, "crashes": 0},
+}
+"""Bounds beside those of `tiny`, under which an action can happen that no scope has."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", RELEASES)
+@pytest.mark.parametrize("action", list(WIDER))
+def test_what_no_scope_has(rules: str, action: str) -> None:
+    """Assignments of an earlier incarnation, and reassignments to another broker, are answered as the preset says."""
+    setting = DIRECTORIES.setting("tiny", WIDER[action], rules=parse(rules))
+    row = tour_with_kafka(rules.removeprefix("kafka-"), DIRECTORIES, setting, 0, 0, lambda *_: None)
+    assert (row.differing, row.missed) == (0, ()), row.shown
+    assert row.executed == row.unbroken
+    assert row.covered == row.reachable - row.silent - row.refused
+    assert action in row.actions

@@ -584,9 +584,13 @@ public final class TourDriver {
                 request, cluster.registerBrokerRecordOffset(broker).getAsLong()).records();
         }
 
-        /** Only who leads something is told to go on: where this partition is led by another, a bystander is not. */
+        /**
+         * Only who leads something is told to go on: where this partition is led by another, a bystander is not. Of a
+         * leader outside the ISR the controller's index does not know that it leads.
+         */
         private List<ApiMessageAndVersion> shutdown(int broker) {
-            if (replication.getPartition(TOPIC, 0).leader != broker) {
+            PartitionRegistration p = replication.getPartition(TOPIC, 0);
+            if (p.leader != broker || !list(p.isr).contains(broker)) {
                 replay(new TopicRecord().setName(BYSTANDER_NAME).setTopicId(BYSTANDER));
                 replay(new PartitionRecord().setTopicId(BYSTANDER).setPartitionId(0).setReplicas(List.of(broker))
                     .setIsr(List.of(broker)).setLeader(broker).setLeaderEpoch(0).setPartitionEpoch(0)

@@ -42,6 +42,7 @@ class TourRow:
         covered: reachable transitions of which the same question was put to managers in the same state; in a sample
             those that were executed.
         steps, sequences: how many steps were taken, in how many sequences.
+        actions: those of which a transition was executed.
         missed: actions that ask something and can happen, of which none was executed.
         differing: transitions whose records or state after differ.
     """
@@ -61,6 +62,7 @@ class TourRow:
     covered: int
     steps: int
     sequences: int
+    actions: tuple[str, ...]
     missed: tuple[str, ...]
     differing: int
     seconds: float

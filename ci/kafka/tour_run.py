@@ -67,12 +67,12 @@ def tour_with_kafka(version: str, system: System, setting: Setting, sample: int,
     planned = tour(graph, ways, chosen.wanted)
     taken = _take(version, graph, planned, told)
     shown = tuple(itertools.islice(_shortest(version, graph, ways, taken.differing), MOST_CAUSES))
-    executed = taken.executed
+    executed, actions = taken.executed, _actions(graph, taken.executed)
     return TourRow(
         version, system.name, setting.scope, chosen.sampled, len(space), space.reachable, space.silent, space.refused,
         chosen.asked, chosen.impossible, int(executed.sum()), int(taken.unbroken.sum()), _covered(chosen, executed),
-        len(planned.steps), len(planned.begins), _missed(space, graph, executed), len(taken.differing),
-        time.monotonic() - begun, shown,
+        len(planned.steps), len(planned.begins), actions, tuple(sorted(_asking(space) - set(actions))),
+        len(taken.differing), time.monotonic() - begun, shown,
     )  # fmt: skip
 
 
@@ -80,11 +80,15 @@ def _covered(chosen: Plan, executed: npt.NDArray[np.bool_]) -> int:
     return int(executed.sum() if chosen.sampled else chosen.stands[executed].sum())
 
 
-def _missed(space: Space, graph: Transitions, executed: npt.NDArray[np.bool_]) -> tuple[str, ...]:
-    """Actions that can happen and ask something, of which no transition was executed."""
-    taken = {space.model.instances[number][0].name for number in np.unique(graph.instance[executed])}
-    asking = {kind.name for kind in space.model.kinds if kind.rules is not None and space.fired[kind.name]}
-    return tuple(sorted(asking - taken))
+def _actions(graph: Transitions, executed: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+    """Actions of which a transition was executed."""
+    instances = graph.model.instances
+    return tuple(sorted({instances[number][0].name for number in np.unique(graph.instance[executed])}))
+
+
+def _asking(space: Space) -> set[str]:
+    """Actions that can happen and ask something of the managers."""
+    return {kind.name for kind in space.model.kinds if kind.rules is not None and space.fired[kind.name]}
 
 
 @frozen

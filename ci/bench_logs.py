@@ -19,7 +19,7 @@ from ci.logs.reading import Skipped, find, read
 from ci.logs.synthetic import Size, Synthetic
 from ci.replay import replay, stepwise
 from solvers.logs.entries import Compact
-from solvers.logs.quick import Quick
+from solvers.logs.lookup import Quick
 from solvers.logs.replay import Replayed
 
 LOG = Path(__file__).parent.parent / "tests" / "captured" / "elr"

@@ -21,7 +21,8 @@ from model.replay import ReplayError
 from model.rules import RuleSet, parse
 from model.system import ScopeError
 from solvers.logs.image import EntryError
-from solvers.logs.quick import Quick, QuickReplay
+from solvers.logs.lookup import Quick
+from solvers.logs.quick import QuickReplay
 from solvers.logs.replay import Replayed
 from solvers.verdict import EXIT_SAFETY
 

@@ -17,7 +17,8 @@ from ci.replay import rules_by_version
 from solvers.logs.compacting import compact
 from solvers.logs.entries import Batch, Compact
 from solvers.logs.ledger import key_of
-from solvers.logs.quick import Quick, QuickReplay
+from solvers.logs.lookup import Quick
+from solvers.logs.quick import QuickReplay
 from solvers.logs.replay import Replayed, replay_log
 from tests.captures import DEAD_LEADER, ELR, EVERY, batches, replayed
 

@@ -21,7 +21,8 @@ from solvers.logs.compacting import compact
 from solvers.logs.entries import Batch, Entry
 from solvers.logs.explain import explain
 from solvers.logs.image import State
-from solvers.logs.quick import Quick, QuickReplay
+from solvers.logs.lookup import Quick
+from solvers.logs.quick import QuickReplay
 from solvers.logs.replay import Replayed
 from tests.controllers import FIXED, beat, changed, cluster, directory, with_topic
 

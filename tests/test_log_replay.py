@@ -21,7 +21,8 @@ from solvers.logs.entries import Batch
 from solvers.logs.explain import explain
 from solvers.logs.image import EntryError, State, empty
 from solvers.logs.judge import Violation
-from solvers.logs.quick import Quick, QuickReplay
+from solvers.logs.lookup import Quick
+from solvers.logs.quick import QuickReplay
 from solvers.logs.replay import Replayed, judged, replay_log
 from tests.captures import DEAD_LEADER, ELR, EVERY, NO_ELR, TROUBLE, batches, corrupted, json_lines, replayed, with_data
 from tests.commands import kraftcheck

@@ -26,7 +26,7 @@ from ci.spark.session import parse_conf, started
 from ci.spark.shipping import ship_sources
 from model.records import Ids, PartitionChangeRecord, PartitionRecord, ids
 from solvers.logs.judge import Violation
-from solvers.logs.quick import Quick
+from solvers.logs.lookup import Quick
 from solvers.logs.replay import Replayed
 
 BATCHES, VIOLATIONS, TIMELINES, SUMMARY, REFUSAL = "batches", "violations", "timelines", "summary", "refusal"

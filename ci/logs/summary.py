@@ -12,8 +12,8 @@ from solvers.logs.entries import Batch, Compact
 from solvers.logs.explain import Explanation, Miss
 from solvers.logs.image import METADATA_VERSION, Passed, State
 from solvers.logs.judge import Violation, claims
+from solvers.logs.lookup import Quick
 from solvers.logs.matching import Difference
-from solvers.logs.quick import Quick
 from solvers.logs.replay import Replayed
 from solvers.verdict import EXIT_SAFETY
 

@@ -18,58 +18,14 @@ from solvers.logs.entries import Batch, Compact
 from solvers.logs.explain import explain
 from solvers.logs.image import METADATA_VERSION, State, elected, empty, known, load
 from solvers.logs.judge import Violation
-from solvers.logs.ledger import Ledger, Slot
-from solvers.logs.locality import TOPIC, Guessed, Situation, Step
+from solvers.logs.ledger import Ledger
+from solvers.logs.locality import Guessed, Situation, Step
+from solvers.logs.lookup import Move, Quick
 from solvers.logs.replay import FOOTER, HEADER, Replayed, judged
 from solvers.logs.steps import BROKER_RECORDS, BrokerEvent, broker_events, goes_on, of_event, single
 
-_NOT_READ = Guessed("not read by replica logic", "")
-
-Move = tuple[bytes, Slot]
-"""A partition and what it is after a record."""
-
-
-class Quick:
-    """What became of one batch that was looked up.
-
-    Attributes:
-        batch: the batch.
-        count: how many shortest explanations there are.
-        steps: of each record what it comes to, None for one that is not read; of an event of a broker the event.
-        moves: of each record the partition that it changes and its state after it, None of others.
-        violations: the properties that do not hold after it.
-        rules: the rule set.
-    """
-
-    __slots__ = ("_ledger", "batch", "count", "moves", "rules", "steps", "violations")
-
-    def __init__(
-        self, batch: Compact, count: int, steps: list[Step | None] | Guessed, moves: list[Move | None],
-        violations: tuple[Violation, ...], rules: RuleSet, ledger: Ledger,
-    ) -> None:  # fmt: skip
-        self.batch, self.count, self.steps, self.moves = batch, count, steps, moves
-        self.violations, self.rules, self._ledger = violations, rules, ledger
-
-    def guessed(self) -> list[Guessed]:
-        """The events of the first explanation, with TOPIC where a topic is named."""
-        if isinstance(self.steps, Guessed):
-            return [self.steps]
-        return [_NOT_READ if step is None or step.guessed is None else step.guessed for step in self.steps]
-
-    def names(self) -> list[str]:
-        """The events in words."""
-        found = self.guessed()
-        if isinstance(self.steps, Guessed):
-            return [found[0].name]
-        places = [None if move is None else self.partition(move[0]) for move in self.moves]
-        return [
-            guess.name if place is None else guess.name.replace(f"{TOPIC}-0", f"{place[0]}-{place[1]}")
-            for guess, place in zip(found, places, strict=True)
-        ]
-
-    def partition(self, key: bytes) -> tuple[str, int]:
-        """Topic and index of a partition; asked before the next batch is replayed."""
-        return self._ledger.topic(key), self._ledger.place(key)[1]
+Fitting = tuple[BrokerEvent, dict[bytes, Step]]
+"""An event of a broker, and what it comes to in each partition that it visits."""
 
 
 class QuickReplay:
@@ -193,32 +149,42 @@ class QuickReplay:
 
     def _event(self, batch: Compact) -> Quick | None:
         """One event of a broker, with all that it changes."""
+        fitting = self._fitting(batch)
+        return self._happened(batch, fitting) if fitting else None
+
+    def _fitting(self, batch: Compact) -> list[Fitting]:
+        """The events of a broker that write exactly this batch."""
         assert batch.other is not None
         record = known(batch.other)
         if not isinstance(record, BROKER_RECORDS) or self._ledger.odd or any(isinstance(b, str) for b in batch.bodies):
-            return None
-        base = self._ledger.base.at(batch.base_offset)
+            return []
         changes_first = len(batch) > 1 and not batch.other_first
-        fitting = []
-        for event in broker_events(base, record, changes_first, self._rules):
-            steps = self._visit(batch, event)
-            if steps is not None:
-                fitting.append((event, steps))
-        if not fitting:
-            return None
+        events = broker_events(self._ledger.base.at(batch.base_offset), record, changes_first, self._rules)
+        visits = ((event, self._visit(batch, event)) for event in events)
+        return [(event, steps) for event, steps in visits if steps is not None]
+
+    def _happened(self, batch: Compact, fitting: list[Fitting]) -> Quick:
+        """The first of these events, carried out."""
+        assert batch.other is not None
         event, found = fitting[0]
-        self._ledger.base = base.at(batch.other.offset).after(record, self._rules)
+        base = self._ledger.base.at(batch.base_offset)
+        self._ledger.base = base.at(batch.other.offset).after(known(batch.other), self._rules)
         for key, step in found.items():
             assert step.after is not None
             _, leader_epoch, partition_epoch = self._ledger.slots[key]
             slot = (step.after, leader_epoch + step.leader_epoch, partition_epoch + step.partition_epoch)
             self._ledger.put(key, slot)
         self._ledger.changed.update(key for key in batch.keys if key is not None)
-        told = sorted(((k, s) for k, s in found.items() if s.violations), key=lambda pair: self._ledger.rank(pair[0]))
+        told = self._told(found)
         moves = [None if key is None else (key, self._ledger.slots[key]) for key in batch.keys]
         self._look_for_leaving()
         guessed = Guessed(event.name, event.action)
         return Quick(batch, len(fitting), guessed, moves, self._violations(told), self._rules, self._ledger)
+
+    def _told(self, found: dict[bytes, Step]) -> list[tuple[bytes, Step]]:
+        """The partitions where something does not hold, as the controller goes through them."""
+        told = ((key, step) for key, step in found.items() if step.violations)
+        return sorted(told, key=lambda pair: self._ledger.rank(pair[0]))
 
     def _visit(self, batch: Compact, event: BrokerEvent) -> dict[bytes, Step] | None:
         """What the event comes to in each partition that it visits; None where it comes to something else."""

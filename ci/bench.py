@@ -215,7 +215,7 @@ def spark(parser: argparse.ArgumentParser, cases: Sequence[str], target: Path | 
 
 BESIDE: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]]]] = {
     "walks": (tuple(bench_walks.CASES), bench_walks.measured),
-    "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC), bench_logs.measured),
+    "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.SPREAD), bench_logs.measured),
     "conform": (tuple(bench_conform.CASES), bench_conform.measured),
 }
 """Other things to measure, by option: the cases there are, and what measures them."""

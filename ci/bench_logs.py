@@ -1,6 +1,7 @@
 """The benchmark of metadata logs: `python -m ci.bench --logs [--runs N] [--json FILE] [CASE ...]`.
 
-The cases `million` and `ten-millions` replay a synthetic log of one cluster, `ci.logs.synthetic`.
+The cases `million` and `ten-millions` replay a synthetic log of one cluster, `ci.logs.synthetic`; with `-spark` behind
+the name under Spark, by partition on two cores, with `-spark-1` on one, with `-cluster` by cluster on two.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 from attrs import frozen
 
 from ci.logs.reading import Skipped, find, read
+from ci.logs.replaying import Replaying
 from ci.logs.synthetic import Size, Synthetic
-from ci.replay import replay, stepwise
+from ci.replay import replay
 from solvers.logs.entries import Compact
 from solvers.logs.lookup import Quick
 from solvers.logs.replay import Replayed
@@ -37,6 +38,16 @@ SYNTHETIC = {
     "ten-millions": Size(brokers=12, topics=80, partitions=25, records=10_000_000),
 }
 """Clusters and lengths of the synthetic logs."""
+
+NEVER = 1 << 60
+"""Bytes that no log has."""
+
+SPREAD = {
+    f"{name}-spark{how}": (name, cores, large)
+    for name in SYNTHETIC
+    for how, cores, large in (("", 2, 0), ("-1", 1, 0), ("-cluster", 2, NEVER))
+}
+"""A synthetic log under Spark: which, on how many cores, and from which size on it is spread by partition."""
 
 
 @frozen
@@ -77,8 +88,7 @@ def _spark(copies: int) -> int:
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
         for number in range(copies):
             shutil.copytree(LOG, Path(place, "logs", str(number)))
-        work = partial(stepwise, rules=None, detailed=False)
-        told = replay_with_spark(find((Path(place, "logs"),)), work, Path(place, "out"), (), CORES)
+        told = replay_with_spark(find((Path(place, "logs"),)), Replaying(None), Path(place, "out"), (), CORES)
     if any(one.code for one in told):
         raise UnexplainedError(str(LOG))
     return sum(int(one.document["records"]) for one in told)
@@ -113,6 +123,28 @@ def _synthetic(case: str, runs: int) -> Row:
     return Row(case, records, median, records / median, statistics.median(later))
 
 
+def _spread(case: str, runs: int) -> Row:
+    """Seconds of the clock, with Spark's start."""
+    from ci.logs.pipeline import replay_with_spark
+
+    name, cores, large = SPREAD[case]
+    seconds, records = [], 0
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
+        log = Path(place, "log", f"{0:020}.log")
+        log.parent.mkdir()
+        with log.open("wb") as segment:
+            segment.writelines(Synthetic(SYNTHETIC[name]).batches())
+        for run in range(runs):
+            begun = time.perf_counter()
+            (told,) = replay_with_spark(find((log,)), Replaying(None), Path(place, f"out-{run}"), (), cores, large)
+            seconds.append(time.perf_counter() - begun)
+            if told.code:
+                raise UnexplainedError(case)
+            records = int(told.document["records"])
+    median = statistics.median(seconds)
+    return Row(case, records, median, records / median / cores)
+
+
 class _Halfway:
     """Notes the processor's time at which so many records are replayed."""
 
@@ -133,8 +165,8 @@ def measured(cases: Sequence[str], runs: int) -> list[Row]:
     print(f"{'case':12} {'records':>10} {'seconds':>8} {'records/s and core':>19} {'second half':>12}")
     rows = []
     for case in cases or ("read", "replay"):
-        if case in SYNTHETIC:
-            rows.append(_synthetic(case, runs))
+        if case in SYNTHETIC or case in SPREAD:
+            rows.append(_synthetic(case, runs) if case in SYNTHETIC else _spread(case, runs))
             _tell(rows[-1])
             continue
         work, clock, cores = CASES[case]

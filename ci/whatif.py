@@ -12,8 +12,8 @@ from rich.table import Table
 
 from ci.files import check_writable, write, write_json
 from ci.logs.reading import Skipped, find, read
+from ci.logs.replaying import preset_of, settings_of
 from ci.refusal import Refusal
-from ci.replay import preset_of, settings_of
 from ci.screen import console
 from model.controller.state import Controller
 from model.replay import ReplayError

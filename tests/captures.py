@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve
 
 from ci.logs.reading import Skipped, find, read
-from ci.replay import rules_by_version
+from ci.logs.replaying import rules_by_version
 from solvers.logs.entries import Batch, Entry
 from solvers.logs.replay import Replayed, replay_log
 

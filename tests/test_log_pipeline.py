@@ -62,6 +62,28 @@ def test_spark_tells_what_one_machine_tells(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("shared")
+def test_a_log_spread_by_partition_is_told_the_same(tmp_path: Path) -> None:
+    """By partition lines, documents and rows are the same; a log that gives up is replayed whole."""
+    corrupted_log(tmp_path / "bad")
+    segment = next(ELR.glob("*.log")).read_bytes()
+    (tmp_path / "cut.log").write_bytes(segment[:2000])
+    logs = (TROUBLE, tmp_path / "bad", tmp_path / "cut.log", "--allow-skipped", 1)
+    alone = told(logs, tmp_path / "alone.json")
+    outs = {name: tmp_path / name for name in ("cluster", "partition")}
+    for name, out in outs.items():
+        size = {"cluster": 16, "partition": 0}[name]
+        how = ("--engine", "spark", "--out", out, "--by-partition-from", size)
+        assert told((*logs, *how), tmp_path / f"{name}.json") == alone
+    names = [path.name for path in (outs["partition"] / "timelines").glob("part-00000-*-00000.parquet")]
+    assert sorted(names) == ["part-00000-00000-00000.parquet", "part-00000-00001-00000.parquet"]
+    assert not (outs["partition"] / "parts").exists()
+    for kind in COLUMNS:
+        found = {name: pq.read_table(out / kind).to_pylist() for name, out in outs.items()}
+        assert sorted(map(repr, found["partition"])) == sorted(map(repr, found["cluster"]))
+        assert found["partition"]
+
+
+@pytest.mark.usefixtures("shared")
 def test_a_log_that_cannot_be_read_leaves_nothing(tmp_path: Path) -> None:
     """One unreadable log refuses the run in one line, and no dataset is left behind."""
     (tmp_path / "odd.jsonl").write_text("no log\n", encoding="utf-8")

@@ -11,9 +11,9 @@ from attrs import evolve
 
 from ci.logs import encoding
 from ci.logs.reading import Skipped, find, read, read_compact
+from ci.logs.replaying import rules_by_version
 from ci.logs.synthetic import Size, Synthetic
 from ci.logs.wire import decode
-from ci.replay import rules_by_version
 from solvers.logs.compacting import compact
 from solvers.logs.entries import Batch, Compact
 from solvers.logs.ledger import key_of

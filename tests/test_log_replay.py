@@ -11,9 +11,10 @@ import pytest
 from attrs import evolve
 
 from ci.logs.reading import find
+from ci.logs.replaying import preset_of, rules_by_version
 from ci.logs.summary import lines
 from ci.refusal import Refusal
-from ci.replay import preset_of, replay, rules_by_version
+from ci.replay import replay
 from model.controller.state import Controller
 from model.rules import parse
 from solvers.logs.compacting import compact

@@ -69,6 +69,7 @@ class Bodies:
         return Compact(
             base, base + last_delta, epoch, keys, bodies, other, name, position,
             lambda: whole(data, f"{name}: byte {position}"),
+            lambda place: _change(base + place, keys[place], bodies[place]),
         )  # fmt: skip
 
     def _records(
@@ -99,6 +100,12 @@ class Bodies:
             else:
                 raise _OddError
         return keys, bodies, other
+
+
+def _change(offset: int, key: bytes | None, body: bytes | str | None) -> Entry:
+    """A change, from its partition and the rest of it."""
+    assert isinstance(body, bytes)
+    return Entry(offset, *decode(CHANGE_FRAME + body[:1] + (key or b"") + body[1:]))
 
 
 def _value(data: bytes, at: int, number: int) -> tuple[int, int, int]:

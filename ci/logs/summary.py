@@ -94,7 +94,7 @@ class Summary:
         self.batches += 1
         self.records += len(found.records)
         self.passed.update(record.type for record in found.records if isinstance(record, Passed))
-        self.events.update(step.guess.action or _words(step.name) for step in found.steps)
+        self.events.update(called(step.name, step.guess.action) for step in found.steps)
         if found.count > 1:
             self.ambiguous[found.count] += 1
         if not found.explained:
@@ -112,7 +112,7 @@ class Summary:
             if isinstance(body, str):
                 self.passed[body] += 1
         for guess in quick.guessed():
-            self.events[guess.action or _words(guess.name)] += 1
+            self.events[called(guess.name, guess.action)] += 1
         if quick.count > 1:
             self.ambiguous[quick.count] += 1
         if quick.violations:
@@ -141,8 +141,10 @@ class Summary:
         }
 
 
-def _words(name: str) -> str:
-    """What kind of event a name is of: its words without names and numbers."""
+def called(name: str, action: str) -> str:
+    """What kind of event a name is of: what `elections` calls it, else its words without names and numbers."""
+    if action:
+        return action
     kinds = (
         "create topic", "delete topic", "registers", "amends", "not read by replica logic", "bootstrap", "add ",
     )  # fmt: skip

@@ -33,8 +33,9 @@ def compact(batch: Batch) -> Compact | Batch:
     if len(keys) != batch.last_offset - batch.base_offset + 1:
         return batch
     return Compact(
-        batch.base_offset, batch.last_offset, batch.epoch, keys, bodies, other, batch.place, None, lambda: batch
-    )
+        batch.base_offset, batch.last_offset, batch.epoch, keys, bodies, other, batch.place, None, lambda: batch,
+        lambda place: batch.entries[place],
+    )  # fmt: skip
 
 
 def _passed(entry: Entry) -> str | None:

@@ -57,11 +57,12 @@ class Compact:
         bodies: of each record the rest of its bytes or fields; of records that are not read their kind.
         other: the other record, if there is one.
         other_first: whether it is the first record.
+        entry: decodes one change, by its place among the records.
         source, position: where it was read: the file and the byte, or all of it in words and None.
     """
 
     __slots__ = (
-        "_decode", "_whole", "base_offset", "bodies", "epoch", "keys", "last_offset", "other", "other_first",
+        "_decode", "_whole", "base_offset", "bodies", "entry", "epoch", "keys", "last_offset", "other", "other_first",
         "position", "source",
     )  # fmt: skip
     control = False
@@ -69,11 +70,12 @@ class Compact:
     def __init__(
         self, base_offset: int, last_offset: int, epoch: int, keys: Sequence[bytes | None], bodies: Sequence[Any],
         other: Entry | None, source: str, position: int | None, decode: Callable[[], Batch],
+        entry: Callable[[int], Entry],
     ) -> None:  # fmt: skip
         self.base_offset, self.last_offset, self.epoch = base_offset, last_offset, epoch
         self.keys, self.bodies, self.other = keys, bodies, other
         self.other_first = other is not None and other.offset == base_offset
-        self.source, self.position, self._decode = source, position, decode
+        self.source, self.position, self._decode, self.entry = source, position, decode, entry
         self._whole: Batch | None = None
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import TypeVar
 
 from attrs import evolve
@@ -45,6 +45,11 @@ def key_of(topic_id: str, index: int) -> bytes:
 class Ledger:
     """The partitions of a log.
 
+    Args:
+        state: the whole state.
+        rules: the rule set.
+        guests: partitions that are in the state for what others read of them, and have no situation.
+
     Attributes:
         base: the state without partitions.
         slots: every partition whose situation is known, by `key_of`.
@@ -52,8 +57,8 @@ class Ledger:
         leaderless: those without leader.
     """
 
-    def __init__(self, state: State, rules: RuleSet) -> None:
-        self.base, self._rules = state, rules
+    def __init__(self, state: State, rules: RuleSet, guests: Container[bytes] = frozenset()) -> None:
+        self.base, self._rules, self._guests = state, rules, guests
         self.slots: dict[bytes, Slot] = {}
         self.hosted: dict[int, dict[bytes, None]] = {}
         self.leaderless: set[bytes] = set()
@@ -100,11 +105,7 @@ class Ledger:
             moved = evolve(at.partition, leader_epoch=leader_epoch, partition_epoch=partition_epoch)
             touched.setdefault(topic_id, {})[index] = moved
         self.changed.clear()
-        if touched:
-            self._topics = {
-                known: evolve(topic, partitions={**topic.partitions, **touched[known]}) if known in touched else topic
-                for known, topic in self._topics.items()
-            }
+        self._topics = with_partitions(self._topics, touched)
         image = evolve(self.base.controller.image, topics=self._topics)
         return evolve(self.base, controller=evolve(self.base.controller, image=image))
 
@@ -130,11 +131,13 @@ class Ledger:
         """Take over one topic; whether some partition of it has no situation."""
         odd = False
         for index, p in controller.image.topics[topic_id].partitions.items():
+            key = key_of(topic_id, index)
+            if key in self._guests:
+                continue
             try:
                 context = context_of(controller, topic_id, index, self._rules)
             except Resignation:
                 context = None
-            key = key_of(topic_id, index)
             self._places[key] = (topic_id, index)
             if context is None or is_odd(p, context):
                 self._drop([key], keep_place=True)
@@ -162,6 +165,14 @@ class Ledger:
                 hosted.pop(key, None)
             if not keep_place:
                 self._places.pop(key, None)
+
+
+def with_partitions(topics: Mapping[str, Topic], changed: Mapping[str, Mapping[int, Partition]]) -> Mapping[str, Topic]:
+    """The topics with other partitions, by topic id and index; what has none is the very same."""
+    return topics if not changed else {
+        known: evolve(topic, partitions={**topic.partitions, **changed[known]}) if known in changed else topic
+        for known, topic in topics.items()
+    }  # fmt: skip
 
 
 def _differing(before: Mapping[K, object], after: Mapping[K, object]) -> set[K]:

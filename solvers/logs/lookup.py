@@ -8,7 +8,8 @@ from solvers.logs.judge import Violation
 from solvers.logs.ledger import Ledger, Slot
 from solvers.logs.locality import TOPIC, Guessed, Step
 
-_NOT_READ = Guessed("not read by replica logic", "")
+NOT_READ = Guessed("not read by replica logic", "")
+"""What stands for a record that replica logic does not read."""
 
 Move = tuple[bytes, Slot]
 """A partition and what it is after a record."""
@@ -39,7 +40,7 @@ class Quick:
         """The events of the first explanation, with TOPIC where a topic is named."""
         if isinstance(self.steps, Guessed):
             return [self.steps]
-        return [_NOT_READ if step is None or step.guessed is None else step.guessed for step in self.steps]
+        return [NOT_READ if step is None or step.guessed is None else step.guessed for step in self.steps]
 
     def names(self) -> list[str]:
         """The events in words."""

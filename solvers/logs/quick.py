@@ -40,6 +40,7 @@ class QuickReplay:
         self._in_snapshot = False
         self._tokens: dict[object, int] = {}
         self._leaving: dict[int, set[bytes]] = {}
+        self._guests: set[bytes] = set()
         self.looked_up = 0
         self._start(empty(Controller(settings=settings or Settings())))
 
@@ -70,7 +71,7 @@ class QuickReplay:
     def _start(self, state: State) -> None:
         """Begin with nothing known: what is known holds for one rule set and one set of features."""
         self._rules = self._rules_of(state.levels.get(METADATA_VERSION))
-        self._ledger = Ledger(state, self._rules)
+        self._ledger = Ledger(state, self._rules, self._guests)
         self._tokens.clear()
         self._look_for_leaving()
 
@@ -254,6 +255,6 @@ def _change(batch: Compact, place: int) -> PartitionChangeRecord:
     Raises:
         EntryError: when its fields are not those of its kind.
     """
-    record = known(batch.whole().entries[place])
+    record = known(batch.entry(place))
     assert isinstance(record, PartitionChangeRecord)
     return record

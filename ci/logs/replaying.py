@@ -1,0 +1,117 @@
+"""How logs are replayed: by which rules, with which settings; all of a log, a share of it, or chosen batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from functools import lru_cache
+
+from attrs import frozen
+
+from ci.logs.reading import LogFiles, Skipped, read_compact
+from ci.logs.summary import Summary
+from ci.refusal import Refusal
+from model.controller.state import Settings
+from model.replay import ReplayError
+from model.rules import RuleSet, parse
+from solvers.logs.follow import Follower
+from solvers.logs.image import EntryError
+from solvers.logs.lookup import Quick
+from solvers.logs.quick import QuickReplay
+from solvers.logs.replay import Replayed
+from solvers.logs.shares import ShareReplay
+
+SINCE = (
+    (26, "kafka-4.1"),
+    (23, "kafka-4.1+dead-last-known-leader-electable"),
+    (22, "kafka-4.0"),
+    (0, "kafka-3.9"),
+)
+"""Rule sets by the metadata version that they begin with, newest first.
+
+4.0.0 as released (23 to 25) lies between the snapshot and 4.1: of their differences it has KAFKA-19522 alone.
+"""
+
+
+def preset_of(level: int | None) -> str:
+    """The rule set for a metadata version; the newest where the log names none."""
+    newest = SINCE[0][1]
+    return newest if level is None else next(name for first, name in SINCE if level >= first)
+
+
+@lru_cache(maxsize=16)
+def rules_by_version(level: int | None) -> RuleSet:
+    """The rule set for a metadata version."""
+    return parse(preset_of(level))
+
+
+def settings_of(texts: tuple[str, ...]) -> Settings:
+    """The static configuration that `KEY=VALUE` texts describe.
+
+    Raises:
+        Refusal: for another text.
+    """
+    pairs = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise Refusal(f"--static {text}: KEY=VALUE is wanted, as in min.insync.replicas=2")
+        pairs[key] = value
+    return Settings(static=pairs)
+
+
+@frozen
+class Replaying:
+    """What was asked for; workers get it as it is.
+
+    Attributes:
+        rules: rule set, `PRESET[+VARIANT...]`; None takes the preset of the log's metadata version.
+        static: the controller's configuration file, as `KEY=VALUE`.
+        allow_skipped: how many lines or batches may be undecodable.
+    """
+
+    rules: str | None
+    static: tuple[str, ...] = ()
+    allow_skipped: int = 0
+
+    def stepwise(self, log: LogFiles, detailed: bool = True) -> Generator[Replayed | Quick, None, Summary]:
+        """Read one log and explain it, batch by batch; what it returns at the end is what it came to.
+
+        Args:
+            log: its files.
+            detailed: whether the summary gets a row for each batch.
+
+        Raises:
+            Refusal: naming the place of what cannot be read, and for a log without batches.
+            ScopeError: for an unknown rule set.
+        """
+        skipped, summary = Skipped(self.allow_skipped), Summary(log.name, self.rules, detailed=detailed)
+        replaying = QuickReplay(self._rules(), settings_of(self.static))
+        try:
+            for replayed in replaying.replay(read_compact(log, skipped)):
+                summary.add(replayed)
+                yield replayed
+        except (EntryError, ReplayError) as reason:
+            raise Refusal(f"{log.name}: {reason}") from None
+        summary.skipped, summary.state = tuple(skipped.places), replaying.state
+        if not summary.batches:
+            only = "only a snapshot" if summary.loaded else "no record batch"
+            raise Refusal(f"{log.name}: {only} was read, so there is nothing to explain; is it a metadata log?")
+        self.name_rules(summary, summary.level)
+        return summary
+
+    def share(self, number: int, count: int) -> ShareReplay:
+        """The replay of one of so many shares of a log."""
+        return ShareReplay(self._rules(), number, count, settings_of(self.static))
+
+    def follow(self, chosen: frozenset[int]) -> Follower:
+        """The replay of a log of which only batches with these first offsets are explained."""
+        return Follower(self._rules(), chosen, settings_of(self.static))
+
+    def name_rules(self, summary: Summary, level: int | None) -> None:
+        """Say in the summary by which rules a log with this metadata version was explained."""
+        if self.rules is None:
+            summary.rules = f"{preset_of(level)} (metadata version {level})"
+
+    def _rules(self) -> Callable[[int | None], RuleSet]:
+        fixed = None if self.rules is None else parse(self.rules)
+        return rules_by_version if fixed is None else lambda level: fixed

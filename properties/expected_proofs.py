@@ -36,6 +36,7 @@ NOT_PROVEN: Mapping[tuple[str, str, str], tuple[str, ...]] = {
     ),
     ("unclean-recovery", "small", "fixed"): (),
     ("replication", "tiny", "fixed"): (),
+    ("replication", "small", "fixed"): (),
     ("zk-jbod", "jobs", "fixed"): (),
     ("zk-jbod", "log", "fixed"): (),
     ("zk-jbod", "repair", "fixed"): (),

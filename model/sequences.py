@@ -58,7 +58,7 @@ class Sequence:
         """The word at a place that is bound by nothing."""
         return self.graph.lift(self.at(_place(self.graph)))
 
-    def chosen(self, condition: Truth, other: Sequence) -> Sequence:
+    def chosen_by_place(self, condition: Truth, other: Sequence) -> Sequence:
         """This sequence where the condition holds, else the other."""
         return Sequence(self.graph, lambda at: choose(condition, self.at(at), other.at(at)))
 

@@ -62,8 +62,8 @@ def _merge(condition: Term, a: Any, b: Any) -> Any:
     if type(a) is type(b):
         if isinstance(a, tuple) and len(a) == len(b):
             return tuple(_merge(condition, x, y) for x, y in zip(a, b, strict=True))
-        if hasattr(a, "chosen"):
-            return a.chosen(condition, b)  # a sequence without end is chosen place by place
+        if hasattr(type(a), "chosen_by_place"):
+            return a.chosen_by_place(condition, b)  # a sequence without end is chosen place by place
         if attrs.has(type(a)) and not _concrete_only(a):
             fields = [f.name for f in attrs.fields(type(a))]
             return type(a)(**{n: _merge(condition, getattr(a, n), getattr(b, n)) for n in fields})

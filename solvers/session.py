@@ -30,8 +30,9 @@ from solvers.queries import (
 from solvers.said import Said
 from solvers.z3reader import conjunction, conjuncts, value_of
 
-PART = 12
-"""Conjuncts of a claim that are asked for at a time: the hard ones of many brokers together cost more than apart."""
+PARTS = {"z3": 12, "bitwuzla": 84}
+"""Conjuncts of a claim that each solver is asked for at a time: the hard ones of many brokers together cost more than
+apart, but Bitwuzla reads the premises anew for each query."""
 
 
 class Engine(Protocol):
@@ -47,6 +48,7 @@ class Session:
     def __init__(self, questions: Questions, given: Premises, effort: Effort, clock: Clock) -> None:
         self._questions, self._given, self._clock = questions, given, clock
         self._names = {premise.get_id(): name for name, premise in given.truths.items()}
+        self._part = PARTS[effort.solver]
         self._engine: Engine | EndlessEngine
         if given.endless():
             self._engine = EndlessEngine(given, effort, questions.read)
@@ -71,8 +73,8 @@ class Session:
         """
         engine, used = self._engine, set[str]()
         parts = conjuncts_of(terms) if isinstance(engine, EndlessEngine) else conjuncts(goal)
-        for start in range(0, len(parts), PART):
-            few = parts[start : start + PART]
+        for start in range(0, len(parts), self._part):
+            few = parts[start : start + self._part]
             said = engine.refute(few) if isinstance(engine, EndlessEngine) else engine.check(conjunction(few))
             if said.result != PROVEN:
                 return said

@@ -17,12 +17,21 @@ from model.terms import Truth, Word
 from model.words import all_of
 from solvers.induction import prove
 from solvers.queries import PROVEN, REFUTED, SOLVERS, Effort, Obligation
-from solvers.session import PART
+from solvers.session import PARTS
 from solvers.theory import theory
 from solvers.z3reader import conjunction, conjuncts
 
+PART = 12
+"""Conjuncts that either solver is asked for at a time, in these tests."""
+
 MANY = 2 * PART + 2
 """Conjuncts of the claims here: three parts, also where one is true of itself."""
+
+
+@pytest.fixture(autouse=True)
+def _parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    for solver in SOLVERS:
+        monkeypatch.setitem(PARTS, solver, PART)
 
 
 @frozen

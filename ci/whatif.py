@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 from rich.table import Table
+from rich.text import Text
 
 from ci.files import check_writable, write, write_json
 from ci.logs.reading import Skipped, find, read
@@ -63,7 +64,7 @@ def prometheus(rows: Sequence[Mapping[str, Any]], faults: int) -> str:
         text += [f"# HELP {name} {told}", f"# TYPE {name} gauge"]
         for row in rows:
             value = row[f"faults_to_{kind}"]
-            topic = row["topic"].replace("\\", "\\\\").replace('"', '\\"')
+            topic = row["topic"].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
             labels = f'topic="{topic}",partition="{row["partition"]}"'
             text.append(f"{name}{{{labels}}} {'+Inf' if value is None else value}")
     text += [
@@ -76,13 +77,18 @@ def prometheus(rows: Sequence[Mapping[str, Any]], faults: int) -> str:
 
 def _table(rows: Sequence[Mapping[str, Any]], faults: int) -> Table:
     table = Table(box=None, pad_edge=False)
-    for name in ("partition", "offline", "loss", "shortest way to loss, else to offline"):
+    for name in ("partition", "offline", "loss", "shortest way to offline", "shortest way to loss"):
         table.add_column(name)
     for row in rows:
-        way = row["to_loss"] if row["to_loss"] is not None else row["to_offline"]
         shown = [f">{faults}" if row[f"faults_to_{kind}"] is None else str(row[f"faults_to_{kind}"]) for kind in _HELP]
-        table.add_row(f"{row['topic']}-{row['partition']}", *shown, ", ".join(way or ()))
+        ways = [_way(row[f"to_{kind}"]) for kind in _HELP]
+        table.add_row(Text(f"{row['topic']}-{row['partition']}"), *shown, *ways)
     return table
+
+
+def _way(moves: Sequence[str] | None) -> str:
+    """A sequence of moves for a reader; empty where there is none."""
+    return "" if moves is None else ", ".join(moves) or "already so"
 
 
 @click.command("whatif", short_help="How many faults a real cluster's partitions survive.")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from math import inf
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ from ci.whatif import prometheus
 from model.controller.state import Controller
 from model.rules import RuleSet
 from solvers.logs.whatif import World, alone, as_rows, count_faults, distances, moves, search
-from tests.captures import ELR, NO_ELR, replayed
+from tests.captures import DEAD_LEADER, ELR, NO_ELR, replayed
 from tests.commands import kraftcheck
 from tests.controllers import FIXED, changed, cluster, with_topic
 
@@ -85,6 +88,80 @@ def test_real_clusters_have_distances() -> None:
     assert found["orders-0"] == (None, None)
 
 
+@pytest.mark.parametrize("folder", [ELR, NO_ELR, DEAD_LEADER], ids=lambda folder: folder.name)
+def test_each_way_leads_where_it_says(folder: Path) -> None:
+    """Played move by move, a partition's shortest way gets it offline, or loses data, at its end and not before."""
+    final = replayed(folder)[-1]
+    controller, played = final.state.controller, 0
+    for place, found in zip(controller.places(), distances(controller, 2, final.rules), strict=True):
+        assert (found.topic, found.partition) == (controller.topic(place.topic_id).name, place.index)
+        for way, trouble in ((found.offline, attrgetter("offline")), (found.loss, attrgetter("lost"))):
+            world = alone(controller, place, final.rules)
+            for name in way or ():
+                assert not trouble(world)
+                world = next(move for move in moves(world, final.rules) if move.name == name).after()
+                played += 1
+            assert trouble(world) == (way is not None)
+    assert played > 10
+
+
+SAMPLE = re.compile(r'(\w+)(?:\{((?:\w+="(?:[^"\\\n]|\\[\\n"])*",?)+)\})? (\+Inf|\d+)')
+"""A sample of Prometheus' text format 0.0.4, as far as gauges without time go."""
+
+LABEL = re.compile(r'(\w+)="((?:[^"\\\n]|\\[\\n"])*)"')
+
+
+def metrics_in(text: str) -> dict[tuple[str, ...], float]:
+    """Values by metric and labels; each metric has its help and type, in one run of lines, before its samples."""
+    found: dict[tuple[str, ...], float] = {}
+    announced: list[str] = []
+    assert text.endswith("\n")
+    for line in text[:-1].split("\n"):
+        if line.startswith("# HELP "):
+            announced.append(line.split(" ", 3)[2])
+        elif line.startswith("# TYPE "):
+            assert line == f"# TYPE {announced[-1]} gauge"
+        else:
+            sample = SAMPLE.fullmatch(line)
+            assert sample is not None, line
+            assert sample[1] == announced[-1]
+            labels = [(name, json.loads(f'"{value}"')) for name, value in LABEL.findall(sample[2] or "")]
+            key = (sample[1], *(f"{name}={value}" for name, value in labels))
+            assert key not in found
+            found[key] = float(sample[3])
+    assert len(set(announced)) == len(announced)
+    return found
+
+
+def test_metrics_are_prometheus_text() -> None:
+    """Every line is of the text format, names with quotes, backslashes and line ends included, and nothing is lost."""
+    names = ["orders", 'a"b', "back\\slash", "two\nlines", "\\n"]
+    given = [
+        {"topic": name, "partition": n, "faults_to_offline": None if n else 0, "faults_to_loss": n}
+        for n, name in enumerate(names)
+    ]
+    found = metrics_in(prometheus(given, 3))
+    assert found.pop(("kraftcheck_faults_explored",)) == 3
+    assert found == {
+        (f"kraftcheck_faults_to_{kind}", f"topic={row['topic']}", f"partition={row['partition']}"): (
+            inf if row[f"faults_to_{kind}"] is None else row[f"faults_to_{kind}"]
+        )
+        for row in given
+        for kind in ("offline", "loss")
+    }
+
+
+def test_the_table_shows_the_shortest_ways() -> None:
+    """A row for each partition of a real snapshot: both distances, and both sequences of moves."""
+    ran = kraftcheck("whatif", next(ELR.glob("*.checkpoint")), "--faults", 1)
+    lines = [re.split(r"  +", line.strip()) for line in ran.out.splitlines()]
+    assert lines[0] == ["partition", "offline", "loss", "shortest way to offline", "shortest way to loss"]
+    assert ["orders-0", "1", ">1", "2 is fenced"] in lines
+    assert ["lone-2", "1", "1", "2 is fenced", "2 loses power"] in lines
+    assert ["clicks-0", "0", "0", "already so", "0 returns"] in lines
+    assert (len(lines), ran.last) == (12, "10 partitions, up to 1 faults, rules kafka-4.1 (exit 0)")
+
+
 def test_the_command_writes_tables_json_and_metrics(tmp_path: Path) -> None:
     """`kraftcheck whatif` from a snapshot and from a log: a table, a document, and metrics."""
     snapshot = next(ELR.glob("*.checkpoint"))
@@ -95,7 +172,7 @@ def test_the_command_writes_tables_json_and_metrics(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "w.json").read_text(encoding="utf-8"))
     metrics = (tmp_path / "w.prom").read_text(encoding="utf-8")
     assert metrics == prometheus(document["partitions"], 1)
-    assert metrics.count("kraftcheck_faults_to_loss{") == len(document["partitions"]) == 10
+    assert len(metrics_in(metrics)) == 2 * len(document["partitions"]) + 1 == 21
     assert 'kraftcheck_faults_to_offline{topic="lone",partition="0"} 0\n' in metrics
     assert "+Inf" in metrics
     assert kraftcheck("whatif", NO_ELR, "--prometheus", "-").out.startswith("# HELP kraftcheck_faults_to_offline")

@@ -117,14 +117,16 @@ def tallied(quiet: bool, what: str) -> Iterator[Tally | None]:
 
 @contextmanager
 def stoppable() -> Iterator[threading.Event]:
-    """A flag that Ctrl-C and SIGTERM set; a second signal does what it always does."""
+    """A flag that Ctrl-C and SIGTERM set; after that Ctrl-C does what it always does.
+
+    SIGTERM does not: `timeout` sends it to a process and to its group, so that one request to stop arrives twice.
+    """
     flag = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def ask(number: int, frame: FrameType | None) -> None:
         flag.set()
-        for known, handler in before.items():
-            signal.signal(known, handler)
+        signal.signal(signal.SIGINT, before[signal.SIGINT])
 
     for number in before:
         signal.signal(number, ask)

@@ -125,10 +125,11 @@ def test_the_condition_of_replica_lists_is_their_listing(brokers: int, largest: 
     [
         ("tiny", {"reassignments": 2}, "z3"),
         ("small", {"brokers": 4, "replication": 4}, "bitwuzla"),
+        ("small", {"brokers": 5, "replication": 5}, "bitwuzla"),
     ],
 )
 def test_nothing_committed_is_lost_on_more_brokers(scope: str, bounds: dict[str, int], solver: str) -> None:
-    """Everything that `replication` promises is proven with reassignments, and on 4 brokers; `check` proves 3."""
+    """Everything that `replication` promises is proven with reassignments, and on 4 and 5 brokers; `check` proves 3."""
     pytest.importorskip(solver)
     system = SYSTEMS["replication"]
     subject = theory(system, system.setting(scope, bounds, parse("fixed"), proof=True))

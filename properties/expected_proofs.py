@@ -65,6 +65,7 @@ PROOF_SCOPES: Mapping[str, tuple[str, ...]] = {
 BEYOND: Mapping[tuple[str, str], str] = {
     ("directories", "catch-up-as-coded+added-replica-unreported"): "refutes where replicas are reassigned",
     ("replication", "min-isr-raise-is-silent"): "refutes where min.insync.replicas is changed",
+    ("zk-jbod", "restart-order-outlives-return"): "refutes where a stop, a controller and two disks fail",
     **{("broker-ids", name): "refutes where brokers find their ids as well" for name in (
         "search-reads-every-topic", "sweep-trusts-first-read", "fresh-unless-ambiguous", "ambiguous-takes-first")},
 }

@@ -46,15 +46,18 @@ def test_every_proven_property_has_a_row() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("system", "variant"), BEYOND)
-def test_what_refutes_elsewhere_refutes_nothing_here(system: str, variant: str) -> None:
-    """A variant that is left out breaks no proven property at the scopes of the proofs: the explorer says so."""
-    for scope in PROOF_SCOPES[system]:
-        setting = SYSTEMS[system].setting(scope, rules=parse(f"fixed+{variant}"))
-        found = explore(trace(SYSTEMS[system], setting), clock=time.perf_counter, threads=2)
-        claims = {claim.id for claim in SYSTEMS[system].properties(setting) if claim.kind in ("always", "step")}
-        judged = {one.claim: one.verdict for one in found.verdicts if one.claim in claims - unproven(system)}
-        assert [name for name, verdict in judged.items() if not isinstance(verdict, Holds)] == []
+@pytest.mark.parametrize(
+    ("system", "variant", "scope"),
+    [(*row, scope) for row in BEYOND for scope in PROOF_SCOPES[row[0]] if scope != "large"],
+)
+def test_what_refutes_elsewhere_refutes_nothing_here(system: str, variant: str, scope: str) -> None:
+    """A variant that is left out breaks no proven property at a scope of the proofs that can be explored whole."""
+    setting = SYSTEMS[system].setting(scope, rules=parse(f"fixed+{variant}"))
+    found = explore(trace(SYSTEMS[system], setting), clock=time.perf_counter, threads=2)
+    claims = {claim.id for claim in SYSTEMS[system].properties(setting) if claim.kind in ("always", "step")}
+    judged = {one.claim: one.verdict for one in found.verdicts if one.claim in claims - unproven(system)}
+    assert judged
+    assert [name for name, verdict in judged.items() if not isinstance(verdict, Holds)] == []
 
 
 def test_a_proof_that_does_not_break_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from ci.logs.reading import Skipped, find, read
+from ci.logs.reading import LogFiles, Skipped, find, read
 from ci.logs.replaying import Replaying
 from ci.logs.synthetic import Size, Synthetic
 from ci.replay import replay
@@ -102,13 +102,18 @@ CASES: dict[str, tuple[Callable[[int], int], Callable[[], float], int]] = {
 """The work, the clock and the cores of each case; Spark's includes its start."""
 
 
+def _segment(case: str, folder: Path) -> LogFiles:
+    """The synthetic log of a case, written to a folder."""
+    with (folder / f"{0:020}.log").open("wb") as segment:
+        segment.writelines(Synthetic(SYNTHETIC[case]).batches())
+    return find((folder,))[0]
+
+
 def _synthetic(case: str, runs: int) -> Row:
     """A synthetic log, made once; its reading, explanation and judgement are measured."""
     seconds, later, records = [], [], 0
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
-        with Path(place, f"{0:020}.log").open("wb") as segment:
-            segment.writelines(Synthetic(SYNTHETIC[case]).batches())
-        log = find((Path(place),))[0]
+        log = _segment(case, Path(place))
         for _ in range(runs):
             clock = _Halfway(SYNTHETIC[case].records // 2)
             begun = time.process_time()
@@ -130,13 +135,12 @@ def _spread(case: str, runs: int) -> Row:
     name, cores, large = SPREAD[case]
     seconds, records = [], 0
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
-        log = Path(place, "log", f"{0:020}.log")
-        log.parent.mkdir()
-        with log.open("wb") as segment:
-            segment.writelines(Synthetic(SYNTHETIC[name]).batches())
+        logs = Path(place, "log")
+        logs.mkdir()
+        log = _segment(name, logs)
         for run in range(runs):
             begun = time.perf_counter()
-            (told,) = replay_with_spark(find((log,)), Replaying(None), Path(place, f"out-{run}"), (), cores, large)
+            (told,) = replay_with_spark([log], Replaying(None), Path(place, f"out-{run}"), (), cores, large)
             seconds.append(time.perf_counter() - begun)
             if told.code:
                 raise UnexplainedError(case)

@@ -115,7 +115,7 @@ def _broker_guesses(ahead: _Ahead) -> Iterator[Guess]:
     elif isinstance(found, UnregisterBrokerRecord):
         broker = found.broker_id
         yield Guess(
-            f"unregister broker {broker}",
+            ("unregister broker ", broker),
             lambda: unregister(c, broker, rules).records,
             place + 1,
             "unregister",
@@ -137,17 +137,16 @@ def _changes_of(
     fences = isinstance(found, FenceBrokerRecord) or (change is not None and change.fenced == 1)
     unfences = isinstance(found, UnfenceBrokerRecord) or (change is not None and change.fenced == -1)
     if fences:
-        yield Guess(f"fence broker {broker}", lambda: fenced(c, broker, rules), place + 1, "fence", one)
+        yield Guess(("fence broker ", broker), lambda: fenced(c, broker, rules), place + 1, "fence", one)
     if unfences and place == 0:
-        yield Guess(f"unfence broker {broker}", lambda: unfenced(c, broker, rules), None, "unfence", one)
+        yield Guess(("unfence broker ", broker), lambda: unfenced(c, broker, rules), None, "unfence", one)
     if change is not None and change.in_controlled_shutdown == 1 and place == 0:
-        name = f"broker {broker} begins a controlled shutdown"
-        yield Guess(name, lambda: leaving(c, broker, rules), None, "controlled_shutdown", one)
+        words = ("broker ", broker, " begins a controlled shutdown")
+        yield Guess(words, lambda: leaving(c, broker, rules), None, "controlled_shutdown", one)
     if change is not None and not (change.fenced or change.in_controlled_shutdown):
         lost = tuple(d for d in known.dirs if d not in (change.log_dirs or ()))
-        name = f"{len(lost)} directories of broker {broker} fail"
         yield Guess(
-            name,
+            (f"{len(lost)} directories of broker ", broker, " fail"),
             lambda: directories_failed(c, broker, lost, rules),
             place + 1,
             "directories_offline",
@@ -166,9 +165,9 @@ def _heartbeats(ahead: _Ahead, broker: int) -> Iterator[Guess]:
     lost = tuple(d for d in known.dirs if d not in (last.log_dirs or ()))
     for fence, stop in ((False, False), (True, False), (False, True)):
         wish = Wish(fence, stop, EVER)
-        name = f"heartbeat of broker {broker}: fence {fence}, shut down {stop}, {len(lost)} directories failed"
+        told = f": fence {fence}, shut down {stop}, {len(lost)} directories failed"
         yield Guess(
-            name,
+            ("heartbeat of broker ", broker, told),
             _beat(ahead, HeartbeatRequest(broker, known.epoch, wish, lost)),
             None,
             "heartbeat",
@@ -201,7 +200,7 @@ def _registrations(ahead: _Ahead, found: RegisterBrokerRecord, length: int) -> I
             found.is_migrating_zk_broker, epoch,
         )  # fmt: skip
         yield Guess(
-            f"broker {found.broker_id} {how}",
+            ("broker ", found.broker_id, f" {how}"),
             _registered(expired, request, ahead.levels, rules),
             length,
             "" if how == "amends" else "new_incarnation",
@@ -219,8 +218,8 @@ def _goes_on_leaving(ahead: _Ahead) -> Iterator[Guess]:
     """A controlled shutdown that a new controller hears of again: no record says so but the changes."""
     for broker, known in ahead.controller.image.registrations.items():
         if known.in_controlled_shutdown and not known.fenced:
-            name = f"broker {broker} goes on with its controlled shutdown"
-            yield Guess(name, _leaving(ahead, broker), None, "controlled_shutdown", {"broker": broker})
+            words = ("broker ", broker, " goes on with its controlled shutdown")
+            yield Guess(words, _leaving(ahead, broker), None, "controlled_shutdown", {"broker": broker})
 
 
 def _leaving(ahead: _Ahead, broker: int) -> Callable[[], tuple[LogRecord, ...]]:

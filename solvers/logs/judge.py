@@ -26,7 +26,7 @@ from model.systems.elections.state import Elections, Event
 from model.words import NO_LEADER
 from properties.catalogue import ELECTIONS, elections_properties
 from solvers.logs.image import Known
-from solvers.logs.lens import Lens, lens, seen, too_many_last_known
+from solvers.logs.lens import Lens, lens, seen, too_many_last_known, with_broker
 from solvers.logs.refusals import Guess
 
 NOT_IN_A_LOG = ("controller-stays", "decided-on-latest")
@@ -80,7 +80,8 @@ def judge(
             count = changed[place.topic_id, place.index]
             transition = _transition(before, place, old, was, now, count, guess, numbers, rules)
         for name, parts in (*_broken(now, rules), *(() if transition is None else _missteps(transition, rules))):
-            yield Violation(name, topic, place.index, tuple(_with_ids(part, numbers) for part in parts))
+            told = tuple(with_broker(part, numbers.brokers.__getitem__) for part in parts)
+            yield Violation(name, topic, place.index, told)
         if too_many_last_known(place.partition):
             yield Violation(LAST_KNOWN, topic, place.index, ("more than one broker",))
 
@@ -108,12 +109,6 @@ def _missed(
 def _failing(listed: Sequence[Property], subject: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     found = ((claim.id, tuple(name for name, ok in claim.parts(subject).items() if not ok)) for claim in listed)
     return tuple((name, parts) for name, parts in found if parts)
-
-
-def _with_ids(part: str, numbers: Lens) -> str:
-    """A part that names a broker by its number in the lens, with the broker's id instead."""
-    word, _, number = part.partition(" ")
-    return f"broker {numbers.brokers[int(number)]}" if word == "broker" and number.isdigit() else part
 
 
 def _emptied(before: Controller, records: Sequence[Known]) -> Iterator[tuple[str, int]]:

@@ -10,14 +10,23 @@ from typing import TypeVar
 
 from attrs import evolve
 
-from model.brokers import Registration
 from model.controller.errors import Resignation
 from model.controller.state import Controller
 from model.partition import Partition
 from model.replay import Topic
 from model.rules import RuleSet
 from solvers.logs.image import State
-from solvers.logs.locality import Context, Situation, context_of, is_odd, named, plain_registration, without_epochs
+from solvers.logs.locality import (
+    Context,
+    Shape,
+    Situation,
+    context_of,
+    is_odd,
+    named,
+    plain_registration,
+    without_epochs,
+)
+from solvers.logs.renaming import Known, Names, Renaming, names_of
 
 K = TypeVar("K")
 
@@ -65,7 +74,8 @@ class Ledger:
         self.changed: set[bytes] = set()
         self._topics: Mapping[str, Topic] = {}
         self._places: dict[bytes, tuple[str, int]] = {}
-        self._situations: dict[tuple[object, ...], Situation] = {}
+        self._shapes: dict[tuple[object, ...], Shape] = {}
+        self._situations: dict[tuple[Shape, Names], Situation] = {}
         self._odd = False
         self.load(state)
 
@@ -87,13 +97,26 @@ class Ledger:
         topic_id, index = self._places[key]
         return list(self._topics).index(topic_id), index
 
-    def situation(self, p: Partition, context: Context, known: Mapping[int, Registration | None]) -> Situation:
+    def situation(self, p: Partition, context: Context, known: Known) -> Situation:
         """The one situation with these values; brokers that the partition does not name are left out."""
         own = {broker: known.get(broker) for broker in named(p)}
-        identity = (without_epochs(p), context, tuple(own.items()))
-        found = self._situations.get(identity)
+        names = names_of(p, own.items())
+        return self.named(self.shape(without_epochs(p), context, own, names.to), names)
+
+    def shape(self, p: Partition, context: Context, known: Known, renaming: Renaming) -> Shape:
+        """The one shape of these values with other names; of a partition without its epochs."""
+        partition, registrations = renaming.partition(p), renaming.registrations(known)
+        identity = (partition, context, tuple(registrations.items()))
+        found = self._shapes.get(identity)
         if found is None:
-            found = self._situations[identity] = Situation(without_epochs(p), context, own)
+            found = self._shapes[identity] = Shape(partition, context, registrations)
+        return found
+
+    def named(self, shape: Shape, names: Names) -> Situation:
+        """The one situation of a shape with these names."""
+        found = self._situations.get((shape, names))
+        if found is None:
+            found = self._situations[shape, names] = Situation(shape, names)
         return found
 
     def state(self) -> State:
@@ -127,7 +150,7 @@ class Ledger:
         odd = [self._load_topic(after, topic_id, registrations) for topic_id in chosen]
         self._odd = any(odd)
 
-    def _load_topic(self, controller: Controller, topic_id: str, known: Mapping[int, Registration | None]) -> bool:
+    def _load_topic(self, controller: Controller, topic_id: str, known: Known) -> bool:
         """Take over one topic; whether some partition of it has no situation."""
         odd = False
         for index, p in controller.image.topics[topic_id].partitions.items():
@@ -152,7 +175,7 @@ class Ledger:
         """Set a partition, with what is kept by broker and by leader."""
         at = slot[0]
         self.slots[key] = slot
-        for broker in at.known:
+        for broker in at.brokers():
             self.hosted.setdefault(broker, {})[key] = None
         (self.leaderless.add if at.leaderless else self.leaderless.discard)(key)
 

@@ -1,16 +1,17 @@
 """One partition of a real cluster as the state of `elections`, so that its properties can judge it.
 
 Brokers are numbered from 0 in the order of their ids, each broker's
-directories in the order of theirs; the numbers are the same before and after a
-step. What `elections` cannot hold is told apart: see `too_many_last_known`.
+directories in the order of registrations; the numbers are the same before and
+after a step. What `elections` cannot hold is told apart: see `too_many_last_known`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from attrs import frozen
 
+from model.brokers import directory_order
 from model.brokersets import BrokerSet, Replicas
 from model.controller.state import Controller, Place
 from model.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap, is_reserved
@@ -67,7 +68,14 @@ def lens(controllers: Iterable[Controller], partitions: Iterable[Partition]) -> 
         for broker in ids(p.replicas):
             directories.setdefault(broker, set()).add(int(p.directories.of(broker)))
     ordered = tuple(sorted(brokers))
-    return Lens(ordered, {b: tuple(d for d in sorted(directories.get(b, ())) if not is_reserved(d)) for b in ordered})
+    local = {b: (d for d in directories.get(b, ()) if not is_reserved(d)) for b in ordered}
+    return Lens(ordered, {b: tuple(sorted(own, key=directory_order)) for b, own in local.items()})
+
+
+def with_broker(part: str, name: Callable[[int], int]) -> str:
+    """A part of a property that names a broker, `broker 0`, with another name; any other part as it is."""
+    word, _, number = part.partition(" ")
+    return f"broker {name(int(number))}" if word == "broker" and number.isdigit() else part
 
 
 def too_many_last_known(p: Partition) -> bool:

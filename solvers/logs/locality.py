@@ -10,21 +10,24 @@ code explains each situation once, on a controller that has nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import KeysView
 from typing import Any
 
 from attrs import evolve, frozen
 
 from model.brokers import Registration
 from model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs
-from model.controller.state import Controller
+from model.controller.heartbeat import Sessions
+from model.controller.state import Controller, Soft
 from model.partition import Partition
-from model.records import PartitionChangeRecord, ids
+from model.records import Ids, PartitionChangeRecord, ids
 from model.replay import ClusterImage, Topic
 from model.rules import RuleSet
 from model.words import NO_LEADER
 from solvers.logs.entries import Batch
-from solvers.logs.image import Known, State
+from solvers.logs.image import Known as Record
+from solvers.logs.image import State
+from solvers.logs.renaming import Known, Names
 
 TOPIC = "\0topic"
 """Name and id of the one topic of a situation; no real topic has it."""
@@ -60,29 +63,23 @@ def without_epochs(p: Partition) -> Partition:
     return evolve(p, leader_epoch=EPOCH, partition_epoch=EPOCH)
 
 
-class Situation:
-    """One situation, with what is known of the steps from it.
+class Shape:
+    """A partition with its context and registrations, and what is known of the steps from it.
 
     Attributes:
         partition: the partition, with the epochs of a situation.
         context: of its topic.
         known: plain registrations of the brokers that it names, None where there is none.
-        leaderless: whether it has no leader.
-        shown: leader, replicas, ISR and ELR, as plain values.
-        changes: by the bytes or fields of a single change what it comes to.
-        events: by event, then by change or None, what the event comes to here.
+        answers: what changes and events come to here.
     """
 
-    __slots__ = ("changes", "context", "events", "known", "leaderless", "partition", "shown")
+    __slots__ = ("answers", "context", "known", "partition")
 
-    def __init__(self, partition: Partition, context: Context, known: Mapping[int, Registration | None]) -> None:
+    def __init__(self, partition: Partition, context: Context, known: Known) -> None:
         self.partition, self.context, self.known = partition, context, known
-        self.leaderless = bool(partition.leader == NO_LEADER)
-        self.shown = (int(partition.leader), ids(partition.replicas), ids(partition.isr), ids(partition.elr))
-        self.changes: dict[Any, Step] = {}
-        self.events: dict[Any, dict[Any, Step]] = {}
+        self.answers: dict[Any, Any] = {}
 
-    def state(self, base: State, also: Mapping[int, Registration | None]) -> State:
+    def state(self, base: State, also: Known) -> State:
         """A state with this partition alone, and with registrations of other brokers."""
         registrations = {b: r for b, r in {**self.known, **also}.items() if r is not None}
         ordered = {b: registrations[b] for b in sorted(registrations)}
@@ -93,10 +90,66 @@ class Situation:
             registration_offsets=dict.fromkeys(ordered, EPOCH),
             next_offset=EPOCH + 1,
         )
+        soft = Soft(Sessions(base.controller.soft.sessions.timeout))
         controller = evolve(
-            base.controller, image=image, stale_dirs=frozenset(), configs=Configs({TOPIC: settings}), controllers={}
-        )
+            base.controller, image=image, stale_dirs=frozenset(), configs=Configs({TOPIC: settings}), controllers={},
+            soft=soft,
+        )  # fmt: skip
         return State(controller, base.levels)
+
+
+class Situation:
+    """One situation: a shape, and the names in it.
+
+    Attributes:
+        shape, names: as said.
+        leaderless: whether the partition has no leader.
+        changes: by the bytes or fields of a single change what it comes to.
+        events: by event, then by change or None, what the event comes to here.
+    """
+
+    __slots__ = ("_partition", "_shown", "changes", "events", "leaderless", "names", "shape")
+
+    def __init__(self, shape: Shape, names: Names) -> None:
+        self.shape, self.names = shape, names
+        self.leaderless = bool(shape.partition.leader == NO_LEADER)
+        self.changes: dict[Any, Step] = {}
+        self.events: dict[Any, dict[Any, Step]] = {}
+        self._partition: Partition | None = None
+        self._shown: tuple[int, Ids, Ids, Ids] | None = None
+
+    @property
+    def partition(self) -> Partition:
+        """The partition, with the epochs of a situation."""
+        if self._partition is None:
+            self._partition = self.names.back.partition(self.shape.partition)
+        return self._partition
+
+    @property
+    def shown(self) -> tuple[int, Ids, Ids, Ids]:
+        """Leader, replicas, ISR and ELR, as plain values."""
+        if self._shown is None:
+            p = self.partition
+            self._shown = (int(p.leader), ids(p.replicas), ids(p.isr), ids(p.elr))
+        return self._shown
+
+    @property
+    def context(self) -> Context:
+        """The context of its topic."""
+        return self.shape.context
+
+    @property
+    def known(self) -> Known:
+        """Plain registrations of the brokers that the partition names, None where there is none."""
+        return self.names.back.registrations(self.shape.known)
+
+    def brokers(self) -> KeysView[int]:
+        """The brokers that the partition names."""
+        return (self.names.to.brokers if self.names.renamed else self.shape.known).keys()
+
+    def state(self, base: State, also: Known) -> State:
+        """A state with this partition alone, and with registrations of other brokers."""
+        return Shape(self.partition, self.context, self.known).state(base, also)
 
 
 @frozen
@@ -151,7 +204,7 @@ def localized(record: PartitionChangeRecord) -> PartitionChangeRecord:
     return evolve(record, topic_id=TOPIC, partition_id=0)
 
 
-def local_batch(records: tuple[Known, ...]) -> Batch:
+def local_batch(records: tuple[Record, ...]) -> Batch:
     """A batch that stands for these records; its entries are never read."""
     return Batch(EPOCH + 1, EPOCH + len(records), 0, (), "")
 
@@ -162,6 +215,6 @@ def partition_in(state: State) -> Partition:
 
 
 __all__ = [
-    "EPOCH", "TOPIC", "Context", "Guessed", "Situation", "Step", "Told", "context_of", "is_odd", "local_batch",
+    "EPOCH", "TOPIC", "Context", "Guessed", "Shape", "Situation", "Step", "Told", "context_of", "is_odd", "local_batch",
     "localized", "named", "partition_in", "plain_registration", "without_epochs",
 ]  # fmt: skip

@@ -75,8 +75,8 @@ def _alterations(ahead: _Ahead) -> Iterator[Guess]:
             ahead.record.topic_id, ahead.record.partition_id, int(p.leader_epoch), int(p.partition_epoch), members
         )
         request = AlterPartitionRequest(leader.id, leader.epoch, (proposal,))
-        name = f"leader {leader.id} of {ahead.name} proposes ISR {list(isr)}"
-        yield Guess(name, _altered(ahead, request), 1, "alter_partition", {"isr": isr})
+        words = ("leader ", leader.id, f" of {ahead.name} proposes ISR ", isr)
+        yield Guess(words, _altered(ahead, request), 1, "alter_partition", {"isr": isr})
 
 
 def _altered(ahead: _Ahead, request: AlterPartitionRequest) -> Callable[[], tuple[LogRecord, ...]]:
@@ -122,7 +122,7 @@ def _reassignments(ahead: _Ahead) -> Iterator[Guess]:
         return
     removing = _given(change.removing, p.removing)
     target = tuple(broker for broker in _given(change.replicas, p.replicas) if broker not in removing)
-    yield Guess(f"reassign {ahead.name} to {list(target)}", _reassigned(ahead, target), 1, "reassign")
+    yield Guess((f"reassign {ahead.name} to ", target), _reassigned(ahead, target), 1, "reassign")
 
 
 def _reassigned(ahead: _Ahead, replicas: Ids | None) -> Callable[[], tuple[LogRecord, ...]]:
@@ -145,8 +145,8 @@ def _assignments(ahead: _Ahead) -> Iterator[Guess]:
         known = ahead.controller.registration(broker)
         if known is None:
             continue
-        name = f"broker {broker} reports a directory of {ahead.name}"
-        yield Guess(name, _assigned(ahead, broker, known.epoch, directory), None, "assign", {"broker": broker})
+        words = ("broker ", broker, f" reports a directory of {ahead.name}")
+        yield Guess(words, _assigned(ahead, broker, known.epoch, directory), None, "assign", {"broker": broker})
 
 
 def _assigned(ahead: _Ahead, broker: int, epoch: int, directory: int) -> Callable[[], tuple[LogRecord, ...]]:

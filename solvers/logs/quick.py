@@ -14,6 +14,7 @@ from typing import Any
 from model.controller.state import Controller, Settings
 from model.records import PartitionChangeRecord
 from model.rules import RuleSet
+from solvers.logs.asking import BROKER_RECORDS, BrokerEvent, broker_events
 from solvers.logs.entries import Batch, Compact
 from solvers.logs.explain import explain
 from solvers.logs.image import METADATA_VERSION, State, elected, empty, known, load
@@ -22,7 +23,7 @@ from solvers.logs.ledger import Ledger
 from solvers.logs.locality import Guessed, Situation, Step
 from solvers.logs.lookup import Move, Quick
 from solvers.logs.replay import FOOTER, HEADER, Replayed, judged
-from solvers.logs.steps import BROKER_RECORDS, BrokerEvent, broker_events, goes_on, of_event, single
+from solvers.logs.steps import goes_on, of_event, single
 
 Fitting = tuple[BrokerEvent, dict[bytes, Step]]
 """An event of a broker, and what it comes to in each partition that it visits."""
@@ -41,6 +42,7 @@ class QuickReplay:
         self._tokens: dict[object, int] = {}
         self._leaving: dict[int, set[bytes]] = {}
         self._guests: set[bytes] = set()
+        self._decoded: dict[Any, PartitionChangeRecord] = {}
         self.looked_up = 0
         self._start(empty(Controller(settings=settings or Settings())))
 
@@ -124,7 +126,7 @@ class QuickReplay:
             at = slot[0]
             step = at.changes.get(body)
             if step is None:
-                step = at.changes[body] = single(self._ledger, at, _change(batch, place), self._rules)
+                step = at.changes[body] = single(self._ledger, at, self._change(batch, place), self._rules)
             if step.after is None or (self._leaving and self._would_go_on(step.after) and place < len(batch) - 1):
                 return None
             count *= step.count
@@ -206,12 +208,25 @@ class QuickReplay:
             place, body = observed.get(key, (0, None))
             step = steps.get(body)
             if step is None:
-                change = None if body is None else _change(batch, place)
+                change = None if body is None else self._change(batch, place)
                 step = steps[body] = of_event(ledger, slot[0], event, change, self._rules)
             if step.after is None:
                 return None
             found[key] = step
         return found
+
+    def _change(self, batch: Compact, place: int) -> PartitionChangeRecord:
+        """A change, decoded; of all changes with the same body, which differ in their partition alone, the first.
+
+        Raises:
+            EntryError: when its fields are not those of its kind.
+        """
+        body = batch.bodies[place]
+        if body not in self._decoded:
+            record = known(batch.entry(place))
+            assert isinstance(record, PartitionChangeRecord)
+            self._decoded[body] = record
+        return self._decoded[body]
 
     def _violations(self, told: list[tuple[bytes, Step]]) -> tuple[Violation, ...]:
         return tuple(
@@ -241,20 +256,9 @@ class QuickReplay:
         return any(self._goes_on(at, broker) for broker in self._leaving)
 
     def _goes_on(self, at: Situation, broker: int) -> bool:
-        if broker not in at.known:
+        if broker not in at.brokers():
             return False
         found: Any = at.events.setdefault(("goes on", broker), {})
         if None not in found:
             found[None] = goes_on(self._ledger, at, broker, self._rules)
         return bool(found[None])
-
-
-def _change(batch: Compact, place: int) -> PartitionChangeRecord:
-    """A change, decoded.
-
-    Raises:
-        EntryError: when its fields are not those of its kind.
-    """
-    record = known(batch.entry(place))
-    assert isinstance(record, PartitionChangeRecord)
-    return record

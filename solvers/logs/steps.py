@@ -1,181 +1,119 @@
-"""What single changes, and events of brokers, come to in one situation: asked of the code that looks nothing up."""
+"""What single changes, and events of brokers, come to in one situation: looked up by its shape, or asked once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 
-from attrs import evolve, field, frozen
+from attrs import frozen
 
-from model.brokers import Registration
-from model.controller.errors import RequestError, Resignation
-from model.controller.lifecycle import leaving
-from model.records import (
-    BrokerRegistrationChangeRecord,
-    FenceBrokerRecord,
-    PartitionChangeRecord,
-    RegisterBrokerRecord,
-    UnfenceBrokerRecord,
-    UnregisterBrokerRecord,
-    ids,
-)
-from model.replay import ReplayError
+from model.partition import PartitionChange
+from model.records import PartitionChangeRecord, ids
 from model.rules import RuleSet
-from solvers.logs.explain import explain_records, predicted
-from solvers.logs.guesses import BrokerRecord, guesses
-from solvers.logs.image import Known, State
-from solvers.logs.judge import judge
+from model.words import NO_LEADER
+from solvers.logs.asking import Answer, BrokerEvent, ask_change, ask_event, ask_going_on
 from solvers.logs.ledger import Ledger
-from solvers.logs.locality import (
-    EPOCH,
-    Guessed,
-    Situation,
-    Step,
-    Told,
-    local_batch,
-    localized,
-    named,
-    partition_in,
-    plain_registration,
-)
-from solvers.logs.matching import plain, same
-from solvers.logs.refusals import Guess
-from solvers.logs.replay import judged
-
-BROKER_RECORDS = (
-    BrokerRegistrationChangeRecord, FenceBrokerRecord, RegisterBrokerRecord, UnfenceBrokerRecord,
-    UnregisterBrokerRecord,
-)  # fmt: skip
-"""Records of one broker."""
-
-RECORD_FIRST = ("unfence", "controlled_shutdown")
-"""Events whose broker record comes before the changes of partitions."""
+from solvers.logs.lens import with_broker
+from solvers.logs.locality import Guessed, Shape, Situation, Step, Told, localized
+from solvers.logs.refusals import spoken
+from solvers.logs.renaming import Form, Names, names_of
 
 
 @frozen
-class BrokerEvent:
-    """An event that writes one record of a broker, and changes of partitions before or after it.
+class _Learned:
+    """An answer, and the shape behind it; None where not all names are left, or some are new."""
 
-    Attributes:
-        name: in words, as its guess has it.
-        broker: the broker.
-        record: its record, with the epochs of a situation.
-        before, after: its plain registration, None where there is none.
-        first: whether its record is the first.
-    """
-
-    name: str
-    action: str
-    broker: int
-    record: BrokerRecord
-    before: Registration | None
-    after: Registration | None
-    first: bool
-    identity: tuple[object, ...] = field(eq=False, default=())
+    answer: Answer
+    after: Shape | None
 
 
 def single(ledger: Ledger, at: Situation, record: PartitionChangeRecord, rules: RuleSet) -> Step:
     """What one change comes to; no step where it names brokers that the situation does not hold."""
-    local = localized(record)
-    if record.change.replicas.present or not _named(record) <= at.known.keys():
-        return Step(at, None)
-    found = explain_records(at.state(ledger.base, {}), local_batch((local,)), (local,), rules)
-    if not found.explained:
-        return Step(at, None)
-    told = tuple((v.property, v.topic, v.partition, v.parts) for v in judged(found, rules))
-    end = partition_in(found.after)
-    guess = found.steps[0].guess
-    after = ledger.situation(end, at.context, at.known)
-    return Step(at, after, end, found.count, Guessed(guess.name, guess.action), told)
-
-
-def _named(record: PartitionChangeRecord) -> set[int]:
     change = record.change
-    lists = (change.isr, change.elr, change.last_known_elr, change.adding, change.removing)
-    found = {broker for maybe in lists if maybe.present for broker in ids(maybe.value)}
-    return (found | ({int(change.leader.value)} if change.leader.present else set())) - {-1}
+    if change.replicas.present or not _named(change) <= at.brokers():
+        return Step(at, None)
+    names, shape = at.names, at.shape
+    if not names.place(shape.partition, change):
+        names = names_of(at.partition, at.known.items(), change)
+        shape = ledger.shape(at.partition, at.context, at.known, names.to)
+    to = names.to
+    form = ("change", to.form_of_change(change))
 
+    def ask() -> Answer | None:
+        return ask_change(ledger.base, shape, to.change(localized(record)), rules)
 
-def broker_events(base: State, record: BrokerRecord, changes_first: bool, rules: RuleSet) -> Iterator[BrokerEvent]:
-    """The events that write exactly this record of a broker, whatever else they write of partitions."""
-    registration = base.controller.registration(record.broker_id)
-    try:
-        after = base.after(record, rules).controller.registration(record.broker_id)
-    except ReplayError:
-        return
-    before = plain_registration(registration)
-    for guess in guesses(base, (record,), rules):
-        if changes_first and guess.action in RECORD_FIRST:
-            continue
-        wrote, refusal = predicted(guess)
-        if refusal or not same([plain(r) for r in wrote], [plain(record)]):
-            continue
-        local, first = _local(record, registration), not changes_first
-        plain_after = plain_registration(after)
-        identity = (guess.name, before, plain_after, first)
-        yield BrokerEvent(guess.name, guess.action, record.broker_id, local, before, plain_after, first, identity)
-
-
-def _local(record: BrokerRecord, known: Registration | None) -> BrokerRecord:
-    """The record with the epochs of a situation, and its incarnation the known one's or another."""
-    if not isinstance(record, RegisterBrokerRecord):
-        return evolve(record, broker_epoch=EPOCH)
-    again = known is not None and known.incarnation == record.incarnation
-    return evolve(record, broker_epoch=EPOCH, incarnation="" if again else "another")
+    return _step(ledger, at, shape, names, form, ask)
 
 
 def of_event(
     ledger: Ledger, at: Situation, event: BrokerEvent, change: PartitionChangeRecord | None, rules: RuleSet
 ) -> Step:
     """What an event of a broker comes to; no step where it does not write exactly this change here."""
-    if change is not None and not _named(change) <= at.known.keys() | {event.broker}:
+    told = None if change is None else change.change
+    if told is not None and not _named(told) <= at.brokers() | {event.broker}:
         return Step(at, None)
-    state = at.state(ledger.base, {event.broker: event.before})
-    changes = () if change is None else (localized(change),)
-    records: tuple[Known, ...] = (event.record, *changes) if event.first else (*changes, event.record)
-    guess = _matching(state, event, records, rules)
-    if guess is None:
-        return Step(at, None)
-    after = state
-    for record in records:
-        after = after.after(record, rules)
-    end = partition_in(after)
-    registrations = {**at.known, event.broker: event.after}
-    if not set(named(end)) <= registrations.keys():
-        return Step(at, None)
-    told = _violations(state, after, records, guess, rules)
-    target = ledger.situation(end, at.context, registrations)
-    return Step(at, target, end, 1, Guessed(guess.name, guess.action), told)
+    names, shape = at.names, at.shape
+    covered = names.cover(event.broker, event.before, event.after)
+    if not covered or (told is not None and not names.place(shape.partition, told)):
+        registered = (*at.known.items(), (event.broker, event.before), (event.broker, event.after))
+        names = names_of(at.partition, registered, told)
+        shape = ledger.shape(at.partition, at.context, at.known, names.to)
+    to = names.to
+    form = ("event", event.form(to), None if told is None else to.form_of_change(told))
 
+    def ask() -> Answer | None:
+        local = None if change is None else to.change(localized(change))
+        return ask_event(ledger.base, shape, event.renamed(to), local, rules)
 
-def _matching(state: State, event: BrokerEvent, records: Sequence[Known], rules: RuleSet) -> Guess | None:
-    """The guess of the same name, if it writes these records."""
-    for guess in guesses(_at_epoch(state, event), records, rules):
-        if guess.name != event.name:
-            continue
-        wrote, refusal = predicted(guess)
-        if not refusal and same([plain(r) for r in wrote], [plain(r) for r in records]):
-            return guess
-    return None
-
-
-def _at_epoch(state: State, event: BrokerEvent) -> State:
-    """The state in which a registration gets the epoch that its record has in a situation."""
-    return state.at(EPOCH) if isinstance(event.record, RegisterBrokerRecord) else state
-
-
-def _violations(
-    before: State, after: State, records: Sequence[Known], guess: Guess, rules: RuleSet
-) -> tuple[Told, ...]:
-    found = judge(before.controller, after.controller, records, guess, rules)
-    return tuple(dict.fromkeys((v.property, v.topic, v.partition, v.parts) for v in found))
+    return _step(ledger, at, shape, names, form, ask)
 
 
 def goes_on(ledger: Ledger, at: Situation, broker: int, rules: RuleSet) -> bool:
     """Whether a broker that is leaving would still change this partition, should the controller hear of it again."""
-    try:
-        return bool(leaving(at.state(ledger.base, {}).controller, broker, rules))
-    except (RequestError, Resignation):
-        return True
+    known, shape = at.names.to.brokers[broker], at.shape
+    found = shape.answers.get(("goes on", known))
+    if found is None:
+        found = shape.answers["goes on", known] = ask_going_on(ledger.base, shape, known, rules)
+    return bool(found)
 
 
-__all__ = ["BROKER_RECORDS", "BrokerEvent", "broker_events", "goes_on", "of_event", "single"]
+def _named(change: PartitionChange) -> set[int]:
+    """Every broker that a change names."""
+    lists = (change.isr, change.elr, change.last_known_elr, change.adding, change.removing)
+    found = {broker for maybe in lists if maybe.present for broker in ids(maybe.value)}
+    return (found | ({int(change.leader.value)} if change.leader.present else set())) - {NO_LEADER}
+
+
+def _step(
+    ledger: Ledger, at: Situation, shape: Shape, names: Names, form: Form, ask: Callable[[], Answer | None]
+) -> Step:
+    """The answer with this form, once it is known of the shape, told with the names of the situation."""
+    if form not in shape.answers:
+        shape.answers[form] = _learned(ledger, shape, names, ask())
+    learned: _Learned | None = shape.answers[form]
+    if learned is None:
+        return Step(at, None)
+    answer, back = learned.answer, names.back
+    if learned.after is not None:
+        after = ledger.named(learned.after, names)
+    else:
+        after = ledger.situation(back.partition(answer.end), at.context, back.registrations(answer.known))
+    told = tuple(_told(violation, names) for violation in answer.violations)
+    guessed = Guessed(spoken(back.words(answer.words)), answer.action)
+    return Step(at, after, answer.end, answer.count, guessed, told)
+
+
+def _learned(ledger: Ledger, shape: Shape, names: Names, answer: Answer | None) -> _Learned | None:
+    """An answer with the situation behind it as a shape with the same names, where it has them all."""
+    if answer is None:
+        return None
+    renamed = names.plain()
+    after = ledger.situation(answer.end, shape.context, answer.known)
+    return _Learned(answer, after.shape if names.renamed and after.names == renamed else None)
+
+
+def _told(violation: Told, names: Names) -> Told:
+    name, topic, partition, parts = violation
+    return name, topic, partition, tuple(with_broker(part, names.back.brokers.__getitem__) for part in parts)
+
+
+__all__ = ["goes_on", "of_event", "single"]

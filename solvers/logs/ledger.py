@@ -173,10 +173,11 @@ class Ledger:
 
     def put(self, key: bytes, slot: Slot) -> None:
         """Set a partition, with what is kept by broker and by leader."""
-        at = slot[0]
+        at, before = slot[0], self.slots.get(key)
         self.slots[key] = slot
-        for broker in at.brokers():
-            self.hosted.setdefault(broker, {})[key] = None
+        if before is None or before[0].names is not at.names:
+            for broker in at.brokers():
+                self.hosted.setdefault(broker, {})[key] = None
         (self.leaderless.add if at.leaderless else self.leaderless.discard)(key)
 
     def _drop(self, keys: Iterable[bytes], keep_place: bool = False) -> None:

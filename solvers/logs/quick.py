@@ -28,6 +28,9 @@ from solvers.logs.steps import goes_on, of_event, single
 Fitting = tuple[BrokerEvent, dict[bytes, Step]]
 """An event of a broker, and what it comes to in each partition that it visits."""
 
+UNCHANGED = 0, None
+"""Place and body of the change of a partition that has none."""
+
 
 class QuickReplay:
     """The replay of one log.
@@ -199,13 +202,15 @@ class QuickReplay:
             visited.update(dict.fromkeys(ledger.leaderless))
         elif event.action == "directories_offline":
             visited.update(dict.fromkeys(ledger.slots))
-        found = {}
+        found, slots = {}, ledger.slots
         for key in visited:
-            slot = ledger.slots.get(key)
+            slot = slots.get(key)
             if slot is None:
                 return None
-            steps = slot[0].events.setdefault(token, {})
-            place, body = observed.get(key, (0, None))
+            steps = slot[0].events.get(token)
+            if steps is None:
+                steps = slot[0].events[token] = {}
+            place, body = observed.get(key, UNCHANGED)
             step = steps.get(body)
             if step is None:
                 change = None if body is None else self._change(batch, place)

@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import evolve
 
+from ci.logs import encoding
 from ci.logs.reading import Skipped, find, read
 from ci.logs.replaying import rules_by_version
 from solvers.logs.entries import Batch, Entry
@@ -57,6 +58,15 @@ def with_data(batch: Batch, index: int, data: dict[str, Any]) -> Batch:
     """The batch with other fields of one record."""
     entries = (*batch.entries[:index], evolve(batch.entries[index], data=data), *batch.entries[index + 1 :])
     return evolve(batch, entries=entries)
+
+
+def segment(folder: Path, batch: Batch) -> bytes:
+    """The segment of a captured log, with a batch in place of the one that has its offsets."""
+    (raw,) = (path.read_bytes() for path in folder.glob("*.log"))
+    start = next(int(b.place.rpartition(" ")[2]) for b in batches(folder) if b.base_offset == batch.base_offset)
+    values = [encoding.record(e.type, e.version, dict(e.data or {})) for e in batch.entries]
+    size = encoding.HEADER.unpack_from(raw, start)[1] + 12
+    return raw[:start] + encoding.batch(batch.base_offset, batch.epoch, values) + raw[start + size :]
 
 
 def corrupted(entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:

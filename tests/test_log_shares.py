@@ -10,8 +10,8 @@ import pytest
 from ci.logs.joining import Counted, TooAmbiguousError, join
 from ci.logs.merging import DivergedError, noted
 from ci.logs.reading import LogFiles
+from ci.logs.records import RECORD
 from ci.logs.replaying import Replaying
-from ci.logs.sharing import RECORD
 from ci.logs.synthetic import Size, Synthetic
 from ci.logs.tasks import Piece, pieces
 from ci.refusal import Refusal
@@ -19,7 +19,7 @@ from model.records import Ids
 from solvers.logs.compacting import compact
 from solvers.logs.ledger import key_of
 from solvers.logs.shares import SLACK, Shares
-from tests.captures import DEAD_LEADER, EVERY, TROUBLE, batches, corrupted, json_lines, replayed, with_data
+from tests.captures import DEAD_LEADER, EVERY, TROUBLE, batches, corrupted, json_lines, replayed, segment, with_data
 from tests.samples import one_in
 from tests.spreading import Outcome, alone, log_of, spread
 
@@ -49,13 +49,16 @@ def test_shares_of_a_real_log_come_to_the_same(folder: Path) -> None:
 
 @pytest.mark.parametrize("case", one_in(24, CORRUPTED[::17]))
 def test_shares_of_a_corrupted_log_come_to_the_same(tmp_path: Path, case: tuple[Path, int, int, int]) -> None:
-    """With one field corrupted the same batch is unexplained; what cannot be replayed is given up."""
+    """With one field corrupted the same batch is unexplained, in text or segments; what cannot be replayed is left."""
     folder, place, index, number = case
     batch = batches(folder)[place]
     _, data = list(corrupted(batch.entries[index]))[number]
-    path = tmp_path / "log.jsonl"
-    given = (*batches(folder)[:place], with_data(batch, index, data), *batches(folder)[place + 1 :])
-    path.write_text(json_lines(given), encoding="utf-8")
+    bad = with_data(batch, index, data)
+    path = tmp_path / ("log.jsonl" if place % 3 else "log.log")
+    if place % 3:
+        path.write_text(json_lines((*batches(folder)[:place], bad, *batches(folder)[place + 1 :])), encoding="utf-8")
+    else:
+        path.write_bytes(segment(folder, bad))
     log, replaying = log_of(path), Replaying("kafka-4.0" if number % 2 else None)
     found, told = spread(log, replaying, 2 + place % 2)
     if found is None:

@@ -21,7 +21,7 @@ HEADER = struct.Struct(">qiibIhiqqqhii")
 
 CRC_FROM = 21
 MAGIC = 2
-_NOT_PLAIN = 0x27
+NOT_PLAIN = 0x27
 """Attributes of what is compressed or the quorum's own."""
 
 CHANGE_FRAME = b"\1\5"
@@ -57,7 +57,7 @@ class Bodies:
             name, position: the file, and where in it the batch begins.
         """
         base, _, epoch, magic, crc, attributes, last_delta, _, _, _, _, _, count = HEADER.unpack_from(data)
-        if magic != MAGIC or attributes & _NOT_PLAIN or count != last_delta + 1 or count < 1:
+        if magic != MAGIC or attributes & NOT_PLAIN or count != last_delta + 1 or count < 1:
             return None
         if google_crc32c.value(data[CRC_FROM:]) != crc:
             return None

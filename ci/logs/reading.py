@@ -7,15 +7,17 @@ order of their offsets; another folder is searched for such folders.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from attrs import define, field, frozen
 
 from ci.logs import dumptext, jsonlines, segments
+from ci.logs.scanning import Scanner
 from ci.refusal import Refusal
 from solvers.logs.compacting import compact
 from solvers.logs.entries import Batch, Compact
+from solvers.logs.stretches import Stretch
 
 BINARY = (".log", ".checkpoint")
 """Names of segments and snapshots."""
@@ -106,7 +108,7 @@ def read(log: LogFiles, skipped: Skipped) -> Iterator[Batch]:
     Raises:
         LogError: see `read_compact`.
     """
-    return (batch.whole() if isinstance(batch, Compact) else batch for batch in _read(log, skipped, False))
+    return (batch.whole() if isinstance(batch, Compact) else batch for batch in _batches(log, skipped, False))
 
 
 def read_compact(log: LogFiles, skipped: Skipped) -> Iterator[Batch | Compact]:
@@ -115,37 +117,68 @@ def read_compact(log: LogFiles, skipped: Skipped) -> Iterator[Batch | Compact]:
     Raises:
         LogError: naming the place of what cannot be decoded, and of offsets that are missing.
     """
-    return (batch if isinstance(batch, Compact) else compact(batch) for batch in _read(log, skipped, True))
+    return (batch if isinstance(batch, Compact) else compact(batch) for batch in _batches(log, skipped, True))
 
 
-def _read(log: LogFiles, skipped: Skipped, shrink: bool) -> Iterator[Batch | Compact]:
+def read_stretches(log: LogFiles, skipped: Skipped) -> Iterator[Batch | Compact | Stretch]:
+    """Every batch of a log, in stretches or compact where they have the shape.
+
+    Raises:
+        LogError: see `read_compact`.
+    """
+    return (compact(found) if isinstance(found, Batch) else found for found in _read(log, skipped, True, Scanner()))
+
+
+def _batches(log: LogFiles, skipped: Skipped, shrink: bool) -> Iterator[Batch | Compact]:
+    return (batch for batch in _read(log, skipped, shrink) if not isinstance(batch, Stretch))
+
+
+def _read(
+    log: LogFiles, skipped: Skipped, shrink: bool, scanner: Scanner | None = None
+) -> Iterator[Batch | Compact | Stretch]:
     due: int | None = None
     epoch = 0
     for path in log.files:
         snapshot = _SNAPSHOT.fullmatch(path.name)
-        for batch in _file(path, skipped, shrink):
-            if snapshot is None:
-                if due is not None and batch.last_offset < due:
-                    continue
-                if due is not None and batch.base_offset != due:
-                    skipped.problem(
-                        batch.place, f"offset {due} should follow, but the batch begins at {batch.base_offset}"
-                    )
-                if batch.epoch < epoch:
-                    skipped.problem(batch.place, f"epoch {batch.epoch} after {epoch}: a leader's epoch never falls")
-                due, epoch = batch.last_offset + 1, batch.epoch
-            yield batch
+        for found in _file(path, skipped, shrink, scanner):
+            overlaps = snapshot is None and due is not None and found.base_offset < due
+            for batch in _apart(found) if overlaps else (found,):
+                if snapshot is None:
+                    if due is not None and batch.last_offset < due:
+                        continue
+                    _follows(batch, due, epoch, skipped)
+                    due, epoch = batch.last_offset + 1, batch.epoch
+                yield batch
         if snapshot is not None:
             due = int(snapshot.group(1))
 
 
-def _file(path: Path, skipped: Skipped, shrink: bool) -> Iterator[Batch | Compact]:
+def _apart(found: Batch | Compact | Stretch) -> Iterable[Batch | Compact]:
+    """The batches of a stretch, or the one batch."""
+    return map(found.batch, range(len(found))) if isinstance(found, Stretch) else (found,)
+
+
+def _follows(found: Batch | Compact | Stretch, due: int | None, epoch: int, skipped: Skipped) -> None:
+    """Tell of offsets that are missing before a batch, and of an epoch that falls."""
+    base = found.base_offset
+    gap, falls = due is not None and base != due, found.epoch < epoch
+    if gap or falls:
+        place = next(iter(_apart(found))).place
+        if gap:
+            skipped.problem(place, f"offset {due} should follow, but the batch begins at {base}")
+        if falls:
+            skipped.problem(place, f"epoch {found.epoch} after {epoch}: a leader's epoch never falls")
+
+
+def _file(
+    path: Path, skipped: Skipped, shrink: bool, scanner: Scanner | None
+) -> Iterator[Batch | Compact | Stretch]:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise LogError(f"cannot read {path}: {error.strerror or error}") from error
     if path.suffix in BINARY and not data.startswith((b"Dumping", b"SLF4J", b"{")):
-        yield from segments.batches(data, str(path), skipped.problem, shrink)
+        yield from segments.batches(data, str(path), skipped.problem, shrink, scanner)
         return
     try:
         text = data.decode("utf-8")

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterator
 import google_crc32c
 
 from ci.logs.bodies import CRC_FROM, HEADER, MAGIC, Bodies
+from ci.logs.scanning import Scanner
 from ci.logs.wire import Bytes, WireError, decode
 from solvers.logs.entries import Batch, Compact, Entry
+from solvers.logs.stretches import Stretch
 
 _OVERHEAD = 12
 """Bytes before what the length of a batch counts."""
@@ -31,7 +33,9 @@ Problem = Callable[[str, str], None]
 """Called with a place and what is wrong there; returns only where skipping is allowed."""
 
 
-def batches(data: bytes, name: str, problem: Problem, compact: bool = False) -> Iterator[Batch | Compact]:
+def batches(
+    data: bytes, name: str, problem: Problem, compact: bool = False, scanner: Scanner | None = None
+) -> Iterator[Batch | Compact | Stretch]:
     """Every batch of a segment or snapshot.
 
     Args:
@@ -40,16 +44,22 @@ def batches(data: bytes, name: str, problem: Problem, compact: bool = False) -> 
         problem: told of what cannot be decoded.
         compact: whether to leave changes of partitions undecoded that were decoded before, where a batch
             has no more than one record of another kind that is read.
+        scanner: finds the batches that are told as stretches; None: none are.
     """
     position, known = 0, Bodies(_batch)
     while position < len(data):
+        found = None if scanner is None else scanner.stretch(data, name, position, known)
+        if found is not None:
+            stretch, position = found
+            yield stretch
+            continue
         size = _size(data, position, name, problem)
         if not size:
             return
         try:
             whole = data[position : position + size]
-            found = known.compact(whole, name, position) if compact else None
-            yield found or _batch(whole, f"{name}: byte {position}")
+            small = known.compact(whole, name, position) if compact else None
+            yield small or _batch(whole, f"{name}: byte {position}")
         except (WireError, OSError, EOFError) as reason:
             problem(f"{name}: byte {position}", str(reason))
         position += size

@@ -64,6 +64,7 @@ class Ledger:
         slots: every partition whose situation is known, by `key_of`.
         hosted: by broker the partitions that name it, and maybe some that no longer do.
         leaderless: those without leader.
+        touched: those that were set or dropped since somebody last looked, who then empties it.
     """
 
     def __init__(self, state: State, rules: RuleSet, guests: Container[bytes] = frozenset()) -> None:
@@ -72,6 +73,7 @@ class Ledger:
         self.hosted: dict[int, dict[bytes, None]] = {}
         self.leaderless: set[bytes] = set()
         self.changed: set[bytes] = set()
+        self.touched: set[bytes] = set()
         self._topics: Mapping[str, Topic] = {}
         self._places: dict[bytes, tuple[str, int]] = {}
         self._shapes: dict[tuple[object, ...], Shape] = {}
@@ -175,13 +177,22 @@ class Ledger:
         """Set a partition, with what is kept by broker and by leader."""
         at, before = slot[0], self.slots.get(key)
         self.slots[key] = slot
+        self.touched.add(key)
         if before is None or before[0].names is not at.names:
             for broker in at.brokers():
                 self.hosted.setdefault(broker, {})[key] = None
         (self.leaderless.add if at.leaderless else self.leaderless.discard)(key)
 
+    def take(self, moved: Iterable[tuple[bytes, Slot]]) -> None:
+        """Move partitions on by changes of theirs alone, which name no broker that they did not name before."""
+        for key, slot in moved:
+            self.slots[key] = slot
+            self.changed.add(key)
+            (self.leaderless.add if slot[0].leaderless else self.leaderless.discard)(key)
+
     def _drop(self, keys: Iterable[bytes], keep_place: bool = False) -> None:
         for key in keys:
+            self.touched.add(key)
             self.slots.pop(key, None)
             self.leaderless.discard(key)
             self.changed.discard(key)

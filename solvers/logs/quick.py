@@ -148,6 +148,7 @@ class QuickReplay:
             key, slot = move
             ledger.slots[key] = slot
             ledger.changed.add(key)
+            ledger.touched.add(key)
             if step.flips:
                 ledger.put(key, slot)
             for broker, pending in self._leaving.items():

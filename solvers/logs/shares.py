@@ -27,6 +27,8 @@ from solvers.logs.locality import Step
 from solvers.logs.lookup import Quick
 from solvers.logs.quick import Fitting, QuickReplay
 from solvers.logs.replay import FOOTER, HEADER
+from solvers.logs.runs import Run, Runner
+from solvers.logs.stretches import Stretch
 
 FIRST = 0
 """The partition whose replicas bound min ISR for all of its topic, as the code has it (X7)."""
@@ -120,6 +122,11 @@ class Part:
     passed: tuple[str, ...] = ()
     judged: int = 0
 
+    @property
+    def last_offset(self) -> int:
+        """Of the batch."""
+        return self.batch.last_offset
+
 
 class ShareReplay(QuickReplay):
     """The replay of one share.
@@ -136,23 +143,52 @@ class ShareReplay(QuickReplay):
         self._fits: tuple[Fits, ...] = ()
         self._replacing: dict[Any, bool] = {}
         self._claims: tuple[RuleSet | None, int] = (None, 0)
+        self._runner = Runner(self.owns)
 
-    def parts(self, batches: Iterable[Batch | Compact]) -> Iterator[Part]:
-        """What becomes of each batch.
+    @property
+    def state(self) -> State:
+        """The state after the batches so far."""
+        self._runner.settle()
+        return super().state
+
+    def parts(self, batches: Iterable[Batch | Compact | Stretch]) -> Iterator[Part | Run]:
+        """What becomes of each batch; those of stretches in runs where they are known.
 
         Raises:
             EntryError: when a record's fields are not those of its kind.
             ReplayError: for a record that cannot be replayed.
         """
         for batch in batches:
-            if isinstance(batch, Compact) and not self._in_snapshot and not self._replaces_guests(batch):
-                self._keep_own(batch)
-                self._fits = ()
-                quick = self._quick(batch)
-                if quick is not None:
-                    yield Part(batch, quick=quick, fits=self._fits, judged=self._judged())
+            if isinstance(batch, Stretch):
+                yield from self._along(batch)
+            else:
+                self._runner.settle()
+                yield self._part(batch)
+
+    def _along(self, stretch: Stretch) -> Iterator[Part | Run]:
+        """What becomes of the batches of a stretch."""
+        at, runner = 0, self._runner
+        while at < len(stretch):
+            if not self._in_snapshot and not self._leaving:
+                run = runner.run(self._ledger, stretch, at, self._judged())
+                if run.last > at:
+                    at = run.last
+                    yield run
                     continue
-            yield self._as_it_is(batch.whole() if isinstance(batch, Compact) else batch)
+            runner.settle()
+            yield self._part(stretch.batch(at))
+            runner.learn(self._ledger, stretch, at)
+            at += 1
+
+    def _part(self, batch: Batch | Compact) -> Part:
+        """What becomes of a batch by itself."""
+        if isinstance(batch, Compact) and not self._in_snapshot and not self._replaces_guests(batch):
+            self._keep_own(batch)
+            self._fits = ()
+            quick = self._quick(batch)
+            if quick is not None:
+                return Part(batch, quick=quick, fits=self._fits, judged=self._judged())
+        return self._as_it_is(batch.whole() if isinstance(batch, Compact) else batch)
 
     def _judged(self) -> int:
         """How many properties are checked; asked of the rules once, they are long to compare."""
@@ -226,6 +262,7 @@ class ShareReplay(QuickReplay):
         key = key_of(record.topic_id, record.partition_id)
         if isinstance(record, PartitionRecord):
             self._shares.add(key, record.replicas)
+            self._ledger.touched.add(key)
         return not self.owns(key)
 
     def _with_guest(self, state: State, record: Known) -> State:

@@ -1,0 +1,114 @@
+"""Stretches of a segment: batches whose changes are all of known bytes, which compiled code finds.
+
+What is new, a partition or the rest of a change, is decoded here, once. What
+has another shape is left to the decoder of batches, which says what is wrong
+with it, if anything is.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import google_crc32c
+import numpy as np
+
+from ci.logs.bodies import CRC_FROM, HEADER, REST_FROM, Bodies
+from ci.logs.numbering import Numbering
+from ci.logs.scankernel import ENDED, KEY_FROM, KEY_SIZE, NEW_KEY, WHOLE, Found, scan
+from ci.logs.wire import WireError, decode
+from solvers.logs.compacting import CHANGE
+from solvers.logs.entries import Compact
+from solvers.logs.image import READ
+from solvers.logs.stretches import Names, Stretch
+
+BATCHES, RECORDS = 1 << 14, 1 << 16
+"""The most that a stretch holds."""
+
+_CRC_AT, _EPOCH = 17, 2
+
+
+class Scanner:
+    """Finds the stretches of one log; what it knows of one file it knows of the next."""
+
+    def __init__(self) -> None:
+        self._keys, self._bodies = Numbering(), Numbering()
+        self._names = Names()
+        self._readable = np.zeros(0, np.bool_)
+        self._found = Found(
+            np.zeros(2, np.int64), np.zeros(BATCHES + 1, np.int64), np.zeros(BATCHES + 1, np.int64),
+            np.zeros(BATCHES + 1, np.int64), np.zeros(RECORDS, np.int32), np.zeros(RECORDS, np.int32),
+        )  # fmt: skip
+
+    def stretch(self, data: bytes, name: str, position: int, known: Bodies) -> tuple[Stretch, int] | None:
+        """The stretch that begins here, and where it ends; None where another batch begins.
+
+        Args:
+            data: the segment.
+            name: of the file.
+            position: where a batch begins.
+            known: decodes its batches.
+        """
+        found, seen = self._found, np.frombuffer(data, np.uint8)
+        found.used[:], found.ends[0], found.starts[0] = 0, position, 0
+        while True:
+            how, where, size = scan(seen, self._keys.table, self._bodies.table, self._readable, found)
+            if how == ENDED:
+                break
+            self._learn(data, seen, how, where, size)
+        ends = found.ends[: found.used[0] + 1].copy()
+        count = _well(data, ends.tolist())
+        if not count:
+            return None
+
+        def batch(place: int) -> Compact:
+            start = int(ends[place])
+            decoded = known.compact(data[start : ends[place + 1]], name, start)
+            assert decoded is not None
+            return decoded
+
+        records = int(found.starts[count])
+        stretch = Stretch(
+            found.bases[: count + 1].copy(), found.starts[: count + 1].copy(), found.keys[:records].copy(),
+            found.bodies[:records].copy(), self._names, HEADER.unpack_from(data, position)[_EPOCH], batch,
+        )  # fmt: skip
+        return stretch, int(ends[count])
+
+    def _learn(self, data: bytes, seen: Any, how: int, where: int, size: int) -> None:
+        """Give bytes a number."""
+        if how == NEW_KEY:
+            self._keys.add(seen, where, KEY_SIZE, 0)
+            self._names.keys.append(data[where : where + KEY_SIZE])
+            return
+        value = data[where : where + size]
+        body = _body(value)
+        is_change = size > REST_FROM
+        start = REST_FROM if is_change else 0
+        self._bodies.add(seen, where + start, size - start, value[KEY_FROM - 1] if is_change else WHOLE)
+        self._names.bodies.append(body)
+        self._readable = np.append(self._readable, body is not None)
+
+
+def _body(value: bytes) -> bytes | str | None:
+    """What `Compact` has of a record; None where it does not belong to a stretch."""
+    try:
+        kind, _, fields = decode(value)
+    except (WireError, IndexError):
+        return None
+    if kind != CHANGE:
+        return kind if fields is None or kind not in READ else None
+    replaces = fields is None or fields.get("replicas") is not None
+    return None if replaces else value[KEY_FROM - 1 : KEY_FROM] + value[REST_FROM:]
+
+
+def _well(data: bytes, ends: list[int]) -> int:
+    """How many of these batches, from the first on, have the checksum that they say."""
+    checksum = google_crc32c.value
+    for place, (start, end) in enumerate(itertools.pairwise(ends)):
+        said = int.from_bytes(data[start + _CRC_AT : start + CRC_FROM], "big")
+        if checksum(data[start + CRC_FROM : end]) != said:
+            return place
+    return len(ends) - 1
+
+
+__all__ = ["Scanner"]

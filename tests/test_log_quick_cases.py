@@ -16,7 +16,10 @@ from model.controller.lifecycle import fenced, leaving, unfenced
 from model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord
 from model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
 from model.controller.state import Controller
-from model.records import Feature, Record
+from model.directories import LOST, DirectoryList
+from model.idlists import IdList
+from model.records import Feature, PartitionChangeRecord, Record, RegisterBrokerRecord
+from model.words import present
 from solvers.logs.compacting import compact
 from solvers.logs.entries import Batch, Entry
 from solvers.logs.explain import explain
@@ -150,3 +153,23 @@ def test_events_that_no_captured_log_has() -> None:
     amended = list(register_broker(controller, request, RegistrationContext(LEVELS), FIXED).records)
     assert len(amended) > 1  # the replicas in the other directory no longer lead
     assert both(controller, amended) == (1, 1, True)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("replicas", [(1, 9), (2, 1), (1, 2, 3), (1, 1), (-1, 1)])
+@pytest.mark.parametrize("placed", [None, (777, 778), (directory(1), 777), (directory(2), directory(1))])
+def test_a_fence_with_other_replicas_is_unexplained(replicas: tuple[int, ...], placed: tuple[int, ...] | None) -> None:
+    """A fence sets no replicas: a change that does, with brokers and directories that nobody knows, is none of its."""
+    controller = with_topic(cluster(4), "foo", (0, 1, 2), (1, 2, 0))
+    first, *rest = fenced(controller, 0, FIXED)
+    assert isinstance(first, PartitionChangeRecord)
+    change = evolve(first.change, replicas=present(IdList(replicas)))
+    if placed is not None:
+        change = evolve(change, directories=present(DirectoryList(replicas, placed)))
+    assert both(controller, [evolve(first, change=change), *rest])[:2] == (0, 0)  # type: ignore[list-item]
+
+
+def test_a_registration_with_a_reserved_directory_is_unexplained() -> None:
+    """No broker can register such a directory, and no property trips over it."""
+    controller = with_topic(cluster(3), "foo", (0, 1, 2))
+    record = RegisterBrokerRecord(0, controller.image.next_offset, "another", log_dirs=(LOST, directory(0)))
+    assert both(controller, [record]) == (0, 0, False)

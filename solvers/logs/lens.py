@@ -50,8 +50,9 @@ class Lens:
         return min(directory, UNASSIGNED + 1) if is_reserved(directory) else FIRST_LOCAL
 
     def failed(self, broker: int, directories: Iterable[int]) -> BrokerSet:
-        """Directories of one broker as a set of their numbers from 0."""
-        return BrokerSet.of(self.directory(broker, directory) - FIRST_LOCAL for directory in directories)
+        """Directories of one broker as a set of their numbers from 0; reserved ids, which none can have, are none."""
+        local = (directory for directory in directories if not is_reserved(directory))
+        return BrokerSet.of(self.directory(broker, directory) - FIRST_LOCAL for directory in local)
 
 
 def lens(controllers: Iterable[Controller], partitions: Iterable[Partition]) -> Lens:
@@ -86,7 +87,7 @@ def too_many_last_known(p: Partition) -> bool:
 def seen(controller: Controller, place: Place, numbers: Lens, rules: RuleSet) -> Elections:
     """The partition and its brokers as `elections` holds them; of several last known leaders the first."""
     p, registrations = place.partition, controller.image.registrations
-    replicas = ids(p.replicas)
+    replicas = tuple(broker for broker in ids(p.replicas) if broker != NO_LEADER)
     last_known = ids(p.last_known_elr)
     placed = {b: numbers.directory(b, int(p.directories.of(b))) for b in replicas}
     online = (numbers.failed(b, registrations[b].dirs) if b in registrations else BrokerSet() for b in numbers.brokers)

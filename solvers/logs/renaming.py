@@ -192,9 +192,11 @@ class Names:
         told = change.directories
         if not (told.present and self.renamed):
             return True
-        placed, replicas = _listed(told.value).ids, ids(p.replicas)
+        placed = _listed(told.value).ids
+        replicas = self.to.some(ids(change.replicas.value)) if change.replicas.present else ids(p.replicas)
         pairs = zip(replicas, placed, strict=False)
-        return len(placed) == len(replicas) and all(d in self.directories[k] or is_reserved(d) for k, d in pairs)
+        named = (is_reserved(d) or (k >= 0 and d in self.directories[k]) for k, d in pairs)
+        return len(placed) == len(replicas) and all(named)
 
     def plain(self) -> Names:
         """What the shape's own names are called where nothing is behind them."""
@@ -226,17 +228,18 @@ def names_of(
         own.setdefault(broker, set()).update(() if known is None else known.dirs)
     sensible = all(broker > NO_LEADER for broker in own) and not any(map(is_reserved, chain(*own.values())))
     replicas = ids(p.replicas)
-    lists = [_listed(p.directories)]
+    held = _listed(p.directories)
+    lists = [(replicas, held.ids)]
     if change is not None and change.directories.present:
-        lists.append(_listed(change.directories.value))
-    sensible = sensible and len(set(replicas)) == len(replicas) and set(replicas) <= own.keys()
-    for listed in lists:
-        sensible = sensible and len(listed.ids) == len(replicas)
-        for broker, directory in zip(replicas, listed.ids, strict=False):
+        now = ids(change.replicas.value) if change.replicas.present else replicas
+        lists.append((now, _listed(change.directories.value).ids))
+    for brokers, listed in lists:
+        sensible = sensible and len(set(brokers)) == len(brokers) == len(listed) and set(brokers) <= own.keys()
+        for broker, directory in zip(brokers, listed, strict=False):
             own.setdefault(broker, set()).update(() if is_reserved(directory) else (directory,))
     ordered = tuple(sorted(own))
     distinct = len(set(chain(*own.values()))) == sum(map(len, own.values()))
-    if not (sensible and distinct and lists[0].replicas == replicas):
+    if not (sensible and distinct and held.replicas == replicas):
         return Names(ordered, (), False)
     return Names(ordered, tuple(tuple(sorted(own[b], key=directory_order)) for b in ordered), True)
 

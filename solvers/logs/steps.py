@@ -78,7 +78,7 @@ def goes_on(ledger: Ledger, at: Situation, broker: int, rules: RuleSet) -> bool:
 
 def _named(change: PartitionChange) -> set[int]:
     """Every broker that a change names."""
-    lists = (change.isr, change.elr, change.last_known_elr, change.adding, change.removing)
+    lists = (change.replicas, change.isr, change.elr, change.last_known_elr, change.adding, change.removing)
     found = {broker for maybe in lists if maybe.present for broker in ids(maybe.value)}
     return (found | ({int(change.leader.value)} if change.leader.present else set())) - {NO_LEADER}
 

@@ -20,6 +20,7 @@ from solvers.logs.locality import (
     Context,
     Shape,
     Situation,
+    Step,
     context_of,
     is_odd,
     named,
@@ -77,6 +78,7 @@ class Ledger:
         self._topics: Mapping[str, Topic] = {}
         self._places: dict[bytes, tuple[str, int]] = {}
         self._shapes: dict[tuple[object, ...], Shape] = {}
+        self._names: dict[Names, Names] = {}
         self._situations: dict[tuple[Shape, Names], Situation] = {}
         self._odd = False
         self.load(state)
@@ -102,7 +104,8 @@ class Ledger:
     def situation(self, p: Partition, context: Context, known: Known) -> Situation:
         """The one situation with these values; brokers that the partition does not name are left out."""
         own = {broker: known.get(broker) for broker in named(p)}
-        names = names_of(p, own.items())
+        found = names_of(p, own.items())
+        names = self._names.setdefault(found, found)
         return self.named(self.shape(without_epochs(p), context, own, names.to), names)
 
     def shape(self, p: Partition, context: Context, known: Known, renaming: Renaming) -> Shape:
@@ -182,6 +185,20 @@ class Ledger:
             for broker in at.brokers():
                 self.hosted.setdefault(broker, {})[key] = None
         (self.leaderless.add if at.leaderless else self.leaderless.discard)(key)
+
+    def step(self, steps: Mapping[bytes, Step]) -> None:
+        """Move partitions on by what one event comes to in each; most get neither other brokers nor another leader."""
+        slots = self.slots
+        for key, step in steps.items():
+            before, leader_epoch, partition_epoch = slots[key]
+            after = step.after
+            assert after is not None
+            slot = (after, leader_epoch + step.leader_epoch, partition_epoch + step.partition_epoch)
+            if step.flips or after.names is not before.names:
+                self.put(key, slot)
+            else:
+                slots[key] = slot
+        self.touched.update(steps)
 
     def take(self, moved: Iterable[tuple[bytes, Slot]]) -> None:
         """Move partitions on by changes of theirs alone, which name no broker that they did not name before."""

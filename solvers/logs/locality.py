@@ -4,8 +4,10 @@ Every event that may have written a change decides partition by partition. What
 it decides there depends on the partition without its epochs, on the
 registrations of the brokers that it names without theirs, on the topic's two
 settings, and on features and rules. Partitions in the same situation therefore
-get the same explanations, and the same verdicts of the properties: the slow
-code explains each situation once, on a controller that has nothing else.
+get the same explanations, and the same verdicts of the properties. What
+brokers and directories are called changes neither, so a situation is a shape
+and the names in it: the slow code explains each shape once, on a controller
+that has nothing else.
 """
 
 from __future__ import annotations

@@ -176,11 +176,7 @@ class QuickReplay:
         event, found = fitting[0]
         base = self._ledger.base.at(batch.base_offset)
         self._ledger.base = base.at(batch.other.offset).after(known(batch.other), self._rules)
-        for key, step in found.items():
-            assert step.after is not None
-            _, leader_epoch, partition_epoch = self._ledger.slots[key]
-            slot = (step.after, leader_epoch + step.leader_epoch, partition_epoch + step.partition_epoch)
-            self._ledger.put(key, slot)
+        self._ledger.step(found)
         self._ledger.changed.update(key for key in batch.keys if key is not None)
         told = self._told(found)
         moves = [None if key is None else (key, self._ledger.slots[key]) for key in batch.keys]

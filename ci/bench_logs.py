@@ -11,6 +11,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from attrs import frozen
@@ -55,6 +56,7 @@ class Row:
     """Medians of one case; seconds of one core where it has one, else of the clock.
 
     Attributes:
+        start: seconds before, in which Spark and its workers start.
         later: records a second of the second half of a synthetic log, when every situation has been met.
     """
 
@@ -63,6 +65,7 @@ class Row:
     seconds: float
     per_second_and_core: float
     later: float | None = None
+    start: float | None = None
 
 
 class UnexplainedError(AssertionError):
@@ -129,24 +132,32 @@ def _synthetic(case: str, runs: int) -> Row:
 
 
 def _spread(case: str, runs: int) -> Row:
-    """Seconds of the clock, with Spark's start."""
+    """Seconds of the clock, and apart from them those in which Spark's session and workers start."""
     from ci.logs.pipeline import replay_with_spark
 
     name, cores, large = SPREAD[case]
-    seconds, records = [], 0
+    seconds, starts, records = [], [], 0
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
         logs = Path(place, "log")
         logs.mkdir()
         log = _segment(name, logs)
         for run in range(runs):
-            begun = time.perf_counter()
-            (told,) = replay_with_spark([log], Replaying(None), Path(place, f"out-{run}"), (), cores, large)
-            seconds.append(time.perf_counter() - begun)
+            noted: list[float] = []
+            begun, out = time.perf_counter(), Path(place, f"out-{run}")
+            (told,) = replay_with_spark(
+                [log], Replaying(None), out, (), cores, large, partial(_note, noted)
+            )  # fmt: skip
+            seconds.append(time.perf_counter() - noted[0])
+            starts.append(noted[0] - begun)
             if told.code:
                 raise UnexplainedError(case)
             records = int(told.document["records"])
     median = statistics.median(seconds)
-    return Row(case, records, median, records / median / cores)
+    return Row(case, records, median, records / median / cores, start=statistics.median(starts))
+
+
+def _note(noted: list[float]) -> None:
+    noted.append(time.perf_counter())
 
 
 class _Halfway:
@@ -166,7 +177,7 @@ class _Halfway:
 
 def measured(cases: Sequence[str], runs: int) -> list[Row]:
     """Measure the cases, `read` and `replay` by default, and print the table."""
-    print(f"{'case':12} {'records':>10} {'seconds':>8} {'records/s and core':>19} {'second half':>12}")
+    print(f"{'case':12} {'records':>10} {'seconds':>8} {'records/s and core':>19} {'second half':>12} {'start':>6}")
     rows = []
     for case in cases or ("read", "replay"):
         if case in SYNTHETIC or case in SPREAD:
@@ -183,11 +194,12 @@ def measured(cases: Sequence[str], runs: int) -> list[Row]:
         rows.append(Row(case, records, median, records / median / cores))
         _tell(rows[-1])
     print(f"\ncopies of {LOG.name}, or synthetic; medians of {runs}; processor seconds, of spark seconds of the clock "
-          "with its start")  # fmt: skip
+          "after its start, of the case spark with it")  # fmt: skip
     return rows
 
 
 def _tell(row: Row) -> None:
     later = "" if row.later is None else f"{row.later:,.0f}"
-    text = f"{row.case:12} {row.records:10,} {row.seconds:8.2f} {row.per_second_and_core:19,.0f} {later:>12}"
+    start = "" if row.start is None else f"{row.start:.1f}"
+    text = f"{row.case:12} {row.records:10,} {row.seconds:8.2f} {row.per_second_and_core:19,.0f} {later:>12} {start:>6}"
     print(text.rstrip(), flush=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from ci.logs.reading import LogFiles
 from ci.logs.replaying import Replaying
 from ci.logs.rows import COLUMNS, NOTES, REFUSAL, SCHEMA, SUMMARY, TIMELINES
 from ci.logs.stored import Store
-from ci.logs.tasks import Block, Piece, Task, joining, merging, pieces, task
+from ci.logs.tasks import Block, Piece, Task, joining, merging, pieces, started_worker, task
 from ci.refusal import Refusal
 from ci.spark.errors import explained
 from ci.spark.session import parse_conf, started
@@ -45,11 +45,15 @@ class Told:
 
 
 def replay_with_spark(
-    logs: list[LogFiles], replaying: Replaying, out: Path, conf: tuple[str, ...], workers: int, large: int = LARGE
-) -> list[Told]:
+    logs: list[LogFiles], replaying: Replaying, out: Path, conf: tuple[str, ...], workers: int, large: int = LARGE,
+    ready: Callable[[], None] = lambda: None,
+) -> list[Told]:  # fmt: skip
     """Replay logs under Spark; `out` gets the folders `batches`, `violations`, `timelines`.
 
     Every worker must see the logs under the names given.
+
+    Args:
+        ready: called once session and workers have started, before anything is read.
 
     Raises:
         Refusal: when `out` exists and is not empty, a log cannot be read, or Spark does not start or fails.
@@ -61,6 +65,8 @@ def replay_with_spark(
     try:
         ship_sources(session, out / "sources.zip")
         run = _Run(session, logs, replaying, out)
+        run.start_workers()
+        ready()
         return run.told(pieces(logs, run.tasks, large))
     except Refusal:
         _cleared(out)
@@ -81,6 +87,10 @@ class _Run:
         self._store = Store(out)
         self._kept: list[Any] = []
         self.tasks = int(session.sparkContext.defaultParallelism)
+
+    def start_workers(self) -> None:
+        """Start a worker for each task that runs at a time, with what it imports; workers are used again."""
+        self._session.range(0, self.tasks, 1, self.tasks).mapInArrow(started_worker, "id bigint").collect()
 
     def told(self, listed: list[Piece]) -> list[Told]:
         """Replay the pieces, put them together, and write the datasets."""

@@ -13,9 +13,9 @@ from ci.logs.reading import LogError, LogFiles, Skipped, read_compact, read_stre
 from ci.logs.replaying import Replaying
 from ci.logs.synthetic import Size, Synthetic
 from solvers.logs.entries import Batch, Compact
-from solvers.logs.runkernel import HIGH, NONE, Places, Rows, Steps, advance, put
+from solvers.logs.runkernel import NONE, Places, Rows, Steps, advance, put, triple_of
 from solvers.logs.runs import Run
-from solvers.logs.stretches import UNREAD, Stretch
+from solvers.logs.stretches import OTHER, UNREAD, Stretch
 from tests.captures import EVERY
 from tests.spreading import log_of
 
@@ -45,8 +45,8 @@ def apart(found: Stretch) -> list[Told]:
     names, rows = found.names, []
     for place in range(len(found)):
         start, end = found.starts[place : place + 2].tolist()
-        keys = [None if key == UNREAD else names.keys[key] for key in found.keys[start:end].tolist()]
-        bodies: list[object] = [names.bodies[body] for body in found.bodies[start:end].tolist()]
+        keys = [None if key < 0 else names.keys[key] for key in found.keys[start:end].tolist()]
+        bodies: list[object] = [None if body == OTHER else names.bodies[body] for body in found.bodies[start:end]]
         base, after = found.bases[place : place + 2].tolist()
         rows.append((base, after - 1, found.epoch, keys, bodies))
     return rows
@@ -59,6 +59,9 @@ def same(log: LogFiles) -> int:
         if isinstance(found, Stretch):
             batches = [batch for batch in (next(other) for _ in range(len(found))) if isinstance(batch, Compact)]
             assert apart(found) == [told(batch) for batch in batches]
+            assert [found.place(place) for place in range(len(found))] == [batch.place for batch in batches]
+            assert [found.other] == list({batch.base_offset: batch.other for batch in batches}.values())[-1:]
+            assert found.other is None or len(found) == 1
             assert [told(found.batch(place)) for place in range(len(found))] == [told(batch) for batch in batches]
             inside += len(found)
             continue
@@ -127,15 +130,17 @@ def test_missing_offsets_and_falling_epochs_are_told_of_stretches(tmp_path: Path
 
 
 def test_most_of_a_share_is_replayed_in_runs(synthetic: LogFiles) -> None:
-    """Compiled code takes most batches of the second half, and the state behind all is that of one by one."""
+    """Compiled code takes nearly all of the second half, events too; the state behind is that of one by one."""
     shares = [Replaying(None).share(0, 2) for _ in range(2)]
     half = SMALL.records // 2
-    run = alone = 0
+    run = alone = events = 0
     for part in shares[0].parts(read_stretches(synthetic, Skipped(0))):
         if part.last_offset > half:
             run += part.last - part.first if isinstance(part, Run) else 0
             alone += not isinstance(part, Run)
-    assert run > alone
+        events += isinstance(part, Run) and bool(part.fits)
+    assert run > 20 * alone
+    assert events > 50
     assert not any(isinstance(part, Run) for part in shares[1].parts(read_compact(synthetic, Skipped(0))))
     assert shares[0].state.controller.image.topics == shares[1].state.controller.image.topics
 
@@ -156,8 +161,8 @@ def test_byte_strings_keep_their_numbers_as_the_table_grows() -> None:
 def test_a_run_ends_at_what_is_not_known() -> None:
     """Before a batch with an unknown change, with two of one partition, or of one without situation; others' pass."""
     steps = Steps(*(np.zeros(8, kind) for kind in (np.int64, np.int32, np.int32, np.int64, np.int64)))
-    steps.pairs[:] = NONE
-    put(steps, 0 << HIGH | 5, 1)  # change 5 leaves situation 0 as it is, and raises the leader epoch
+    steps.triples[:] = NONE
+    put(steps, triple_of(0, 0, 5), 1)  # change 5 leaves situation 0 as it is, and raises the leader epoch
     steps.leader[1] = 1
 
     def ran(*batches: tuple[tuple[int, int], ...]) -> tuple[int, list[int]]:
@@ -166,7 +171,7 @@ def test_a_run_ends_at_what_is_not_known() -> None:
         rows = Rows(*(np.zeros(9, kind) for kind in (np.int64, np.int32, np.int32, np.int64, np.int64)))
         starts = np.cumsum([0, *map(len, batches)])
         keys, bodies = (np.array(column, np.int32) for column in zip(*(r for b in batches for r in b), strict=True))
-        last, count = advance(0, np.arange(len(starts)) + 7, starts, keys, bodies, places, steps, rows)
+        last, count = advance(0, 7, starts, keys, bodies, places, steps, rows)
         return last, rows.leader_epoch[:count].tolist()
 
     assert ran(((0, 5), (1, 5)), ((0, 5),)) == (2, [1, 1, 2])

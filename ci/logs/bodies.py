@@ -69,7 +69,7 @@ class Bodies:
         return Compact(
             base, base + last_delta, epoch, keys, bodies, other, name, position,
             lambda: whole(data, f"{name}: byte {position}"),
-            lambda place: _change(base + place, keys[place], bodies[place]),
+            lambda place: change(base + place, keys[place], bodies[place]),
         )  # fmt: skip
 
     def _records(
@@ -102,7 +102,7 @@ class Bodies:
         return keys, bodies, other
 
 
-def _change(offset: int, key: bytes | None, body: bytes | str | None) -> Entry:
+def change(offset: int, key: bytes | None, body: bytes | str | None) -> Entry:
     """A change, from its partition and the rest of it."""
     assert isinstance(body, bytes)
     return Entry(offset, *decode(CHANGE_FRAME + body[:1] + (key or b"") + body[1:]))

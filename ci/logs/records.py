@@ -72,7 +72,7 @@ class Records:
         self._numbers = {name: np.zeros(0, np.int64) for name in ("place", "shown", "guess", "count")}
 
     def ran(self, run: Run, with_unread: bool) -> None:
-        """Changes that are each the work of one event, of many batches.
+        """Changes that are each the work of one event, of many batches; or those of an event of a broker.
 
         Args:
             run: the batches.
@@ -81,9 +81,12 @@ class Records:
         self._look(run)
         rows, stretch, known = run.rows, run.stretch, self._numbers
         places, after = known["place"][rows.partition], run.tables.arrays.after[rows.step]
+        values, epochs = (places, known["shown"][after]), (rows.leader_epoch, rows.partition_epoch)
+        if run.fits:
+            self._add(run, rows.record, 0, *values, ABSENT, *epochs, explained=False)
+            return
         events = known["guess"][rows.step] << _HIGH | places
-        columns = (known["count"][rows.step], places, known["shown"][after], events)
-        self._add(run, rows.record, *columns, rows.leader_epoch, rows.partition_epoch)
+        self._add(run, rows.record, known["count"][rows.step], *values, events, *epochs)
         if with_unread:
             start, end = (int(stretch.starts[batch]) for batch in (run.first, run.last))
             unread = np.flatnonzero(stretch.keys[start:end] == UNREAD) + start
@@ -158,8 +161,8 @@ class Records:
         for number in self._lacking("shown", len(tables.situations), tables.arrays.after[run.rows.step]):
             shown = tables.situations[number].shown
             known["shown"][number] = self._shown.number(shown, shown)
-        for number in self._lacking("place", len(run.stretch.names.keys), run.rows.partition):
-            key = run.stretch.names.keys[number]
+        for number in self._lacking("place", len(run.keys), run.rows.partition):
+            key = run.keys[number]
             named = run.ledger.topic(key), run.ledger.place(key)[1]
             known["place"][number] = self._places.number(key, named)
 
@@ -172,13 +175,13 @@ class Records:
         lacking: list[int] = distinct[self._numbers[name][distinct] == ABSENT].tolist()
         return lacking
 
-    def _add(self, run: Run, records: Any, *columns: Any) -> None:
+    def _add(self, run: Run, records: Any, *columns: Any, explained: bool = True) -> None:
         """Rows of these records of a stretch: explanations, partition, values, event, epochs."""
         bases, starts = run.stretch.bases, run.stretch.starts
         batch = np.searchsorted(starts, records, side="right") - 1
         base = bases[batch]
         table = np.empty((len(_NUMBERS), len(records)), np.int64)
-        rows = (base + records - starts[batch], base, bases[batch + 1] - base, *columns)
+        rows = (base + records - starts[batch], base, bases[batch + 1] - base if explained else 0, *columns)
         for place, column in enumerate(rows):
             table[place] = column
         self._chunks.append(table)

@@ -10,9 +10,9 @@ from numba import njit
 
 from ci.logs.bodies import CHANGE_FRAME, HEADER, MAGIC, NOT_PLAIN, REST_FROM
 from ci.logs.numbering import FREE, Table, slot_of
-from solvers.logs.stretches import UNREAD
+from solvers.logs.stretches import OTHER, UNREAD
 
-SHORT = 16
+SHORT = 8
 """Bytes up to which a record of another kind is known by all of them."""
 
 KEY_FROM, KEY_SIZE = 3, 20
@@ -40,6 +40,7 @@ class Found(NamedTuple):
         used: int64, how many batches, and how many records.
         ends: int64, where each batch begins, and where the last ends.
         bases, starts, keys, bodies: as of `Stretch`.
+        other: int64, which record of the last batch is of another kind, or OTHER; where its value is, and its size.
     """
 
     used: Any
@@ -48,6 +49,7 @@ class Found(NamedTuple):
     starts: Any
     keys: Any
     bodies: Any
+    other: Any
 
 
 def _number(data: Any, at: int, size: int) -> Any:
@@ -105,6 +107,8 @@ def _records(
 ) -> tuple[int, int, int]:
     """The records of one batch: whether all fit; or where bytes without a number are, and how many."""
     at, used = position + _HEAD, found.used[1]
+    unread = False
+    found.other[0] = OTHER
     for number in range(count):
         start, size, at = value_at(data, at, end, number)
         if at < 0:
@@ -117,6 +121,11 @@ def _records(
             slot = slot_of(bodies, data, start + _REST, size - _REST, data[start + KEY_FROM - 1])
         elif size <= SHORT:
             slot = slot_of(bodies, data, start, size, WHOLE)
+            unread = True
+        elif found.other[0] == OTHER and number in (0, count - 1):
+            found.other[0], found.other[1], found.other[2] = number, start, size
+            found.keys[used + number], found.bodies[used + number] = OTHER, OTHER
+            continue
         else:
             return ENDED, 0, 0
         body = bodies.slots[slot]
@@ -125,7 +134,7 @@ def _records(
         if not readable[body]:
             return ENDED, 0, 0
         found.keys[used + number], found.bodies[used + number] = key, body
-    return _FITS, 0, 0
+    return ENDED if unread and found.other[0] != OTHER else _FITS, 0, 0
 
 
 records_in: Callable[..., tuple[int, int, int]] = njit(cache=True)(_records)
@@ -161,11 +170,15 @@ def _scan(data: Any, keys: Table, bodies: Table, readable: Any, found: Found) ->
         if batches and (base != found.bases[batches] or epoch != number_at(data, found.ends[0] + _EPOCH_AT, 4)):
             return ENDED, 0, 0
         how, where, size = records_in(data, position, end, count, keys, bodies, readable, found)
-        if how != _FITS:
-            return how, where, size
+        by_itself = found.other[0] != OTHER
+        if how != _FITS or (by_itself and batches):
+            found.other[0] = OTHER
+            return ENDED if how == _FITS else how, where, size
         found.bases[batches], found.bases[batches + 1] = base, base + count
         found.starts[batches + 1], found.ends[batches + 1] = used + count, end
         found.used[0], found.used[1] = batches + 1, used + count
+        if by_itself:
+            return ENDED, 0, 0
 
 
 scan: Callable[..., tuple[int, int, int]] = njit(cache=True)(_scan)

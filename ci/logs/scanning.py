@@ -13,14 +13,14 @@ from typing import Any
 import google_crc32c
 import numpy as np
 
-from ci.logs.bodies import CRC_FROM, HEADER, REST_FROM, Bodies
+from ci.logs.bodies import CRC_FROM, HEADER, REST_FROM, Bodies, change
 from ci.logs.numbering import Numbering
 from ci.logs.scankernel import ENDED, KEY_FROM, KEY_SIZE, NEW_KEY, WHOLE, Found, scan
 from ci.logs.wire import WireError, decode
 from solvers.logs.compacting import CHANGE
-from solvers.logs.entries import Compact
+from solvers.logs.entries import Compact, Entry
 from solvers.logs.image import READ
-from solvers.logs.stretches import Names, Stretch
+from solvers.logs.stretches import OTHER, Names, Stretch
 
 BATCHES, RECORDS = 1 << 14, 1 << 16
 """The most that a stretch holds."""
@@ -38,6 +38,7 @@ class Scanner:
         self._found = Found(
             np.zeros(2, np.int64), np.zeros(BATCHES + 1, np.int64), np.zeros(BATCHES + 1, np.int64),
             np.zeros(BATCHES + 1, np.int64), np.zeros(RECORDS, np.int32), np.zeros(RECORDS, np.int32),
+            np.zeros(3, np.int64),
         )  # fmt: skip
 
     def stretch(self, data: bytes, name: str, position: int, known: Bodies) -> tuple[Stretch, int] | None:
@@ -50,7 +51,7 @@ class Scanner:
             known: decodes its batches.
         """
         found, seen = self._found, np.frombuffer(data, np.uint8)
-        found.used[:], found.ends[0], found.starts[0] = 0, position, 0
+        found.used[:], found.ends[0], found.starts[0], found.other[0] = 0, position, 0, OTHER
         while True:
             how, where, size = scan(seen, self._keys.table, self._bodies.table, self._readable, found)
             if how == ENDED:
@@ -58,7 +59,11 @@ class Scanner:
             self._learn(data, seen, how, where, size)
         ends = found.ends[: found.used[0] + 1].copy()
         count = _well(data, ends.tolist())
-        if not count:
+        try:
+            other = self._other(data) if count else None
+        except (WireError, IndexError):
+            return None  # the decoder of batches says where
+        if not count or (other is not None and (other.data is None or other.type not in READ)):
             return None
 
         def batch(place: int) -> Compact:
@@ -67,12 +72,26 @@ class Scanner:
             assert decoded is not None
             return decoded
 
-        records = int(found.starts[count])
+        def entry(record: int) -> Entry:
+            at = int(np.searchsorted(starts, record, side="right")) - 1
+            key, body = names.keys[keys[record]], names.bodies[bodies[record]]
+            return change(int(bases[at]) + record - int(starts[at]), key, body)
+
+        records, names = int(found.starts[count]), self._names
+        bases, starts = found.bases[: count + 1].copy(), found.starts[: count + 1].copy()
+        keys, bodies = found.keys[:records].copy(), found.bodies[:records].copy()
         stretch = Stretch(
-            found.bases[: count + 1].copy(), found.starts[: count + 1].copy(), found.keys[:records].copy(),
-            found.bodies[:records].copy(), self._names, HEADER.unpack_from(data, position)[_EPOCH], batch,
+            bases, starts, keys, bodies, names, HEADER.unpack_from(data, position)[_EPOCH], batch, entry,
+            lambda place: f"{name}: byte {ends[place]}", other,
         )  # fmt: skip
         return stretch, int(ends[count])
+
+    def _other(self, data: bytes) -> Entry | None:
+        """The record of another kind, if there is one."""
+        place, start, size = self._found.other.tolist()
+        if place == OTHER:
+            return None
+        return Entry(int(self._found.bases[0]) + place, *decode(data[start : start + size]))
 
     def _learn(self, data: bytes, seen: Any, how: int, where: int, size: int) -> None:
         """Give bytes a number."""

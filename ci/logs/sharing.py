@@ -81,6 +81,8 @@ def share_notes(log: LogFiles, replay: ShareReplay, share: int, put: Put) -> Ite
                 records.ran(part, share == 0)
                 if share == 0:
                     totals.add_run(part)
+                if part.fits:
+                    notes.append(_happened(part))
             else:
                 notes += _told(part, records, totals, share)
             for block, table in records.blocks(part.last_offset + 1):
@@ -110,6 +112,13 @@ def _told(part: Part, records: Records, totals: Totals, share: int) -> list[dict
 def _plain(totals: Totals) -> dict[str, Any]:
     """The totals as plain values."""
     return asdict(totals) | {"passed": dict(totals.passed)}
+
+
+def _happened(run: Run) -> dict[str, Any]:
+    """What is to be told of an event of a broker after which everything holds."""
+    fits = [{"name": name, "action": action, "violations": []} for name, action in run.fits]
+    stretch = run.stretch
+    return {"event": stretch.base_offset, "last": stretch.last_offset, "place": stretch.place(0), "fits": fits}
 
 
 def _noted(part: Part) -> list[dict[str, Any]]:

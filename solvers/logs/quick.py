@@ -15,7 +15,7 @@ from model.controller.state import Controller, Settings
 from model.records import PartitionChangeRecord
 from model.rules import RuleSet
 from solvers.logs.asking import BROKER_RECORDS, BrokerEvent, broker_events
-from solvers.logs.entries import Batch, Compact
+from solvers.logs.entries import Batch, Compact, Entry
 from solvers.logs.explain import explain
 from solvers.logs.image import METADATA_VERSION, State, elected, empty, known, load
 from solvers.logs.judge import Violation
@@ -223,9 +223,11 @@ class QuickReplay:
         Raises:
             EntryError: when its fields are not those of its kind.
         """
-        body = batch.bodies[place]
+        return self._decode(batch.bodies[place], batch.entry, place)
+
+    def _decode(self, body: Any, entry: Callable[[int], Entry], place: int) -> PartitionChangeRecord:
         if body not in self._decoded:
-            record = known(batch.entry(place))
+            record = known(entry(place))
             assert isinstance(record, PartitionChangeRecord)
             self._decoded[body] = record
         return self._decoded[body]

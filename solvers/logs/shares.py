@@ -19,15 +19,16 @@ from attrs import evolve, frozen
 from model.controller.state import Settings
 from model.records import Ids, PartitionChangeRecord, PartitionRecord, ids, partition_of
 from model.rules import RuleSet
+from solvers.logs.along import StretchReplay
 from solvers.logs.entries import Batch, Compact
 from solvers.logs.image import Known, Passed, State, elected, known
-from solvers.logs.judge import Violation, claims
+from solvers.logs.judge import Violation
 from solvers.logs.ledger import key_of, with_partitions
 from solvers.logs.locality import Step
 from solvers.logs.lookup import Quick
-from solvers.logs.quick import Fitting, QuickReplay
+from solvers.logs.quick import Fitting
 from solvers.logs.replay import FOOTER, HEADER
-from solvers.logs.runs import Run, Runner
+from solvers.logs.runs import Run
 from solvers.logs.stretches import Stretch
 
 FIRST = 0
@@ -128,7 +129,7 @@ class Part:
         return self.batch.last_offset
 
 
-class ShareReplay(QuickReplay):
+class ShareReplay(StretchReplay):
     """The replay of one share.
 
     Args:
@@ -142,14 +143,6 @@ class ShareReplay(QuickReplay):
         self._share, self._shares = share, Shares(count)
         self._fits: tuple[Fits, ...] = ()
         self._replacing: dict[Any, bool] = {}
-        self._claims: tuple[RuleSet | None, int] = (None, 0)
-        self._runner = Runner(self.owns)
-
-    @property
-    def state(self) -> State:
-        """The state after the batches so far."""
-        self._runner.settle()
-        return super().state
 
     def parts(self, batches: Iterable[Batch | Compact | Stretch]) -> Iterator[Part | Run]:
         """What becomes of each batch; those of stretches in runs where they are known.
@@ -160,25 +153,11 @@ class ShareReplay(QuickReplay):
         """
         for batch in batches:
             if isinstance(batch, Stretch):
-                yield from self._along(batch)
+                for found in self._along(batch):
+                    yield found if isinstance(found, Run) else self._part(found)
             else:
                 self._runner.settle()
                 yield self._part(batch)
-
-    def _along(self, stretch: Stretch) -> Iterator[Part | Run]:
-        """What becomes of the batches of a stretch."""
-        at, runner = 0, self._runner
-        while at < len(stretch):
-            if not self._in_snapshot and not self._leaving:
-                run = runner.run(self._ledger, stretch, at, self._judged())
-                if run.last > at:
-                    at = run.last
-                    yield run
-                    continue
-            runner.settle()
-            yield self._part(stretch.batch(at))
-            runner.learn(self._ledger, stretch, at)
-            at += 1
 
     def _part(self, batch: Batch | Compact) -> Part:
         """What becomes of a batch by itself."""
@@ -189,12 +168,6 @@ class ShareReplay(QuickReplay):
             if quick is not None:
                 return Part(batch, quick=quick, fits=self._fits, judged=self._judged())
         return self._as_it_is(batch.whole() if isinstance(batch, Compact) else batch)
-
-    def _judged(self) -> int:
-        """How many properties are checked; asked of the rules once, they are long to compare."""
-        if self._claims[0] is not self._rules:
-            self._claims = (self._rules, len(claims(self._rules)))
-        return self._claims[1]
 
     def owns(self, key: bytes) -> bool:
         """Whether a partition is of this share."""

@@ -1,4 +1,4 @@
-"""Consecutive batches of nothing but changes of partitions, as numbers."""
+"""Consecutive batches of nothing but changes of partitions, or one with another record, as numbers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any
 
 from attrs import field, frozen
 
-from solvers.logs.entries import Compact
+from solvers.logs.entries import Compact, Entry
 
 UNREAD = -1
 """The partition of a record that replica logic does not read."""
+
+OTHER = -2
+"""The partition of the one record of another kind."""
 
 
 @frozen
@@ -31,16 +34,20 @@ class Names:
 class Stretch:
     """Batches that follow each other, of one epoch: changes of partitions, and records that are not read.
 
-    No change gives a partition other replicas.
+    Or a batch by itself: changes of partitions, and before or behind them another record. No change gives a partition
+    other replicas.
 
     Attributes:
         bases: int64, the first offset of each batch, and the offset that comes next.
         starts: int64, the place of each batch's first record among `keys`, and how many there are.
-        keys: int32, of each record the number of its partition, or UNREAD.
-        bodies: int32, of each record the number of the rest of it.
+        keys: int32, of each record the number of its partition, or UNREAD, or OTHER.
+        bodies: int32, of each record the number of the rest of it, or OTHER.
         names: what the numbers stand for.
         epoch: as of `Batch`.
         batch: the batch at a place.
+        entry: decodes the change at a place among all records.
+        place: where a batch was read.
+        other: the other record, if there is one.
     """
 
     bases: Any
@@ -50,6 +57,9 @@ class Stretch:
     names: Names
     epoch: int
     batch: Callable[[int], Compact]
+    entry: Callable[[int], Entry]
+    place: Callable[[int], str]
+    other: Entry | None = None
 
     def __len__(self) -> int:
         """How many batches there are."""
@@ -66,4 +76,4 @@ class Stretch:
         return int(self.bases[-1]) - 1
 
 
-__all__ = ["UNREAD", "Names", "Stretch"]
+__all__ = ["OTHER", "UNREAD", "Names", "Stretch"]

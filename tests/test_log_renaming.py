@@ -297,13 +297,20 @@ def backwards(*given: Any) -> Names:
     return Names(found.brokers[::-1], found.directories[::-1], found.renamed)
 
 
-def with_one_directory(*given: Any) -> Names:
+class _Forgetful(Names):
     """Names that forget which of a broker's directories is meant."""
+
+    @property
+    def to(self) -> Renaming:
+        first = {d: plain_directory(k, 0) for k, own in enumerate(self.directories) for d in own}
+        right = Names(self.brokers, self.directories, True).to
+        return evolve(right, directories={**{d: d for d in RESERVED}, **first})
+
+
+def with_one_directory(*given: Any) -> Names:
+    """Names with one directory a broker."""
     found = names_of(*given)
-    if found.renamed:
-        first = {d: plain_directory(k, 0) for k, own in enumerate(found.directories) for d in own}
-        object.__setattr__(found, "to", evolve(found.to, directories={**{d: d for d in RESERVED}, **first}))
-    return found
+    return _Forgetful(found.brokers, found.directories, True) if found.renamed else found
 
 
 @pytest.mark.parametrize("wrong", [backwards, with_one_directory])

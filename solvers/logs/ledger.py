@@ -27,7 +27,7 @@ from solvers.logs.locality import (
     plain_registration,
     without_epochs,
 )
-from solvers.logs.renaming import Known, Names, Renaming, names_of
+from solvers.logs.renaming import Known, Names, names_of
 
 K = TypeVar("K")
 
@@ -106,15 +106,15 @@ class Ledger:
         own = {broker: known.get(broker) for broker in named(p)}
         found = names_of(p, own.items())
         names = self._names.setdefault(found, found)
-        return self.named(self.shape(without_epochs(p), context, own, names.to), names)
+        to = names.to
+        return self.named(self.shape(to.partition(without_epochs(p)), context, to.registrations(own)), names)
 
-    def shape(self, p: Partition, context: Context, known: Known, renaming: Renaming) -> Shape:
-        """The one shape of these values with other names; of a partition without its epochs."""
-        partition, registrations = renaming.partition(p), renaming.registrations(known)
-        identity = (partition, context, tuple(registrations.items()))
+    def shape(self, p: Partition, context: Context, known: Known) -> Shape:
+        """The one shape of these values, of a partition without its epochs."""
+        identity = (p, context, tuple(known.items()))
         found = self._shapes.get(identity)
         if found is None:
-            found = self._shapes[identity] = Shape(partition, context, registrations)
+            found = self._shapes[identity] = Shape(p, context, known)
         return found
 
     def named(self, shape: Shape, names: Names) -> Situation:

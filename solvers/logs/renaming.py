@@ -15,10 +15,11 @@ brokers, a reserved one that is registered, directories that are not one a repli
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from model.brokers import Registration, directory_order
 from model.directories import Directories, DirectoryList, is_reserved
@@ -147,6 +148,8 @@ class Renaming:
         )  # fmt: skip
 
 
+_UNCHANGED = Renaming(_Same(), _Same())
+
 _LISTS = ("replicas", "isr", "elr", "last_known_elr", "removing", "adding")
 
 
@@ -158,25 +161,28 @@ class Names:
         brokers: their ids; where they are renamed in order, and the k-th is called k.
         directories: of each broker its own, in their order; where they are not renamed none.
         renamed: whether anything is.
-        to: from ids to the shape's names.
-        back: from the shape's names to ids.
     """
 
     brokers: Ids
     directories: tuple[Ids, ...]
     renamed: bool
-    to: Renaming = field(init=False, eq=False, repr=False)
-    back: Renaming = field(init=False, eq=False, repr=False)
 
-    def __attrs_post_init__(self) -> None:
+    @cached_property
+    def to(self) -> Renaming:
+        """From ids to the shape's names."""
         if not self.renamed:
-            to = back = Renaming(_Same(), _Same())
-        else:
-            placed = {d: plain_directory(k, j) for k, own in enumerate(self.directories) for j, d in enumerate(own)}
-            to = Renaming(_Brokers((b, k) for k, b in enumerate(self.brokers)), _Directories(placed))
-            back = Renaming(_Brokers(enumerate(self.brokers)), _Directories((d, own) for own, d in placed.items()))
-        object.__setattr__(self, "to", to)
-        object.__setattr__(self, "back", back)
+            return _UNCHANGED
+        return Renaming(_Brokers((b, k) for k, b in enumerate(self.brokers)), _Directories(self._placed()))
+
+    @cached_property
+    def back(self) -> Renaming:
+        """From the shape's names to ids."""
+        if not self.renamed:
+            return _UNCHANGED
+        return Renaming(_Brokers(enumerate(self.brokers)), _Directories((d, own) for own, d in self._placed()))
+
+    def _placed(self) -> list[tuple[int, int]]:
+        return [(d, plain_directory(k, j)) for k, own in enumerate(self.directories) for j, d in enumerate(own)]
 
     def cover(self, broker: int, *registered: Registration | None) -> bool:
         """Whether a broker and all directories of these registrations of it have names."""

@@ -13,7 +13,7 @@ from model.words import NO_LEADER
 from solvers.logs.asking import Answer, BrokerEvent, ask_change, ask_event, ask_going_on
 from solvers.logs.ledger import Ledger
 from solvers.logs.lens import with_broker
-from solvers.logs.locality import Guessed, Shape, Situation, Step, Told, localized
+from solvers.logs.locality import Guessed, Shape, Situation, Step, Told, localized, named, without_epochs
 from solvers.logs.refusals import spoken
 from solvers.logs.renaming import Form, Names, names_of
 
@@ -34,7 +34,7 @@ def single(ledger: Ledger, at: Situation, record: PartitionChangeRecord, rules: 
     names, shape = at.names, at.shape
     if not names.place(shape.partition, change):
         names = names_of(at.partition, at.known.items(), change)
-        shape = ledger.shape(at.partition, at.context, at.known, names.to)
+        shape = ledger.shape(names.to.partition(at.partition), at.context, names.to.registrations(at.known))
     to = names.to
     form = ("change", to.form_of_change(change))
 
@@ -56,7 +56,7 @@ def of_event(
     if not covered or (told is not None and not names.place(shape.partition, told)):
         registered = (*at.known.items(), (event.broker, event.before), (event.broker, event.after))
         names = names_of(at.partition, registered, told)
-        shape = ledger.shape(at.partition, at.context, at.known, names.to)
+        shape = ledger.shape(names.to.partition(at.partition), at.context, names.to.registrations(at.known))
     to = names.to
     form = ("event", event.form(to), None if told is None else to.form_of_change(told))
 
@@ -106,9 +106,9 @@ def _learned(ledger: Ledger, shape: Shape, names: Names, answer: Answer | None) 
     """An answer with the situation behind it as a shape with the same names, where it has them all."""
     if answer is None:
         return None
-    renamed = names.plain()
-    after = ledger.situation(answer.end, shape.context, answer.known)
-    return _Learned(answer, after.shape if names.renamed and after.names == renamed else None)
+    own = {broker: answer.known[broker] for broker in named(answer.end)}
+    left = names.renamed and names_of(answer.end, own.items()) == names.plain()
+    return _Learned(answer, ledger.shape(without_epochs(answer.end), shape.context, own) if left else None)
 
 
 def _told(violation: Told, names: Names) -> Told:

@@ -57,6 +57,7 @@ class Row:
 
     Attributes:
         start: seconds before, in which Spark and its workers start.
+        processor: seconds of all processors meanwhile, those of Spark too.
         later: records a second of the second half of a synthetic log, when every situation has been met.
     """
 
@@ -66,6 +67,7 @@ class Row:
     per_second_and_core: float
     later: float | None = None
     start: float | None = None
+    processor: float | None = None
 
 
 class UnexplainedError(AssertionError):
@@ -133,31 +135,37 @@ def _synthetic(case: str, runs: int) -> Row:
 
 def _spread(case: str, runs: int) -> Row:
     """Seconds of the clock, and apart from them those in which Spark's session and workers start."""
+    from ci.bench_spark import processor_time
     from ci.logs.pipeline import replay_with_spark
 
     name, cores, large = SPREAD[case]
-    seconds, starts, records = [], [], 0
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
+    seconds, starts, busy, records = [], [], [], 0
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place, processor_time() as processor:
         logs = Path(place, "log")
         logs.mkdir()
         log = _segment(name, logs)
         for run in range(runs):
-            noted: list[float] = []
+            noted: list[tuple[float, float]] = []
             begun, out = time.perf_counter(), Path(place, f"out-{run}")
             (told,) = replay_with_spark(
-                [log], Replaying(None), out, (), cores, large, partial(_note, noted)
+                [log], Replaying(None), out, (), cores, large, partial(_note, noted, processor)
             )  # fmt: skip
-            seconds.append(time.perf_counter() - noted[0])
-            starts.append(noted[0] - begun)
+            _note(noted, processor)
+            (ready, before), (end, after) = noted
+            seconds.append(end - ready)
+            starts.append(ready - begun)
+            busy.append(after - before)
             if told.code:
                 raise UnexplainedError(case)
             records = int(told.document["records"])
     median = statistics.median(seconds)
-    return Row(case, records, median, records / median / cores, start=statistics.median(starts))
+    start, processor_seconds = statistics.median(starts), statistics.median(busy)
+    return Row(case, records, median, records / median / cores, start=start, processor=processor_seconds)
 
 
-def _note(noted: list[float]) -> None:
-    noted.append(time.perf_counter())
+def _note(noted: list[tuple[float, float]], processor: Callable[[], float]) -> None:
+    """Note both clocks."""
+    noted.append((time.perf_counter(), processor()))
 
 
 class _Halfway:
@@ -177,7 +185,8 @@ class _Halfway:
 
 def measured(cases: Sequence[str], runs: int) -> list[Row]:
     """Measure the cases, `read` and `replay` by default, and print the table."""
-    print(f"{'case':12} {'records':>10} {'seconds':>8} {'records/s and core':>19} {'second half':>12} {'start':>6}")
+    head = f"{'case':12} {'records':>10} {'seconds':>8} {'records/s and core':>19} {'second half':>12} "
+    print(f"{head}{'start':>6} {'CPU s':>7}")
     rows = []
     for case in cases or ("read", "replay"):
         if case in SYNTHETIC or case in SPREAD:
@@ -200,6 +209,7 @@ def measured(cases: Sequence[str], runs: int) -> list[Row]:
 
 def _tell(row: Row) -> None:
     later = "" if row.later is None else f"{row.later:,.0f}"
-    start = "" if row.start is None else f"{row.start:.1f}"
+    start, busy = ("" if value is None else f"{value:.1f}" for value in (row.start, row.processor))
     text = f"{row.case:12} {row.records:10,} {row.seconds:8.2f} {row.per_second_and_core:19,.0f} {later:>12} {start:>6}"
+    text += f" {busy:>7}"
     print(text.rstrip(), flush=True)

@@ -131,6 +131,39 @@ def peak_memory() -> Iterator[Callable[[], int]]:
         watcher.join()
 
 
+def processor(process: int) -> float:
+    """Seconds that a process has had a processor; 0 once it has ended."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def processor_time() -> Iterator[Callable[[], float]]:
+    """Meanwhile, the seconds that this process and those below it have had processors, those that have ended too."""
+    over = threading.Event()
+    seen: dict[int, float] = {}
+
+    def now() -> float:
+        for process in {os.getpid(), *children(os.getpid())}:
+            seen[process] = max(seen.get(process, 0.0), processor(process))
+        return sum(seen.values())
+
+    def watch() -> None:
+        while not over.wait(0.5):
+            now()
+
+    watcher = threading.Thread(target=watch, name="processor", daemon=True)
+    watcher.start()
+    try:
+        yield now
+    finally:
+        over.set()
+        watcher.join()
+
+
 def native(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> Measured:
     """The native engine on a case."""
     found = explore(

@@ -12,6 +12,7 @@ from ci.logs.merging import DivergedError, noted
 from ci.logs.reading import LogFiles
 from ci.logs.records import RECORD
 from ci.logs.replaying import Replaying
+from ci.logs.sharing import share_notes
 from ci.logs.synthetic import Size, Synthetic
 from ci.logs.tasks import Piece, pieces
 from ci.refusal import Refusal
@@ -87,6 +88,19 @@ def test_shares_of_a_synthetic_log_come_to_the_same(tmp_path: Path) -> None:
     assert whole.code == 0
     assert max(told.whole) < 150 < whole.document["records"]
     assert whole.document["ambiguous"] > 0
+
+
+def test_timelines_are_in_the_order_of_partitions_and_offsets(tmp_path: Path) -> None:
+    """What a share hands over has each partition's records together, in the order of their offsets."""
+    size = Size(brokers=5, topics=4, partitions=5, records=1500, seed=2)
+    (tmp_path / f"{0:020}.log").write_bytes(b"".join(Synthetic(size).batches()))
+    log, tables = log_of(tmp_path), list[pa.Table]()
+    for _ in share_notes(log, Replaying(None).share(0, 2), 0, lambda _, table: tables.append(table)):
+        continue
+    rows = tables[0].filter(tables[0].column("partition").is_valid()).select(["topic", "partition", "offset"])
+    order = [tuple(row.values()) for row in rows.to_pylist()]
+    assert len({key[:2] for key in order}) == 10
+    assert order == sorted(order)
 
 
 def test_a_first_partition_counts_for_its_topic_in_every_share() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ from ci.spark.shipping import ship_sources
 
 LARGE = 16 << 20
 """Bytes from which on a log may be spread by partition, about a quarter of a million records."""
+
+_ROUNDS = 4
+"""So many tasks, one after the other on each core, put blocks together: each takes Spark a while to prepare."""
 
 
 @frozen
@@ -115,12 +119,12 @@ class _Run:
                 frame.unpersist()
         return [Told(t["document"], tuple(t["lines"]), t["code"]) for t in (ends[n] for n in range(len(self._logs)))]
 
-    def _job(self, listed: Sequence[Any], work: Task) -> Any:
-        """The rows of tasks, one for each of these."""
+    def _job(self, listed: Sequence[Any], work: Task, tasks: int | None = None) -> Any:
+        """The rows of tasks, one for each of these, or so many."""
         from pyspark.sql.pandas.types import from_arrow_schema
         from pyspark.storagelevel import StorageLevel
 
-        numbers = self._session.range(0, len(listed), 1, len(listed))
+        numbers = self._session.range(0, len(listed), 1, min(len(listed), tasks or len(listed)))
         rows = numbers.mapInArrow(work, from_arrow_schema(SCHEMA)).persist(StorageLevel.DISK_ONLY)
         self._kept.append(rows)
         return rows
@@ -140,7 +144,7 @@ class _Run:
             for number, (notes, shares) in found.items()
             for block in notes.blocks
         ]
-        rows = self._job(blocks, joining(blocks, self._store))
+        rows = self._job(blocks, joining(blocks, self._store), _ROUNDS * self.tasks)
         counted = {number: Counted() for number in found}
         for row in rows.select("log", "text").collect():
             actions, ambiguous = json.loads(row.text)
@@ -164,10 +168,14 @@ class _Run:
     def _write(self, frames: list[Any]) -> None:
         """The rest of the datasets, keyed by cluster, the timelines by cluster and partition."""
         rows = reduce(lambda one, other: one.union(other), frames)
-        for kind, columns in COLUMNS.items():
+
+        def write(kind: str) -> None:
             keys = ["cluster", "topic", "partition"] if kind == TIMELINES else ["cluster"]
-            placed = rows.where(rows.kind == kind).select(*columns).repartition(self.tasks, *keys)
+            placed = rows.where(rows.kind == kind).select(*COLUMNS[kind]).repartition(self.tasks, *keys)
             placed.sortWithinPartitions(*keys, "offset").write.mode("append").parquet(str(self._out / kind))
+
+        with ThreadPoolExecutor(len(COLUMNS)) as pool:  # small jobs, whose time is Spark's preparation
+            list(pool.map(write, COLUMNS))
 
 
 def _cleared(out: Path) -> None:

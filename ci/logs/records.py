@@ -37,7 +37,7 @@ An event is the number of its guess, and below it that of its partition.
 
 _PLACE, _SHOWN, _EVENT = (_NUMBERS.index(name) for name in ("topic", "leader", "event"))
 _PLAIN = {name: place for place, name in enumerate(_NUMBERS) if place not in (_PLACE, _SHOWN, _EVENT)}
-_BASE = _NUMBERS.index("base")
+_OFFSET, _BASE = (_NUMBERS.index(name) for name in ("offset", "base"))
 
 _HIGH = 32
 _NOWHERE = (1 << _HIGH) - 1
@@ -130,6 +130,8 @@ class Records:
     def blocks(self, upto: int | None = None) -> Iterator[tuple[int, pa.Table]]:
         """Blocks that are complete, with their numbers; a batch is in the block of its first offset.
 
+        Records are in the order of partitions, and then of offsets.
+
         Args:
             upto: the offset that comes next; None: nothing does.
         """
@@ -143,9 +145,15 @@ class Records:
         blocks = table[_BASE] // BLOCK
         for block in np.unique(blocks).tolist():
             if due is None or block < due:
-                yield block, self._taken(table[:, blocks == block])
+                yield block, self._taken(self._in_order(table[:, blocks == block]))
         self._chunks = [] if due is None else [table[:, blocks >= due]]
         self._block = 0 if due is None else due
+
+    def _in_order(self, table: Any) -> Any:
+        """Records by topic, index and offset."""
+        ranks = np.zeros(len(self._places.listed) + 1, np.int64)  # the last is that of no partition
+        ranks[sorted(range(len(ranks) - 1), key=self._places.listed.__getitem__)] = np.arange(len(ranks) - 1)
+        return table[:, np.lexsort((table[_OFFSET], ranks[table[_PLACE]]))]
 
     def _gather(self) -> None:
         self._chunks.append(np.array(self._waiting, np.int64).reshape(-1, len(_NUMBERS)).T)
@@ -155,9 +163,10 @@ class Records:
         """Number what is new in a run."""
         known, tables = self._numbers, run.tables
         new = tables.steps[len(known["guess"]) :]
-        guesses = [self._guesses.number(guess, guess) for guess in map(_guessed, new)]
-        known["guess"] = np.append(known["guess"], np.array(guesses, np.int64))
-        known["count"] = np.append(known["count"], np.array([step.count for step in new], np.int64))
+        if new:
+            guesses = [self._guesses.number(guess, guess) for guess in map(_guessed, new)]
+            known["guess"] = np.append(known["guess"], np.array(guesses, np.int64))
+            known["count"] = np.append(known["count"], np.array([step.count for step in new], np.int64))
         for number in self._lacking("shown", len(tables.situations), tables.arrays.after[run.rows.step]):
             shown = tables.situations[number].shown
             known["shown"][number] = self._shown.number(shown, shown)
@@ -171,8 +180,7 @@ class Records:
         room = count - len(self._numbers[name])
         if room > 0:
             self._numbers[name] = np.append(self._numbers[name], np.full(count + room, ABSENT))
-        distinct = np.unique(used)
-        lacking: list[int] = distinct[self._numbers[name][distinct] == ABSENT].tolist()
+        lacking: list[int] = np.unique(used[self._numbers[name][used] == ABSENT]).tolist()
         return lacking
 
     def _add(self, run: Run, records: Any, *columns: Any, explained: bool = True) -> None:

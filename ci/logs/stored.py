@@ -41,10 +41,14 @@ class Store:
     out: Path
 
     def put_records(self, log: int, share: int, block: int, records: pa.Table) -> None:
-        """Keep one block of a share: the timelines of its partitions for good, the rest until it is put together."""
+        """Keep one block of a share: the timelines of its partitions for good, the rest until it is put together.
+
+        Args:
+            log, share, block: their numbers.
+            records: by partition, each in the order of offsets.
+        """
         moved = records.filter(records.column("partition").is_valid()).select(COLUMNS[TIMELINES])
-        keys = [(name, "ascending") for name in ("topic", "partition", "offset")]
-        self._parquet(TIMELINES, f"part-{log:05}-{share:05}-{block:05}", moved.sort_by(keys))
+        self._parquet(TIMELINES, f"part-{log:05}-{share:05}-{block:05}", moved)
         with _replacing(self._part(log, share, block)) as target:
             chosen = records.filter(records.column("event").is_valid()).select(JOINED)
             feather.write_feather(chosen, str(target), compression="uncompressed")

@@ -15,7 +15,7 @@ from ci.files import check_writable, write_json
 from ci.refusal import Refusal
 from ci.screen import console
 from ci.settings import program, subject
-from model.system import nearest
+from model.nearest import nearest
 from properties.bug import Bug
 from properties.bugs import BUGS
 from solvers.explorer import Exploration

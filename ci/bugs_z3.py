@@ -11,8 +11,8 @@ from ci.files import check_writable, write_json
 from ci.prove import Asked, proven
 from ci.refusal import Refusal
 from ci.screen import console
+from model.nearest import nearest
 from model.rules import PRESETS
-from model.system import nearest
 from properties.catalogue import SYSTEMS
 from properties.expected_proofs import BEYOND, PROOF_SCOPES, unproven
 from solvers.induction import Proof

@@ -20,7 +20,7 @@ from ci.screen import Screen, console
 from ci.settings import Subject, find_system, program, subject
 from ci.surprise import Surprise
 from ci.vectors.files import VectorError
-from model.system import nearest
+from model.nearest import nearest
 from properties.expected import EVERY, EXPECTED, Row, expected
 from solvers.explorer import Exploration
 from solvers.search import STOPPED

@@ -21,7 +21,7 @@ from ci.progress import attended, stoppable
 from ci.refusal import Refusal
 from ci.screen import Screen, console
 from ci.settings import Subject, Words, find_system, parse_words, program, subject
-from model.system import nearest
+from model.nearest import nearest
 from properties.load_bearing import LEFT, TABLES, Table
 from solvers.explain import BrokenBase, Budget, Explanation, explain
 from solvers.lower import LoweringError

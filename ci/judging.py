@@ -16,8 +16,9 @@ from ci.explore import cache_folder
 from ci.files import write
 from ci.refusal import Refusal
 from ci.settings import DEFAULT_RULES, Subject, program, properties_of, subject
+from model.nearest import nearest
 from model.rules import parse
-from model.system import ScopeError, System, nearest
+from model.system import ScopeError, System
 from solvers.explorer import explore
 from solvers.findings import findings
 from solvers.program import Program

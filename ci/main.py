@@ -28,7 +28,7 @@ from ci.simulate import simulate_command
 from ci.sweep import sweep_command
 from ci.trace import trace_command
 from ci.whatif import whatif_command
-from model.system import nearest
+from model.nearest import nearest
 from solvers.verdict import EXIT_INCOMPLETE
 
 EXIT_USAGE = 2

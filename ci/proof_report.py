@@ -116,7 +116,7 @@ def document(
         "engine": effort.solver,
         "system": subject.name,
         "scope": subject.setting.scope,
-        "bounds": dict(subject.setting.bounds),
+        "bounds": subject.setting.told(),
         "rules": subject.rules,
         "exit_code": code,
         "complete": not proof.stopped,

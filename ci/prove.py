@@ -23,7 +23,7 @@ from ci.screen import console
 from ci.second import check_endless, check_solver, ready, second_opinion
 from ci.settings import DEFAULT_RULES, Subject, find_system, parse_words, program, subject, traced
 from model.layout import LayoutError
-from model.system import nearest
+from model.nearest import nearest
 from solvers.induction import Build, Proof, prove
 from solvers.judgement import Judged, Searched, judge
 from solvers.queries import REFUTED, SOLVERS, Effort

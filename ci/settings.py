@@ -16,7 +16,8 @@ from attrs import evolve, frozen
 from ci.refusal import Refusal
 from model import rules as rule_sets
 from model.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
-from model.system import Property, ScopeError, Setting, System, nearest
+from model.nearest import nearest
+from model.system import Property, ScopeError, Setting, System
 from model.untraceable import UntraceableRule
 from properties import catalogue
 from solvers.arguments import SystemFault
@@ -58,7 +59,7 @@ class Subject:
 
     def title(self) -> str:
         """A line that says what is checked."""
-        bounds = ", ".join(f"{name} {value}" for name, value in self.setting.bounds.items())
+        bounds = self.setting.text()
         parts = [f"scope {self.setting.scope}" + (f" ({bounds})" if bounds else "")]
         return f"{self.name}, " + ", ".join(parts if self.rules is None else [*parts, f"rules {self.rules}"])
 

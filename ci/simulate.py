@@ -21,7 +21,7 @@ from ci.refusal import Refusal
 from ci.screen import console
 from ci.settings import DEFAULT_RULES, Subject, find_system, parse_words, program, subject
 from ci.starts import ways
-from model.system import nearest
+from model.nearest import nearest
 from solvers import itf
 from solvers.findings import Finding, Way, findings, witnesses
 from solvers.lower import LoweringError

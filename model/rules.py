@@ -13,8 +13,9 @@ from attrs import frozen
 from model.broker_id_rules import OF_DOCUMENT
 from model.choices import choice as _choice
 from model.directory_rules import OF_KIP, OF_SNAPSHOT
+from model.nearest import nearest
 from model.recovery_rules import OF_RECOVERY_KIP
-from model.system import ScopeError, nearest
+from model.system import ScopeError
 from model.zk_controller_rules import OF_FIRST_CONTROLLER
 from model.zk_jbod_rules import OF_ZK_JBOD, ZkJbodRules
 

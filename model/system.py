@@ -7,12 +7,12 @@ they run on ints and on terms alike.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import field, frozen
 
+from model.nearest import nearest
 from model.symmetry import Symmetry
 from model.terms import Truth
 from model.words import all_of
@@ -37,6 +37,7 @@ class Bound:
         lo, hi: smallest and largest value accepted.
         help: a sentence for the user.
         proven_to: largest value that provers accept; None: as `hi`. Proofs are not limited by packing.
+        freed_by: a bound that says, where it is not 0, that this one bounds nothing.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Bound:
     hi: int
     help: str
     proven_to: int | None = None
+    freed_by: str = ""
 
     def largest(self, proof: bool) -> int:
         """The largest value accepted."""
@@ -58,15 +60,25 @@ class Setting:
         scope: name of the preset that the bounds started from.
         bounds: value of each bound.
         rules: the rule set, or None for systems without one.
+        freed: bounds that bound nothing here.
     """
 
     scope: str
     bounds: Mapping[str, int]
     rules: Any = None
+    freed: tuple[str, ...] = ()
 
     def __getitem__(self, bound: str) -> int:
         """The value of a bound."""
         return self.bounds[bound]
+
+    def told(self) -> dict[str, int | None]:
+        """Every bound with its value, in order; None where it bounds nothing."""
+        return {name: None if name in self.freed else value for name, value in self.bounds.items()}
+
+    def text(self) -> str:
+        """The bounds in words; `any` where one bounds nothing."""
+        return ", ".join(f"{name} {'any' if value is None else value}" for name, value in self.told().items())
 
 
 @frozen
@@ -249,7 +261,7 @@ class System:
         Explorers take `setting`, and a layout over 256 bits is refused in any case.
 
         Raises:
-            ScopeError: for an unknown scope or bound (nearest names given) or a value below the smallest.
+            ScopeError: for an unknown scope or bound (nearest names given), a value too small or without use.
         """
         name = next(iter(self.scopes)) if scope is None else scope
         if name not in self.scopes:
@@ -261,27 +273,9 @@ class System:
                 raise ScopeError(f"{self.name} has no bound {key!r}; {nearest(key, known)}")
             if value < known[key].lo:
                 raise ScopeError(f"{self.name}: {key} = {value} is out of range {known[key].lo}..{known[key].hi}")
-        return Setting(name, values, rules)
-
-
-FEW = 6
-"""Names that an error message lists at most."""
-
-
-def nearest(name: str, known: Iterable[str], listing: str = "kraftcheck list") -> str:
-    """Words for an error message: the nearest known names; where none is near, all, or some and how to list all.
-
-    Args:
-        name: what was typed.
-        known: what there is.
-        listing: the command that shows all there is; empty where there is none.
-    """
-    names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
-    if not names:
-        return "there are none"
-    if close or len(names) <= FEW:
-        return f"did you mean {', '.join(close or names)}?"
-    some = f"there are {len(names)}, such as {', '.join(names[: FEW // 2])}"
-    return f"{some}; `{listing}` shows all" if listing else some
-
+        freed = tuple(bound.name for bound in self.bounds if values.get(bound.freed_by, 0))
+        for key in overrides or {}:
+            if key in freed:
+                by = known[key].freed_by
+                raise ScopeError(f"{self.name}: {key} bounds nothing with {by} = {values[by]}; leave out --{key}")
+        return Setting(name, values, rules, freed)

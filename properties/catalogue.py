@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from model.nearest import nearest
 from model.rules import variants
-from model.system import Property, ScopeError, Setting, System, nearest
+from model.system import Property, ScopeError, Setting, System
 from model.systems.broker_ids.system import BROKER_IDS as BROKER_IDS_SYSTEM
 from model.systems.directories.system import DIRECTORIES as DIRECTORIES_SYSTEM
 from model.systems.elections.system import ELECTIONS as ELECTIONS_SYSTEM

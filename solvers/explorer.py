@@ -254,7 +254,7 @@ def _coverage(kernel: Kernel, counters: npt.NDArray[np.int64]) -> tuple[Names, N
 
 def _bound_text(search: Findings, kernel: Kernel, pruned: Mapping[str, int]) -> str:
     program = kernel.program
-    bounds = ", ".join(f"{name} {value}" for name, value in program.setting.bounds.items())
+    bounds = program.setting.text()
     text = f"all {search.distinct:,} states of {program.system.name}" + (f" with {bounds}" if bounds else "")
     text += " up to symmetry" if program.reduction is not None else ""
     cuts = [f"{path} pruned {count:,} transition{'s' if count > 1 else ''}" for path, count in pruned.items()]

@@ -17,7 +17,7 @@ from itf_py import value_from_json, value_to_json
 
 from model.brokersets import BrokerSet, Replicas
 from model.idlists import AtMostOne
-from model.system import nearest
+from model.nearest import nearest
 from solvers.program import Program
 from solvers.verdict import Trace
 

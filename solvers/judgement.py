@@ -86,7 +86,7 @@ def _verdict(failures: list[Answer], best: Counterexample | None) -> Verdict:
 
 def bound_text(proof: Proof) -> str:
     """What a proof covers: any number of steps, at these bounds."""
-    bounds = ", ".join(f"{name} {value}" for name, value in proof.theory.program.setting.bounds.items())
+    bounds = proof.theory.program.setting.text()
     text = f"any number of steps of {proof.theory.program.system.name}" + (f" with {bounds}" if bounds else "")
     cuts = proof.bounded()
     return text + (f"; steps beyond the bound on {', '.join(cuts)} are left out" if cuts else "")

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from model.system import Action, Property, nearest
+from model.nearest import nearest
+from model.system import Action, Property
 from model.terms import Term
 
 MAX_RECOVERIES = 21

@@ -1,0 +1,28 @@
+"""Words for a name that is not known: the nearest known ones."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+FEW = 6
+"""Names that an error message lists at most."""
+
+
+def nearest(name: str, known: Iterable[str], listing: str = "kraftcheck list") -> str:
+    """Words for an error message: the nearest known names; where none is near, all, or some and how to list all.
+
+    Args:
+        name: what was typed.
+        known: what there is.
+        listing: the command that shows all there is; empty where there is none.
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    if not names:
+        return "there are none"
+    if close or len(names) <= FEW:
+        return f"did you mean {', '.join(close or names)}?"
+    some = f"there are {len(names)}, such as {', '.join(names[: FEW // 2])}"
+    return f"{some}; `{listing}` shows all" if listing else some
+

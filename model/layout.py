@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 from attrs import field, frozen
 
+from model.initially import Anything, Filled
 from model.terms import Term
 
 WORD_BITS = 64
@@ -87,11 +88,6 @@ Domain = Range | Flag | Counter | Endless
 DOMAINS = (Range, Flag, Counter, Endless)
 
 
-@frozen
-class Anything:
-    """What an initial state has where any value of the domain will do; for fields without bound."""
-
-
 def ints(lo: int, hi: int) -> Any:
     """The domain lo..hi, typed so that it can stand where a state has a word."""
     return Range(lo, hi)
@@ -110,11 +106,6 @@ def counter(lo: int = 0) -> Any:
 def endless(lo: int, hi: int) -> Any:
     """The domain of a sequence of words lo..hi, typed so that it can stand where a state has one."""
     return Endless(lo, hi)
-
-
-def anything() -> Any:
-    """Any value, typed so that it can stand where an initial state has a word without bound."""
-    return Anything()
 
 
 def subset_of(count: int) -> Any:
@@ -137,7 +128,7 @@ def only(value: Any) -> Any:
     return rebuild(value, alone)
 
 
-_LEAVES = (*DOMAINS, Anything, Term)
+_LEAVES = (*DOMAINS, Anything, Filled, Term)
 """Records that are leaves."""
 
 
@@ -263,14 +254,17 @@ class Layout:
         for (path, value), slot in zip(found, self.slots, strict=True):
             if isinstance(value, Anything) and isinstance(slot.domain, Counter | Endless):
                 continue
-            kind = bool if isinstance(slot.domain, Flag) else int
-            if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
-                raise LayoutError(f"{self.name(path)} is {value!r}, not {'a truth' if kind is bool else 'an int'}")
-            if not slot.domain.lo <= value <= slot.domain.hi:
-                raise DomainError(
-                    f"{self.name(path)} = {value} is outside its domain {slot.domain.lo}..{slot.domain.hi}"
-                )
-        return tuple(value if isinstance(value, Anything) else int(value) for _, value in found)
+            filled = isinstance(value, Filled) and isinstance(slot.domain, Endless)
+            for word in (value.first, value.rest) if filled else (value,):
+                self._check(path, word, slot.domain)
+        return tuple(value if isinstance(value, Anything | Filled) else int(value) for _, value in found)
+
+    def _check(self, path: str, value: Any, domain: Domain) -> None:
+        kind = bool if isinstance(domain, Flag) else int
+        if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
+            raise LayoutError(f"{self.name(path)} is {value!r}, not {'a truth' if kind is bool else 'an int'}")
+        if not domain.lo <= value <= domain.hi:
+            raise DomainError(f"{self.name(path)} = {value} is outside its domain {domain.lo}..{domain.hi}")
 
     def pack(self, state: Any) -> tuple[int, ...]:
         """The packed words of a concrete state; raises as `values` does."""

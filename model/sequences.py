@@ -16,7 +16,7 @@ from collections.abc import Callable
 from model.layout import UNBOUNDED
 from model.terms import Graph, Term, Truth, Word
 from model.untraceable import UntraceableRule, place
-from model.words import choose, negate
+from model.words import all_of, choose, negate
 
 Places = Callable[[Word], Truth]
 """A claim about a place."""
@@ -40,7 +40,7 @@ class Sequence:
         """A sequence about which nothing is known but that its words are in lo..hi."""
         graph.variables.append(name)
         symbol = graph.intern("sequence", (), len(graph.variables) - 1, lo, hi, False)
-        made = cls(graph, lambda at: graph.intern("read", (symbol, graph.lift(at)), 0, lo, hi, False))
+        made = cls(graph, lambda at: word_at(symbol, at))
         made.symbol = symbol
         return made
 
@@ -63,10 +63,19 @@ class Sequence:
         return Sequence(self.graph, lambda at: choose(condition, self.at(at), other.at(at)))
 
 
+def word_at(symbol: Term, place: Word) -> Term:
+    """The word at a place of the sequence that a term names."""
+    graph = symbol.graph
+    return graph.intern("read", (symbol, graph.lift(place)), 0, symbol.lo, symbol.hi, False)
+
+
 def every(graph: Graph, claim: Places) -> Truth:
-    """Whether a claim holds of every place 0, 1, 2, ..."""
+    """Whether a claim holds of every place 0, 1, 2, ...; of a conjunction, whether each conjunct does."""
     bound, body = _bound(graph, claim)
-    return graph.intern("every", (bound, body), 0, 0, 1, True) if isinstance(body, Term) else body
+    if not isinstance(body, Term):
+        return body
+    parts = body.args if body.op == "and" else (body,)
+    return all_of(*(graph.intern("every", (bound, part), 0, 0, 1, True) for part in parts))
 
 
 def some(graph: Graph, claim: Places) -> Truth:
@@ -80,10 +89,23 @@ def least(graph: Graph, claim: Places, before: Word) -> Word:
     Raises:
         UntraceableRule: within `every` or `some`.
     """
+    return _named(graph, "least", 0, claim, before)
+
+
+def _named(graph: Graph, op: str, lo: int, claim: Places, limit: Word) -> Term:
     bound, body = _bound(graph, claim)
     if graph.binders:
-        raise UntraceableRule(f"{place()}: least() within every() or some()")
-    return graph.intern("least", (bound, graph.lift(body), graph.lift(before)), 0, 0, bound.hi, False)
+        raise UntraceableRule(f"{place()}: {op}() within every() or some()")
+    return graph.intern(op, (bound, graph.lift(body), graph.lift(limit)), 0, lo, bound.hi, False)
+
+
+def greatest(graph: Graph, claim: Places, last: Word) -> Word:
+    """The last place at which a claim holds, up to a given one, which is not negative; -1 where there is none.
+
+    Raises:
+        UntraceableRule: within `every` or `some`.
+    """
+    return _named(graph, "greatest", -1, claim, last)
 
 
 def _bound(graph: Graph, claim: Places) -> tuple[Term, Truth]:

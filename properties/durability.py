@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import combinations
 
 from model.system import Conjuncts, Property, Setting, Step
+from model.systems.replication.history import kept_at, of_each
 from model.systems.replication.log import smaller
 from model.systems.replication.settle import remembered
 from model.systems.replication.state import Replication
 from model.terms import Truth
-from model.words import all_of, any_of, choose, implies, negate
+from model.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from properties.core import always, happens, sometimes, step
 
 
@@ -176,12 +177,10 @@ def _epochs(t: Step) -> Conjuncts:
 def _one_leader(t: Step) -> Conjuncts:
     before: Replication = t.before
     after: Replication = t.after
-    return {
-        f"epoch {epoch}": implies(
-            all_of(before.leader_epoch >= epoch, remembered(after, epoch)), old == after.leaders[epoch]
-        )
-        for epoch, old in enumerate(before.leaders)
-    }
+    return of_each(before.leaders, lambda epoch, old: implies(
+        all_of(before.leader_epoch >= epoch, remembered(after, epoch)),
+        old == kept_at(after.leaders, epoch, NO_LEADER),
+    ))  # fmt: skip
 
 
 def _two_leaders(s: Replication) -> Truth:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 
 from model.brokersets import BrokerSet
 from model.system import Conjuncts, Property
+from model.systems.replication.history import last_kept, of_each, until
 from model.systems.replication.log import Log, smaller
 from model.systems.replication.state import ACCEPTED, INELIGIBLE, OVERTAKEN, STOPPED_UNCLEAN, Replication
 from model.terms import Truth, Word
@@ -71,69 +72,99 @@ def _views(s: Replication) -> Iterator[tuple[str, View]]:
         yield f"broker {n}, answered", View(
             n, b.epoch, b.log, able, known, b.ends, all_of(b.answer == INELIGIBLE, b.epoch == s.leader_epoch)
         )  # fmt: skip
-    for e, leader in enumerate(s.leaders):
-        for n, b in enumerate(s.brokers):
-            waits = all_of(leader == n, b.running(), b.epoch < e, s.leader_epoch >= e)
-            able = all_of(waits, s.isr_at(e).size() >= s.minimum_at(e))
-            yield f"broker {n}, epoch {e}", View(n, e, b.log, able, s.isr_at(e), (-1,) * len(s.brokers))
 
 
-def _elected_after(s: Replication, number: int, epoch: Word) -> Truth:
-    """Whether a running broker leads a later epoch, or has yet to hear that it does."""
-    b = s.brokers[number]
-    return any_of(*(
-        all_of(leader == number, b.running(), b.epoch <= e, epoch < e, s.leader_epoch >= e)
-        for e, leader in enumerate(s.leaders)
-    ))  # fmt: skip
+def _once_it_leads(s: Replication, n: int, epoch: Word, leader: Word) -> View:
+    """What a broker may commit with in an epoch that it is yet to lead."""
+    b, isr = s.brokers[n], s.isr_at(epoch)
+    waits = all_of(leader == n, b.running(), b.epoch < epoch, s.leader_epoch >= epoch)
+    return View(n, epoch, b.log, all_of(waits, isr.size() >= s.minimum_at(epoch)), isr, (-1,) * len(s.brokers))
+
+
+def _last_led(s: Replication) -> list[Word]:
+    """The last epoch that each broker leads, has led, or has yet to hear that it leads; NEVER: none is remembered."""
+
+    def of(number: int) -> Word:
+        return last_kept(s.leaders, lambda leader: leader == number, s.leader_epoch)
+
+    return [of(number) for number in range(len(s.brokers))]
 
 
 def _reach(s: Replication) -> Conjuncts:
     parts: dict[str, Truth] = {}
-    room = s.committed.beyond(*(b.log for b in s.brokers))
-    for name, v in _views(s):
-        bound: Word = room
-        for g in range(len(s.brokers)):
-            bound = choose(v.frozen(s, g), smaller(bound, v.ends[g]), bound)
-        able = all_of(v.able, negate(s.lossy))
-        parts[f"{name} agrees"] = implies(able, v.log.agrees(s.committed, smaller(bound, s.committed.end())))
-        for x, other in enumerate(s.brokers):
-            if x != v.leader:
-                known = any_of(eligible(s).has(x), all_of(asked(s).has(x), negate(v.refused)))
-                candidate = all_of(known, other.status != STOPPED_UNCLEAN)
-                counts = all_of(able, any_of(candidate, _elected_after(s, x, v.epoch)))
-                inside = v.quorum.has(x)
-                below = smaller(choose(inside, v.ends[x], room), bound)
-                late = all_of(other.running(), other.epoch < v.epoch)
-                parts[f"{name}, {x} counted"] = implies(counts, any_of(inside, all_of(v.stuck(s), negate(late))))
-                parts[f"{name}, {x} agrees"] = implies(counts, v.log.agrees(other.log, below))
+    led = _last_led(s)
+
+    def once_it_leads(number: int) -> Conjuncts:
+        return of_each(s.leaders, lambda epoch, leader: all_of(
+            *_reached(s, _once_it_leads(s, number, epoch, leader), led).values()))  # fmt: skip
+
+    for name, view in _views(s):
+        parts |= {f"{name} {part}": truth for part, truth in _reached(s, view, led).items()}
+    for number in range(len(s.brokers)):
+        parts |= {f"broker {number}, {name}": truth for name, truth in once_it_leads(number).items()}
     return parts
 
 
-def _nothing_after(s: Replication) -> list[Truth]:
-    """For each leader epoch, a reason that nothing was committed by the leader of a later one.
-
-    It is the newest; or its leader may commit and waits for nobody that has passed
-    it; or a running broker has not passed it, that every later leader must wait for:
-    a candidate, or the leader of a later epoch after which nothing was committed.
-    """
-    epochs = range(len(s.leaders))
-    reasons: list[Truth] = [s.leader_epoch <= e for e in epochs]
-    for _, v in _views(s):
-        reasons = [any_of(r, all_of(v.able, v.epoch == e, negate(v.stuck(s)))) for e, r in enumerate(reasons)]
-    for e in reversed(epochs):
-        for n, b in enumerate(s.brokers):
-            later = any_of(*(all_of(s.leaders[after] == n, reasons[after]) for after in epochs[e + 1 :]))
-            waits = all_of(b.running(), b.epoch <= e, any_of(candidates(s).has(n), later))
-            reasons[e] = any_of(reasons[e], waits)
-    return reasons
+def _reached(s: Replication, v: View, led: Sequence[Word]) -> dict[str, Truth]:
+    """Of one view: its log agrees with what is committed, and with the log of each other broker that counts."""
+    room = s.committed.beyond(*(b.log for b in s.brokers))
+    bound: Word = room
+    for g in range(len(s.brokers)):
+        bound = choose(v.frozen(s, g), smaller(bound, v.ends[g]), bound)
+    able = all_of(v.able, negate(s.lossy))
+    parts = {"agrees": implies(able, v.log.agrees(s.committed, smaller(bound, s.committed.end())))}
+    for x, other in enumerate(s.brokers):
+        if x != v.leader:
+            known = any_of(eligible(s).has(x), all_of(asked(s).has(x), negate(v.refused)))
+            candidate = all_of(known, other.status != STOPPED_UNCLEAN)
+            elected_after = all_of(other.running(), led[x] > v.epoch, led[x] >= other.epoch)
+            counts = all_of(able, any_of(candidate, elected_after))
+            inside = v.quorum.has(x)
+            below = smaller(choose(inside, v.ends[x], room), bound)
+            late = all_of(other.running(), other.epoch < v.epoch)
+            parts[f"and {x}, counted"] = implies(counts, any_of(inside, all_of(v.stuck(s), negate(late))))
+            parts[f"and {x} agree"] = implies(counts, v.log.agrees(other.log, below))
+    return parts
 
 
 def _follow(s: Replication) -> Conjuncts:
-    end, nothing_after = s.committed.end(), _nothing_after(s)
+    idle_after = nothing_after(s)
+
+    def follows(number: int, epoch: Word, leader: Word) -> Truth:
+        b = s.brokers[number]
+        leads = all_of(leader == number, b.running(), b.epoch <= epoch, s.leader_epoch >= epoch, negate(s.lossy))
+        return implies(all_of(leads, idle_after(epoch)), b.log.agrees(s.committed, s.committed.end()))
+
+    def of(number: int) -> Conjuncts:
+        return of_each(s.leaders, lambda epoch, leader: follows(number, epoch, leader))
+
     return {
-        f"broker {n}, epoch {e}": implies(
-            all_of(s.leaders[e] == n, b.running(), b.epoch <= e, s.leader_epoch >= e, negate(s.lossy), reason),
-            b.log.agrees(s.committed, end),
-        )
-        for e, reason in enumerate(nothing_after) for n, b in enumerate(s.brokers)
-    }  # fmt: skip
+        f"broker {number}, {name}": truth for number in range(len(s.brokers)) for name, truth in of(number).items()
+    }
+
+
+def nothing_after(s: Replication) -> Callable[[Word], Truth]:
+    """Whether nothing was committed by the leader of an epoch later than a given one.
+
+    A reason that the leader of an epoch has committed nothing is a running broker that
+    has not passed the epoch and for which it must wait: a candidate, or who is elected in
+    that epoch or later and has not heard of it. Each broker is a reason for the epochs
+    after its own, up to the last of these.
+
+    There need not be one up to the newest epoch, but only up to one whose leader may commit
+    and waits for nobody that has passed it: all who may be elected later wait with it.
+    """
+    led = _last_led(s)
+    lasts = [choose(candidates(s).has(n), s.leader_epoch, last) for n, last in enumerate(led)]
+
+    def next_has_reason(epoch: Word) -> Truth:
+        return any_of(*(
+            all_of(b.running(), b.epoch <= epoch, last > epoch) for b, last in zip(s.brokers, lasts, strict=True)
+        ))  # fmt: skip
+
+    def needs_no_more(epoch: Word, leader: Word) -> Truth:
+        views = [*(v for _, v in _views(s)), *(_once_it_leads(s, n, epoch, leader) for n in range(len(s.brokers)))]
+        waits = [all_of(v.able, v.epoch == epoch, negate(v.stuck(s))) for v in views]
+        return any_of(epoch >= s.leader_epoch, *waits)
+
+    return until(s.leaders, needs_no_more, next_has_reason, lasts)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from model.brokersets import BrokerSet
 from model.system import Conjuncts, Property, Setting
-from model.systems.replication.log import Claim, Log, larger
+from model.systems.replication.log import VACANT, Claim, Log, larger
 from model.systems.replication.state import ACCEPTED, STOPPED_UNCLEAN, Broker, Replication
 from model.terms import Truth, Word
 from model.words import all_of, any_of, choose, implies, negate
@@ -121,20 +121,23 @@ def _matching(s: Replication) -> Conjuncts:
 
 def _has_epoch(s: Replication) -> Conjuncts:
     """Of each epoch whose leader runs and has not passed it."""
-    parts: dict[str, Truth] = {}
-    logs = [*(b.log for b in s.brokers), s.committed]
-    for e, leader in enumerate(s.leaders):
-        for n, b in enumerate(s.brokers):
-            has = [one for log in logs for one in log.each(_only_with(b, e))]
-            parts[f"broker {n}, epoch {e}"] = implies(all_of(leader == n, b.running(), b.epoch <= e), all_of(*has))
-    return parts
+    logs = {**{f"broker {n}": b.log for n, b in enumerate(s.brokers)}, "committed": s.committed}
+    return {
+        f"{name}, led by {n}": all_of(*log.each(_leader_has(s, n)))
+        for name, log in logs.items() for n in range(len(s.brokers))
+    }  # fmt: skip
 
 
-def _only_with(leader: Broker, epoch: Word) -> Claim:
-    """The claim that a record of an epoch is in its leader's log, and that the leader has applied it."""
-    return lambda offset, entry: implies(
-        entry == epoch + 1, all_of(leader.epoch == epoch, leader.log.at(offset) == epoch + 1)
-    )
+def _leader_has(s: Replication, number: int) -> Claim:
+    """The claim that a record is in the log of its epoch's leader, if that is a broker, and that it leads by then."""
+    leader = s.brokers[number]
+
+    def has(offset: Word, entry: Word) -> Truth:
+        epoch = entry - 1
+        led = all_of(entry > VACANT, s.leader_at(epoch) == number, leader.running(), leader.epoch <= epoch)
+        return implies(led, all_of(leader.epoch == epoch, leader.log.at(offset) == entry))
+
+    return has
 
 
 def leading(s: Replication) -> Iterator[tuple[int, Broker, Truth]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from model.system import Conjuncts, Property, Setting
+from model.systems.replication.history import of_each
 from model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, Broker, Replication
 from model.terms import Truth
 from model.words import NO_LEADER, all_of, any_of, choose, implies, negate
@@ -67,6 +68,5 @@ def _covered(s: Replication, b: Broker) -> Truth:
 
 
 def _history(s: Replication) -> Conjuncts:
-    parts = {f"no leader of epoch {e} yet": implies(s.leader_epoch < e, leader == NO_LEADER)
-             for e, leader in enumerate(s.leaders)}  # fmt: skip
+    parts = of_each(s.leaders, lambda e, leader: implies(s.leader_epoch < e, leader == NO_LEADER))
     return {**parts, "the current leader": s.leader_at(s.leader_epoch) == s.controller.leader}

@@ -20,6 +20,7 @@ from model.terms import Graph, Term, Truth, lower
 from model.words import all_of, any_of, implies, negate
 from solvers.lower import closure
 from solvers.places import Swap
+from solvers.sorts import Sort, Sorts
 
 POSITIVE, NEGATIVE = 1, 2
 BOTH = POSITIVE | NEGATIVE
@@ -62,31 +63,36 @@ class Instances:
     Attributes:
         graph: holds every term.
         facts: truths that follow from what was told, in order; whoever asserts them takes them out.
-        places: the places of interest.
+        places: the places of interest, each with its sort.
     """
 
     graph: Graph
     facts: list[Term] = field(factory=list)
-    places: list[Term] = field(factory=list)
+    places: list[tuple[Term, Sort]] = field(factory=list)
     _swap: Swap = field(init=False)
     _seen: dict[tuple[int, int], int] = field(factory=dict)
     _read: set[int] = field(factory=set)
+    _typed: set[int] = field(factory=set)
     _claims: dict[int, Term] = field(factory=dict)
+    _sorts: Sorts = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Nothing is substituted yet."""
         self._swap = Swap(self.graph)
+        self._sorts = Sorts(self._swap)
 
     def branch(self) -> Instances:
         """A copy that knows what this one does and has no facts to tell; this one stays as it is."""
         made = Instances(self.graph, [], [*self.places])
         made._swap = self._swap
         made._seen, made._read, made._claims = dict(self._seen), set(self._read), dict(self._claims)
+        made._typed, made._sorts = set(self._typed), self._sorts.copy()
         return made
 
     def require(self, truths: Iterable[Term]) -> None:
         """Say what truths mean that are asserted elsewhere."""
         listed = list(truths)
+        self._type(listed)
         self._reads(listed)
         self._walk([(truth, POSITIVE) for truth in listed], Part())
 
@@ -96,6 +102,7 @@ class Instances:
         Which one is chosen by a truth of its own, so that all can give the place where
         they fail the same name: only the chosen one says anything of it.
         """
+        self._type(conjuncts)
         self._reads(conjuncts)
         chosen = [self._swap.named(f"part {number} fails", truth=True) for number in range(len(conjuncts))]
         self._tell(any_of(*chosen))
@@ -106,18 +113,22 @@ class Instances:
     def _tell(self, fact: Truth) -> None:
         if fact is not True:
             self.facts.append(self.graph.lift(fact))
+            self._type([self.facts[-1]])
+
+    def _type(self, roots: Iterable[Term]) -> None:
+        """Words of sequences are in their domains."""
+        for node in closure(roots, self._typed):
+            self._typed.add(node.index)
+            if node.op == "read" and not self._swap.free(node):
+                self.facts += self._swap.within(node)
 
     def _reads(self, roots: Iterable[Term]) -> None:
         """Places that rules read, or single out, are of interest."""
         for node in closure(roots, self._read):
             self._read.add(node.index)
-            if node.op == "read":
-                named = node.args[1:]
-            else:
-                named = node.args if node.op == "eq" and any(arg.op == "bound" for arg in node.args) else ()
-            for place in named:
+            for place, sort in self._sorts.named(node):
                 if not self._swap.free(place):
-                    self._interest(place)
+                    self._interest(place, sort)
 
     def _walk(self, roots: Iterable[tuple[Term, int]], part: Part) -> None:
         """Find what truths say of every place, each at its polarity, and say what it means."""
@@ -135,8 +146,8 @@ class Instances:
                     self._general(term)
                 if fresh & NEGATIVE:
                     self._witness(term, part)
-            elif term.op == "least":
-                self._first(term)
+            elif term.op in ("least", "greatest"):
+                self._singled_out(term)
             else:
                 pending.extend(below(term, fresh))
 
@@ -144,14 +155,18 @@ class Instances:
         """A claim says something of every place of interest."""
         if claim.index not in self._claims:
             self._claims[claim.index] = claim
-            for place in [*self.places]:
-                self._instance(claim, place)
+            for place, sort in [*self.places]:
+                self._instance(claim, place, sort)
 
-    def _instance(self, claim: Term, place: Term) -> None:
+    def _instance(self, claim: Term, place: Term, sort: Sort) -> None:
+        wanted, sort = self._sorts.of(claim), self._sorts.now(sort)
+        if None not in (wanted, sort) and wanted != sort:
+            return
         said = lower(self._swap.at(claim, place))
-        if claim.op == "least":
+        if claim.op in ("least", "greatest"):
             said = negate(said)
-            self._tell(any_of(place < 0, negate(place < claim), said))
+            passed = place < claim if claim.op == "least" else all_of(claim < place, place <= claim.args[2])
+            self._tell(any_of(place < 0, negate(passed), said))
         else:
             self._tell(any_of(place < 0, negate(claim), said))
         self._walk([(self.graph.lift(said), POSITIVE)], Part())
@@ -163,20 +178,25 @@ class Instances:
         said = self._swap.at(claim, place)
         fails = any_of(claim, all_of(place >= 0, negate(lower(said))))
         self._tell(fails if part.chosen is None else implies(part.chosen, fails))
-        self._interest(place)
+        self._interest(place, self._sorts.of(claim))
         self._walk([(said, NEGATIVE)], part)
 
-    def _first(self, claim: Term) -> None:
-        """What is said of the first place holds there or there is none, and nowhere before."""
-        said, before = self._swap.at(claim, claim), claim.args[2]
-        self._tell(self._swap.natural(claim))
-        self._tell(any_of(claim == before, all_of(before < 0, claim == 0), all_of(claim < before, lower(said))))
+    def _singled_out(self, claim: Term) -> None:
+        """What is said of the first place holds there or there is none, and nowhere before; of the last, nowhere after.
+        """
+        said, limit = self._swap.at(claim, claim), claim.args[2]
+        self.facts += self._swap.within(claim)
+        if claim.op == "least":
+            none = any_of(claim == limit, all_of(limit < 0, claim == 0))
+            self._tell(any_of(none, all_of(claim < limit, lower(said))))
+        else:
+            self._tell(any_of(claim == -1, all_of(claim <= limit, lower(said))))
         self._walk([(said, POSITIVE)], Part())
-        self._interest(claim)
+        self._interest(claim, self._sorts.of(claim))
         self._general(claim)
 
-    def _interest(self, place: Term) -> None:
-        if all(place is not known for known in self.places):
-            self.places.append(place)
+    def _interest(self, place: Term, sort: Sort) -> None:
+        if all(place is not known or sort != other for known, other in self.places):
+            self.places.append((place, sort))
             for claim in [*self._claims.values()]:
-                self._instance(claim, place)
+                self._instance(claim, place, sort)

@@ -8,7 +8,8 @@ from model.layout import UNBOUNDED
 from model.terms import Graph, Term
 from solvers.lower import closure
 
-_BINDERS = ("every", "least")
+BINDERS = ("every", "least", "greatest")
+"""Operators that speak of any place."""
 
 
 @define
@@ -35,10 +36,10 @@ class Swap:
         if node.op == "bound":
             return frozenset((node.value,))
         found = frozenset[int]().union(*(self._free[arg.index] for arg in node.args))
-        return found - {node.args[0].value} if node.op in _BINDERS else found
+        return found - {node.args[0].value} if node.op in BINDERS else found
 
     def at(self, claim: Term, place: Term) -> Term:
-        """What an `every` or `least` says of a place that depends on no bound one."""
+        """What an `every`, `least` or `greatest` says of a place that depends on no bound one."""
         bound, body = claim.args[:2]
         return self._with(body, bound, place)
 
@@ -55,7 +56,7 @@ class Swap:
     def _again(self, term: Term, args: tuple[Term, ...]) -> Term:
         """The operator of a term with other arguments."""
         graph = self.graph
-        if term.op == "read" or term.op in _BINDERS:
+        if term.op == "read" or term.op in BINDERS:
             return graph.intern(term.op, args, 0, term.lo, term.hi, term.is_truth)
         if term.op != "ite":
             return graph.lift(graph.apply(term.op, *args))
@@ -72,8 +73,11 @@ class Swap:
             self._names[name] = made
         return self._names[name]
 
-    def natural(self, word: Term) -> Term:
-        """The truth that a word is not negative, written out where its interval says so."""
+    def within(self, word: Term) -> list[Term]:
+        """Truths that a word is in its interval, written out although that says so."""
         graph = self.graph
-        negative = graph.intern("lt", (word, graph.constant(0)), 0, 0, 1, True)
-        return graph.intern("not", (negative,), 0, 0, 1, True)
+        ends = [(word, graph.constant(word.lo))]
+        if word.hi < UNBOUNDED:
+            ends.append((graph.constant(word.hi), word))
+        beyond = [graph.intern("lt", pair, 0, 0, 1, True) for pair in ends]
+        return [graph.intern("not", (one,), 0, 0, 1, True) for one in beyond]

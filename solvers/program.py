@@ -12,7 +12,8 @@ from typing import Any
 
 from attrs import frozen
 
-from model.layout import Anything, Domain, DomainError, Endless, Flag, Layout, LayoutError, leaves, rebuild
+from model.initially import Anything, Filled
+from model.layout import Domain, DomainError, Endless, Flag, Layout, LayoutError, leaves, rebuild
 from model.system import UNNAMED, Action, Outcome, Property, Setting, Step, System
 from model.terms import Graph, Term, Truth, lower
 from model.untraceable import UntraceableRule
@@ -209,7 +210,11 @@ def _initial(system: System, setting: Setting, layout: Layout) -> tuple[tuple[in
         raise SystemFault(f"initial gave a state that does not fit the layout: {error}") from error
     if not packed:
         raise SystemFault("initial gave no state")
-    return tuple(sorted(packed, key=lambda state: [-1 if isinstance(leaf, Anything) else leaf for leaf in state]))
+    return tuple(sorted(packed, key=_order))
+
+
+def _order(state: tuple[Any, ...]) -> list[int]:
+    return [-1 if isinstance(leaf, Anything | Filled) else leaf for leaf in state]
 
 
 def _claim(graph: Graph, claim: Property, subject: Any) -> Term:
@@ -266,7 +271,7 @@ def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, .
     result = []
     for (path, value), slot in zip(found, layout.slots, strict=True):
         if isinstance(slot.domain, Endless):
-            result.append(word_of(what, path, value, slot.domain))
+            result.append(word_of(what, path, value))
             continue
         truth = isinstance(slot.domain, Flag)
         is_truth = value.is_truth if isinstance(value, Term) else isinstance(value, bool)

@@ -8,10 +8,12 @@ from typing import Any
 import z3
 from attrs import field, frozen
 
-from model.layout import UNBOUNDED, Anything, Domain
+from model.initially import Anything, Filled
+from model.sequences import every, word_at
 from model.terms import Term
-from model.words import all_of
+from model.words import choose
 from solvers.program import Kind
+from solvers.symbols import inside
 from solvers.theory import Theory
 from solvers.z3reader import Reader, conjunction, disjunction, is_number
 
@@ -169,12 +171,29 @@ class Questions:
                 [
                     s == read.constant(t, v)
                     for s, t, v in zip(symbols, program.state, state, strict=True)
-                    if not isinstance(v, Anything)
+                    if not isinstance(v, Anything | Filled)
                 ]
             )
             for state in program.initial
         ]
-        return Premises({"initial: state": disjunction(starts)}, symbols, program.state, len(symbols))
+        sequences = self._initial_sequences()
+        truths = {"initial: state": disjunction(starts)}
+        truths |= {name: read.expression(term) for name, term in sequences.items()}
+        return Premises(truths, symbols, program.state, len(symbols), sequences)
+
+    def _initial_sequences(self) -> dict[str, Term]:
+        """What sequences without end hold initially; the same in all initial states."""
+        program, found = self.subject.program, {}
+        graph = program.graph
+        for number, (term, slot) in enumerate(zip(program.state, program.layout.slots, strict=True)):
+            leaves = {state[number] for state in program.initial}
+            if not any(isinstance(leaf, Filled) for leaf in leaves):
+                continue
+            (leaf,) = leaves
+            held = every(graph, lambda at, term=term, leaf=leaf: (  # type: ignore[misc]
+                word_at(term, at) == choose(at == 0, leaf.first, leaf.rest)))
+            found[f"initial: {slot.path}"] = graph.lift(held)
+        return found
 
     def domains(self) -> dict[str, Any]:
         """Every field of the state is in its domain: the type of states."""
@@ -191,14 +210,7 @@ class Questions:
     def bounds(self, kind: Kind) -> dict[str, Term]:
         """Fields that the action might take out of their domain stay there; such a step is not taken."""
         slots = self.subject.program.layout.slots
-        return {f"bound: {slots[i].path}": _inside(kind.after[i], slots[i].domain) for i in kind.unchecked}
-
-
-def _inside(term: Term, domain: Domain) -> Term:
-    graph = term.graph
-    above = graph.negate(graph.apply("lt", term, graph.constant(domain.lo)))
-    under = True if domain.hi >= UNBOUNDED else graph.negate(graph.apply("lt", graph.constant(domain.hi), term))
-    return graph.lift(all_of(above, under))
+        return {f"bound: {slots[i].path}": inside(kind.after[i], slots[i].domain) for i in kind.unchecked}
 
 
 DOMAINS = ("domains",)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.layout import Endless, Flag, Slot
-from model.sequences import Sequence
-from model.terms import Graph, Term
+from model.layout import UNBOUNDED, Domain, Endless, Flag, Slot
+from model.sequences import Sequence, every
+from model.terms import Graph, Term, Truth, Word
+from model.words import all_of
 from solvers.arguments import SystemFault
 
 
@@ -18,18 +19,27 @@ def named(symbol: Term | Sequence) -> Term:
     return symbol.symbol
 
 
-def word_of(what: str, path: str, value: Any, domain: Endless) -> Term:
+def word_of(what: str, path: str, value: Any) -> Term:
     """The word of a sequence at any place: what stands for the sequence after an effect.
 
     Raises:
-        SystemFault: when it is no sequence, or its words may leave their domain: nobody shows that they do not.
+        SystemFault: when it is no sequence.
     """
     if not isinstance(value, Sequence):
         raise SystemFault(f"{what} set {path} to {value!r}, not a sequence")
-    word = value.anywhere()
-    if not domain.lo <= word.lo <= word.hi <= domain.hi:
-        raise SystemFault(f"{what} may take {path} from {domain.lo}..{domain.hi} to {word.lo}..{word.hi}")
-    return word
+    return value.anywhere()
+
+
+def inside(word: Term, domain: Domain) -> Term:
+    """The truth that a word of a state is in its domain; of what stands for a sequence, that all its words are."""
+    graph = word.graph
+
+    def within(found: Word) -> Truth:
+        return all_of(found >= domain.lo, True if domain.hi >= UNBOUNDED else found <= domain.hi)
+
+    if not isinstance(domain, Endless):
+        return graph.lift(within(word))
+    return graph.lift(every(graph, lambda _: within(word)))
 
 
 def symbol(graph: Graph, slot: Slot) -> Any:

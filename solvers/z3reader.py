@@ -245,7 +245,7 @@ class Reader:
         return z3.SignExt(width - have, value) if term.lo < 0 else z3.ZeroExt(width - have, value)
 
 
-_ON_PLACES = frozenset({"bound", "read", "every", "least"})
+_ON_PLACES = frozenset({"bound", "read", "every", "least", "greatest"})
 _ON_TRUTHS = frozenset({"not", "and", "or", "eq", "lt", "ite"})
 
 

@@ -20,6 +20,8 @@ from attrs import evolve
 
 from model.brokersets import BrokerSet
 from model.system import Setting
+from model.systems.replication.endless import unbounded
+from model.systems.replication.history import isrs_rewritten, kept_at, rewritten
 from model.systems.replication.log import larger
 from model.systems.replication.state import NONE, UNKNOWN, Broker, Replication
 from model.terms import Truth, Word
@@ -39,14 +41,12 @@ def settle(state: Replication, setting: Setting) -> Replication:
     """The state with one value for everything that is dead, and its lag counted if the scope limits it."""
     low = smallest_min_isr(setting)
     brokers = tuple(_broker(state, number, broker, low) for number, broker in enumerate(state.brokers))
-    epochs = range(len(state.leaders))
-    closed = [_unread(state, epoch) for epoch in epochs]
     return evolve(
         state,
         brokers=brokers,
-        leaders=tuple(choose(remembered(state, e), state.leaders[e], NO_LEADER) for e in epochs),
-        isrs=tuple(choose(closed[e], BrokerSet(), state.isrs[e]) for e in epochs),
-        minimums=tuple(choose(closed[e], low, state.minimums[e]) for e in epochs),
+        leaders=rewritten(state.leaders, lambda e, old: choose(remembered(state, e), old, NO_LEADER)),
+        isrs=isrs_rewritten(state.isrs, lambda e, old: choose(_unread(state, e), BrokerSet(), old)),
+        minimums=rewritten(state.minimums, lambda e, old: choose(_unread(state, e), low, old)),
         request=evolve(state.request, stated=choose(state.request.stale, BrokerSet(), state.request.stated)),
         lag=_lag(state) if limits_lag(setting) else 0,
     )
@@ -61,16 +61,16 @@ def _broker(state: Replication, number: int, broker: Broker, low: int) -> Broker
     return evolve(used, epoch=choose(broker.running(), broker.epoch, 0))
 
 
-def remembered(state: Replication, epoch: int) -> Truth:
+def remembered(state: Replication, epoch: Word) -> Truth:
     """Whether somebody may still ask for the leader of an epoch."""
     behind = [all_of(b.running(), b.epoch <= epoch) for b in state.brokers]
     return any_of(state.leader_epoch == epoch, *behind)
 
 
-def _unread(state: Replication, epoch: int) -> Truth:
+def _unread(state: Replication, epoch: Word) -> Truth:
     """Whether the leader of an epoch has applied it, or never will."""
     waits = [
-        all_of(state.leaders[epoch] == n, b.running(), b.epoch < epoch, state.leader_epoch > epoch)
+        all_of(kept_at(state.leaders, epoch, NO_LEADER) == n, b.running(), b.epoch < epoch, state.leader_epoch > epoch)
         for n, b in enumerate(state.brokers)
     ]
     return none_of(*waits)
@@ -85,7 +85,7 @@ def _lag(state: Replication) -> Word:
 
 def limits_lag(setting: Setting) -> bool:
     """Whether the scope limits how far brokers may be behind."""
-    return setting["lag"] < setting["epochs"]
+    return setting["lag"] < setting["epochs"] and not unbounded(setting)
 
 
 def fixes_min_isr(setting: Setting) -> bool:

@@ -8,7 +8,8 @@ from attrs import evolve
 
 from model.brokersets import BrokerSet, Replicas
 from model.directories import DirectoryMap
-from model.layout import Flag, anything, counter, endless, ints, subset_of, truth
+from model.initially import anything, filled
+from model.layout import UNBOUNDED, Flag, counter, endless, ints, subset_of, truth
 from model.system import ScopeError, Setting
 from model.systems.elections import state as elections
 from model.systems.elections.state import Elections
@@ -42,12 +43,12 @@ NEVER: Any = Flag(0, 0)
 def layout(setting: Setting) -> Replication:
     """The domain of each field; what a scope cannot change has one value and costs no bits."""
     brokers, records, epochs = setting["brokers"], setting["records"], setting["epochs"]
-    some, epoch = BrokerSet(subset_of(brokers)), ints(0, epochs)
+    some, epoch = BrokerSet(subset_of(brokers)), counter() if unbounded(setting) else ints(0, epochs)
     offset, known = (counter(), counter(UNKNOWN)) if unbounded(setting) else (ints(0, records), ints(UNKNOWN, records))
     someone, never = ints(NO_LEADER, brokers - 1), ints(UNKNOWN, UNKNOWN)
     log = Log((ints(VACANT, epochs + 1),) * records)
     if unbounded(setting):
-        log = EndlessLog(endless(VACANT, epochs + 1), counter())
+        log = EndlessLog(endless(VACANT, UNBOUNDED), counter())
     low = smallest_min_isr(setting)
     minimum = ints(low, low if fixes_min_isr(setting) else brokers)
     budgets = Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS})
@@ -61,10 +62,13 @@ def layout(setting: Setting) -> Replication:
             answer=ints(NONE, INELIGIBLE), ends=ends, stale=some,
         )  # fmt: skip
 
+    history: tuple[Any, Any, Any] = (someone,) * (epochs + 1), (some,) * (epochs + 1), (minimum,) * (epochs + 1)
+    if unbounded(setting):
+        history = (endless(NO_LEADER, brokers - 1), endless(0, (1 << brokers) - 1), endless(minimum.lo, minimum.hi))
     return Replication(
         controller=_registration(setting),
         leader_epoch=epoch,
-        leaders=(someone,) * (epochs + 1), isrs=(some,) * (epochs + 1), minimums=(minimum,) * (epochs + 1),
+        leaders=history[0], isrs=history[1], minimums=history[2],
         brokers=tuple(broker(number) for number in range(brokers)),
         request=Request(some, some, truth()),
         committed=log, acknowledged=offset, lossy=truth(),
@@ -129,4 +133,7 @@ def initial(setting: Setting) -> list[Replication]:
         brokers=(broker,) * brokers, request=no_request(), committed=empty, acknowledged=0, lossy=False,
         lag=0, left=left,
     )  # fmt: skip
-    return [settle(state, setting)]
+    settled = settle(state, setting)
+    if unbounded(setting):
+        return [evolve(settled, leaders=filled(0, NO_LEADER), isrs=anything(), minimums=anything())]
+    return [settled]

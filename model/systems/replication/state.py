@@ -29,6 +29,7 @@ from model.brokersets import BrokerSet
 from model.rules import RuleSet
 from model.system import Outcome
 from model.systems.elections.state import Elections
+from model.systems.replication.history import first_kept, isr_kept_at, isrs_rewritten, kept_at, rewritten
 from model.systems.replication.log import Log
 from model.terms import Truth, Word
 from model.words import NO_LEADER, all_of, any_of, choose, pick
@@ -176,16 +177,17 @@ class Replication:
 
     def leader_at(self, epoch: Word) -> Word:
         """The leader of a leader epoch."""
-        return pick(self.leaders, epoch, NO_LEADER)
+        found: Word = kept_at(self.leaders, epoch, NO_LEADER)
+        return found
 
     def isr_at(self, epoch: Word) -> BrokerSet:
         """The last ISR of a leader epoch."""
-        past = pick(self.isrs, epoch, self.isrs[0])
+        past = isr_kept_at(self.isrs, epoch)
         return choose(epoch == self.leader_epoch, self.controller.isr, past)
 
     def minimum_at(self, epoch: Word) -> Word:
         """The last effective min ISR of a leader epoch."""
-        past = pick(self.minimums, epoch, self.minimums[0])
+        past: Word = kept_at(self.minimums, epoch, first_kept(self.minimums))
         return choose(epoch == self.leader_epoch, self.controller.effective_min_isr(), past)
 
     def broker(self, number: Word) -> Broker:
@@ -210,16 +212,15 @@ def decided(state: Replication, outcome: Outcome, rules: RuleSet) -> Replication
     written = any_of(ended, outcome.event.partition_epoch_bumps > 0)
     refused = ended if rules.alter_partition_ignores_partition_epoch else written
     epoch = at + outcome.event.leader_epoch_bumps
-    closes = [all_of(ended, at == e) for e in range(len(state.leaders))]
     return evolve(
         state,
         # Brokers have one directory, always online: where a replica lies says nothing.
         controller=evolve(after, directories=past.directories),
         leader_epoch=epoch,
-        leaders=tuple(choose(epoch == e, after.leader, old) for e, old in enumerate(state.leaders)),
-        isrs=tuple(choose(now, past.isr, old) for now, old in zip(closes, state.isrs, strict=True)),
-        minimums=tuple(
-            choose(now, past.effective_min_isr(), old) for now, old in zip(closes, state.minimums, strict=True)
+        leaders=rewritten(state.leaders, lambda e, old: choose(epoch == e, after.leader, old)),
+        isrs=isrs_rewritten(state.isrs, lambda e, old: choose(all_of(ended, at == e), past.isr, old)),
+        minimums=rewritten(
+            state.minimums, lambda e, old: choose(all_of(ended, at == e), past.effective_min_isr(), old)
         ),
         brokers=tuple(choose(written, outdated(broker), broker) for broker in state.brokers),
         request=choose(refused, no_request(), state.request),

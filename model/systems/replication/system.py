@@ -26,10 +26,11 @@ BOUNDS = (
     Bound("replication", 1, 5, "replication factor at the start"),
     Bound("min-isr", 1, 5, "min.insync.replicas at the start"),
     Bound("elr", 0, 1, "whether ELR is on"),
-    Bound("epochs", 1, 14, "largest leader epoch"),
-    Bound("lag", 1, 14, "leader epochs that a running broker may be behind; from the bound epochs on, any number"),
-    Bound("loss", 0, 4, "records that an unclean stop may lose"),
-    Bound("records", 1, 4, "budget: records produced"),
+    Bound("epochs", 1, 14, "largest leader epoch", freed_by="unbounded"),
+    Bound("lag", 1, 14, "leader epochs that a running broker may be behind; from the bound epochs on, any number",
+          freed_by="unbounded"),
+    Bound("loss", 0, 4, "records that an unclean stop may lose", freed_by="unbounded"),
+    Bound("records", 1, 4, "budget: records produced", freed_by="unbounded"),
     Bound("unclean-stops", 0, 3, "budget: processes that die"),
     Bound("clean-stops", 0, 3, "budget: controlled shutdowns"),
     Bound("fences", 0, 4, "budget: live brokers that are fenced"),
@@ -37,7 +38,8 @@ BOUNDS = (
     Bound("reassignments", 0, 4, "budget: reassignments and cancellations"),
     Bound("unclean-elections", 0, 2, "budget: unclean elections on request"),
     Bound("config-changes", 0, 2, "budget: changes of min.insync.replicas"),
-    Bound("unbounded", 0, 0, "`prove` only: 1 for any number of records, and of records lost", proven_to=1),
+    Bound("unbounded", 0, 0, "`prove` only: 1 for any number of leader epochs, of records, and of records lost",
+          proven_to=1),
     # These give `elections`, which serves as the controller, its own bounds.
     Bound("directories", 1, 1, "log directories of each broker"),
     Bound("reassignment", 0, 1, "whether the controller starts with any replication factor"),
@@ -73,7 +75,7 @@ def unsettled_actions(setting: Setting) -> list[Action]:
     amounts: Sequence[Any] = tuple(sorted({0, 1, setting["records"]}))  # the reply is lost, or has one record, or all
     if unbounded(setting):
         amounts = any_number()
-    known = {**each, "epoch": tuple(range(setting["epochs"] + 1))}
+    known = {**each, "epoch": any_number() if unbounded(setting) else tuple(range(setting["epochs"] + 1))}
     always_there = [
         Action("produce", data.produce, data.may_produce, each, "Partition.appendRecordsToLeader"),
         Action("produce_acks_1", data.produce, data.may_produce_locally, each, "Partition.appendRecordsToLeader"),

@@ -1,0 +1,105 @@
+"""What is kept of each leader epoch: a tuple, or a sequence without end for proofs about any number of epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from model.brokersets import BrokerSet
+from model.sequences import Sequence as Endless
+from model.sequences import every, greatest, some
+from model.terms import Truth, Word
+from model.words import all_of, any_of, choose, concrete, implies, pick
+
+Kept = Any
+"""A tuple by leader epoch, or a `model.sequences.Sequence`; of sets of brokers that has their masks."""
+
+Rule = Callable[[Word, Any], Any]
+"""What is kept of an epoch from now on, by the epoch and what was."""
+
+NEVER = -1
+"""The epoch where there is none."""
+
+
+def kept_at(kept: Kept, epoch: Word, otherwise: Any) -> Any:
+    """What is kept of an epoch; `otherwise` where none can be."""
+    if isinstance(kept, Endless):
+        return choose(epoch >= 0, kept.at(epoch), otherwise)
+    return pick(kept, epoch, otherwise)
+
+
+def isr_kept_at(kept: Kept, epoch: Word) -> BrokerSet:
+    """The ISR that is kept of an epoch."""
+    if isinstance(kept, Endless):
+        return BrokerSet(kept.at(epoch))
+    found: BrokerSet = pick(kept, epoch, kept[0])
+    return found
+
+
+def first_kept(kept: Kept) -> Any:
+    """What is kept of the first epoch."""
+    return kept.at(0) if isinstance(kept, Endless) else kept[0]
+
+
+def rewritten(kept: Kept, rule: Rule) -> Kept:
+    """What is kept, after a rule."""
+    if isinstance(kept, Endless):
+        return Endless(kept.graph, lambda epoch: rule(epoch, kept.at(epoch)))
+    return tuple(rule(epoch, old) for epoch, old in enumerate(kept))
+
+
+def isrs_rewritten(kept: Kept, rule: Rule) -> Kept:
+    """As `rewritten`, of ISRs."""
+    if isinstance(kept, Endless):
+        return Endless(kept.graph, lambda epoch: rule(epoch, BrokerSet(kept.at(epoch))).mask)
+    return rewritten(kept, rule)
+
+
+def of_each(kept: Kept, claim: Callable[[Word, Any], Truth]) -> dict[str, Truth]:
+    """For each epoch, by a name of its own, whether a claim holds; one truth where they have no end."""
+    if isinstance(kept, Endless):
+        return {"every epoch": every(kept.graph, lambda epoch: claim(epoch, kept.at(epoch)))}
+    return {f"epoch {epoch}": claim(epoch, old) for epoch, old in enumerate(kept)}
+
+
+def last_kept(kept: Kept, claim: Callable[[Any], Truth], newest: Word) -> Word:
+    """The last epoch, up to the newest, of which is kept what a claim holds of; NEVER: none."""
+    if isinstance(kept, Endless):
+        return greatest(kept.graph, lambda epoch: claim(kept.at(epoch)), newest)
+    last: Word = NEVER
+    for epoch, old in enumerate(kept):
+        last = choose(all_of(newest >= epoch, claim(old)), epoch, last)
+    return last
+
+
+def until(
+    kept: Kept, goal: Callable[[Word, Any], Truth], step: Callable[[Word], Truth], lasts: Sequence[Word]
+) -> Callable[[Word], Truth]:
+    """Of an epoch: whether it or a later one is the goal, and a step is possible from each before that one.
+
+    Args:
+        kept: of each epoch.
+        goal: of an epoch and what is kept of it.
+        step: from an epoch to the next.
+        lasts: where no step is possible from an epoch, but one to it, the epoch is one of these.
+    """
+    if not isinstance(kept, Endless):
+        return _until_in_order(kept, goal, step)
+    goes_on = [(last, step(last)) for last in lasts]
+
+    def reaches(epoch: Word, later: Word) -> Truth:
+        rest = (implies(all_of(epoch <= last, last < later), possible) for last, possible in goes_on)
+        return any_of(epoch == later, all_of(epoch < later, step(epoch), *rest))
+
+    return lambda epoch: some(kept.graph, lambda later: all_of(goal(later, kept.at(later)), reaches(epoch, later)))
+
+
+def _until_in_order(
+    kept: Kept, goal: Callable[[Word, Any], Truth], step: Callable[[Word], Truth]
+) -> Callable[[Word], Truth]:
+    found: list[Truth] = []
+    after: Truth = False
+    for epoch in reversed(range(len(kept))):
+        after = any_of(goal(epoch, kept[epoch]), all_of(step(epoch), after))
+        found.insert(0, after)
+    return lambda epoch: found[concrete(epoch)]

@@ -182,8 +182,7 @@ class Instances:
         self._walk([(said, NEGATIVE)], part)
 
     def _singled_out(self, claim: Term) -> None:
-        """What is said of the first place holds there or there is none, and nowhere before; of the last, nowhere after.
-        """
+        """What is said of a first place holds there, or there is none, and nowhere before; of a last one, not after."""
         said, limit = self._swap.at(claim, claim), claim.args[2]
         self.facts += self._swap.within(claim)
         if claim.op == "least":

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ci.refusal import Refusal
 from ci.second import check_endless
 from model.rules import parse
-from model.sequences import Sequence, every, least
+from model.sequences import Sequence, every, greatest, least
 from model.systems.replication.endless import EndlessLog
 from model.systems.replication.log import VACANT, Log
 from model.terms import Graph, Term
@@ -174,12 +174,13 @@ def test_an_unordered_log_is_told() -> None:
     agrees((2, 1, 0, 0), (0, 0, 0, 0), lambda a, b: a.in_order(False))
 
 
-def test_a_first_place_is_not_asked_for_within_a_claim() -> None:
-    """`least` of a claim that is made of every place is refused: its value would depend on the place."""
+@pytest.mark.parametrize("singled_out", [least, greatest], ids=lambda singled_out: singled_out.__name__)
+def test_no_place_is_singled_out_within_a_claim(singled_out: Callable[..., Any]) -> None:
+    """`least` and `greatest` of a claim that is made of every place are refused: they would depend on the place."""
     graph = Graph()
     sequence = Sequence.of_state(graph, "one", 0, 7)
-    with pytest.raises(UntraceableRule, match=r"least\(\) within every"):
-        every(graph, lambda at: least(graph, lambda b: sequence.at(b) > sequence.at(at), 3) == at)
+    with pytest.raises(UntraceableRule, match=rf"{singled_out.__name__}\(\) within every"):
+        every(graph, lambda at: singled_out(graph, lambda b: sequence.at(b) > sequence.at(at), 3) == at)
 
 
 def test_equal_claims_are_one_term() -> None:

@@ -16,12 +16,11 @@ from ci.bugs_z3 import Row, rows
 from ci.prove import Asked, proven
 from model.initially import filled
 from model.layout import counter, endless
-from model.sequences import Sequence, every, greatest
+from model.sequences import Sequence, every
 from model.system import Action, System
 from model.systems.replication.history import kept_at, last_kept, of_each, rewritten, until
 from model.systems.replication.state import RUNNING, STOPPED_CLEAN, Replication
 from model.terms import Graph, Term, Truth, Word
-from model.untraceable import UntraceableRule
 from model.words import NO_LEADER, all_of, any_of, choose
 from properties.core import always
 from properties.lemmas_commits import nothing_after
@@ -89,14 +88,6 @@ def test_endless_histories_mean_what_tuples_do(name: str, words: tuple[int, ...]
     assert said(words, lambda kept: RULES[name](kept, epoch, leader) == wanted)
     wrong = (not wanted) if isinstance(wanted, bool) else wanted + 1
     assert not said(words, lambda kept: RULES[name](kept, epoch, leader) == wrong)
-
-
-def test_a_last_place_is_not_asked_for_within_a_claim() -> None:
-    """`greatest` of a claim that is made of every place is refused, as `least` is."""
-    graph = Graph()
-    sequence = Sequence.of_state(graph, "one", 0, 7)
-    with pytest.raises(UntraceableRule, match=r"greatest\(\) within every"):
-        every(graph, lambda at: greatest(graph, lambda b: sequence.at(b) > sequence.at(at), 3) == at)
 
 
 def test_a_claim_of_every_place_is_taken_apart() -> None:

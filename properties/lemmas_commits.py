@@ -162,8 +162,10 @@ def nothing_after(s: Replication) -> Callable[[Word], Truth]:
             all_of(b.running(), b.epoch <= epoch, last > epoch) for b, last in zip(s.brokers, lasts, strict=True)
         ))  # fmt: skip
 
+    now = [view for _, view in _views(s)]
+
     def needs_no_more(epoch: Word, leader: Word) -> Truth:
-        views = [*(v for _, v in _views(s)), *(_once_it_leads(s, n, epoch, leader) for n in range(len(s.brokers)))]
+        views = [*now, *(_once_it_leads(s, n, epoch, leader) for n in range(len(s.brokers)))]
         waits = [all_of(v.able, v.epoch == epoch, negate(v.stuck(s))) for v in views]
         return any_of(epoch >= s.leader_epoch, *waits)
 

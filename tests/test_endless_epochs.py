@@ -16,7 +16,7 @@ from ci.bugs_z3 import Row, rows
 from ci.prove import Asked, proven
 from model.initially import filled
 from model.layout import counter, endless
-from model.sequences import Sequence, every
+from model.sequences import Sequence, every, word_at
 from model.system import Action, System
 from model.systems.replication.history import kept_at, last_kept, of_each, rewritten, until
 from model.systems.replication.state import RUNNING, STOPPED_CLEAN, Replication
@@ -111,11 +111,8 @@ def test_initially_only_the_first_epoch_has_a_leader() -> None:
         engine = EndlessEngine(premises, EFFORT, questions.read)
         return engine.refute([graph.lift(every(graph, claim))]).result == PROVEN
 
-    def leader(epoch: Word) -> Word:
-        return graph.intern("read", (symbol, graph.lift(epoch)), 0, symbol.lo, symbol.hi, False)
-
-    assert shown(lambda epoch: leader(epoch) == choose(epoch == 0, 0, NO_LEADER))
-    assert not shown(lambda epoch: leader(epoch) == NO_LEADER)
+    assert shown(lambda epoch: word_at(symbol, epoch) == choose(epoch == 0, 0, NO_LEADER))
+    assert not shown(lambda epoch: word_at(symbol, epoch) == NO_LEADER)
 
 
 @frozen

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from model.controller.state import Settings
-from model.records import PartitionChangeRecord
 from model.rules import RuleSet
 from solvers.logs.asking import BROKER_RECORDS, BrokerEvent, broker_events
 from solvers.logs.entries import Compact
@@ -15,7 +14,6 @@ from solvers.logs.judge import claims
 from solvers.logs.locality import Situation, Step
 from solvers.logs.quick import QuickReplay
 from solvers.logs.runs import Run, Runner
-from solvers.logs.steps import of_event, single
 from solvers.logs.stretches import Stretch
 
 
@@ -62,12 +60,8 @@ class StretchReplay(QuickReplay):
         body = stretch.names.bodies[stretch.bodies[record]]
         step = at.changes.get(body)
         if step is None:
-            step = at.changes[body] = single(self._ledger, at, self._record(stretch, record), self._rules)
+            step = self._ask_single(at, body, stretch.entry, record)
         return step
-
-    def _record(self, stretch: Stretch, record: int) -> PartitionChangeRecord:
-        """A change of a stretch, decoded."""
-        return self._decode(stretch.names.bodies[stretch.bodies[record]], stretch.entry, record)
 
     def _happening(self, stretch: Stretch) -> Run | None:
         """A batch with a record of a broker as one event, if all that it comes to is known or can be kept."""
@@ -85,8 +79,9 @@ class StretchReplay(QuickReplay):
             for event in broker_events(base, record, changes_first, self._rules):
                 number = self._tokens.setdefault(event.identity, len(self._tokens))
                 ask = partial(self._of_event, stretch, event, number)
-                leaderless, every = event.action == "unfence", event.action == "directories_offline"
-                found = runner.visit(stretch, event.broker, number + 1, leaderless, every, ask)
+                found = runner.visit(
+                    stretch, event.broker, number + 1, event.visits_leaderless, event.visits_all, ask
+                )
                 visits += [] if found is None else [(event, found)]
         except LookupError:
             return None
@@ -104,14 +99,12 @@ class StretchReplay(QuickReplay):
         body = None if record < 0 else stretch.names.bodies[stretch.bodies[record]]
         step = steps.get(body)
         if step is None:
-            change = None if record < 0 else self._record(stretch, record)
-            step = steps[body] = of_event(self._ledger, at, event, change, self._rules)
+            step = steps[body] = self._ask_event(at, event, body, stretch.entry, record)
         return step
 
     def _look_for_leaving_in_runs(self) -> None:
         """As `_look_for_leaving`; the ledger is brought up to date only where some partition would change."""
-        registrations = self._ledger.base.controller.image.registrations
-        leaving = [b for b, r in registrations.items() if r.in_controlled_shutdown and not r.fenced]
+        leaving = self._shutting_down()
         if any(self._runner.goes_on(b, partial(self._goes_on, broker=b)) for b in leaving):
             self._runner.settle()
             self._look_for_leaving()

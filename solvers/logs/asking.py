@@ -67,6 +67,16 @@ class BrokerEvent:
         """The event in words."""
         return spoken(self.words)
 
+    @property
+    def visits_leaderless(self) -> bool:
+        """Whether the controller goes through all partitions without leader too."""
+        return self.action == "unfence"
+
+    @property
+    def visits_all(self) -> bool:
+        """Whether the controller goes through all partitions."""
+        return self.action == "directories_offline"
+
     def renamed(self, to: Renaming) -> BrokerEvent:
         """The event of a broker with another name."""
         return evolve(

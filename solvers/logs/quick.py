@@ -129,7 +129,7 @@ class QuickReplay:
             at = slot[0]
             step = at.changes.get(body)
             if step is None:
-                step = at.changes[body] = single(self._ledger, at, self._change(batch, place), self._rules)
+                step = self._ask_single(at, body, batch.entry, place)
             if step.after is None or (self._leaving and self._would_go_on(step.after) and place < len(batch) - 1):
                 return None
             count *= step.count
@@ -195,9 +195,9 @@ class QuickReplay:
         token = self._tokens.setdefault(event.identity, len(self._tokens))
         observed = {key: (place, batch.bodies[place]) for place, key in enumerate(batch.keys) if key is not None}
         visited: dict[bytes, None] = {**ledger.hosted.get(event.broker, {}), **dict.fromkeys(observed)}
-        if event.action == "unfence":
+        if event.visits_leaderless:
             visited.update(dict.fromkeys(ledger.leaderless))
-        elif event.action == "directories_offline":
+        elif event.visits_all:
             visited.update(dict.fromkeys(ledger.slots))
         found, slots = {}, ledger.slots
         for key in visited:
@@ -210,22 +210,38 @@ class QuickReplay:
             place, body = observed.get(key, UNCHANGED)
             step = steps.get(body)
             if step is None:
-                change = None if body is None else self._change(batch, place)
-                step = steps[body] = of_event(ledger, slot[0], event, change, self._rules)
+                step = steps[body] = self._ask_event(slot[0], event, body, batch.entry, place)
             if step.after is None:
                 return None
             found[key] = step
         return found
 
-    def _change(self, batch: Compact, place: int) -> PartitionChangeRecord:
+    def _ask_single(self, at: Situation, body: Any, entry: Callable[[int], Entry], place: int) -> Step:
+        """What a change comes to by itself in a situation that does not know it, and does then.
+
+        Raises:
+            EntryError: see `_decode`.
+        """
+        step = at.changes[body] = single(self._ledger, at, self._decode(body, entry, place), self._rules)
+        return step
+
+    def _ask_event(
+        self, at: Situation, event: BrokerEvent, body: Any, entry: Callable[[int], Entry], place: int
+    ) -> Step:
+        """What an event comes to in a situation, with a change or, where the body is None, without.
+
+        Raises:
+            EntryError: see `_decode`.
+        """
+        change = None if body is None else self._decode(body, entry, place)
+        return of_event(self._ledger, at, event, change, self._rules)
+
+    def _decode(self, body: Any, entry: Callable[[int], Entry], place: int) -> PartitionChangeRecord:
         """A change, decoded; of all changes with the same body, which differ in their partition alone, the first.
 
         Raises:
             EntryError: when its fields are not those of its kind.
         """
-        return self._decode(batch.bodies[place], batch.entry, place)
-
-    def _decode(self, body: Any, entry: Callable[[int], Entry], place: int) -> PartitionChangeRecord:
         if body not in self._decoded:
             record = known(entry(place))
             assert isinstance(record, PartitionChangeRecord)
@@ -244,14 +260,18 @@ class QuickReplay:
 
         No record tells of such an event but the changes; while there are any, each batch is explained as a whole.
         """
-        registrations = self._ledger.base.controller.image.registrations
-        self._leaving = {b: set() for b, r in registrations.items() if r.in_controlled_shutdown and not r.fenced}
+        self._leaving = {broker: set() for broker in self._shutting_down()}
         for broker, pending in self._leaving.items():
             for key in self._ledger.hosted.get(broker, ()):
                 if key in self._ledger.slots:
                     self._note_leaving(key, self._ledger.slots[key][0], broker, pending)
             if self._ledger.odd:
                 pending.add(b"")
+
+    def _shutting_down(self) -> list[int]:
+        """Unfenced brokers in a controlled shutdown."""
+        registrations = self._ledger.base.controller.image.registrations
+        return [b for b, r in registrations.items() if r.in_controlled_shutdown and not r.fenced]
 
     def _note_leaving(self, key: bytes, at: Situation, broker: int, pending: set[bytes]) -> None:
         (pending.add if self._goes_on(at, broker) else pending.discard)(key)

@@ -91,7 +91,7 @@ def attempt(row: Row, workers: int, quiet: bool) -> Broken:
 
 def _failures(proof: Proof, claims: Sequence[str], scope: str) -> Iterator[tuple[str, str]]:
     for claim in claims:
-        if not proof.proven(claim):
+        if not proof.inductive(claim):
             by = sorted({answer.obligation.action for answer in proof.failures(claim)})
             yield claim, f"{', '.join(by) or 'what it rests on'} in {scope}"
 

@@ -48,6 +48,7 @@ class Budget:
         max_depth, max_states, stop_at_first: limits, as `explore` takes them.
         cache: whether compiled code is kept.
         keep: whether the result keeps the states.
+        strict: whether what a declared cap cuts is incomplete too.
     """
 
     workers: int
@@ -57,6 +58,7 @@ class Budget:
     stop_at_first: bool = False
     cache: bool = True
     keep: bool = False
+    strict: bool = False
 
 
 def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
@@ -78,7 +80,7 @@ def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
             return explore(
                 traced, clock=time.monotonic, threads=budget.workers, memory=budget.memory, progress=note, stop=stop,
                 cache_dir=cache_folder() if budget.cache else None, keep=budget.keep, max_depth=budget.max_depth,
-                max_states=budget.max_states, stop_at_first=budget.stop_at_first,
+                max_states=budget.max_states, stop_at_first=budget.stop_at_first, strict=budget.strict,
             )  # fmt: skip
 
         try:
@@ -136,6 +138,7 @@ def write_traces(out: str, chosen: Subject, result: Exploration) -> list[Path]:
 @click.option("--max-depth", type=click.IntRange(0), help="Stop after this many steps (verdict incomplete).")
 @click.option("--max-states", type=click.IntRange(1), help="Stop after this many states (verdict incomplete).")
 @click.option("--stop-at-first", is_flag=True, help="Stop at the first violation.")
+@options.strict
 @click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--out", metavar="DIR", help="Write every counterexample there as ITF JSON; spark: the dataset too.")
 @options.document
@@ -145,7 +148,7 @@ def write_traces(out: str, chosen: Subject, result: Exploration) -> list[Path]:
 def explore_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
     engine: str, symmetry: str, cluster: ClusterOptions, workers: int, memory: int, max_depth: int | None,
-    max_states: int | None, stop_at_first: bool,
+    max_states: int | None, stop_at_first: bool, strict: bool,
     shown: int, out: str | None, target: str | None, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).
@@ -171,7 +174,7 @@ def explore_command(
     check_writable(target)
     if out is not None:
         folder(Path(out))
-    budget = Budget(workers, memory, max_depth, max_states, stop_at_first, not no_cache)
+    budget = Budget(workers, memory, max_depth, max_states, stop_at_first, not no_cache, strict=strict)
     result, spark = explored(chosen, traced, budget, engine, cluster, out, quiet)
     screen = console(to_stderr=target == "-")
     _print(screen, chosen, result, shown)
@@ -218,7 +221,7 @@ def explored(
 
     bounds = Bounds(
         default_handover(cluster), budget.memory, budget.workers, budget.max_depth, budget.max_states,
-        budget.stop_at_first,
+        budget.stop_at_first, budget.strict,
     )  # fmt: skip
     try:
         return explore_with_spark(

@@ -39,6 +39,7 @@ class Asked:
         engine: `explore` every state, or `simulate`.
         threads: of the engine.
         runs, steps, seed: of a simulation.
+        strict: whether steps that a declared cap leaves out count as not looked at.
     """
 
     chosen: Subject
@@ -48,12 +49,13 @@ class Asked:
     runs: int
     steps: int
     seed: int
+    strict: bool = False
 
     @classmethod
     def of(
         cls, system: str | System, *, scope: str | None = None, rules: str | None = None,
         bounds: Mapping[str, int] | None = None, expect: Mapping[str, str] | None = None, engine: str = "explore",
-        threads: int = 1, runs: int = 1000, steps: int = 1000, seed: int = 1,
+        threads: int = 1, runs: int = 1000, steps: int = 1000, seed: int = 1, strict: bool = False,
     ) -> Asked:  # fmt: skip
         """The arguments of a marker, checked.
 
@@ -63,7 +65,7 @@ class Asked:
         if engine not in ENGINES:
             raise Refusal(f"unknown engine {engine!r}; {nearest(engine, ENGINES)}")
         chosen = _subject(system, scope, bounds or {}, rules)
-        asked = cls(chosen, expect or {}, engine, threads, runs, steps, seed)
+        asked = cls(chosen, expect or {}, engine, threads, runs, steps, seed, strict)
         known = properties(asked)
         for name in asked.expect:
             if name not in known:
@@ -73,7 +75,7 @@ class Asked:
     def key(self) -> str:
         """Names what is judged: equal for items that one exploration judges."""
         setting = self.chosen.setting
-        facts = (self.chosen.name, dict(setting.bounds), self.chosen.rules, self.engine)
+        facts = (self.chosen.name, dict(setting.bounds), self.chosen.rules, self.engine, self.strict)
         effort = (self.runs, self.steps, self.seed) if self.engine == "simulate" else ()
         return f"{self.chosen.name}-{hashlib.sha256(repr((facts, effort)).encode()).hexdigest()[:16]}"
 
@@ -150,7 +152,8 @@ def _expected(found: Judgement, wanted: str | None) -> Judgement:
 
 def _explored(asked: Asked, worker: str) -> list[Judgement]:
     result = explore(
-        program(asked.chosen), clock=time.monotonic, threads=asked.threads, cache_dir=cache_folder(), keep=False
+        program(asked.chosen), clock=time.monotonic, threads=asked.threads, cache_dir=cache_folder(), keep=False,
+        strict=asked.strict,
     )
     made = []
     for found in result.verdicts:
@@ -169,7 +172,7 @@ def _walked(asked: Asked, worker: str) -> list[Judgement]:
     traced: Program = program(asked.chosen)
     walks = simulate(
         traced, asked.runs, asked.steps, asked.seed, clock=time.monotonic, threads=asked.threads,
-        cache_dir=cache_folder(),
+        cache_dir=cache_folder(), strict=asked.strict,
     )  # fmt: skip
     refuted = {one.trace.claim: one.trace for one in findings(walks)}
     missed = {goal.id for goal in walks.missed}
@@ -181,10 +184,12 @@ def _walked(asked: Asked, worker: str) -> list[Judgement]:
         if name in refuted:
             word = f"refuted {len(refuted[name].steps)}"
             told = "\n".join(lines(refuted[name]))
+        elif walks.fault is not None and (word == "nothing found" or name in missed):
+            word, told = "incomplete", walks.fault
         elif name in missed:
             word = "vacuous"
         made.append(
             Judgement(name, kinds.get(name, DEADLOCK), word, "simulate", bound, walks.distinct, str(walks.seed),
-                      f"{name}: {word} in {bound}\n{told}", name not in refuted and name not in missed, worker)
+                      f"{name}: {word} in {bound}\n{told}", word in ("shown", "nothing found"), worker)
         )  # fmt: skip
     return made

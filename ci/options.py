@@ -58,4 +58,7 @@ memory: Decorator = click.option(
 document: Decorator = click.option(
     "--json", "target", metavar="FILE|-", help="Write the result as a JSON document; - is standard output."
 )
+strict: Decorator = click.option(
+    "--strict", is_flag=True, help="Incomplete where a declared cap leaves a step out, too."
+)
 quiet: Decorator = click.option("--quiet", is_flag=True, help="No progress.")

@@ -12,6 +12,7 @@ from rich.table import Table
 from ci import report
 from ci.screen import Screen, escape
 from ci.settings import Subject
+from solvers.bounds import beyond_text, leaves_text
 from solvers.induction import Proof
 from solvers.judgement import Judged
 from solvers.queries import PROVEN, Effort
@@ -92,7 +93,8 @@ def summary(proof: Proof, seconds: float, solver: str) -> list[str]:
         f"\n{len(answers):,} queries, {done:,} proven, in {seconds:.1f} s ({solving:.1f} s in "
         f"{version(solver)}); rounds: {proof.rounds}"
     ]
-    told += [f"steps beyond the bound on {path} are left out" for path in proof.bounded()]
+    told += [beyond_text(path) for path in proof.bounded() if path not in proof.faults()]
+    told += [f"incomplete: {leaves_text([path])}" for path in proof.faults()]
     told += [f"lemma that no proof uses: {name}" for name in proof.idle_lemmas()]
     return told
 
@@ -125,6 +127,7 @@ def document(
         "seconds": seconds,
         "claims": [_claim(proof, one) for one in judged],
         "bounded_by": proof.bounded(),
+        "undeclared": proof.faults(),
         "idle_lemmas": proof.idle_lemmas(),
         "versions": {**report.versions(), "z3": z3.get_version_string(), **_first(effort)},
     }

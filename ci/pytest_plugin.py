@@ -32,8 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{MARKER}(system, scope=None, rules=None, bounds={{}}, expect={{}}, engine='explore', threads=1, runs=1000, "
-        "steps=1000, seed=1): an item for each property of the system, a name, 'module:attribute' or a System; expect "
-        "maps a property to another verdict, such as 'refuted 3'",
+        "steps=1000, seed=1, strict=False): an item for each property of the system, a name, 'module:attribute' or a "
+        "System; expect maps a property to another verdict, such as 'refuted 3'",
     )
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from ci.screen import escape
 from ci.settings import Subject, relief
 from solvers.explorer import Exploration
+from solvers.pruning import Pruning
 from solvers.search import OUT_OF_MEMORY
 from solvers.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Vacuous, worst_exit_code
 
@@ -95,7 +96,7 @@ def summary(result: Exploration) -> list[str]:
         told.append("guards never true: " + "; ".join(f"{a}: {c}" for a, c in result.never_true))
     if result.never_false:
         told.append("guards never false: " + "; ".join(f"{a}: {c}" for a, c in result.never_false))
-    told += [f"bound on {name} pruned {count:,} transitions" for name, count in result.pruned.items()]
+    told += [one.told() for one in result.prunings if one.told() not in (result.cut or "")]
     if result.cut:
         program = result.program
         short = result.cut.startswith(OUT_OF_MEMORY)
@@ -155,10 +156,20 @@ def document(subject: Subject, result: Exploration, spark: dict[str, Any] | None
             "never_false": [list(pair) for pair in result.never_false],
         },
         "pruned": dict(result.pruned),
+        "prunings": pruning_rows(result.prunings),
         "warnings": list(result.warnings),
         "digest": result.program.digest(),
         "versions": versions(),
     }
+
+
+def pruning_rows(found: Sequence[Pruning]) -> list[dict[str, Any]]:
+    """What was left out at each bound of each field, as plain values."""
+    return [
+        {"field": one.field, "domain": [one.lo, one.hi], "side": "above" if one.above else "below", "count": one.count,
+         "actions": dict(one.actions), "declared": bool(one.cap), "reason": one.cap or None}
+        for one in found
+    ]  # fmt: skip
 
 
 def _closure(found: PropertyVerdict) -> dict[str, Any] | None:

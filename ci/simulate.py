@@ -60,6 +60,7 @@ class Plan:
     ways: tuple[Way, ...]
     workers: int
     cache: bool
+    strict: bool
 
 
 def walk(traced: Program, plan: Plan, quiet: bool) -> Walks:
@@ -85,6 +86,7 @@ def walk(traced: Program, plan: Plan, quiet: bool) -> Walks:
                 traced, plan.runs, plan.steps, plan.seed, clock=time.monotonic, threads=plan.workers,
                 schedule=plan.schedule, starts=[way.end for way in plan.ways], weights=plan.weights,
                 cache_dir=cache_folder() if plan.cache else None, progress=note, stop=stop,
+                strict=plan.strict,
             )  # fmt: skip
 
         try:
@@ -120,6 +122,7 @@ def write_findings(out: str, chosen: Subject, walks: Walks, found: Sequence[Find
 @click.option("--from", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
               help="Start in the last state of this trace (ITF JSON); repeatable.")
 @options.workers
+@options.strict
 @click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--out", metavar="DIR", help="Write every counterexample and every goal's witness there as ITF JSON.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE",
@@ -131,7 +134,7 @@ def write_findings(out: str, chosen: Subject, walks: Walks, found: Sequence[Find
 def simulate_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
     runs: int, steps: int, seed: int, schedule: str, weights: tuple[str, ...], files: tuple[Path, ...], workers: int,
-    shown: int, out: str | None, plot: Path | None, target: str | None, no_cache: bool, quiet: bool,
+    strict: bool, shown: int, out: str | None, plot: Path | None, target: str | None, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Walk through SYSTEM at random, and judge every transition of every state on the way.
 
@@ -141,7 +144,7 @@ def simulate_command(
 
     \b
     Exit codes: 0 nothing found, 11 deadlock, 12 a property is refuted, 20 stopped
-    before the end, 21 a goal was never reached, 2 bad input.
+    before the end or left a domain, 21 a goal was never reached, 2 bad input.
 
     \b
     Examples:
@@ -159,7 +162,7 @@ def simulate_command(
         check_plot(plot)
     if out is not None:
         folder(Path(out))
-    walks = walk(traced, Plan(runs, steps, seed, schedule, preferred, known, workers, not no_cache), quiet)
+    walks = walk(traced, Plan(runs, steps, seed, schedule, preferred, known, workers, not no_cache, strict), quiet)
     found = findings(walks, known, shown)
     screen = console(to_stderr=target == "-")
     for line in walkreport.lines(chosen, walks, found, steps, schedule, shown):

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ci.report import DOCUMENT_VERSION, versions
+from ci.report import DOCUMENT_VERSION, pruning_rows, versions
 from ci.settings import Subject
 from solvers import trace as traces
 from solvers.findings import Finding
@@ -18,9 +18,10 @@ POINTS = 8
 
 
 def exit_code(walks: Walks, found: Sequence[Finding]) -> int:
-    """12 or 11 for what is refuted, 20 when stopped, 21 for a goal never reached, else 0: nothing found."""
+    """12 or 11 for what is refuted, 20 when stopped or a domain was left, 21 for a goal never reached, else 0."""
     codes = [EXIT_DEADLOCK if one.trace.kind == "deadlock" else EXIT_SAFETY for one in found]
-    codes += [EXIT_INCOMPLETE] * (walks.cut is not None) + [EXIT_VACUOUS] * bool(walks.missed)
+    codes += [EXIT_INCOMPLETE] * (walks.cut is not None or walks.fault is not None)
+    codes += [EXIT_VACUOUS] * bool(walks.missed)
     return worst_first(codes)
 
 
@@ -48,7 +49,7 @@ def lines(
     idle = [name for name, count in walks.taken.items() if not count]
     if idle:
         yield f"actions never taken: {', '.join(idle)}"
-    yield from (f"bound on {path} pruned {count:,} transitions" for path, count in walks.pruned.items())
+    yield from (one.told() for one in walks.prunings)
     others = _unjudged(chosen)
     if others:
         yield f"not judged by walks: {', '.join(others)}"
@@ -94,6 +95,8 @@ def _steps(count: int) -> str:
 def last_line(walks: Walks, found: Sequence[Finding], code: int) -> str:
     """What came out, the worst first; that nothing was found is no proof."""
     told = [f"{len(found)} refuted"] if found else [f"nothing found in {walks.runs:,} runs, not a proof"]
+    if walks.fault is not None:
+        told.append("incomplete: steps were left out")
     if walks.cut is not None:
         told.append(walks.cut)
     if walks.missed:
@@ -133,6 +136,7 @@ def document(
         "not_judged": _unjudged(chosen),
         "fired": dict(walks.taken),
         "pruned": dict(walks.pruned),
+        "prunings": pruning_rows(walks.prunings),
         "curve": [[point.runs, point.steps, point.distinct, point.goals] for point in walks.curve],
         "seconds": {"walk": walks.seconds, "compile": walks.compile_seconds, "cached": walks.cached},
         "warnings": list(walks.warnings),

@@ -31,12 +31,24 @@ class DomainError(ValueError):
     """A value outside the domain of its field; the message names the field."""
 
 
+def _check_reason(_: Any, __: Any, cap: object) -> None:
+    if not isinstance(cap, str) or (cap and not cap.strip()):
+        raise LayoutError(f"a domain's cap is {cap!r}; it takes the reason why the bound is meant, as a sentence")
+
+
 @frozen
 class Range:
-    """Domain of a word: the ints lo..hi, both included."""
+    """Domain of a word: the ints lo..hi, both included.
+
+    Attributes:
+        lo, hi: smallest and largest value.
+        cap: why explorers may leave out steps beyond `hi`; empty: a step there is a fault. A step below `lo`
+            always is. Only verdicts read it: it decides nothing of how states are packed or compiled.
+    """
 
     lo: int
     hi: int
+    cap: str = field(default="", eq=False, repr=False, kw_only=True, validator=_check_reason)
 
     @property
     def bits(self) -> int:
@@ -88,9 +100,9 @@ Domain = Range | Flag | Counter | Endless
 DOMAINS = (Range, Flag, Counter, Endless)
 
 
-def ints(lo: int, hi: int) -> Any:
-    """The domain lo..hi, typed so that it can stand where a state has a word."""
-    return Range(lo, hi)
+def ints(lo: int, hi: int, *, cap: str = "") -> Any:
+    """The domain lo..hi, typed so that it can stand where a state has a word; `cap` as in `Range`."""
+    return Range(lo, hi, cap=cap)
 
 
 def truth() -> Any:
@@ -108,9 +120,14 @@ def endless(lo: int, hi: int) -> Any:
     return Endless(lo, hi)
 
 
-def subset_of(count: int) -> Any:
-    """The domain of the mask of a `BrokerSet` over brokers 0..count-1."""
-    return Range(0, (1 << count) - 1)
+def subset_of(count: int, *, cap: str = "") -> Any:
+    """The domain of the mask of a `BrokerSet` over brokers 0..count-1; `cap` as in `Range`."""
+    return Range(0, (1 << count) - 1, cap=cap)
+
+
+def cap_of(domain: Domain) -> str:
+    """Why steps beyond the upper bound of a domain may be left out; empty where they may not."""
+    return domain.cap if isinstance(domain, Range) else ""
 
 
 def only(value: Any) -> Any:
@@ -148,6 +165,13 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         for name in names:
             below = path if len(names) == 1 else f"{path}.{name}" if path else name
             yield from leaves(getattr(value, name), below)
+
+
+def leaf_name(value: Any, path: str) -> str:
+    """The path of a leaf of a value for people: where a record of one field adds no name, that field's."""
+    if path:
+        return path
+    return attrs.fields(type(value))[0].name if attrs.has(type(value)) else "state"
 
 
 def rebuild(shape: Any, take: Callable[[], Any]) -> Any:
@@ -229,10 +253,8 @@ class Layout:
         object.__setattr__(self, "words", words)
 
     def name(self, path: str) -> str:
-        """A leaf's path for people: where a record of one field adds no name, that field's."""
-        if path:
-            return path
-        return attrs.fields(type(self.shape))[0].name if attrs.has(type(self.shape)) else "state"
+        """As `leaf_name`, of this layout."""
+        return leaf_name(self.shape, path)
 
     @property
     def bits(self) -> int:

@@ -6,16 +6,28 @@ from collections.abc import Callable
 
 from model.recovery.choice import NOBODY
 from model.system import Property, Setting
-from model.systems.unclean_recovery.state import ASKING, ELECTED, ELECTING, IDLE, ONLINE, PENDING, Recovery, Replica
+from model.systems.unclean_recovery.state import (
+    ASKING,
+    COMMITTED,
+    ELECTED,
+    ELECTING,
+    IDLE,
+    LOGS,
+    OFFLINE_EPOCH,
+    ONLINE,
+    PENDING,
+    Recovery,
+    Replica,
+)
 from model.systems.unclean_recovery.state import Recovered as Partition
-from model.terms import Truth
-from model.words import all_of, any_of, implies, negate, pick
+from model.terms import Truth, Word
+from model.words import all_of, any_of, implies, negate, pick, word
 from properties.core import always
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
     """The lemmas at a setting; each is true in every reachable state under the mended rules, and explored as such."""
-    return (*_of_the_tool(), *_of_logs(), *_of_answers())
+    return (*_of_the_tool(), *_of_logs(), *_of_answers(), *_of_bounds(setting))
 
 
 def claim(id: str, sentence: str, of: Callable[[Recovery, Partition], Truth]) -> Property:  # noqa: A002
@@ -83,4 +95,29 @@ def _of_answers() -> tuple[Property, ...]:
                   implies(all_of(s.phase == ELECTING, _unmoved(p), p.candidates.has(b)),
                           _at_least(pick(p.replicas, p.chosen, p.replicas[0]), r))
                   for b, r in enumerate(p.replicas)))),
+    )  # fmt: skip
+
+
+def _of_bounds(setting: Setting) -> tuple[Property, ...]:
+    """Why no field leaves its domain: what grows is paid for from a budget."""
+    longest = max(end for _, end, _ in LOGS)
+
+    def written(s: Recovery) -> Word:
+        return setting["writes"] - s.left.writes
+
+    def failed(s: Recovery) -> Word:
+        return setting["faults"] - s.left.faults
+
+    return (
+        always("lemma-running-tool-may-try", "a tool that runs may send its request once more",
+               lambda s: any_of(s.phase == IDLE, s.tries > 0)),
+        claim("lemma-leader-may-lead", "a leader is unfenced, in the ISR, and its directory online",
+              lambda s, p: all_of(*(
+                  implies(p.leader == b, all_of(s.up().has(b), p.isr.has(b), negate(r.offline)))
+                  for b, r in enumerate(p.replicas)))),
+        claim("lemma-faults-pay-for-epochs", "after the first election leaders come and go only with brokers that fail",
+              lambda s, p: p.epoch + word(negate(p.is_led())) <= OFFLINE_EPOCH + 1 + failed(s) + failed(s)),
+        claim("lemma-writes-pay-for-records", "no log is longer, and no more is committed, than what was written",
+              lambda s, p: all_of(p.committed <= COMMITTED + written(s),
+                                  *(r.length <= longest + written(s) for r in p.replicas))),
     )  # fmt: skip

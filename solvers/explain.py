@@ -142,9 +142,7 @@ def _base(mutations: Mutations, kernel: Kernel, budget: Budget, stop: threading.
     recovery = graph_findings(search, stop)
     if recovery is None:
         raise BrokenBase(f"the rules as they are were not judged to the end ({STOPPED})")
-    plan, counters = kernel.plan, search.counters()
-    pruned = np.flatnonzero(counters[plan.pruned : plan.pruned + len(program.layout.slots)])
-    return Base(search.distinct, search.generated, frozenset(search.claims), frozenset(pruned.tolist()),
+    return Base(search.distinct, search.generated, frozenset(search.claims), kernel.plan.left(search.counters()),
                 _fired(search), _states(search), recovery)  # fmt: skip
 
 
@@ -194,9 +192,7 @@ class _Run:
 
     def pruned(self, search: Search) -> list[int]:
         """Fields that the mutant takes out of their domain, and the rules as they are do not."""
-        plan, slots = self.kernel.plan, len(self.kernel.program.layout.slots)
-        counts = search.counters()[plan.pruned : plan.pruned + slots]
-        return [slot for slot in np.flatnonzero(counts).tolist() if slot not in self.base.pruned]
+        return sorted(self.kernel.plan.left(search.counters()) - self.base.pruned)
 
 
 def _outcome(run: _Run, budget: Budget) -> Outcome:

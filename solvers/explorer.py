@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +17,7 @@ from solvers.backward import NOT_RECOVERED, Recovered, recover, recovery_verdict
 from solvers.frame import CONJUNCTS_PER_WORD
 from solvers.native import Compiler, Kernel
 from solvers.program import Program
+from solvers.pruning import Pruning, by_field, fault, prunings
 from solvers.search import Limits, Search
 from solvers.store import Store
 from solvers.symmetry import look_after, look_before
@@ -60,7 +61,7 @@ class Exploration:
         cached: whether the code came from the cache.
         fired: transitions taken, by action; 0: never fired.
         never_true, never_false: guard conjuncts as (action, conjunct).
-        pruned: transitions that a field's domain cut, by field; fields that cut none are absent.
+        prunings: the transitions that a field's domain cut.
         bytes_per_state: memory in use per distinct state, buffers included.
         cut: why it is incomplete; None when it is complete.
         warnings: what the user should know.
@@ -80,11 +81,16 @@ class Exploration:
     fired: Mapping[str, int]
     never_true: tuple[tuple[str, str], ...]
     never_false: tuple[tuple[str, str], ...]
-    pruned: Mapping[str, int]
+    prunings: tuple[Pruning, ...]
     bytes_per_state: float
     cut: str | None
     warnings: tuple[str, ...]
     store: Store | None
+
+    @property
+    def pruned(self) -> Mapping[str, int]:
+        """How many transitions the domain of each field cut; fields that cut none are absent."""
+        return by_field(self.prunings)
 
     def verdict(self, claim: str) -> PropertyVerdict:
         """The verdict of a property by its id.
@@ -126,6 +132,7 @@ def explore(
     stop: threading.Event | None = None,
     keep: bool = True,
     quick: bool = True,
+    strict: bool = False,
 ) -> Exploration:
     """Explore every reachable state.
 
@@ -140,6 +147,7 @@ def explore(
         stop: once set, the search ends within a fraction of a second.
         keep: whether the result holds the states.
         quick: begin with code that is sooner compiled; a long search goes over to better code.
+        strict: whether a declared cap that cuts a transition makes it incomplete too.
 
     Raises:
         EngineDisagreement: when ints do not confirm a witness.
@@ -160,8 +168,8 @@ def explore(
     search.better = partial(compiler.kernel, quick=False) if quick else None
     search.run()
     look_after(search.kernel, search.store)
-    seconds = clock() - begun - compiler.seconds
-    return concluded(search, search.kernel, seconds, compiler.seconds, recover(search, report, clock), keep=keep)
+    took = (clock() - begun - compiler.seconds, compiler.seconds)
+    return concluded(search, search.kernel, *took, recover(search, report, clock), keep=keep, strict=strict)
 
 
 class Findings(Protocol):
@@ -200,7 +208,7 @@ class Findings(Protocol):
 
 def concluded(
     search: Findings, kernel: Kernel, seconds: float, compile_seconds: float, recovered: Recovered = NOT_RECOVERED,
-    *, keep: bool = False,
+    *, keep: bool = False, strict: bool = False,
 ) -> Exploration:  # fmt: skip
     """The verdicts and numbers of a search that has ended; raises as `explore` does.
 
@@ -210,22 +218,21 @@ def concluded(
         seconds, compile_seconds: how long it took.
         recovered: what a backward search found; without one, `recovers` properties are unknown.
         keep: whether the result holds the states, where they are in memory.
+        strict: whether a declared cap that cut a transition makes it incomplete too.
     """
     program, plan = kernel.program, kernel.plan
     counters = search.counters()
     fired: dict[str, int] = {}
     for number, kind in enumerate(program.kinds):
         fired[kind.action.name] = fired.get(kind.action.name, 0) + int(counters[plan.fired + number])
-    pruned = {
-        slot.path or "(state)": int(counters[plan.pruned + number])
-        for number, slot in enumerate(program.layout.slots)
-        if counters[plan.pruned + number]
-    }
+    left_out = prunings(plan, counters)
+    why = _cut_text(search) if search.cut is not None else fault(left_out, strict)
+    bound = _bound_text(search, kernel, left_out)
     never_true, never_false = _coverage(kernel, counters)
     return Exploration(
-        program, _verdicts(search, kernel, recovered, _bound_text(search, kernel, pruned)), search.distinct,
-        search.generated, len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recovered,
-        kernel.cached, fired, never_true, never_false, pruned, search.touched() / max(1, search.distinct), search.cut,
+        program, _verdicts(search, kernel, recovered, bound, why), search.distinct, search.generated,
+        len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recovered, kernel.cached, fired,
+        never_true, never_false, left_out, search.touched() / max(1, search.distinct), search.cut or why,
         (*kernel.warnings, *recovered.warnings()),
         search.store if keep and isinstance(search.store, Store) else None,
     )  # fmt: skip
@@ -252,34 +259,37 @@ def _coverage(kernel: Kernel, counters: npt.NDArray[np.int64]) -> tuple[Names, N
     return tuple(never_true), tuple(never_false)
 
 
-def _bound_text(search: Findings, kernel: Kernel, pruned: Mapping[str, int]) -> str:
+def _bound_text(search: Findings, kernel: Kernel, left_out: Sequence[Pruning]) -> str:
     program = kernel.program
-    bounds = program.setting.text()
-    text = f"all {search.distinct:,} states of {program.system.name}" + (f" with {bounds}" if bounds else "")
+    text, bounds = f"all {search.distinct:,} states of {program.system.name}", program.setting.text()
+    text += f" with {bounds}" if bounds else ""
     text += " up to symmetry" if program.reduction is not None else ""
-    cuts = [f"{path} pruned {count:,} transition{'s' if count > 1 else ''}" for path, count in pruned.items()]
-    return text + (f"; the bound on {'; the bound on '.join(cuts)}" if cuts else "")
+    return "; ".join([text, *(one.told() for one in left_out)])
 
 
-def _verdicts(search: Findings, kernel: Kernel, recovered: Recovered, bound: str) -> tuple[PropertyVerdict, ...]:
+def _verdicts(
+    search: Findings, kernel: Kernel, recovered: Recovered, bound: str, why: str | None
+) -> tuple[PropertyVerdict, ...]:
+    """The verdict of each property: `bound` says what holds, `why` why nothing does that is not shown."""
     program, plan = kernel.program, kernel.plan
     claims = list(enumerate((*program.always, *program.sometimes)))
     claims += list(enumerate((*program.steps, *program.happens), plan.first_step))
-    judged = [_verdict(search, kernel, bound, number, claim) for number, claim in claims]
-    cut = None if search.cut is None else _cut_text(search)
-    judged += recovery_verdicts(search.store, kernel.program, recovered, bound, cut)
-    return (*judged, _verdict(search, kernel, bound, plan.deadlock, None))
+    judged = [_verdict(search, kernel, bound, why, number, claim) for number, claim in claims]
+    judged += recovery_verdicts(search.store, kernel.program, recovered, bound, why)
+    return (*judged, _verdict(search, kernel, bound, why, plan.deadlock, None))
 
 
-def _verdict(search: Findings, kernel: Kernel, bound: str, number: int, claim: Property | None) -> PropertyVerdict:
+def _verdict(
+    search: Findings, kernel: Kernel, bound: str, why: str | None, number: int, claim: Property | None
+) -> PropertyVerdict:
     kind, name = (claim.kind, claim.id) if claim is not None else (DEADLOCK, DEADLOCK)
     trace = witness(kernel.program, search.store, claim, search.claims[number]) if number in search.claims else None
     is_goal = number in kernel.plan.goals
     verdict: Verdict
     if trace is not None:
         verdict = Holds(bound, trace) if is_goal else Refuted(trace)
-    elif search.cut is not None:
-        verdict = Incomplete(_cut_text(search))
+    elif why is not None:
+        verdict = Incomplete(why)
     else:
         verdict = Vacuous(name) if is_goal else Holds(bound)
     return PropertyVerdict(name, kind, verdict, len(trace.steps) if trace is not None else None)

@@ -5,6 +5,7 @@ A frame is an array of 64-bit integers; `FramePlan` says what lies where.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +28,31 @@ def live_kinds(program: Program) -> list[tuple[int, Kind]]:
 
 
 @frozen
+class Crossing:
+    """A bound of a field's domain that transitions of a kind may cross: the intervals of terms do not exclude it.
+
+    Attributes:
+        kind, slot: which, by number.
+        above: whether it is the upper bound.
+    """
+
+    kind: int
+    slot: int
+    above: bool
+
+
+def crossings(program: Program) -> Iterator[Crossing]:
+    """Every crossing of a program, by kind, slot and side."""
+    for number, kind in enumerate(program.kinds):
+        for slot in kind.unchecked:
+            domain, after = program.layout.slots[slot].domain, kind.after[slot]
+            if after.lo < domain.lo:
+                yield Crossing(number, slot, above=False)
+            if after.hi > domain.hi:
+                yield Crossing(number, slot, above=True)
+
+
+@frozen
 class FramePlan:
     """Offsets of the parts of a frame.
 
@@ -37,9 +63,10 @@ class FramePlan:
         claims: for each claim (always, sometimes, deadlock, step, happens) 0, or 1 + the
             mark (state id << 16 | instance) of the first occasion.
         fired: transitions taken, for each kind.
-        pruned: transitions cut because they left the domain, for each slot.
+        pruned: transitions cut because they left a domain, for each of `crossings`.
         covered: for each kind the first of its words "ever true", then "ever false".
         size: length of a frame.
+        crossings: the bounds that transitions may cross.
     """
 
     program: Program
@@ -52,24 +79,36 @@ class FramePlan:
     pruned: int = field(init=False)
     covered: tuple[int, ...] = field(init=False)
     size: int = field(init=False)
+    crossings: tuple[Crossing, ...] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Lay the parts out one after the other."""
         p = self.program
         fired = self.claims + self.claim_count
         pruned = fired + len(p.kinds)
-        at = pruned + len(p.layout.slots)
+        crossed = tuple(crossings(p))
+        at = pruned + len(crossed)
         covered = []
         for kind in p.kinds:
             covered.append(at)
             at += 2 * self.coverage_words(kind)
-        for name, value in (("fired", fired), ("pruned", pruned), ("covered", tuple(covered)), ("size", at)):
+        parts = {"fired": fired, "pruned": pruned, "covered": tuple(covered), "size": at, "crossings": crossed}
+        for name, value in parts.items():
             object.__setattr__(self, name, value)
+
+    def crossings_of(self, kind: Kind) -> list[tuple[int, Crossing]]:
+        """The crossings by transitions of a kind, each with the place of its counter."""
+        kinds = self.program.kinds
+        return [(self.pruned + n, one) for n, one in enumerate(self.crossings) if kinds[one.kind] is kind]
+
+    def left(self, counters: npt.NDArray[np.int64]) -> frozenset[int]:
+        """The slots whose domain some transition left, by a frame."""
+        return frozenset(one.slot for number, one in enumerate(self.crossings) if counters[self.pruned + number])
 
     def join(self, frames: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Frames (one a row) as one: counts added, coverage bits joined, of each claim the smallest mark."""
         joined: npt.NDArray[np.int64] = frames.sum(axis=0)
-        covered = slice(self.pruned + len(self.program.layout.slots), self.size)
+        covered = slice(self.pruned + len(self.crossings), self.size)
         joined[covered] = np.bitwise_or.reduce(frames[:, covered], axis=0)
         claims = slice(self.claims, self.claims + self.claim_count)
         marks = frames[:, claims]

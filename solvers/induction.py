@@ -56,7 +56,11 @@ class Proof:
         return [answer for asked, answer in self.answers.items() if asked.claim == claim]
 
     def proven(self, claim: str) -> bool:
-        """Whether a claim is proven for any number of steps; nothing is while the proof is unfinished."""
+        """Whether a claim is proven: inductive, and no step is left out but where a cap says that this is meant."""
+        return self.inductive(claim) and not self.faults()
+
+    def inductive(self, claim: str) -> bool:
+        """Whether a claim holds for any number of steps within the domains; nothing while the proof is unfinished."""
         if self.stopped or claim in self.dropped:
             return False
         wanted = {asked.action for asked in obligations(self.theory, [claim])}
@@ -83,6 +87,10 @@ class Proof:
         """Fields whose bound a step might leave, so that such steps are left out: what the proof is bounded by."""
         return list(dict.fromkeys(path for answer in self.of(DOMAINS[0]) for path in answer.fields))
 
+    def faults(self) -> list[str]:
+        """Those fields of `bounded` whose bound is not declared to be meant."""
+        return list(dict.fromkeys(path for answer in self.of(DOMAINS[0]) for path in answer.faults))
+
 
 def obligations(subject: Theory, claims: Sequence[str]) -> list[Obligation]:
     """Everything to show about some claims (and about domains, where these are named), in a fixed order."""
@@ -105,11 +113,14 @@ class Worker:
         given = self.questions.premises(asked[0].action, assumed, asked[0].claim not in DOMAINS)
         session = Session(self.questions, given, self.effort, self.clock)
         found = [session.ask(one) for one in asked]
-        return [
-            evolve(a, fields=tuple(session.leaving(a.obligation.action)))
-            if a.obligation.claim in DOMAINS and a.result != PROVEN else a
-            for a in found
-        ]  # fmt: skip
+        return [self._located(session, a) if a.obligation.claim in DOMAINS and a.result != PROVEN else a for a in found]
+
+    @staticmethod
+    def _located(session: Session, answer: Answer) -> Answer:
+        """An answer about domains, with the fields that may leave theirs."""
+        action = answer.obligation.action
+        fields, faults = session.leaving(action), session.leaving(action, beyond_cap=True)
+        return evolve(answer, fields=tuple(fields), faults=tuple(faults))
 
 
 _WORKER: list[Worker] = []

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from model.layout import Flag, Range, leaves, rebuild
+from model.layout import Domain, Flag, Range, cap_of, leaf_name, leaves, rebuild
 from model.system import Action, Property, Setting, Step, System
 from model.terms import Graph
 from model.untraceable import UntraceableRule
@@ -80,7 +80,7 @@ class Integers:
         actions: its actions.
         initial: its initial states.
         properties: its properties of every kind.
-        domains: path, smallest and largest value of each leaf of a state.
+        domains: path and domain of each leaf of a state.
     """
 
     system: System
@@ -88,7 +88,7 @@ class Integers:
     actions: tuple[Action, ...] = field(init=False)
     initial: tuple[Any, ...] = field(init=False)
     properties: tuple[Property, ...] = field(init=False)
-    domains: tuple[tuple[str, int, int], ...] = field(init=False)
+    domains: tuple[tuple[str, Domain], ...] = field(init=False)
     _shapes: tuple[Mapping[str, Any], ...] = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -99,7 +99,7 @@ class Integers:
             "actions": actions,
             "initial": tuple(system.initial(setting)),
             "properties": tuple(system.properties(setting)),
-            "domains": tuple((path, d.lo, d.hi) for path, d in leaves(system.layout(setting))),
+            "domains": tuple(leaves(system.layout(setting))),
             "_shapes": tuple({name: _spanned(of) for name, of in action.parameters.items()} for action in actions),
         }
         for name, value in parts.items():
@@ -156,10 +156,21 @@ class Integers:
 
     def outside(self, state: Any) -> str | None:
         """The first field that is outside its domain, None where all are within: explorers cut such a step."""
-        for (path, value), (_, lo, hi) in zip(leaves(state), self.domains, strict=True):
-            if not lo <= value <= hi:
-                return path or "(state)"
-        return None
+        return next((path or "(state)" for path, _, _ in self._stray(state)), None)
+
+    def fault(self, state: Any) -> str | None:
+        """The first field outside its domain where no cap is declared, with its value; None where there is none."""
+        faults = (
+            f"{leaf_name(state, path)} = {value} is outside its domain {domain.lo}..{domain.hi}"
+            for path, value, domain in self._stray(state) if value < domain.lo or not cap_of(domain)
+        )  # fmt: skip
+        return next(faults, None)
+
+    def _stray(self, state: Any) -> Iterator[tuple[str, int, Domain]]:
+        """The fields that are outside their domain."""
+        for (path, value), (_, domain) in zip(leaves(state), self.domains, strict=True):
+            if not domain.lo <= value <= domain.hi:
+                yield path, value, domain
 
     def move_of(self, action: str, arguments: Mapping[str, Any]) -> Move | None:
         """The instance with this name and these argument values; None where there is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from solvers.bounds import leaves_text
 from solvers.cti import REACHABLE, Counterexample, locate, reached, replayed
 from solvers.explorer import Exploration
 from solvers.induction import Proof
@@ -64,7 +65,7 @@ def _judged(proof: Proof, name: str, searched: Searched) -> Judged:
         if best is not None and best.reach != REACHABLE:
             best = reached(broken.trace, searched.explored)
         return Judged(PropertyVerdict(name, claim.kind, broken, len(broken.trace.steps)), best)
-    return Judged(PropertyVerdict(name, claim.kind, _verdict(failures, best)), best)
+    return Judged(PropertyVerdict(name, claim.kind, _verdict(proof, failures, best)), best)
 
 
 def _refutation(name: str, searched: Searched) -> Refuted | None:
@@ -74,13 +75,15 @@ def _refutation(name: str, searched: Searched) -> Refuted | None:
     return found if isinstance(found, Refuted) else None
 
 
-def _verdict(failures: list[Answer], best: Counterexample | None) -> Verdict:
+def _verdict(proof: Proof, failures: list[Answer], best: Counterexample | None) -> Verdict:
     if best is not None:
         actions = [a.obligation.action for a in failures if a.result == REFUTED]
         return Unknown(f"not inductive: {', '.join(actions)}; counterexample {best.reach} ({best.where})")
     if failures:
         undecided = [a for a in failures if a.result == UNDECIDED]
         return Unknown(f"no answer: {', '.join(f'{a.obligation.action} ({a.reason})' for a in undecided)}")
+    if proof.faults() and not proof.stopped:
+        return Incomplete(leaves_text(proof.faults()))
     return Incomplete("stopped on request")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from model.terms import Term
-from solvers.frame import CONJUNCTS_PER_WORD, NO_ACTION, FramePlan, live_kinds
+from solvers.frame import CONJUNCTS_PER_WORD, NO_ACTION, Crossing, FramePlan, live_kinds
 from solvers.irtools import (
     POINTER,
     TRUTH,
@@ -217,16 +217,26 @@ class KindFunction:
             some = b.or_(some, outside)
         with b.if_else(some, likely=False) as (pruned, taken):
             with pruned:
-                for slot, outside in leaves.items():
-                    bump(b, self._frame, plan.pruned + slot, b.zext(outside, WORD))
+                for place, one in plan.crossings_of(self._kind):
+                    crosses = b.and_(leaves[one.slot], self._is_side(scope, one))
+                    bump(b, self._frame, place, b.zext(crosses, WORD))
             with taken:
                 self._write(scope.child(), words, row, out)
 
     def _leaves_domain(self, scope: Scope, slot: int) -> Any:
-        b, domain, after = self._b, self._program.layout.slots[slot].domain, self._kind.after[slot]
+        domain = self._program.layout.slots[slot].domain
+        offset = self._b.sub(self._value_after(scope, slot), word(domain.lo))
+        return self._b.icmp_unsigned(">", offset, word(domain.hi - domain.lo))
+
+    def _is_side(self, scope: Scope, one: Crossing) -> Any:
+        """Whether a value outside the domain is on the side of a crossing."""
+        lo = word(self._program.layout.slots[one.slot].domain.lo)
+        return self._b.icmp_signed(">" if one.above else "<", self._value_after(scope, one.slot), lo)
+
+    def _value_after(self, scope: Scope, slot: int) -> Any:
+        after = self._kind.after[slot]
         value = scope.value(after)
-        offset = b.sub(b.zext(value, WORD) if after.is_truth else value, word(domain.lo))
-        return b.icmp_unsigned(">", offset, word(domain.hi - domain.lo))
+        return self._b.zext(value, WORD) if after.is_truth else value
 
     def _write(self, scope: Scope, words: Sequence[Any], row: Any, out: Local) -> None:
         b, plan, program = self._b, self._plan, self._program

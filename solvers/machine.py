@@ -52,6 +52,21 @@ class Violation(AssertionError):
         super().__init__("\n".join([f"{broken.claim} does not hold", *lines(self.trace)]))
 
 
+class LeavesDomainError(AssertionError):
+    """A run whose last step takes a field out of its domain where no cap is declared.
+
+    Attributes:
+        taken: its steps.
+    """
+
+    def __init__(self, start: Any, taken: Sequence[Taken], fault: str) -> None:
+        self.taken = tuple(taken)
+        step = self.taken[-1].step
+        told = f"{fault} after {call(step.action, step.arguments)}: widen it, declare its cap, or mend the rules"
+        shown = Trace(start, tuple(one.shown() for one in self.taken), "domains", "always")
+        super().__init__("\n".join([told, *lines(shown)]))
+
+
 class SystemMachine(RuleBasedStateMachine):
     """One example: a run of a system from one of its starts.
 
@@ -94,6 +109,7 @@ class SystemMachine(RuleBasedStateMachine):
         note(call(taken.step.action, taken.step.arguments))
         cut = self.engine.outside(taken.step.after)
         if cut is not None:
+            self._leave(taken)
             self.tally.cut[cut] += 1
             return
         self.taken.append(taken)
@@ -115,6 +131,11 @@ class SystemMachine(RuleBasedStateMachine):
         preferred = sorted(kinds, key=lambda kind: kind not in self.swarm)
         found = (self.engine.first_enabled(self.state, kind, row) for kind in preferred)
         return next((move for move in found if move is not None), None)
+
+    def _leave(self, taken: Taken) -> None:
+        fault = self.engine.fault(taken.step.after)
+        if fault is not None:
+            raise LeavesDomainError(self.start, [*self.taken, taken], fault)
 
     def _fail(self, broken: Broken | None) -> None:
         if broken is not None:
@@ -194,6 +215,7 @@ def run(*machines: type[SystemMachine], chosen: settings | None = None, rounds: 
 
     Raises:
         Violation: when a property is broken; Hypothesis has shrunk the run, and `solvers.shrink` after it.
+        LeavesDomainError: when a step leaves a domain where no cap is declared; Hypothesis has shrunk the run.
         VacuousRun: when an action or a goal never occurred.
     """
     for number in range(rounds):

@@ -178,7 +178,7 @@ def _pruning(search: Search, kernel: Kernel, slot: int) -> list[int]:
     for number, shard in enumerate(search.store.shards):
         for index in range(shard.count):
             successors(address(shard.states[index]), address(out), address(counters))
-            if counters[kernel.plan.pruned + slot]:
+            if slot in kernel.plan.left(counters):
                 found.append(index * SHARDS + number)
                 counters[:] = 0
                 break

@@ -64,6 +64,7 @@ class Answer:
         counterexample: a countermodel; None unless refuted.
         reason: why it is undecided.
         fields: for domains, the fields that may leave theirs.
+        faults: those of them that may leave it where no cap is declared.
     """
 
     obligation: Obligation
@@ -73,6 +74,7 @@ class Answer:
     counterexample: Assignment | None = None
     reason: str = ""
     fields: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
 
 
 @frozen
@@ -203,14 +205,18 @@ class Questions:
             for term, slot in zip(program.state, program.layout.slots, strict=True)
         }
 
-    def bounds_of(self, action: str) -> dict[str, Term]:
+    def bounds_of(self, action: str, beyond_cap: bool = False) -> dict[str, Term]:
         """As `bounds`, of an action by its name."""
-        return self.bounds(self._kinds[action])
+        return self.bounds(self._kinds[action], beyond_cap)
 
-    def bounds(self, kind: Kind) -> dict[str, Term]:
-        """Fields that the action might take out of their domain stay there; such a step is not taken."""
-        slots = self.subject.program.layout.slots
-        return {f"bound: {slots[i].path}": inside(kind.after[i], slots[i].domain) for i in kind.unchecked}
+    def bounds(self, kind: Kind, beyond_cap: bool = False) -> dict[str, Term]:
+        """Fields that the action might take out of their domain stay there; such a step is not taken.
+
+        With `beyond_cap` they may go beyond a declared cap.
+        """
+        layout, after = self.subject.program.layout, kind.after
+        left = [(layout.slots[i], after[i]) for i in kind.unchecked]
+        return {f"bound: {layout.name(slot.path)}": inside(term, slot.domain, beyond_cap) for slot, term in left}
 
 
 DOMAINS = ("domains",)

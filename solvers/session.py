@@ -81,9 +81,9 @@ class Session:
             used.update(said.used)
         return Said(PROVEN, used=tuple(used))
 
-    def leaving(self, action: str) -> list[str]:
-        """The fields that a step of an action is not shown to leave within their domain."""
-        inside, read = self._questions.bounds_of(action), self._questions.read
+    def leaving(self, action: str, beyond_cap: bool = False) -> list[str]:
+        """The fields that a step of an action is not shown to leave within their domain, or (`beyond_cap`) its caps."""
+        inside, read = self._questions.bounds_of(action, beyond_cap), self._questions.read
         return [
             name.removeprefix("bound: ") for name, term in inside.items()
             if self._check(read.expression(term), [term]).result != PROVEN

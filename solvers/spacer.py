@@ -14,6 +14,8 @@ import z3
 from attrs import frozen
 
 from model.terms import Term
+from solvers.bounds import faultless
+from solvers.program import Kind, Program
 from solvers.queries import Effort
 from solvers.theory import Theory
 from solvers.verdict import Holds, Unknown, Verdict
@@ -52,7 +54,7 @@ def infer(subject: Theory, claim: str, effort: Effort) -> Inferred:
     except z3.Z3Exception as error:
         return Inferred(Unknown(f"Spacer found no strengthening in {effort.timeout:g} s: {error.args[0]!r}"))
     if found == z3.sat:
-        return Inferred(Unknown("Spacer reaches a state that breaks it; --bmc finds the run"))
+        return Inferred(Unknown("Spacer reaches a state that breaks it, or leaves a domain; --bmc finds the run"))
     if found != z3.unsat:
         return Inferred(Unknown(f"Spacer found no strengthening in {effort.timeout:g} s: {engine.reason_unknown()}"))
     lemma = z3.substitute_vars(engine.get_cover_delta(-1, horn.reached), *horn.bits)
@@ -68,6 +70,7 @@ class Horn:
         bits: the bits of a state; `later` those of the state after a step.
         reached, failed: the relations: a state is reached, the claim fails.
         steps: for each action the truth that a step leads from the bits to the later ones.
+        faults: for each action the truth that a step leaves a domain where no cap is declared.
         holds: the claim's truth.
         starts: the initial states, as bits.
     """
@@ -83,6 +86,7 @@ class Horn:
         self.reached = z3.Function("reached", *[z3.BoolSort()] * len(self.bits), z3.BoolSort())
         self.failed = z3.Function("failed", z3.BoolSort())
         self.steps = [self._step(program.state, kind) for kind in program.kinds]
+        self.faults = [self._fault(program, kind) for kind in program.kinds if faultless(program, kind)]
         self.holds = blasted(self._read.expression(subject.now()[claim]))
         self.starts = [
             [z3.BoolVal(bool(v >> i & 1)) for t, v in zip(program.state, state, strict=True) for i in range(_size(t))]
@@ -98,10 +102,8 @@ class Horn:
         self._read.bind(term, self._read.from_bits(bits))
         return bits
 
-    def _step(self, state: Sequence[Term], kind: Any) -> Any:
-        read, places = self._read, iter(self.later)
-        parts = [read.within(v, v.lo, v.hi) for v in kind.variables]
-        parts += [read.expression(term) for term in (*kind.allowed.values(), *kind.guard.values())]
+    def _step(self, state: Sequence[Term], kind: Kind) -> Any:
+        read, places, parts = self._read, iter(self.later), self._enabled(kind)
         for before, after in zip(state, kind.after, strict=True):
             value = read.expression(after)
             if after.is_truth:
@@ -110,6 +112,15 @@ class Horn:
             fitted = read.resized(value, after, _size(before))
             parts += [next(places) == (z3.Extract(i, i, fitted) == 1) for i in range(_size(before))]
         return blasted(conjunction(parts))
+
+    def _enabled(self, kind: Kind) -> list[Any]:
+        """What makes the argument symbols an enabled instance of an action."""
+        parts = [self._read.within(v, v.lo, v.hi) for v in kind.variables]
+        return parts + [self._read.expression(term) for term in (*kind.allowed.values(), *kind.guard.values())]
+
+    def _fault(self, program: Program, kind: Kind) -> Any:
+        kept = conjunction([self._read.expression(term) for term in faultless(program, kind).values()])
+        return blasted(conjunction([*self._enabled(kind), z3.Not(kept)]))
 
     def engine(self, effort: Effort) -> Any:
         """Spacer with the clauses."""
@@ -125,14 +136,15 @@ class Horn:
             engine.rule(self.reached(*start))
         for step in self.steps:
             engine.rule(self.reached(*self.later), [self.reached(*self.bits), step])
-        engine.rule(self.failed(), [self.reached(*self.bits), z3.Not(self.holds)])
+        for wrong in (z3.Not(self.holds), *self.faults):
+            engine.rule(self.failed(), [self.reached(*self.bits), wrong])
         return engine
 
     def confirms(self, lemma: Any, effort: Effort) -> bool:
-        """Whether a lemma holds initially, is kept by every step, and implies the claim."""
+        """Whether a lemma holds initially, is kept by every step, and implies the claim and that no step is a fault."""
         after = z3.substitute(lemma, *zip(self.bits, self.later, strict=True))
         refutable = [z3.And(lemma, step, z3.Not(after)) for step in self.steps]
-        refutable.append(z3.And(lemma, z3.Not(self.holds)))
+        refutable += [z3.And(lemma, wrong) for wrong in (z3.Not(self.holds), *self.faults)]
         refutable += [z3.Not(z3.substitute(lemma, *zip(self.bits, start, strict=True))) for start in self.starts]
         for one in refutable:
             solver = z3.Solver()

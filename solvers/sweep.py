@@ -168,11 +168,12 @@ def emit_follow(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, 
         if not mask:
             continue
         with b.if_then(b.icmp_unsigned("!=", b.and_(missing, word(mask)), word(0))):
-            for slot in kind.unchecked:
-                store(b, word(0), frame, plan.pruned + slot)
+            places = [place for place, _ in plan.crossings_of(kind)]
+            for place in places:
+                store(b, word(0), frame, place)
             out.set(b.call(part, [state, out.get(), frame, word(0)]))
-            for slot in kind.unchecked:
-                cut = b.icmp_unsigned("!=", load(b, frame, plan.pruned + slot), word(0))
+            for place in places:
+                cut = b.icmp_unsigned("!=", load(b, frame, place), word(0))
                 leaves.set(b.or_(leaves.get(), b.select(cut, word(mask << n), word(0))))
     b.store(leaves.get(), found)
     b.ret(out.get())

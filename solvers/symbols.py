@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.layout import UNBOUNDED, Domain, Endless, Flag, Slot
+from model.layout import UNBOUNDED, Domain, Endless, Flag, Slot, cap_of
 from model.sequences import Sequence, every
 from model.terms import Graph, Term, Truth, Word
 from model.words import all_of
@@ -30,12 +30,16 @@ def word_of(what: str, path: str, value: Any) -> Term:
     return value.anywhere()
 
 
-def inside(word: Term, domain: Domain) -> Term:
-    """The truth that a word of a state is in its domain; of what stands for a sequence, that all its words are."""
+def inside(word: Term, domain: Domain, beyond_cap: bool = False) -> Term:
+    """The truth that a word of a state is in its domain; of what stands for a sequence, that all its words are.
+
+    With `beyond_cap` it may also be beyond a declared cap: then it is false of faults alone.
+    """
     graph = word.graph
+    open_above = domain.hi >= UNBOUNDED or (beyond_cap and bool(cap_of(domain)))
 
     def within(found: Word) -> Truth:
-        return all_of(found >= domain.lo, True if domain.hi >= UNBOUNDED else found <= domain.hi)
+        return all_of(found >= domain.lo, True if open_above else found <= domain.hi)
 
     if not isinstance(domain, Endless):
         return graph.lift(within(word))

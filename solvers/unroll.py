@@ -15,6 +15,8 @@ import z3
 from attrs import define, frozen
 
 from model.terms import Term
+from solvers.bounds import faultless, leaves_text, left_out
+from solvers.program import Kind
 from solvers.queries import Effort, Questions, new_solver
 from solvers.runs import Taken, trace_on_ints
 from solvers.theory import Theory
@@ -92,19 +94,51 @@ class Unrolling:
         choices = []
         for kind in self.subject.program.kinds:
             taken = z3.Bool(f"{kind.action.name}@{depth}")
-            symbols = [reader.variable(v, f"{v.graph.variables[v.value]}@{depth}") for v in kind.variables]
-            for variable, symbol in zip(kind.variables, symbols, strict=True):
-                reader.bind(variable, symbol)
-            parts = [reader.within(v, v.lo, v.hi) for v in kind.variables]
-            parts += [reader.expression(t) for t in (*kind.allowed.values(), *kind.guard.values())]
+            symbols, parts = self._instance(kind, reader, depth)
             graph = self.subject.program.graph
             equal = [graph.lift(graph.apply("eq", a, b)) for a, b in zip(self._after, kind.after, strict=True)]
             self.hold(z3.Implies(taken, conjunction([*parts, *map(reader.expression, equal)])))
-            choices.append(Choice(kind.action.name, taken, tuple(symbols), kind.variables))
+            choices.append(Choice(kind.action.name, taken, symbols, kind.variables))
         literals = [choice.taken for choice in choices]
         self.hold(disjunction(literals), z3.AtMost(*literals, 1))
         self._choices.append(choices)
         self.length += 1
+
+    @staticmethod
+    def _instance(kind: Kind, reader: Reader, depth: int) -> tuple[tuple[Any, ...], list[Any]]:
+        """Symbols for the arguments of an action at a depth, and what makes it an enabled instance."""
+        symbols = tuple(reader.variable(v, f"{v.graph.variables[v.value]}@{depth}") for v in kind.variables)
+        for variable, symbol in zip(kind.variables, symbols, strict=True):
+            reader.bind(variable, symbol)
+        parts = [reader.within(v, v.lo, v.hi) for v in kind.variables]
+        return symbols, parts + [reader.expression(t) for t in (*kind.allowed.values(), *kind.guard.values())]
+
+    def faults(self) -> list[str]:
+        """The fields that a step from the last state may take out of their domain, no cap declared; no run has it."""
+        reader, leaving = self._readers[-1], dict[str, list[Any]]()
+        for kind in self.subject.program.kinds:
+            kept = faultless(self.subject.program, kind)
+            _, parts = self._instance(kind, reader, self.length) if kept else ((), [])
+            for path, term in kept.items():
+                leaving.setdefault(path, []).append(conjunction([*parts, z3.Not(reader.expression(term))]))
+        if not leaving or not self._may(disjunction([one for ways in leaving.values() for one in ways])):
+            return []
+        return [path for path, ways in leaving.items() if self._may(disjunction(ways))]
+
+    def _may(self, truth: Any) -> bool:
+        """Whether a truth can hold of a run, as far as Z3 can tell."""
+        self.solver.push()
+        self.solver.add(truth)
+        found = self.solver.check()
+        self._pop(found)
+        return bool(found != z3.unsat)
+
+    def _pop(self, found: Any) -> None:
+        """Forget what was asked; a solver that was cut while it read its assertions may have lost some of them."""
+        self.solver.pop()
+        if found == z3.unknown:
+            self.solver = self._new()
+            self.solver.add(*self._held)
 
     def assume(self, claims: Sequence[str]) -> None:
         """Let claims hold of the last state and step."""
@@ -128,11 +162,7 @@ class Unrolling:
         result: Trace | str | None = self._run(claim) if found == z3.sat else None
         if found == z3.unknown:
             result = str(self.solver.reason_unknown())
-        self.solver.pop()
-        if found == z3.unknown:
-            # What is cut in the middle of reading its assertions may have lost some of them.
-            self.solver = self._new()
-            self.solver.add(*self._held)
+        self._pop(found)
         return result
 
     def _run(self, claim: str) -> Trace:
@@ -160,10 +190,14 @@ class Search:
     Attributes:
         verdicts: by claim; claims without one are still looked for.
         claims: all of them.
+        reached: length of the runs that were looked at; -1: none.
+        fault: why longer runs than a certain length were not all looked at; None where all were.
     """
 
     claims: tuple[str, ...]
     verdicts: dict[str, Verdict]
+    reached: int = -1
+    fault: str | None = None
 
     def open(self) -> list[str]:
         """Claims without a verdict."""
@@ -196,18 +230,28 @@ def check_bounded(
         stop: once set, nothing more is asked.
         told: told how far it is.
     """
+    search = _searched(subject, claims, depth, effort, stop, told)
+    cut = Incomplete(search.fault or f"no counterexample of at most {search.reached} steps")
+    return {claim: search.verdicts.get(claim, cut) for claim in claims}
+
+
+def _searched(
+    subject: Theory, claims: Sequence[str], depth: int, effort: Effort, stop: threading.Event, told: Told
+) -> Search:
+    """Runs of at most `depth` steps, and the first step of them that leaves a domain and should not."""
     unrolled, search = Unrolling(subject, effort, initial=True), Search(tuple(claims), {})
-    reached = -1
     for now in range(depth + 1):
         if stop.is_set() or not search.open():
             break
         if now:
+            faults = unrolled.faults() if search.fault is None else []
+            if faults:
+                search.fault = f"no counterexample of at most {now - 1} steps; {leaves_text(faults, f'in step {now}')}"
             unrolled.extend()
         told(now, depth)
         search.judge(unrolled, steps_too=now > 0)
-        reached = now
-    cut = Incomplete(f"no counterexample of at most {reached} steps")
-    return {claim: search.verdicts.get(claim, cut) for claim in claims}
+        search.reached = now
+    return search
 
 
 def check_inductive(
@@ -222,14 +266,20 @@ def check_inductive(
         k: length of the runs, from 1.
         effort, stop: as in `check_bounded`.
     """
-    based = check_bounded(subject, claims, k, effort, stop)
-    verdicts: dict[str, Verdict] = {c: v for c, v in based.items() if not isinstance(v, Incomplete)}
-    left = [claim for claim in claims if claim not in verdicts]
+    based = _searched(subject, claims, k, effort, stop, lambda now, last: None)
+    verdicts, left = based.verdicts, based.open()
+    if based.fault is not None:
+        return {claim: verdicts.get(claim, Incomplete(based.fault)) for claim in claims}
+    held = Holds("; ".join([f"any number of steps, by {k}-induction", *left_out(subject.program)]))
     while left and not stop.is_set():
-        unrolled = _held(subject, left, k, effort)
+        unrolled, faults = _held(subject, left, k, effort)
         failed = {claim: found for claim in left if (found := unrolled.broken(claim)) is not None}
+        if not failed and faults:
+            where = f"in step {k} from some state"
+            unshown = Unknown(f"not {k}-inductive: {leaves_text(faults, where)}")
+            return {claim: verdicts.get(claim, unshown) for claim in claims}
         if not failed:
-            return {c: verdicts.get(c, Holds(f"any number of steps, by {k}-induction")) for c in claims}
+            return {claim: verdicts.get(claim, held) for claim in claims}
         for claim, found in failed.items():
             why = found if isinstance(found, str) else f"a run of {k} steps from some state breaks it"
             verdicts[claim] = Unknown(f"not {k}-inductive: {why}")
@@ -237,13 +287,14 @@ def check_inductive(
     return {claim: verdicts.get(claim, Incomplete("stopped on request")) for claim in claims}
 
 
-def _held(subject: Theory, claims: Sequence[str], k: int, effort: Effort) -> Unrolling:
-    """k steps from any state, the claims true of all but the last state and step."""
-    unrolled = Unrolling(subject, effort, initial=False)
+def _held(subject: Theory, claims: Sequence[str], k: int, effort: Effort) -> tuple[Unrolling, list[str]]:
+    """k steps from any state, the claims true of all but the last state and step; what that step may take out."""
+    unrolled, faults = Unrolling(subject, effort, initial=False), list[str]()
     for depth in range(k):
         if depth:
             unrolled.assume(claims)
         else:
             unrolled.assume([claim for claim in claims if subject.claim(claim).kind == "always"])
+        faults = unrolled.faults() if depth == k - 1 else []
         unrolled.extend()
-    return unrolled
+    return unrolled, faults

@@ -14,6 +14,7 @@ from model.system import Property
 from solvers.crew import Crew
 from solvers.frame import NO_ACTION, FramePlan
 from solvers.program import Program
+from solvers.pruning import Pruning, by_field, fault, prunings
 from solvers.walker import Run, Seen, Walker
 
 CHUNK_RUNS, CHUNK_STEPS = 64, 1 << 20
@@ -65,7 +66,8 @@ class Walks:
         shown: the first occasion of each goal that was reached.
         missed: goals that no run reached.
         taken: steps by action.
-        pruned: transitions that a field's domain cut, by field.
+        prunings: the transitions that a field's domain cut, each as often as it was met.
+        fault: why some steps that a walk might have taken were left out and should not be; None where none was.
         curve: progress after each chunk of runs.
         seconds, compile_seconds, cached, warnings: as of an exploration.
         cut: why fewer runs than asked were made; None when all were.
@@ -79,13 +81,19 @@ class Walks:
     shown: tuple[Occasion, ...]
     missed: tuple[Property, ...]
     taken: Mapping[str, int]
-    pruned: Mapping[str, int]
+    prunings: tuple[Pruning, ...]
+    fault: str | None
     curve: tuple[Point, ...]
     seconds: float
     compile_seconds: float
     cached: bool
     warnings: tuple[str, ...]
     cut: str | None
+
+    @property
+    def pruned(self) -> Mapping[str, int]:
+        """How many transitions the domain of each field cut."""
+        return by_field(self.prunings)
 
     @property
     def distinct(self) -> int:
@@ -163,6 +171,7 @@ def simulate(
     cache_dir: Path | None = None,
     progress: Callable[[Point], None] | None = None,
     stop: threading.Event | None = None,
+    strict: bool = False,
 ) -> Walks:
     """Walk at random, and see what breaks.
 
@@ -178,6 +187,7 @@ def simulate(
         cache_dir: folder for compiled code; None: keep none.
         progress: called after each chunk of runs.
         stop: once set, the walks end after the runs at work; their chunk does not count.
+        strict: whether steps beyond a declared cap are faults too.
 
     Raises:
         LoweringError: when a term does not fit 64 bits.
@@ -193,21 +203,22 @@ def simulate(
             if progress is not None:
                 progress(totals.curve[-1])
     cut = None if totals.runs == runs else f"stopped after {totals.runs:,} of {runs:,} runs"
-    return _result(totals, seed, clock() - ready, ready - begun, cut)
+    return _result(totals, seed, clock() - ready, ready - begun, cut, strict)
 
 
-def _result(totals: _Totals, seed: int, seconds: float, compile_seconds: float, cut: str | None) -> Walks:
+def _result(
+    totals: _Totals, seed: int, seconds: float, compile_seconds: float, cut: str | None, strict: bool
+) -> Walks:
     walker, plan, program = totals.walker, totals.walker.plan, totals.walker.program
     taken: dict[str, int] = {}
     for kind in program.kinds:
         count = int(totals.taken[kind.first : kind.first + len(kind.instances)].sum())
         taken[kind.action.name] = taken.get(kind.action.name, 0) + count
-    cuts = walker.frames[:, plan.pruned : plan.pruned + len(program.layout.slots)].sum(axis=0)
-    pruned = {s.path or "(state)": int(n) for s, n in zip(program.layout.slots, cuts, strict=True) if n}
+    left_out = prunings(plan, walker.frames.sum(axis=0))
     broken = tuple(where for number, where in sorted(totals.first.items()) if number not in plan.goals)
     shown = tuple(where for number, where in sorted(totals.first.items()) if number in plan.goals)
     missed = tuple(claim for n in sorted(plan.goals - totals.first.keys()) if (claim := claim_of(plan, n)) is not None)
     return Walks(
-        program, totals.runs, totals.steps, seed, broken, shown, missed, taken, pruned, tuple(totals.curve), seconds,
-        compile_seconds, walker.cached, walker.warnings, cut,
+        program, totals.runs, totals.steps, seed, broken, shown, missed, taken, left_out,
+        fault(left_out, strict), tuple(totals.curve), seconds, compile_seconds, walker.cached, walker.warnings, cut,
     )  # fmt: skip

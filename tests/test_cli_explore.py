@@ -113,7 +113,7 @@ def test_document_tells_what_a_bound_pruned() -> None:
     """A field whose domain cut transitions is named, with their number, and the bound says so."""
     told = document("tests.toys:COUNTER")
     assert told["pruned"] == {"count": 5}
-    assert "the bound on count pruned 5 transitions" in told["properties"][0]["bound"]
+    assert "bound on count pruned 5 transitions: the toy counts to five" in told["properties"][0]["bound"]
 
 
 def test_document_and_table_agree(tmp_path: Path) -> None:

@@ -74,15 +74,15 @@ def test_what_never_happens_is_listed() -> None:
 
 
 def test_a_bound_that_prunes_is_named() -> None:
-    """Adding past 5 is cut, counted for the field `count`, and told with the verdict."""
+    """Adding past 5 is cut, counted for the field `count`, and told with the verdict and the cap's reason."""
     found = explored(toys.COUNTER)
     assert found.pruned == {"count": 5}
     assert found.distinct == 7
     assert found.verdict("below-six").verdict == Holds(
-        "all 7 states of counter; the bound on count pruned 5 transitions"
+        "all 7 states of counter; bound on count pruned 5 transitions: the toy counts to five"
     )
     assert found.verdict("deadlock").verdict == Holds(
-        "all 7 states of counter; the bound on count pruned 5 transitions"
+        "all 7 states of counter; bound on count pruned 5 transitions: the toy counts to five"
     )
 
 

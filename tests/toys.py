@@ -106,7 +106,7 @@ COUNTER = System(
     name="counter",
     summary="A counter that would count past its bound.",
     initial=lambda setting: [Counter(0, False)],
-    layout=lambda setting: Counter(Range(0, 5), Flag()),
+    layout=lambda setting: Counter(Range(0, 5, cap="the toy counts to five"), Flag()),
     actions=lambda setting: [
         Action("add", lambda state, n: evolve(state, count=state.count + n), parameters={"n": [1, 2]}),
         Action("arm", lambda state: evolve(state, armed=True), guard=lambda state: state.count == 5),
@@ -290,7 +290,7 @@ VALVE = System(
     name="valve",
     summary="A valve that may stick; a knock frees it, and there are three of them.",
     initial=lambda setting: [Valve(True, False, 0)],
-    layout=lambda setting: Valve(Flag(), Flag(), Range(0, 3)),
+    layout=lambda setting: Valve(Flag(), Flag(), Range(0, 3, cap="after three knocks nobody knocks")),
     actions=lambda setting: [
         Action("shut", lambda s: evolve(s, open=False), lambda s: s.open),
         Action("open", lambda s: evolve(s, open=True), lambda s: all_of(negate(s.open), negate(s.stuck))),

@@ -26,7 +26,7 @@ from ci.spark.levelfiles import Group, LevelFile
 from ci.spark.tasks import Stored
 from solvers.program import Program
 
-FORMAT = 1
+FORMAT = 2
 
 Occasion: TypeAlias = tuple[int, int, int]
 """Where a claim first occurred: depth, id of the state, action instance."""

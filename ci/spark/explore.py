@@ -61,7 +61,8 @@ def explore_with_spark(
         spec = block_spec(traced, bits, ObjectCache(cache), target)
         compiled = time.monotonic()
         run, resumed = _explored(log, kernel, spec, bounds, options, conf, quiet)
-        found = concluded(run, kernel, time.monotonic() - compiled, compiled - begun, run.recovered)
+        took = (time.monotonic() - compiled, compiled - begun)
+        found = concluded(run, kernel, *took, run.recovered, strict=bounds.strict)
         costs = {level.depth: level.cost for level in run.commits if level.engine == "spark"}
         return found, SparkPart(run.handed_over, out, resumed, costs)
 

@@ -46,7 +46,7 @@ class Bounds:
         handover: states of the first level that is left to Spark.
         memory: bytes that the native start may use.
         threads: of the native start.
-        max_depth, max_states, stop_at_first: as `explore` takes them.
+        max_depth, max_states, stop_at_first, strict: as `explore` takes them.
     """
 
     handover: int
@@ -55,6 +55,7 @@ class Bounds:
     max_depth: int | None = None
     max_states: int | None = None
     stop_at_first: bool = False
+    strict: bool = False
 
 
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -160,13 +160,15 @@ def layout(setting: Setting) -> BrokerIds:
     """The domain of each field."""
     machines, ids, names = setting["machines"], setting["ids"], setting["hostnames"]
     number, someone = ints(NONE, ids - 1), ints(NONE, machines - 1)
+    last = "the bound ids is how many broker ids there are; a broker that would be given a new one is left out"
     machine = Machine(
-        status=ints(DOWN, FAILED), name=ints(0, names - 1), configured=number, meta=number, id=number,
+        status=ints(DOWN, FAILED), name=ints(0, names - 1), configured=number, meta=number,
+        id=ints(NONE, ids - 1, cap=last),
         source=ints(EXPLICIT, FRESH), seen=BrokerSet(subset_of(ids)), recorded=truth(), before=number,
     )  # fmt: skip
     return BrokerIds(
         machines=(machine,) * machines, sessions=(someone,) * ids, places=(ints(0, names - 1),) * ids,
-        hosts=(number,) * names, used=BrokerSet(subset_of(ids)), drawn=ints(0, ids), homes=(someone,) * ids,
+        hosts=(number,) * names, used=BrokerSet(subset_of(ids)), drawn=ints(0, ids, cap=last), homes=(someone,) * ids,
         swept_id=number, swept_host=ints(NONE, names - 1),
         left=Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
     )  # fmt: skip

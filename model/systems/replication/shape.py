@@ -40,10 +40,15 @@ NEVER: Any = Flag(0, 0)
 """The domain of a truth that is always false."""
 
 
+LAST_EPOCH = "the bound epochs is the last leader epoch; an election after it is left out"
+FURTHEST_BEHIND = "the bound lag is how many leader epochs a running broker may be behind; more is left out"
+"""Caps: what a Kafka cluster may do, and the scope leaves out."""
+
+
 def layout(setting: Setting) -> Replication:
     """The domain of each field; what a scope cannot change has one value and costs no bits."""
     brokers, records, epochs = setting["brokers"], setting["records"], setting["epochs"]
-    some, epoch = BrokerSet(subset_of(brokers)), counter() if unbounded(setting) else ints(0, epochs)
+    some, epoch = BrokerSet(subset_of(brokers)), counter() if unbounded(setting) else ints(0, epochs, cap=LAST_EPOCH)
     offset, known = (counter(), counter(UNKNOWN)) if unbounded(setting) else (ints(0, records), ints(UNKNOWN, records))
     someone, never = ints(NO_LEADER, brokers - 1), ints(UNKNOWN, UNKNOWN)
     log = Log((ints(VACANT, epochs + 1),) * records)
@@ -72,7 +77,7 @@ def layout(setting: Setting) -> Replication:
         brokers=tuple(broker(number) for number in range(brokers)),
         request=Request(some, some, truth()),
         committed=log, acknowledged=offset, lossy=truth(),
-        lag=ints(0, setting["lag"] if limits_lag(setting) else 0),
+        lag=ints(0, setting["lag"], cap=FURTHEST_BEHIND) if limits_lag(setting) else ints(0, 0),
         left=evolve(budgets, records=counter()) if unbounded(setting) else budgets,
     )  # fmt: skip
 

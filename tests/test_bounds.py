@@ -1,0 +1,139 @@
+"""Provers and bounds of fields: no step that leaves a domain is left out without a word, or the claims do not hold."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from attrs import evolve
+
+from model.layout import Range
+from model.system import Property, System
+from solvers.bounds import faultless, left_out
+from solvers.induction import prove
+from solvers.judgement import Searched, judge
+from solvers.queries import Effort
+from solvers.spacer import infer
+from solvers.theory import Theory, theory
+from solvers.unroll import check_bounded, check_inductive
+from solvers.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
+from tests.capped import CAPPED, DRAINED, LOW, UNCAPPED, WIDER, WITHIN, tank
+from tests.commands import kraftcheck
+
+EFFORT = Effort(timeout=60)
+CLAIMS = ("below-six", "no-leap")
+MEND = "widen it, or declare its cap"
+
+JUMPS = tank("jumps", Range(0, 5), 2)
+"""By even levels, it leaves its domain from 4."""
+
+
+def theory_of(system: System) -> Theory:
+    """A system traced for provers."""
+    return theory(system, system.setting())
+
+
+def bmc(system: System, depth: int) -> dict[str, Verdict]:
+    """Bounded model checking."""
+    return check_bounded(theory_of(system), CLAIMS, depth, EFFORT, threading.Event())
+
+
+def inductive(system: System, k: int) -> dict[str, Verdict]:
+    """k-induction."""
+    return check_inductive(theory_of(system), CLAIMS, k, EFFORT, threading.Event())
+
+
+def proven(system: System) -> dict[str, Verdict]:
+    """Induction, without a search."""
+    proof = prove(lambda: theory_of(system), effort=EFFORT, clock=time.monotonic)
+    return {one.verdict.claim: one.verdict.verdict for one in judge(proof, Searched())}
+
+
+def test_bounded_runs_end_where_a_domain_is_left() -> None:
+    """Nothing is said of runs that are longer than the way to the fault; until there, and under a cap, it is."""
+    found = bmc(UNCAPPED, 9)
+    told = f"no counterexample of at most 5 steps; level may leave its domain in step 6: {MEND}"
+    assert found == dict.fromkeys(CLAIMS, Incomplete(told))
+    assert bmc(UNCAPPED, 5) == dict.fromkeys(CLAIMS, Incomplete("no counterexample of at most 5 steps"))
+    assert bmc(CAPPED, 9) == dict.fromkeys(CLAIMS, Incomplete("no counterexample of at most 9 steps"))
+    assert bmc(WITHIN, 9) == dict.fromkeys(CLAIMS, Incomplete("no counterexample of at most 9 steps"))
+
+
+def test_bounded_runs_find_what_is_behind_the_bound_once_there_is_room() -> None:
+    """With room for 6 the run of six steps is a counterexample."""
+    found = bmc(WIDER, 9)
+    lengths = [len(one.trace.steps) for one in found.values() if isinstance(one, Refuted)]
+    assert lengths == [6, 6]
+
+
+def test_a_cap_does_not_declare_the_lower_bound_to_provers() -> None:
+    """Below the domain a step is a fault in the first step, whatever the cap says."""
+    for system in (LOW, DRAINED):
+        (told,) = {one.cut for one in bmc(system, 4).values() if isinstance(one, Incomplete)}
+        assert told == f"no counterexample of at most 0 steps; level may leave its domain in step 1: {MEND}"
+        assert {type(one) for one in inductive(system, 2).values()} == {Incomplete}
+        assert {type(one) for one in proven(system).values()} == {Incomplete}
+
+
+def test_k_induction_shows_the_domains_as_well() -> None:
+    """Within reach a fault is incomplete, else unknown; a guard proves the domain, and a cap is told."""
+    assert {type(one) for one in inductive(UNCAPPED, 7).values()} == {Incomplete}
+    early = inductive(UNCAPPED, 2)
+    assert early == dict.fromkeys(
+        CLAIMS, Unknown(f"not 2-inductive: level may leave its domain in step 2 from some state: {MEND}")
+    )
+    assert inductive(WITHIN, 1) == dict.fromkeys(CLAIMS, Holds("any number of steps, by 1-induction"))
+    assert inductive(CAPPED, 1) == dict.fromkeys(
+        CLAIMS, Holds("any number of steps, by 1-induction; steps beyond the bound on level are left out")
+    )
+
+
+def test_induction_shows_the_domains_as_well() -> None:
+    """Where a step may leave the domain nothing is proven; under a cap it is, and the bound is named."""
+    assert proven(UNCAPPED) == dict.fromkeys(CLAIMS, Incomplete(f"level may leave its domain: {MEND}"))
+    assert proven(CAPPED) == dict.fromkeys(
+        CLAIMS, Holds("any number of steps of capped; steps beyond the bound on level are left out")
+    )
+    assert proven(WITHIN) == dict.fromkeys(CLAIMS, Holds("any number of steps of within"))
+
+
+def test_spacer_shows_the_domains_as_well() -> None:
+    """Spacer infers nothing where a step leaves a domain, and holds under a cap and with a guard."""
+    kinds = [type(infer(theory_of(system), "below-six", EFFORT).verdict) for system in (UNCAPPED, LOW, CAPPED, WITHIN)]
+    assert kinds == [Unknown, Unknown, Holds, Holds]
+
+
+def test_a_lemma_can_prove_the_domain() -> None:
+    """A domain that only an invariant keeps is proven with it: even levels up to 4 leave no step out."""
+    kept = evolve(
+        JUMPS,
+        actions=lambda setting: [
+            evolve(action, guard=lambda state: state.level != 4) for action in JUMPS.actions(setting)
+        ],
+        lemmas=lambda setting: [
+            Property("even", "always", "The level is even.", lambda state: state.level & 1 == 0)
+        ],
+    )  # fmt: skip
+    assert {type(one) for one in proven(JUMPS).values()} == {Incomplete}
+    assert {type(one) for one in proven(kept).values()} == {Holds}
+
+
+@pytest.mark.parametrize(
+    ("system", "faults", "caps"), [(UNCAPPED, ["level"], 0), (CAPPED, [], 1), (DRAINED, ["level"], 1)]
+)
+def test_each_side_of_a_domain_is_a_fault_or_a_cap(system: System, faults: list[str], caps: int) -> None:
+    """What no cap declares is to be shown; what one declares is named as left out."""
+    program = theory_of(system).program
+    assert sorted({path for kind in program.kinds for path in faultless(program, kind)}) == faults
+    assert len(left_out(program)) == caps
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("UNCAPPED", 20), ("CAPPED", 0), ("DRAINED", 20), ("WITHIN", 0)]
+)  # fmt: skip
+def test_exit_codes_of_prove(name: str, code: int) -> None:
+    """`prove` fails where a step may leave a domain undeclared, and the document names the field."""
+    ran = kraftcheck("prove", f"tests.capped:{name}", "--quiet", "--json", "-", "--workers", "1")
+    assert ran.code == code
+    assert ran.document()["undeclared"] == (["level"] if code else [])

@@ -112,7 +112,7 @@ def test_document_has_a_row_for_each_property() -> None:
 def test_document_tells_what_a_bound_pruned() -> None:
     """A field whose domain cut transitions is named, with their number, and the bound says so."""
     told = document("tests.toys:COUNTER")
-    assert told["pruned"] == {"count": 5}
+    assert (told["pruned"], [one["declared"] for one in told["prunings"]]) == ({"count": 5}, [True])
     assert "bound on count pruned 5 transitions: the toy counts to five" in told["properties"][0]["bound"]
 
 

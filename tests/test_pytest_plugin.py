@@ -126,6 +126,24 @@ def test_a_simulation_tells_its_seed(run, pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "passed", "failed"),
+    [
+        ('"tests.capped:UNCAPPED"', 1, 5),
+        ('"tests.capped:CAPPED"', 5, 1),
+        ('"tests.capped:CAPPED", strict=True', 1, 5),
+        ('"tests.capped:UNCAPPED", engine="simulate", runs=5, steps=9', 1, 4),
+        ('"tests.capped:CAPPED", engine="simulate", runs=5, steps=9', 4, 1),
+    ],
+)
+def test_an_item_fails_where_a_domain_is_left(run, arguments: str, passed: int, failed: int) -> None:
+    """Behind an undeclared bound only a goal that was shown passes; behind a cap only the goal there fails."""
+    result = run(PLAIN.replace('"lights:LIGHT"', arguments))
+    result.assert_outcomes(passed=passed, failed=failed)
+    words = "incomplete" if failed > 1 else "vacuous"
+    result.stdout.fnmatch_lines([f"full: {words}*"])
+
+
+@pytest.mark.parametrize(
     ("arguments", "told"),
     [
         ('"lights:LIHGT"', "has no 'LIHGT'"),

@@ -27,12 +27,13 @@ def counts(document: Any) -> Any:
     """What must be equal in the documents of two engines."""
     states = {name: document["states"][name] for name in ("distinct", "generated", "depth", "levels")}
     verdicts = [(p["id"], p["verdict"], p["depth"]) for p in document["properties"]]
-    return states, verdicts, document["fired"], document["guards"], document["pruned"]
+    return states, verdicts, document["fired"], document["guards"], document["prunings"], document["complete"]
 
 
 @pytest.mark.parametrize(
     "words",
     ["tests.toys:HASTY --scope 3 --handover 0", "tests.toys:DIGRAPH --handover 0",
+     "tests.capped:DRAINED --handover 0", "tests.capped:CAPPED --strict --handover 0",
      "tests.toys:VALVE --handover 0", "tests.toys:VALVE --scope bound --max-depth 3 --handover 0",
      "elections --scope tiny --rules kafka-3.9 --handover 1500",
      pytest.param("replication --scope tiny --handover 1000", marks=pytest.mark.slow)],

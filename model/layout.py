@@ -32,7 +32,7 @@ class DomainError(ValueError):
 
 
 def _check_reason(_: Any, __: Any, cap: object) -> None:
-    if not isinstance(cap, str) or (cap and not cap.strip()):
+    if not isinstance(cap, str) or cap.isspace():
         raise LayoutError(f"a domain's cap is {cap!r}; it takes the reason why the bound is meant, as a sentence")
 
 
@@ -42,8 +42,7 @@ class Range:
 
     Attributes:
         lo, hi: smallest and largest value.
-        cap: why explorers may leave out steps beyond `hi`; empty: a step there is a fault. A step below `lo`
-            always is. Only verdicts read it: it decides nothing of how states are packed or compiled.
+        cap: why steps beyond `hi` may be left out; empty: one is a fault, as one below `lo` always is.
     """
 
     lo: int
@@ -167,13 +166,6 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from leaves(getattr(value, name), below)
 
 
-def leaf_name(value: Any, path: str) -> str:
-    """The path of a leaf of a value for people: where a record of one field adds no name, that field's."""
-    if path:
-        return path
-    return attrs.fields(type(value))[0].name if attrs.has(type(value)) else "state"
-
-
 def rebuild(shape: Any, take: Callable[[], Any]) -> Any:
     """A value of the same shape whose leaves are drawn, in order, from `take`."""
     if isinstance(shape, tuple):
@@ -253,8 +245,10 @@ class Layout:
         object.__setattr__(self, "words", words)
 
     def name(self, path: str) -> str:
-        """As `leaf_name`, of this layout."""
-        return leaf_name(self.shape, path)
+        """A leaf's path for people: where a record of one field adds no name, that field's."""
+        if path:
+            return path
+        return attrs.fields(type(self.shape))[0].name if attrs.has(type(self.shape)) else "state"
 
     @property
     def bits(self) -> int:

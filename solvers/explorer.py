@@ -143,8 +143,7 @@ def explore(
         memory, max_depth, max_states: limits, in bytes, steps and states; past them the verdict is Incomplete.
         stop_at_first: end after the round that refuted a property.
         cache_dir: folder for compiled code; None: keep none.
-        progress: called every few hundred thousand transitions.
-        stop: once set, the search ends within a fraction of a second.
+        progress, stop: called every few hundred thousand transitions; once set, the search ends soon.
         keep: whether the result holds the states.
         quick: begin with code that is sooner compiled; a long search goes over to better code.
         strict: whether a declared cap that cuts a transition makes it incomplete too.
@@ -155,8 +154,7 @@ def explore(
         SymmetryError: when states are reduced by a symmetry that is none, or that a property names.
     """
     begun, compiler = clock(), Compiler(program, cache_dir, clock)
-    kernel = compiler.kernel(quick=quick)
-    look_before(kernel)
+    look_before(kernel := compiler.kernel(quick=quick))
 
     def report(search: Search, sweep: int = 0, left: int = 0) -> None:
         if progress is not None:
@@ -168,8 +166,8 @@ def explore(
     search.better = partial(compiler.kernel, quick=False) if quick else None
     search.run()
     look_after(search.kernel, search.store)
-    took = (clock() - begun - compiler.seconds, compiler.seconds)
-    return concluded(search, search.kernel, *took, recover(search, report, clock), keep=keep, strict=strict)
+    took = (clock() - begun - compiler.seconds, compiler.seconds, recover(search, report, clock))
+    return concluded(search, search.kernel, *took, keep=keep, strict=strict)
 
 
 class Findings(Protocol):

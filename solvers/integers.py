@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from model.layout import Domain, Flag, Range, cap_of, leaf_name, leaves, rebuild
+from model.layout import Domain, Flag, Layout, Range, cap_of, leaves, rebuild
 from model.system import Action, Property, Setting, Step, System
 from model.terms import Graph
 from model.untraceable import UntraceableRule
@@ -160,8 +160,9 @@ class Integers:
 
     def fault(self, state: Any) -> str | None:
         """The first field outside its domain where no cap is declared, with its value; None where there is none."""
+        name = Layout(self.system.layout(self.setting), packed=False).name
         faults = (
-            f"{leaf_name(state, path)} = {value} is outside its domain {domain.lo}..{domain.hi}"
+            f"{name(path)} = {value} is outside its domain {domain.lo}..{domain.hi}"
             for path, value, domain in self._stray(state) if value < domain.lo or not cap_of(domain)
         )  # fmt: skip
         return next(faults, None)

@@ -229,9 +229,10 @@ class KindFunction:
         return self._b.icmp_unsigned(">", offset, word(domain.hi - domain.lo))
 
     def _is_side(self, scope: Scope, one: Crossing) -> Any:
-        """Whether a value outside the domain is on the side of a crossing."""
+        """Whether a value outside the domain is on the side of a crossing: each such value is on one."""
         lo = word(self._program.layout.slots[one.slot].domain.lo)
-        return self._b.icmp_signed(">" if one.above else "<", self._value_after(scope, one.slot), lo)
+        below = self._b.icmp_signed("<", self._value_after(scope, one.slot), lo)
+        return self._b.not_(below) if one.above else below
 
     def _value_after(self, scope: Scope, slot: int) -> Any:
         after = self._kind.after[slot]

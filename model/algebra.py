@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 TruthOperator: TypeAlias = Literal["not", "and", "or", "eq", "lt", "member"]
-WordOperator: TypeAlias = Literal["add", "sub", "band", "bor", "bclear", "single", "count", "lowest"]
+WordOperator: TypeAlias = Literal["add", "sub", "band", "bor", "bclear", "single", "count", "lowest", "narrow"]
 
 TRUTH_OPERATORS: frozenset[str] = frozenset(get_args(TruthOperator))
 WORD_OPERATORS: frozenset[str] = frozenset(get_args(WordOperator))
@@ -23,6 +23,7 @@ def evaluate(op: str, values: Sequence[int]) -> Any:
 
     `member(m, i)` and `single(i)` are total: an index outside 0..61 is no
     member and gives the empty mask, so NO_LEADER (-1) needs no special case.
+    `narrow(a, lo, hi)` is a, where it is known to be in lo..hi: elsewhere nothing is claimed.
     """
     a = values[0]
     b = values[1] if len(values) > 1 else 0
@@ -55,6 +56,8 @@ def evaluate(op: str, values: Sequence[int]) -> Any:
             return a.bit_count()
         case "lowest":
             return (a & -a).bit_length() - 1
+        case "narrow":
+            return a
     raise ValueError(f"unknown operator {op}")
 
 
@@ -68,6 +71,9 @@ def interval(op: str, *operands: Interval) -> Interval:
         return 0, 1
     a_lo, a_hi = operands[0]
     b_lo, b_hi = operands[-1]
+    if op == "narrow":
+        lo, hi = max(a_lo, operands[1][0]), min(a_hi, b_hi)
+        return (lo, hi) if lo <= hi else (a_lo, a_hi)
     if op in ("band", "bor", "bclear", "count", "lowest") and min(a_lo, b_lo) < 0:
         raise ValueError(f"{op} needs masks, which are never negative")
     match op:

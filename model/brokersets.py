@@ -19,7 +19,8 @@ from typing import Protocol
 
 from attrs import frozen
 
-from model.terms import Term, Truth, Word
+from model.symbolic import described
+from model.terms import Truth, Word
 from model.words import NO_LEADER, all_of, apply, choose, concrete, none_of, word
 
 
@@ -99,7 +100,7 @@ class BrokerSet:
 
     def __str__(self) -> str:
         """As traces print it: `{0,2}`."""
-        return repr(self) if isinstance(self.mask, Term) else f"{{{','.join(map(str, self))}}}"
+        return f"{{{','.join(map(str, self))}}}"
 
     def has(self, broker: Word) -> Truth:
         """See `Brokers.has`."""
@@ -183,8 +184,7 @@ class Replicas:
 
     def __str__(self) -> str:
         """As traces print it: `[0,2]`."""
-        symbolic = any(isinstance(slot, Term) for slot in self.slots)
-        return repr(self) if symbolic else f"[{','.join(map(str, self))}]"
+        return f"[{','.join(map(str, self))}]"
 
     def has(self, broker: Word) -> Truth:
         """See `Brokers.has`."""
@@ -234,7 +234,7 @@ class Replicas:
     def same(self, other: Brokers) -> Truth:
         """Equality as lists: order counts."""
         if not isinstance(other, Replicas) or len(other.slots) != len(self.slots):
-            raise TypeError(f"ordered replicas are compared with {other!r}")
+            raise TypeError(f"ordered replicas are compared with {described(other)}")
         return all_of(*(a == b for a, b in zip(self.slots, other.slots, strict=True)))
 
     def first(self) -> Word:

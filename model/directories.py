@@ -14,8 +14,9 @@ from attrs import frozen
 
 from model.brokersets import Brokers, BrokerSet
 from model.idlists import IdList
+from model.symbolic import described
 from model.terms import Term, Truth, Word
-from model.words import all_of, any_of, choose
+from model.words import all_of, any_of, choose, concrete
 
 MIGRATING = 0
 """Placed somewhere, not known where: the state during migration."""
@@ -118,13 +119,11 @@ class DirectoryMap:
 
     def __str__(self) -> str:
         """As traces print it: `0:UNASSIGNED 1:dir0`."""
-        if any(isinstance(slot, Term) for slot in self.slots):
-            return repr(self)
-        return " ".join(f"{broker}:{local_name(slot)}" for broker, slot in enumerate(self.slots))
+        return " ".join(f"{broker}:{local_name(concrete(slot))}" for broker, slot in enumerate(self.slots))
 
     def of(self, broker: Word) -> Word:
         """The directory of a replica; of another broker UNASSIGNED."""
-        if isinstance(broker, int) and 0 <= broker < len(self.slots):
+        if not isinstance(broker, Term) and 0 <= broker < len(self.slots):
             return self.slots[broker]
         result: Word = UNASSIGNED
         for position, slot in enumerate(self.slots):
@@ -140,18 +139,16 @@ class DirectoryMap:
     def same(self, other: Directories) -> Truth:
         """Equality of every entry."""
         if not isinstance(other, DirectoryMap):
-            raise TypeError(f"a directory map is compared with {other!r}")
+            raise TypeError(f"a directory map is compared with {described(other)}")
         return all_of(*(a == b for a, b in zip(self.slots, other.slots, strict=True)))
 
 
-def local_name(directory: Word) -> str:
+def local_name(directory: int) -> str:
     """A reserved id, or a broker's own directory of an explored system, in words.
 
     >>> local_name(LOST), local_name(FIRST_LOCAL + 1)
     ('LOST', 'dir1')
     """
-    if isinstance(directory, Term):
-        return repr(directory)
     names = {MIGRATING: "MIGRATING", UNASSIGNED: "UNASSIGNED", LOST: "LOST"}
     return names.get(directory, f"dir{directory - FIRST_LOCAL}")
 

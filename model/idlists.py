@@ -8,7 +8,8 @@ from typing import ClassVar
 from attrs import frozen
 
 from model.brokersets import Brokers
-from model.terms import Term, Truth, Word
+from model.symbolic import described
+from model.terms import Truth, Word
 from model.words import EMPTY, NO_LEADER, all_of, any_of, apply, choose, concrete
 
 
@@ -114,7 +115,7 @@ class AtMostOne:
 
     def __str__(self) -> str:
         """As traces print it: `[]` or `[0]`."""
-        return repr(self) if isinstance(self.slot, Term) else f"[{','.join(map(str, self))}]"
+        return f"[{','.join(map(str, self))}]"
 
     def has(self, broker: Word) -> Truth:
         """Whether this is the member."""
@@ -159,7 +160,7 @@ class AtMostOne:
     def same(self, other: Brokers) -> Truth:
         """Equality."""
         if not isinstance(other, AtMostOne):
-            raise TypeError(f"a list of at most one id is compared with {other!r}")
+            raise TypeError(f"a list of at most one id is compared with {described(other)}")
         return self.slot == other.slot
 
     def first(self) -> Word:

@@ -14,21 +14,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from model.layout import UNBOUNDED
+from model.symbolic import Symbolic
 from model.terms import Graph, Term, Truth, Word
-from model.untraceable import UntraceableRule, place
 from model.words import all_of, choose, negate
 
 Places = Callable[[Word], Truth]
 """A claim about a place."""
 
 
-class Sequence:
-    """An endless sequence of words.
+class Sequence(Symbolic):
+    """An endless sequence of words; whether two are equal is asked place by place.
 
     Args:
         graph: where its words are terms.
         read: the word at a place; called once for each term that names one.
     """
+
+    graph: Graph
 
     def __init__(self, graph: Graph, read: Callable[[Word], Word]) -> None:
         self.graph = graph
@@ -43,6 +45,10 @@ class Sequence:
         made = cls(graph, lambda at: word_at(symbol, at))
         made.symbol = symbol
         return made
+
+    def described(self) -> str:
+        """See `Symbolic`."""
+        return f"a sequence ({self.anywhere().described()} at any place)"
 
     symbol: Term | None = None
     """The term that names the sequence, where it is one of a state."""
@@ -95,7 +101,7 @@ def least(graph: Graph, claim: Places, before: Word) -> Word:
 def _named(graph: Graph, op: str, lo: int, claim: Places, limit: Word) -> Term:
     bound, body = _bound(graph, claim)
     if graph.binders:
-        raise UntraceableRule(f"{place()}: {op}() within every() or some()")
+        raise graph.refusal(f"{op}() within every() or some()")
     return graph.intern(op, (bound, graph.lift(body), graph.lift(limit)), 0, lo, bound.hi, False)
 
 

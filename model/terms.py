@@ -9,16 +9,17 @@ are the same object, so shared work is emitted once.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, TypeAlias, cast, overload
+from typing import Any, TypeAlias, cast, overload
 
 from attrs import define, field
 
 from model.algebra import TRUTH_OPERATORS, WORD_OPERATORS, TruthOperator, WordOperator, evaluate, interval
-from model.untraceable import UntraceableRule, place, refuse
+from model.symbolic import Symbolic, described
+from model.untraceable import UntraceableRule, place
 
 
-@define(eq=False, slots=True)
-class Term:
+@define(eq=False, repr=False, slots=True)
+class Term(Symbolic):
     """One node of the graph: operator, arguments, sort and interval.
 
     Attributes:
@@ -31,34 +32,28 @@ class Term:
         index: position in `graph.nodes`; arguments come before their users.
     """
 
-    graph: Graph = field(repr=False)
+    graph: Graph
     op: str
-    args: tuple[Term, ...] = field(repr=lambda args: str([arg.index for arg in args]))  # written out, a DAG explodes
+    args: tuple[Term, ...]
     value: int
     lo: int
     hi: int
     is_truth: bool
     index: int
 
-    def __bool__(self) -> NoReturn:
-        """Refuse to be a condition: name the line that asked."""
-        refuse("a condition (if, and, or, not, while, a chained comparison)", "choose(), all_of() or any_of()")
+    __hash__ = Symbolic.__hash__  # a class that defines equality alone would have none, and the message no line
 
-    def __int__(self) -> NoReturn:
-        """Refuse to be an int."""
-        refuse("an int", "arithmetic and comparisons on words")
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What `isinstance` and class patterns go by: the type that the value has when the rule runs on ints."""
+        return bool if self.is_truth else int
 
-    def __index__(self) -> NoReturn:
-        """Refuse to be an index or a shift count."""
-        refuse("an index or a shift count", "BrokerSet.has(), BrokerSet.just() or choose()")
-
-    def __iter__(self) -> NoReturn:
-        """Refuse to be iterated."""
-        refuse("an iterable", "a loop over the fixed slots")
-
-    def __hash__(self) -> int:
-        """Identity: hash-consing makes equal terms the same object."""
-        return id(self)
+    def described(self) -> str:
+        """See `Symbolic`; arguments by index, for written out a graph explodes."""
+        args = f" of {[arg.index for arg in self.args]}" if self.args else ""
+        name = f" {self.graph.variables[self.value]}" if self.op == "var" else f" {self.value}" * (self.op == "const")
+        sort = "truth" if self.is_truth else f"word in {self.lo}..{self.hi}"
+        return f"<{self.op}{name}{args}: a {sort}>"
 
     def __eq__(self, other: object) -> Term | bool:  # type: ignore[override]
         """The truth that both are equal."""
@@ -115,7 +110,7 @@ class Term:
             return other
         if isinstance(other, int):
             return self.graph.constant(other)
-        raise UntraceableRule(f"{place()}: a symbolic word meets {type(other).__name__} {other!r}; use words only")
+        raise self.graph.refusal(f"a symbolic word meets {type(other).__name__} {described(other)}; use words only")
 
 
 Word: TypeAlias = int | Term
@@ -130,11 +125,13 @@ class Graph:
         nodes: every term, arguments before users.
         variables: name of each variable, by its number.
         binders: how many bound places (`model.sequences`) a rule is nested in.
+        refusals: what rules were refused, in order.
     """
 
     nodes: list[Term] = field(factory=list)
     variables: list[str] = field(factory=list)
     binders: int = 0
+    refusals: list[str] = field(factory=list)
     _known: dict[tuple[object, ...], Term] = field(factory=dict, repr=False)
 
     def variable(self, name: str, lo: int, hi: int) -> Term:
@@ -157,17 +154,26 @@ class Graph:
 
     def lift(self, value: Word) -> Term:
         """The value as a term of this graph."""
-        return value if isinstance(value, Term) else self.constant(value)
+        if not isinstance(value, Term):
+            return self.constant(value)
+        if value.graph is not self:
+            raise self.refusal("a rule kept a word of an earlier call; use its arguments only")
+        return value
+
+    def refusal(self, message: str) -> UntraceableRule:
+        """The error to raise, with the line of the rule; its text is kept, so that no rule catches it unnoticed."""
+        self.refusals.append(f"{place()}: {message}")
+        return UntraceableRule(self.refusals[-1])
 
     def negate(self, value: Truth) -> Truth:
         """The negation of a truth."""
-        return (not value) if isinstance(value, bool) else self.apply("not", value)
+        return self.apply("not", value) if isinstance(value, Term) else not value
 
     def ite(self, condition: Term, then: Word, otherwise: Word) -> Word:
         """`then` where the condition holds, else `otherwise`; both of one sort."""
         a, b = self.lift(then), self.lift(otherwise)
         if a.is_truth != b.is_truth:
-            raise UntraceableRule(f"{place()}: choose() between a truth and a word")
+            raise self.refusal("choose() between a truth and a word")
         if a is b:
             return cast(Word, lower(a))
         if condition.op == "not":
@@ -178,21 +184,14 @@ class Graph:
             return self.ite(condition, a, b.args[2])
         if a.is_truth:
             return self._ite_of_truths(condition, a, b)
-        lo, hi = min(a.lo, b.lo), max(a.hi, b.hi)
-        return self.intern("ite", (condition, a, b), 0, lo, hi, False)
+        return self.intern("ite", (condition, a, b), 0, min(a.lo, b.lo), max(a.hi, b.hi), False)
 
     def _ite_of_truths(self, c: Term, a: Term, b: Term) -> Truth:
         if a.op == "const":
-            return self.apply("or", c, b) if a.value else self._both(self.negate(c), b)
+            return self.apply("or", c, b) if a.value else self.apply("and", self.lift(self.negate(c)), b)
         if b.op == "const":
-            return self._either(self.negate(c), a) if b.value else self.apply("and", c, a)
+            return self.apply("or", self.lift(self.negate(c)), a) if b.value else self.apply("and", c, a)
         return self.intern("ite", (c, a, b), 0, 0, 1, True)
-
-    def _both(self, left: Truth, right: Term) -> Truth:
-        return self.apply("and", self.lift(left), right)
-
-    def _either(self, left: Truth, right: Term) -> Truth:
-        return self.apply("or", self.lift(left), right)
 
     @overload
     def apply(self, op: TruthOperator, *args: Term) -> Truth: ...
@@ -208,14 +207,14 @@ class Graph:
 
         Returns a Python bool or int when the result is constant, so that
         rules specialise themselves wherever their inputs are known; else a
-        term. The operator decides the sort, hence the loose return type.
+        term. The operator decides the sort.
         """
         wants_truth = op in ("not", "and", "or")
         for arg in args:
             if arg.graph is not self:
-                raise UntraceableRule(f"{place()}: terms of two graphs meet in {op}")
+                raise self.refusal(f"terms of two graphs meet in {op}")
             if op != "eq" and arg.is_truth != wants_truth:
-                raise UntraceableRule(f"{place()}: {op} got a {'truth' if arg.is_truth else 'word'}")
+                raise self.refusal(f"{op} got a {'truth' if arg.is_truth else 'word'}")
         if all(arg.op == "const" for arg in args):
             return evaluate(op, [arg.value for arg in args])
         simpler = _simplify(self, op, args)
@@ -224,7 +223,7 @@ class Graph:
         try:
             lo, hi = interval(op, *((arg.lo, arg.hi) for arg in args))
         except ValueError as error:
-            raise UntraceableRule(f"{place()}: {error}") from None
+            raise self.refusal(str(error)) from None
         if lo == hi and op in WORD_OPERATORS:
             return lo
         if op in ("and", "or", "eq", "add", "band", "bor") and args[0].index > args[1].index:
@@ -253,6 +252,8 @@ def _simplify(graph: Graph, op: str, args: tuple[Term, ...]) -> Any:
     """Algebra that needs no search; None when nothing applies."""
     if len(args) == 1:
         return args[0].args[0] if op == "not" and args[0].op == "not" else None
+    if op == "narrow":
+        return args[0] if args[1].value <= args[0].lo and args[0].hi <= args[2].value else None
     a, b = args
     if op in ("and", "or", "band", "bor") and a.op == "const":
         a, b = b, a
@@ -284,7 +285,7 @@ def _compare(graph: Graph, op: str, a: Term, b: Term) -> Any:
     if a is b:
         return op == "eq"
     if a.is_truth != b.is_truth:
-        raise UntraceableRule(f"{place()}: a truth is compared with a word")
+        raise graph.refusal("a truth is compared with a word")
     if op == "lt":
         return True if a.hi < b.lo else False if a.lo >= b.hi else None
     if a.hi < b.lo or b.hi < a.lo:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from typing import NoReturn
 
 _MACHINERY = (
     "model/untraceable.py",
+    "model/symbolic.py",
     "model/terms.py",
     "model/words.py",
     "model/brokersets.py",
     "model/idlists.py",
+    "model/sequences.py",
     "attr/_make.py",
 )
+
+_CALLERS = ("solvers/parts.py", "solvers/program.py", "model/system.py")
+"""What calls rules, and is none."""
+
+_STANDARD_LIBRARY = functools.__file__.removesuffix("functools.py")
 
 
 class UntraceableRule(TypeError):
@@ -20,17 +27,25 @@ class UntraceableRule(TypeError):
 
 
 def place() -> str:
-    """The line of the rule at work: the nearest caller outside the word machinery."""
+    """The line of the rule at work: the nearest caller outside the word machinery and Python's library."""
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_machinery(frame.f_code.co_filename):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
+def place_of(error: BaseException) -> str | None:
+    """The line of the rule that raised an error; None where it was raised before any rule was at work."""
+    at, line = error.__traceback__, None
+    while at is not None:
+        filename = at.tb_frame.f_code.co_filename
+        if not _is_machinery(filename) and not filename.endswith(_CALLERS):
+            line = f"{filename}:{at.tb_lineno}"
+        at = at.tb_next
+    return line
+
+
 def _is_machinery(filename: str) -> bool:
-    return filename.startswith("<attrs") or filename.endswith(_MACHINERY)
-
-
-def refuse(what: str, instead: str) -> NoReturn:
-    """Raise `UntraceableRule` for a symbolic word used as something else."""
-    raise UntraceableRule(f"{place()}: a symbolic word was used as {what}; use {instead}")
+    if filename.startswith(_STANDARD_LIBRARY):
+        return "site-packages" not in filename
+    return filename.startswith(("<attrs", "<frozen")) or filename.endswith(_MACHINERY)

@@ -13,8 +13,8 @@ import attrs
 from attrs import frozen
 
 from model.algebra import TruthOperator, WordOperator, evaluate
+from model.symbolic import described
 from model.terms import Graph, Term, Truth, Word
-from model.untraceable import UntraceableRule, place
 
 T = TypeVar("T")
 
@@ -69,7 +69,9 @@ def _merge(condition: Term, a: Any, b: Any) -> Any:
             return type(a)(**{n: _merge(condition, getattr(a, n), getattr(b, n)) for n in fields})
         if a == b:
             return a
-    raise UntraceableRule(f"{place()}: choose() on a symbolic condition between {a!r} and {b!r}, which differ in shape")
+    raise condition.graph.refusal(
+        f"choose() on a symbolic condition between {described(a)} and {described(b)}, which differ in shape"
+    )
 
 
 def _concrete_only(value: object) -> bool:
@@ -158,7 +160,7 @@ def concrete(value: Word) -> int:
         UntraceableRule: when it is symbolic.
     """
     if isinstance(value, Term):
-        raise UntraceableRule(f"{place()}: a symbolic word where only a concrete one can be; ask has() of each broker")
+        raise value.graph.refusal("a symbolic word where only a concrete one can be; ask has() of each broker")
     return value
 
 

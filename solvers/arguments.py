@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from model.family import Family
 from model.layout import Counter, Flag, Range, leaves, rebuild
+from model.symbolic import described
 from model.system import Action
 from model.terms import Graph, Term, Truth
 from model.words import all_of, any_of
@@ -99,7 +100,7 @@ def _one_of(rows: Sequence[Sequence[int]], variables: Sequence[Term]) -> Truth:
 def _leaf(action: Action, path: str, value: Any) -> int:
     if not isinstance(value, int):
         what = f"action {action.name}, parameter {path}"
-        raise SystemFault(f"{what} ranges over {value!r}; use words, truths or records of them")
+        raise SystemFault(f"{what} ranges over {described(value)}; use words, truths or records of them")
     return value
 
 

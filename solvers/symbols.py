@@ -6,6 +6,7 @@ from typing import Any
 
 from model.layout import UNBOUNDED, Domain, Endless, Flag, Slot, cap_of
 from model.sequences import Sequence, every
+from model.symbolic import described
 from model.terms import Graph, Term, Truth, Word
 from model.words import all_of
 from solvers.arguments import SystemFault
@@ -26,7 +27,7 @@ def word_of(what: str, path: str, value: Any) -> Term:
         SystemFault: when it is no sequence.
     """
     if not isinstance(value, Sequence):
-        raise SystemFault(f"{what} set {path} to {value!r}, not a sequence")
+        raise SystemFault(f"{what} set {path} to {described(value)}, not a sequence")
     return value.anywhere()
 
 

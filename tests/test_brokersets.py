@@ -14,6 +14,7 @@ from model.brokersets import BrokerSet, Replicas
 from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED, DirectoryMap
 from model.idlists import AtMostOne, IdList
 from model.layout import Range
+from model.symbolic import described
 from model.terms import Graph
 from model.untraceable import UntraceableRule
 from model.words import EMPTY, NO_LEADER
@@ -179,9 +180,12 @@ def test_collections_print_as_traces_show_them(value: Any, text: str) -> None:
     assert str(value) == text
 
 
-def test_symbolic_collections_print_as_their_code() -> None:
-    """Without values there is only the representation."""
+def test_symbolic_collections_have_no_text() -> None:
+    """Text that a rule makes of a collection could decide silently, as a key: it is refused. Messages describe it."""
     graph = Graph()
     x = graph.variable("x", 0, 3)
     for value in (BrokerSet(x), Replicas((x,)), AtMostOne(x), DirectoryMap((x,))):
-        assert str(value) == repr(value)
+        for text in (str, repr):
+            with pytest.raises(UntraceableRule, match=r"test_brokersets\.py:\d+: "):
+                text(value)
+        assert "var x: a word in 0..3" in described(value)

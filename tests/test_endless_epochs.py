@@ -28,6 +28,7 @@ from solvers.arguments import SystemFault
 from solvers.endless import EndlessEngine
 from solvers.induction import prove
 from solvers.instances import Instances
+from solvers.lower import closure
 from solvers.places import Swap
 from solvers.queries import INITIATION, PROVEN, Effort, Obligation, Premises, Questions
 from solvers.session import Session
@@ -171,19 +172,10 @@ def test_logs_and_epochs_have_places_of_their_own() -> None:
     at = graph.variable("offset", 0, 9)
     known = Instances(graph)
     known.require([alike, led, graph.lift(log.at(at) > 2)])
-    told = {fact for fact in known.facts if any(node.op == "read" for node in _below_term(fact))}
-    assert {read.args[0].value for fact in told for read in _below_term(fact) if read.op == "read"} == {
+    told = {fact for fact in known.facts if any(node.op == "read" for node in closure([fact]))}
+    assert {read.args[0].value for fact in told for read in closure([fact]) if read.op == "read"} == {
         sequence.symbol.value for sequence in (log, other) if sequence.symbol is not None
     }
-
-
-def _below_term(term: Term) -> set[Term]:
-    found, pending = {term}, [term]
-    while pending:
-        new = set(pending.pop().args) - found
-        found |= new
-        pending += new
-    return found
 
 
 def test_the_domains_of_histories_are_shown() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.algebra import MASK_BITS, evaluate, interval
+from model.symbolic import described
 from model.terms import Graph, Term
 from model.untraceable import UntraceableRule
 from model.words import all_of, any_of, apply, choose, negate
@@ -214,4 +215,4 @@ def test_a_term_is_written_short() -> None:
     term = Graph().variable("x", 0, 1)
     for _ in range(100):
         term = term + term
-    assert len(repr(term)) < 200
+    assert len(described(term)) < 200

@@ -31,7 +31,7 @@ class Log:
 
     def __str__(self) -> str:
         """The epochs of the records: `[0 0 1]`."""
-        told = [str(e - 1) if isinstance(e, int) else str(e) for e in self.entries if e is not VACANT]
+        told = [str(e - 1) for e in self.entries if e is not VACANT]
         return f"[{' '.join(told)}]"
 
     def end(self) -> Word:

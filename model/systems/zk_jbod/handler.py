@@ -24,7 +24,7 @@ from model.systems.zk_jbod.state import (
     ZkJbod,
     replaced,
 )
-from model.terms import Truth, Word
+from model.terms import Term, Truth, Word
 from model.words import all_of, any_of, choose, negate
 
 NO_DIRECTORY = BrokerSet()
@@ -81,7 +81,7 @@ class Handler:
         if self.rules.check_misses_failure:
             available = True
         what = decision(raised(kind, partition, at), available, transient, self.rules)
-        if isinstance(what, int) and what == HALT:
+        if not isinstance(what, Term) and what == HALT:
             return with_host(state, broker, stopped(host))
         known = choose(host.broken.has(at), host.known.plus(host.known.just(at)), host.known)
         begun = evolve(

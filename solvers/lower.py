@@ -111,6 +111,8 @@ def lower_operator(b: ir.IRBuilder, term: Term, values: Sequence[Any]) -> Any:
             return _member(b, term, *values)
         case "single":
             return _single(b, term.args[0], values[0])
+        case "narrow":
+            return values[0]
         case "count":
             return b.ctpop(values[0])
         case "lowest":

@@ -130,6 +130,8 @@ class Reader:
             return self.from_bits(bits)
         if node.op == "count":
             return self._count(values[0], width)
+        if node.op == "narrow":
+            return self.resized(values[0], node.args[0], width)
         if node.op == "lowest":
             found = z3.BitVecVal(-1, width, self.context)
             for k in reversed(range(values[0].size())):

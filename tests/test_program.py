@@ -163,7 +163,7 @@ def test_the_digest_follows_the_rule_set() -> None:
 
 
 def test_a_step_is_seen_by_step_properties() -> None:
-    """The subject of a step property has both states, the action and its arguments."""
+    """The subject of a step property has both states, the action and its arguments; it is asked twice."""
     seen: list[Step] = []
 
     def look(step: Step) -> bool:
@@ -171,4 +171,4 @@ def test_a_step_is_seen_by_step_properties() -> None:
         return True
 
     traced(with_property(look, "step"))
-    assert [(step.action, list(step.arguments), step.event) for step in seen] == [("turn", ["by"], None)]
+    assert [(step.action, list(step.arguments), step.event) for step in seen] == [("turn", ["by"], None)] * 2

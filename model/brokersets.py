@@ -14,13 +14,15 @@ change to a list and no change to a mask, and printed order is ascending.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from attrs import frozen
 
+from model.algebra import MASK_BITS
 from model.symbolic import described
-from model.terms import Truth, Word
+from model.terms import Term, Truth, Word
 from model.words import NO_LEADER, all_of, apply, choose, concrete, none_of, word
 
 
@@ -87,10 +89,10 @@ class BrokerSet:
 
     @classmethod
     def of(cls, ids: Iterable[int]) -> BrokerSet:
-        """The set of these ids."""
+        """The set of these ids; raises ValueError for one that no mask holds."""
         mask = 0
         for b in ids:
-            mask |= 1 << b
+            mask |= 1 << _of_a_mask(b)
         return cls(mask)
 
     def __iter__(self) -> Iterator[int]:
@@ -166,8 +168,10 @@ class Replicas:
 
     @classmethod
     def of(cls, ids: Iterable[int], capacity: int) -> Replicas:
-        """The list with these ids in order, padded to `capacity` slots."""
+        """The list with these ids in order, padded to `capacity` slots; raises ValueError when they do not fit."""
         filled = tuple(ids)
+        if len(filled) > capacity:
+            raise ValueError(f"{len(filled)} brokers in {capacity} slots")
         return cls(filled + (NO_LEADER,) * (capacity - len(filled)))
 
     @property
@@ -175,7 +179,7 @@ class Replicas:
         """The members as a bit mask."""
         mask: Word = 0
         for slot in self.slots:
-            mask = mask | apply("single", slot)
+            mask = mask | apply("single", _of_a_mask(slot))
         return mask
 
     def __iter__(self) -> Iterator[int]:
@@ -201,9 +205,16 @@ class Replicas:
         return self._compact([(slot, stay.has(slot)) for slot in self.slots])
 
     def plus(self, other: Brokers) -> Replicas:
-        """See `Brokers.plus`; a set's new members are appended in ascending order."""
-        new = BrokerSet(mask_of(other)).minus(self)
-        order: Iterable[Word] = other.slots if isinstance(other, Replicas) else range(len(self.slots))
+        """See `Brokers.plus`; a set's new members are appended in ascending order.
+
+        Raises:
+            ValueError: on ints, when there are more members than slots.
+            UntraceableRule: when there may be, as far as the intervals of the words tell.
+        """
+        mask = mask_of(other)
+        new = BrokerSet(mask).minus(self)
+        order: Iterable[Word] = other.slots if isinstance(other, Replicas) else range(largest(mask).bit_length())
+        self._check_room((*self.slots, *order))
         members = [(slot, slot != NO_LEADER) for slot in self.slots]
         return self._compact(members + [(b, new.has(b)) for b in order])
 
@@ -217,7 +228,8 @@ class Replicas:
 
     def ascending(self) -> Replicas:
         """See `Brokers.ascending`."""
-        return self.none().plus(BrokerSet(self.mask))
+        members = BrokerSet(self.mask)
+        return self._compact([(b, members.has(b)) for b in range(largest(members.mask).bit_length())])
 
     def is_empty(self) -> Truth:
         """See `Brokers.is_empty`."""
@@ -232,10 +244,11 @@ class Replicas:
         return BrokerSet(self.mask).within(other)
 
     def same(self, other: Brokers) -> Truth:
-        """Equality as lists: order counts."""
-        if not isinstance(other, Replicas) or len(other.slots) != len(self.slots):
+        """Equality as lists: order counts, vacant slots do not."""
+        if not isinstance(other, Replicas):
             raise TypeError(f"ordered replicas are compared with {described(other)}")
-        return all_of(*(a == b for a, b in zip(self.slots, other.slots, strict=True)))
+        slots = itertools.zip_longest(self.slots, other.slots, fillvalue=NO_LEADER)
+        return all_of(*(a == b for a, b in slots))
 
     def first(self) -> Word:
         """See `Brokers.first`."""
@@ -249,6 +262,14 @@ class Replicas:
             result = choose(chosen.has(slot), slot, result)
         return result
 
+    def _check_room(self, words: Sequence[Word]) -> None:
+        """Refuse words of which more may be distinct brokers than there are slots."""
+        graph = next((word.graph for word in words if isinstance(word, Term)), None)
+        brokers = [word for word in words if largest(word) >= 0]
+        most = min(len(brokers), max(map(largest, brokers), default=-1) + 1)
+        if graph is not None and most > len(self.slots):
+            raise graph.refusal(f"{most} brokers may be members of a list of {len(self.slots)} slots; give it {most}")
+
     def _compact(self, candidates: list[tuple[Word, Truth]]) -> Replicas:
         """The wanted candidates in order, moved to the front of the slots."""
         slots: list[Word] = [NO_LEADER] * len(self.slots)
@@ -256,4 +277,22 @@ class Replicas:
         for value, wanted in candidates:
             slots = [choose(all_of(wanted, taken == position), value, old) for position, old in enumerate(slots)]
             taken = taken + word(wanted)
+        if not isinstance(taken, Term) and taken > len(slots):
+            raise ValueError(f"{taken} brokers in {len(slots)} slots")
         return Replicas(tuple(slots))
+
+
+def largest(value: Word) -> int:
+    """The largest value that a word may have."""
+    return value.hi if isinstance(value, Term) else value
+
+
+def _of_a_mask(broker: Word) -> Word:
+    """The id of a broker, which a mask has a bit for.
+
+    Raises:
+        ValueError: when it has none.
+    """
+    if largest(broker) >= MASK_BITS:
+        raise ValueError(f"broker {largest(broker)} in a set: ids are 0..{MASK_BITS - 1}")
+    return broker

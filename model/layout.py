@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 from attrs import field, frozen
 
+from model.algebra import MASK_BITS
 from model.initially import Anything, Filled
 from model.terms import Term
 
@@ -120,7 +121,13 @@ def endless(lo: int, hi: int) -> Any:
 
 
 def subset_of(count: int, *, cap: str = "") -> Any:
-    """The domain of the mask of a `BrokerSet` over brokers 0..count-1; `cap` as in `Range`."""
+    """The domain of the mask of a `BrokerSet` over brokers 0..count-1; `cap` as in `Range`.
+
+    Raises:
+        LayoutError: for more brokers than a mask has bits for.
+    """
+    if not 0 <= count <= MASK_BITS:
+        raise LayoutError(f"subset_of({count}): sets have 0..{MASK_BITS} brokers")
     return Range(0, (1 << count) - 1, cap=cap)
 
 

@@ -267,6 +267,9 @@ class System:
         if name not in self.scopes:
             raise ScopeError(f"{self.name} has no scope {name!r}; {nearest(name, self.scopes)}")
         known = {bound.name: bound for bound in self.bounds}
+        if len(known) < len(self.bounds):
+            names = [bound.name for bound in self.bounds]
+            raise ScopeError(f"{self.name} has two bounds named {max(names, key=names.count)!r}; rename one")
         values = {**self.scopes[name], **(overrides or {})}
         for key, value in values.items():
             if key not in known:

@@ -19,6 +19,7 @@ from model.system import Action, Property, Setting, Step, System
 from model.terms import Graph
 from model.untraceable import UntraceableRule
 from model.words import all_of
+from solvers.parts import check_distinct
 from solvers.verdict import DEADLOCK, Trace, TraceStep
 
 TRIED_ONE_BY_ONE = 16
@@ -95,6 +96,7 @@ class Integers:
         """Ask the system for its parts."""
         system, setting = self.system, self.setting
         actions = tuple(system.actions(setting))
+        check_distinct("actions", (action.name for action in actions))
         parts = {
             "actions": actions,
             "initial": tuple(system.initial(setting)),
@@ -104,6 +106,7 @@ class Integers:
         }
         for name, value in parts.items():
             object.__setattr__(self, name, value)
+        check_distinct("properties", (claim.id for claim in self.properties))
 
     def of_kind(self, *kinds: str) -> tuple[Property, ...]:
         """The properties of some kinds."""

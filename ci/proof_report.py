@@ -95,8 +95,15 @@ def summary(proof: Proof, seconds: float, solver: str) -> list[str]:
     ]
     told += [beyond_text(path) for path in proof.bounded() if path not in proof.faults()]
     told += [f"incomplete: {leaves_text([path])}" for path in proof.faults()]
+    told += [f"{claim} rests on {', '.join(names)}, proven too" for claim, names in supports(proof).items()]
     told += [f"lemma that no proof uses: {name}" for name in proof.idle_lemmas()]
     return told
+
+
+def supports(proof: Proof) -> dict[str, list[str]]:
+    """For each proven claim that was asked for, what was not asked for and is proven because the claim rests on it."""
+    besides = {claim: [name for name in proof.support(claim) if name not in proof.asked] for claim in proof.asked}
+    return {claim: names for claim, names in besides.items() if names and proof.proven(claim)}
 
 
 def _first(effort: Effort) -> dict[str, str]:
@@ -143,6 +150,7 @@ def _claim(proof: Proof, one: Judged) -> dict[str, Any]:
         "detail": report.detail(found),
         "depth": found.depth,
         "used": proof.used(found.claim),
+        "rests_on": proof.support(found.claim),
         "counterexample": None if cti is None else {"reach": cti.reach, "where": cti.where},
         "queries": [
             {"action": a.obligation.action, "result": a.result, "seconds": a.seconds, "reason": a.reason}

@@ -77,7 +77,7 @@ def _silent(done: int, total: int) -> None:
 
 def searched(asked: Asked, proof: Proof, budget: Budget, quiet: bool) -> Searched:
     """The explored scope that tells whether counterexamples are reachable; none where none is needed."""
-    if not any(answer.result == REFUTED for answer in proof.answers.values()):
+    if not any(answer.result == REFUTED for claim in proof.asked for answer in proof.of(claim)):
         return Searched()
     if not budget.max_states:
         return Searched(why_not="--search 0")
@@ -108,7 +108,7 @@ def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
-@click.option("--property", "only", multiple=True, help="Prove only this, and what it rests on; repeatable.")
+@click.option("--property", "only", multiple=True, help="Judge only this; lemmas may be proven for it; repeatable.")
 @click.option("--solver", type=click.Choice(SOLVERS), default="z3", show_default=True, help="What answers the queries.")
 @options.timeout
 @options.seed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import multiprocessing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -67,11 +67,17 @@ def second_opinion(
     if second is None:
         return list(judged)
     open_ = _undecided(proof, texts, second, effort, workers)
-    return [
-        evolve(one, verdict=evolve(one.verdict, verdict=Unknown(f"{second} has no answer: {open_[one.verdict.claim]}")))
-        if isinstance(one.verdict.verdict, Holds) and one.verdict.claim in open_ else one
-        for one in judged
-    ]  # fmt: skip
+    return [_confirmed(proof, one, second, open_) for one in judged]
+
+
+def _confirmed(proof: Proof, one: Judged, second: str, open_: Mapping[str, str]) -> Judged:
+    """What holds only where the second solver has decided it, and all that it rests on."""
+    claim = one.verdict.claim
+    missing = [name for name in (claim, *proof.support(claim)) if name in open_]
+    if not isinstance(one.verdict.verdict, Holds) or not missing:
+        return one
+    about = open_[claim] if missing[0] == claim else f"{missing[0]}, {open_[missing[0]]}"
+    return evolve(one, verdict=evolve(one.verdict, verdict=Unknown(f"{second} has no answer: {about}")))
 
 
 def _undecided(proof: Proof, texts: Sequence[Script], second: str, effort: Effort, workers: int) -> dict[str, str]:

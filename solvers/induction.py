@@ -37,6 +37,7 @@ class Proof:
 
     Attributes:
         theory: what was to be proven.
+        asked: ids of what was asked for: what is judged.
         claims: ids of what was to be proven: what was asked for, and the invariants that this rests on.
         answers: the last answer to each obligation.
         dropped: invariants that are not proven, in the order in which they fell.
@@ -45,6 +46,7 @@ class Proof:
     """
 
     theory: Theory
+    asked: tuple[str, ...]
     claims: tuple[str, ...]
     answers: Mapping[Obligation, Answer]
     dropped: tuple[str, ...]
@@ -77,6 +79,15 @@ class Proof:
     def used(self, claim: str) -> list[str]:
         """The premises that the proofs of a claim used, as `group: name`."""
         return sorted({name for answer in self.of(claim) for name in answer.used})
+
+    def support(self, claim: str) -> list[str]:
+        """The other invariants that the proof of a claim rests on, at any remove."""
+        found, pending = {claim}, [claim]
+        while pending:
+            below = {name for answer in self.of(pending.pop()) for name in rests_on(answer)} - found
+            found |= below
+            pending += below
+        return sorted(found - {claim})
 
     def idle_lemmas(self) -> list[str]:
         """Proven lemmas that no proof of another claim used."""
@@ -232,7 +243,8 @@ def prove(
         progress: told how far each round is.
     """
     halt, subject = stop or threading.Event(), build()
-    claims = [*(only or [claim.id for claim in subject.claims]), *DOMAINS]
+    asked = tuple(dict.fromkeys(only)) or tuple(claim.id for claim in subject.claims)
+    claims = [*asked, *DOMAINS]
     answers: dict[Obligation, Answer] = {}
     dropped: list[str] = []
     todo, rounds = obligations(subject, claims), 0
@@ -248,7 +260,7 @@ def prove(
             wanted = [one for one in obligations(subject, claims) if one.claim not in dropped]
             todo = [one for one in wanted if one not in answers or {*fallen} & {*rests_on(answers[one])}]
     order = {asked: answers[asked] for asked in obligations(subject, claims) if asked in answers}
-    return Proof(subject, tuple(claims), order, tuple(dropped), rounds, halt.is_set())
+    return Proof(subject, asked, tuple(claims), order, tuple(dropped), rounds, halt.is_set())
 
 
 def rests_on(answer: Answer) -> list[str]:

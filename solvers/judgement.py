@@ -40,13 +40,16 @@ class Searched:
 
 
 def judge(proof: Proof, searched: Searched) -> list[Judged]:
-    """The verdict of each claim that was to be proven; domains are part of the bound.
+    """The verdict of each claim that was asked for; domains are part of the bound.
+
+    What the claims rest on is confronted with the search too, but not judged.
 
     Raises:
         EngineDisagreement: when the search refutes what is proven, or ints do not confirm a countermodel.
     """
     known = {claim.id for claim in proof.theory.claims}
-    return [_judged(proof, name, searched) for name in proof.claims if name in known]
+    judged = [_judged(proof, name, searched) for name in proof.claims if name in known]
+    return [one for one in judged if one.verdict.claim in proof.asked]
 
 
 def _judged(proof: Proof, name: str, searched: Searched) -> Judged:

@@ -19,6 +19,7 @@ from model.nearest import nearest
 from properties.bug import Bug
 from properties.bugs import BUGS
 from solvers.explorer import Exploration
+from solvers.search import STOPPED
 from solvers.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_VACUOUS, Holds, Refuted
 
 NATIVE = "native"
@@ -127,6 +128,8 @@ def bugs_command(
         judged.append(Judged(bug, refutations(result), bases[scope], result.distinct, result.seconds, result.cut))
         for line in _row(judged[-1]):
             screen.plain(line)
+        if result.cut == STOPPED:
+            break
     code = _exit_code(judged)
     if target is not None:
         write_json(target, document(judged, code))

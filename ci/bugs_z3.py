@@ -8,6 +8,7 @@ from attrs import frozen
 
 from ci import report
 from ci.files import check_writable, write_json
+from ci.progress import Interrupted
 from ci.prove import Asked, proven
 from ci.refusal import Refusal
 from ci.screen import console
@@ -78,14 +79,21 @@ def chosen(names: Sequence[str]) -> list[Row]:
 
 
 def attempt(row: Row, workers: int, quiet: bool) -> Broken:
-    """Try to prove, under a variant, what it must refute: in one scope after the other, until every proof broke."""
+    """Try to prove, under a variant, what it must refute: in one scope after the other, until every proof broke.
+
+    Raises:
+        Interrupted: when a signal stopped it.
+    """
     actions: dict[str, str] = {}
     for scope in PROOF_SCOPES[row.system]:
         asked = Asked(row.system, scope, {}, f"fixed+{row.variant}")
         known = {claim.id for claim in asked.build().claims}
         left = [claim for claim in row.claims if claim not in actions and claim in known]
         if left:
-            actions |= dict(_failures(proven(asked, EFFORT, left, workers, quiet), left, scope))
+            proof = proven(asked, EFFORT, left, workers, quiet)
+            if proof.stopped:  # what was not asked any more is not broken
+                raise Interrupted(f"stopped in the proofs of {row.system} {row.variant}")
+            actions |= dict(_failures(proof, left, scope))
     return Broken(row, actions)
 
 

@@ -171,7 +171,7 @@ def explain_command(
     check_writable(markdown)
     chosen = _subject(words, scope, rules, action)
     begun = threading.Event()
-    with stoppable() as stop:
+    with stoppable(patient=True) as stop:
         means = Means(Budget(workers, memory, limit), quiet, stop, begun)
 
         def work() -> list[Part]:

@@ -69,7 +69,7 @@ def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
         Interrupted: when it was cut before the search began.
     """
     begun = threading.Event()
-    with stoppable() as stop, metered(quiet) as meter:
+    with stoppable(patient=True) as stop, metered(quiet) as meter:
 
         def note(now: Progress) -> None:
             begun.set()

@@ -1,84 +1,11 @@
-"""The command line: `kraftcheck`."""
+"""The command line: `kraftcheck`. What it imports, it imports once Ctrl-C is watched for."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-import traceback
-from typing import Any, NoReturn
 
-import click
-
-from ci.bugs import bugs_command
-from ci.check import check_command
-from ci.conform import conform_command
-from ci.explain import explain_command
-from ci.explore import explore_command
-from ci.listing import list_command
-from ci.progress import Interrupted
-from ci.prove import prove_command
-from ci.query import query_command
-from ci.recovery.elections import elect_leaders_command
-from ci.recovery.tool import unclean_recovery_command
-from ci.refusal import Refusal
-from ci.replay import replay_command
-from ci.screen import OutputClosed, silence
-from ci.simulate import simulate_command
-from ci.sweep import sweep_command
-from ci.trace import trace_command
-from ci.whatif import whatif_command
-from model.nearest import nearest
-from solvers.verdict import EXIT_INCOMPLETE
-
-EXIT_USAGE = 2
-EXIT_INTERRUPTED = 130
-EXIT_OUTPUT_CLOSED = 141
-EXIT_FAULT = 255
-"""A fault of kraftcheck itself, as in TLC; never a verdict."""
-
-SHOW_FAULTS = "KRAFTCHECK_TRACEBACK"
-"""Environment variable: when set, a fault of kraftcheck shows where it happened."""
-
-
-class Commands(click.Group):
-    """A group that answers an unknown command with the nearest ones."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first argument names."""
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
-            raise Refusal(f"unknown command {args[0]!r}; {nearest(args[0], self.commands)}")
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="kraftcheck")
-def cli() -> None:
-    """Verify the replica logic of Apache Kafka's KRaft controller.
-
-    \b
-    Start with:
-      kraftcheck list
-      kraftcheck explore elections --scope tiny --rules kafka-4.0
-      kraftcheck check
-
-    \b
-    Exit codes: 0 every verdict is a pass, 1 an election failed, 2 bad input, 11 deadlock, 12 refuted,
-    13 never recovers, 20 incomplete, 21 vacuous, 22 unknown, 23 a vector failed
-    or a batch of a log is not explained,
-    255 a fault of kraftcheck.
-    """
-
-
-COMMANDS = (
-    list_command, check_command, bugs_command, explore_command, simulate_command, explain_command, prove_command,
-    conform_command, replay_command, whatif_command, trace_command, query_command, sweep_command,
-    unclean_recovery_command, elect_leaders_command,
-)  # fmt: skip
-for command in COMMANDS:
-    cli.add_command(command)
+from ci import interrupts
 
 
 def main() -> None:
@@ -86,66 +13,21 @@ def main() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
-    code = _guarded()
+    interrupts.begin()
+    code = interrupts.EXIT_INTERRUPTED
     try:
-        sys.stdout.flush()
-    except OSError:
-        silence()
-        code = code or EXIT_OUTPUT_CLOSED
+        from ci.commands import run  # a second's imports
+
+        code = run()
+    except KeyboardInterrupt:
+        interrupts.announce()
+    except BaseException:
+        if not interrupts.interrupted():
+            raise
+    interrupts.end()
+    if interrupts.interrupted():  # whatever it was taken for on its way up
+        interrupts.abandon(interrupts.EXIT_INTERRUPTED)
     sys.exit(code)
-
-
-def _guarded() -> int:
-    try:
-        return _number(cli.main(prog_name="kraftcheck", standalone_mode=False))
-    except SystemExit as ended:
-        return _number(ended.code)
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-    except click.ClickException as error:
-        _say(error.format_message())
-    except Interrupted as error:
-        click.echo(f"incomplete: {error} (exit {EXIT_INCOMPLETE})")
-        _end_now(EXIT_INCOMPLETE)
-    except (click.Abort, KeyboardInterrupt):
-        _say("interrupted")
-        _end_now(EXIT_INTERRUPTED)
-    except OutputClosed:
-        silence()
-        return EXIT_OUTPUT_CLOSED
-    except OSError as error:
-        silence()
-        _say(f"{error.filename or 'input or output'}: {error.strerror or error}")
-    except Exception as error:
-        _fault(error)
-        return EXIT_FAULT
-    return EXIT_USAGE
-
-
-def _number(code: Any) -> int:
-    return code if isinstance(code, int) else EXIT_FAULT if code else 0
-
-
-def _say(message: str) -> None:
-    """One line on standard error, whatever the message holds."""
-    with contextlib.suppress(OSError):  # where nobody reads standard error, the exit code has to do
-        click.echo("kraftcheck: " + " ".join(message.split()), err=True)
-
-
-def _fault(error: Exception) -> None:
-    if os.environ.get(SHOW_FAULTS):
-        traceback.print_exception(error)
-    _say(
-        f"fault of kraftcheck, no verdict: {type(error).__name__}: {error} "
-        f"({SHOW_FAULTS}=1 shows where; please report it)"
-    )
-
-
-def _end_now(code: int) -> NoReturn:
-    """End although a thread may still be compiling."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Progress of long work on standard error, and a stop flag for Ctrl-C and SIGTERM."""
+"""Progress of long work on standard error, and work that a signal stops."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from typing import TextIO, TypeVar
 
 from attrs import define, field
 
+from ci.interrupts import Stop, announce, heard
 from solvers.explorer import Progress
 
 TERMINAL_SECONDS = 0.2
 PLAIN_SECONDS = 5.0
-GRACE_SECONDS = 1.0
+GRACE_SECONDS = 0.5
 
 Result = TypeVar("Result")
 
@@ -116,22 +117,26 @@ def tallied(quiet: bool, what: str) -> Iterator[Tally | None]:
 
 
 @contextmanager
-def stoppable() -> Iterator[threading.Event]:
+def stoppable(patient: bool = False) -> Iterator[Stop]:
     """A flag that Ctrl-C and SIGTERM set; after that Ctrl-C does what it always does.
 
     SIGTERM does not: `timeout` sends it to a process and to its group, so that one request to stop arrives twice.
+
+    Args:
+        patient: whether Ctrl-C waits for what is reported of the stopped work; else the process ends in any case.
     """
-    flag = threading.Event()
+    flag = Stop(patient)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def ask(number: int, frame: FrameType | None) -> None:
-        flag.set()
+        flag.ask(number)
         signal.signal(signal.SIGINT, before[signal.SIGINT])
 
     for number in before:
         signal.signal(number, ask)
     try:
-        yield flag
+        with heard(flag):
+            yield flag
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -148,7 +153,7 @@ def metered(quiet: bool) -> Iterator[Meter | None]:
             meter.close()
 
 
-def attended(work: Callable[[], Result], stop: threading.Event, begun: threading.Event) -> Result:
+def attended(work: Callable[[], Result], stop: Stop, begun: threading.Event) -> Result:
     """The result of work done on a thread of its own, so that signals are heard whatever it does.
 
     Args:
@@ -157,7 +162,8 @@ def attended(work: Callable[[], Result], stop: threading.Event, begun: threading
         begun: until it is set, the work is abandoned on a stop: a compiler does not ask.
 
     Raises:
-        Interrupted: when the work was abandoned.
+        Interrupted: when the work was abandoned on SIGTERM.
+        KeyboardInterrupt: when it was abandoned on Ctrl-C.
     """
     outcome: Future[Result] = Future()
 
@@ -173,5 +179,8 @@ def attended(work: Callable[[], Result], stop: threading.Event, begun: threading
         if stop.is_set() and not begun.is_set():
             wait([outcome], timeout=GRACE_SECONDS)
             if not outcome.done() and not begun.is_set():
-                raise Interrupted("stopped while compiling, nothing was explored")
+                if stop.asked_by == signal.SIGINT:
+                    announce()
+                    raise KeyboardInterrupt
+                raise Interrupted("stopped before there was anything to report")
     return outcome.result()

@@ -71,7 +71,7 @@ def walk(traced: Program, plan: Plan, quiet: bool) -> Walks:
         Interrupted: when it was cut before the walks began.
     """
     begun = threading.Event()
-    with stoppable() as stop, metered(quiet) as meter:
+    with stoppable(patient=True) as stop, metered(quiet) as meter:
 
         def note(now: Point) -> None:
             begun.set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -50,11 +51,14 @@ def kraftcheck(*words: object) -> Ran:
     out, err, code = io.StringIO(), io.StringIO(), None
     argv = ["kraftcheck", *map(str, words)]
     own = mock.patch.multiple(sys, argv=argv, path=[*sys.path])
+    before = signal.getsignal(signal.SIGINT)
     with own, redirect_stdout(out), redirect_stderr(err):
         try:
             main()
         except SystemExit as ended:
             code = ended.code
+        finally:
+            signal.signal(signal.SIGINT, before)
     assert isinstance(code, int)
     return Ran(code, out.getvalue(), err.getvalue())
 

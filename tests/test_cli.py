@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ci import explore
-from ci.main import cli
+from ci.commands import cli
 from model.rules import PRESETS, variants
 from properties.catalogue import ELECTIONS, SYSTEMS
 from solvers.replay import EngineDisagreement

@@ -58,16 +58,25 @@ solvers.native.object_code = object_code
 """A system whose kernel takes a minute to compile."""
 
 
-def test_a_stop_while_compiling_ends_at_once(tmp_path: Path) -> None:
-    """Ctrl-C while a kernel is being made does not wait for the compiler, and claims nothing."""
+@pytest.mark.parametrize(
+    ("number", "code", "told", "said"),
+    [
+        (signal.SIGINT, 130, "", "kraftcheck: interrupted\n"),
+        (signal.SIGTERM, 20, "incomplete: stopped before there was anything to report (exit 20)\n", ""),
+    ],
+    ids=["ctrl-c", "sigterm"],
+)
+def test_a_stop_while_compiling_ends_at_once(
+    number: signal.Signals, code: int, told: str, said: str, tmp_path: Path
+) -> None:
+    """A signal while a kernel is being made does not wait for the compiler, and claims nothing."""
     (tmp_path / "slow_compiler.py").write_text(SLOW_COMPILER)
     process = start(("explore", "slow_compiler:SYSTEM", "--no-cache"), tmp_path)
     assert process.stderr is not None
     assert process.stderr.readline() == "compiling\n"
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    told = "incomplete: stopped while compiling, nothing was explored (exit 20)\n"
-    assert (process.returncode, out, err) == (20, told, "")
+    process.send_signal(number)
+    assert process.communicate(timeout=20) == (told, said)
+    assert process.returncode == code
 
 
 SIGNALLED = """

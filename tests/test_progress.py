@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from ci.interrupts import Stop
 from ci.progress import PLAIN_SECONDS, TERMINAL_SECONDS, Interrupted, Meter, attended, metered, stoppable
 from solvers.explorer import Progress
 from tests.commands import kraftcheck
@@ -126,7 +127,7 @@ def test_a_signal_sets_the_flag_and_gives_back_the_handlers(number: signal.Signa
 
 def test_attended_work_gives_its_result_and_its_error() -> None:
     """Work done on a thread of its own returns and raises as if it had been called."""
-    stop, begun = threading.Event(), threading.Event()
+    stop, begun = Stop(patient=True), threading.Event()
     assert attended(lambda: 7, stop, begun) == 7
     with pytest.raises(ZeroDivisionError):
         attended(lambda: 1 // 0, stop, begun)
@@ -134,7 +135,7 @@ def test_attended_work_gives_its_result_and_its_error() -> None:
 
 def test_work_that_has_begun_is_waited_for() -> None:
     """Work that looks at the flag is not abandoned: it ends by itself, with a result."""
-    stop, begun = threading.Event(), threading.Event()
+    stop, begun = Stop(patient=True), threading.Event()
     begun.set()
 
     def work() -> str:
@@ -146,10 +147,10 @@ def test_work_that_has_begun_is_waited_for() -> None:
 
 
 def test_work_that_does_not_ask_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work that has not begun to look at the flag is left behind after a moment."""
+    """Work that has not begun to look at the flag is left behind after a moment, on SIGTERM as what is incomplete."""
     monkeypatch.setattr("ci.progress.GRACE_SECONDS", 0.05)
-    stop, release = threading.Event(), threading.Event()
-    stop.set()
-    with pytest.raises(Interrupted, match="nothing was explored"):
+    stop, release = Stop(patient=True), threading.Event()
+    stop.ask(signal.SIGTERM)
+    with pytest.raises(Interrupted, match="before there was anything to report"):
         attended(release.wait, stop, threading.Event())
     release.set()

@@ -97,15 +97,17 @@ def _explored(
     log: CommitLog, kernel: Kernel, spec: BlockSpec, bounds: Bounds, options: ClusterOptions,
     conf: Mapping[str, str], quiet: bool,
 ) -> tuple[Run, int | None]:  # fmt: skip
-    with stoppable() as stop, metered(quiet) as meter:
+    with stoppable(patient=True) as stop, metered(quiet) as meter:
         run = Run(kernel, loaded(spec), log, bounds, stop, _reporter(meter))
         begun = threading.Event()
         begun.set()
-        return run, attended(lambda: _work(run, spec, options, conf), stop, begun)
+        return run, attended(lambda: _work(run, spec, options, conf, begun), stop, begun)
 
 
-def _work(run: Run, spec: BlockSpec, options: ClusterOptions, conf: Mapping[str, str]) -> int | None:
-    """Resume or start, then go on under Spark if something is left."""
+def _work(
+    run: Run, spec: BlockSpec, options: ClusterOptions, conf: Mapping[str, str], begun: threading.Event
+) -> int | None:
+    """Resume or start, then go on under Spark if something is left; while Spark starts, a stop does not wait."""
     place = run.log.out / LOG
     resumed = None
     if options.resume:
@@ -115,7 +117,9 @@ def _work(run: Run, spec: BlockSpec, options: ClusterOptions, conf: Mapping[str,
         run.start()
         if run.finished or run.cut is not None:
             return resumed
+    begun.clear()
     session = started(options.master, run.bounds.threads, conf, place)
+    begun.set()
     try:
         ship_sources(session, run.log.out / SOURCES)
         cluster = Cluster.of(session, spec, place)

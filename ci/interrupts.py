@@ -1,0 +1,181 @@
+"""Ctrl-C: one line, exit code 130, within two seconds, whatever the process is at.
+
+Python runs its handlers between bytecodes of the main thread, so that a call of a compiler or a solver delays them.
+The operating system's side is told at once: it writes the signal's number into a pipe, and a thread reads it. The main
+thread has a second to unwind; then the process ends where it is, and its children with it.
+
+Nothing but the standard library is imported here: the watch begins before all other imports.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+EXIT_INTERRUPTED = 130
+
+GRACE_SECONDS = 1.0
+"""How long the main thread may unwind before the process is ended."""
+
+CHILD_SECONDS = 0.4
+"""How long children may take to end by themselves."""
+
+LINE = b"kraftcheck: interrupted\n"
+
+
+class Stop(threading.Event):
+    """A flag that Ctrl-C and SIGTERM set.
+
+    Attributes:
+        patient: whether Ctrl-C waits for the report of what is stopped, however long that takes.
+        asked_by: the signal that set it first; None while it is not set.
+        heard: whether the thread that reads signals has read one since.
+    """
+
+    def __init__(self, patient: bool) -> None:
+        super().__init__()
+        self.patient, self.heard = patient, False
+        self.asked_by: int | None = None
+
+    def ask(self, number: int) -> None:
+        """Set the flag on behalf of a signal."""
+        if self.asked_by is None:
+            self.asked_by = number
+        self.set()
+
+
+class _Watch:
+    """What the main thread and the thread that reads signals know in common."""
+
+    def __init__(self) -> None:
+        self.stops: list[Stop] = []
+        self.lock = threading.Lock()
+        self.announced = False
+
+
+_watch = _Watch()
+
+
+def begin() -> None:
+    """Watch for Ctrl-C from now on, until the process ends."""
+    global _watch
+    _watch = _Watch()
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.signal(signal.SIGINT, _interrupt)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    threading.Thread(target=_attend, args=(reader, _watch), name="signals", daemon=True).start()
+
+
+def end() -> None:
+    """The outcome is said: Ctrl-C changes nothing any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.close(signal.set_wakeup_fd(-1))
+
+
+def interrupted() -> bool:
+    """Whether the user has been told that the run is interrupted; then it has no other outcome."""
+    return _watch.announced
+
+
+def announce() -> None:
+    """Say so, once; what is written to standard error afterwards is noise of the unwinding, and is dropped."""
+    with _watch.lock:
+        if _watch.announced:
+            return
+        _watch.announced = True
+    with contextlib.suppress(OSError):
+        os.write(2, (b"\r\x1b[K" if os.isatty(2) else b"") + LINE)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
+def abandon(code: int) -> NoReturn:
+    """End the process where it is, and every process that it started."""
+    end_children()
+    os._exit(code)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    announce()
+    raise KeyboardInterrupt
+
+
+def _attend(reader: int, watch: _Watch) -> None:
+    """Act on each signal as it arrives; on SIGTERM nothing but flags."""
+    while told := os.read(reader, 1):
+        number = told[0]
+        waiting = [stop for stop in watch.stops if not stop.heard]
+        for stop in waiting:
+            stop.ask(number)
+            stop.heard = True
+        if number != signal.SIGINT:
+            continue
+        if not waiting:
+            announce()
+        elif all(stop.patient for stop in waiting):
+            continue
+        threading.Thread(target=_force, args=(watch,), name="interrupt", daemon=True).start()
+    os.close(reader)
+
+
+def _force(watch: _Watch) -> None:
+    """End the process, unless it has come to its end by itself, or to a report of what was stopped."""
+    stops = list(watch.stops)
+    time.sleep(GRACE_SECONDS)
+    if watch is not _watch or (not watch.announced and not any(stop in watch.stops for stop in stops)):
+        return
+    announce()
+    abandon(EXIT_INTERRUPTED)
+
+
+@contextmanager
+def heard(stop: Stop) -> Iterator[None]:
+    """Meanwhile a signal sets this flag, even while the main thread is in a call that hears nothing."""
+    _watch.stops.append(stop)
+    try:
+        yield
+    finally:
+        _watch.stops.remove(stop)
+
+
+def end_children() -> None:
+    """Ask every descendant to end, then end it."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for child in descendants(os.getpid()):
+            with contextlib.suppress(OSError):
+                os.kill(child, number)
+        deadline = time.monotonic() + CHILD_SECONDS
+        while time.monotonic() < deadline and descendants(os.getpid()):
+            time.sleep(0.02)
+
+
+def descendants(process: int) -> list[int]:
+    """The processes that a process started, and those that they started; the ended ones aside."""
+    parents = _parents()
+    found = [process]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
+
+
+def _parents() -> Mapping[int, int]:
+    """The parent of every living process: from /proc, or from `ps` where there is none."""
+    found = {}
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent = place.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:2]
+            if state != "Z":
+                found[int(place.parent.name)] = int(parent)
+    if not found:
+        told = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
+        found = {int(child): int(parent) for child, parent in (line.split() for line in told.splitlines())}
+    return found

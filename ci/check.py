@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -14,8 +15,9 @@ from ci.check_proofs import ProofRow, prove_row
 from ci.conform import NON_CONFORMANT, Report, conform
 from ci.conform import lines as conform_lines
 from ci.explore import Budget, run, write_traces
-from ci.files import check_writable, folder, write_json
+from ci.files import check_writable, write_json
 from ci.refusal import Refusal
+from ci.results import check_results, results
 from ci.screen import Screen, console
 from ci.settings import Subject, find_system, program, subject
 from ci.surprise import Surprise
@@ -93,12 +95,13 @@ def _cell(found: Sequence[tuple[Row, PropertyVerdict]], odd: Sequence[Surprise])
 @click.option("--vectors", multiple=True, type=click.Path(path_type=Path), help="Also run these vectors; repeatable.")
 @options.workers
 @options.memory
-@click.option("--out", metavar="DIR", help="Write every counterexample there, a folder for each row.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="Write every counterexample there, a folder for each row.")
 @options.document
 @options.quiet
 def check_command(
     systems: tuple[str, ...], scopes: tuple[str, ...], rules: tuple[str, ...], vectors: tuple[Path, ...],
-    workers: int, memory: int, out: str | None, target: str | None, quiet: bool,
+    workers: int, memory: int, out: Path | None, target: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Explore every SYSTEM (default: all) at its scopes and rule sets and compare with the expected verdicts.
 
@@ -119,33 +122,40 @@ def check_command(
     rows = plan(systems, scopes, rules)
     check_writable(target)
     conformed = _conform(vectors)
-    if out is not None:
-        folder(Path(out))
+    check_results("--out", out, target)
     screen = console(to_stderr=target == "-")
-    results, odd, proofs = [], [], list[ProofRow]()
-    for row in rows:
-        chosen = subject(row[0], row[1], {}, row[2])
-        result = run(program(chosen), Budget(workers, memory), quiet)
-        results.append((row, chosen, result))
-        odd += list(surprises(row, result))
-        screen.print(_row_line(row, result, odd), soft_wrap=True)
-        if out is not None:
-            write_traces(str(Path(out) / "-".join(row)), chosen, result)
-        if result.cut == STOPPED:
-            break
-        proofs += prove_row(screen, row, workers, quiet)
-        if any(one.proof.stopped for one in proofs):
-            break
-    odd += [surprise for one in proofs for surprise in one.odd]
-    skipped = len(rows) - len(results)
-    _finish(screen, results, odd, conformed)
+    with nullcontext() if out is None else results("--out", out) as place:
+        runs, odd, proofs = _run_rows(screen, rows, Budget(workers, memory), place, quiet)
+    skipped = len(rows) - len(runs)
+    _finish(screen, runs, odd, conformed)
     failed = conformed is not None and conformed.exit_code(allow_unsupported=False) != 0
     code = worst_first([*(s.code for s in odd), *[NON_CONFORMANT] * failed, *[EXIT_INCOMPLETE] * (skipped > 0)])
     if target is not None:
-        write_json(target, document(results, proofs, odd, code))
-    judged = sum(len(result.verdicts) for _, _, result in results) + sum(proof.claims for proof in proofs)
+        write_json(target, document(runs, proofs, odd, code))
+    judged = sum(len(result.verdicts) for _, _, result in runs) + sum(proof.claims for proof in proofs)
     screen.plain(last_line(judged, len(odd), failed, skipped, code))
     sys.exit(code)
+
+
+def _run_rows(
+    screen: Screen, rows: Sequence[Row], budget: Budget, place: Path | None, quiet: bool
+) -> tuple[list[tuple[Row, Subject, Exploration]], list[Surprise], list[ProofRow]]:
+    """Explore and prove row by row, up to the first one that is stopped; counterexamples go below `place`."""
+    runs, odd, proofs = [], list[Surprise](), list[ProofRow]()
+    for row in rows:
+        chosen = subject(row[0], row[1], {}, row[2])
+        result = run(program(chosen), budget, quiet)
+        runs.append((row, chosen, result))
+        odd += list(surprises(row, result))
+        screen.print(_row_line(row, result, odd), soft_wrap=True)
+        if place is not None:
+            write_traces(place / "-".join(row), chosen, result)
+        if result.cut == STOPPED:
+            break
+        proofs += prove_row(screen, row, budget.workers, quiet)
+        if any(one.proof.stopped for one in proofs):
+            break
+    return runs, odd + [surprise for one in proofs for surprise in one.odd], proofs
 
 
 def last_line(judged: int, odd: int, failed: bool, skipped: int, code: int) -> str:

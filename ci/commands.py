@@ -30,6 +30,7 @@ from ci.screen import OutputClosed, silence
 from ci.simulate import simulate_command
 from ci.sweep import sweep_command
 from ci.trace import trace_command
+from ci.typed import check_typed
 from ci.whatif import whatif_command
 from model.nearest import nearest
 from solvers.verdict import EXIT_INCOMPLETE
@@ -44,7 +45,7 @@ SHOW_FAULTS = "KRAFTCHECK_TRACEBACK"
 
 
 class Commands(click.Group):
-    """A group that answers an unknown command with the nearest ones."""
+    """A group that answers an unknown command with the nearest ones, and takes no words that nobody means."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -52,7 +53,10 @@ class Commands(click.Group):
         """The command that the first argument names."""
         if args and args[0] not in self.commands and not args[0].startswith("-"):
             raise Refusal(f"unknown command {args[0]!r}; {nearest(args[0], self.commands)}")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:
+            check_typed(command, rest, ctx)
+        return name, command, rest
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -17,6 +17,7 @@ from ci import options, report
 from ci.files import check_writable, folder, write, write_json
 from ci.progress import attended, metered, stoppable
 from ci.refusal import Refusal
+from ci.results import check_results, results
 from ci.screen import Screen, console
 from ci.settings import DEFAULT_RULES, Subject, find_system, parse_words, program, subject
 from ci.spark.options import Bounds, ClusterOptions, cluster_options, default_handover
@@ -30,6 +31,9 @@ from solvers.program import Program
 from solvers.symmetry import reduced
 from solvers.trace import lines
 from solvers.verdict import Refuted, Trace, worst_exit_code
+
+TRACE = ".itf.json"
+"""How names of traces end."""
 
 
 def cache_folder() -> Path:
@@ -111,15 +115,42 @@ def print_traces(screen: Screen, chosen: Subject, result: Exploration, number: i
         screen.plain(f"\nalso refuted (--traces {len(found)} shows all): {rest}")
 
 
-def write_traces(out: str, chosen: Subject, result: Exploration) -> list[Path]:
-    """Write every counterexample as ITF; returns the files."""
-    place, written = folder(Path(out)), []
+def write_traces(place: Path, chosen: Subject, result: Exploration) -> list[str]:
+    """Write every counterexample as ITF into a folder; returns the names of the files."""
+    written = []
     for trace in traces(result):
-        path = place / f"{quote(trace.claim, safe=' +')}.itf.json"
+        written.append(f"{quote(trace.claim, safe=' +')}{TRACE}")
         content = itf.document(trace, result.program, chosen.name, chosen.rules, shortest=True)
-        write(path, itf.text(content))
-        written.append(path)
+        write(folder(place) / written[-1], itf.text(content))
     return written
+
+
+def check_out(out: Path | None, engine: str, target: str | None) -> None:
+    """Refuse a folder for results that cannot be used, before anything is explored.
+
+    Raises:
+        Refusal: see `check_results`; of Spark's datasets, which go on, for a folder of something else.
+    """
+    if engine == "native" or out is None:
+        check_results("--out", out, target)
+        return
+    foreign = sorted(path.name for path in out.iterdir() if path.name[0] != ".") if out.is_dir() else []
+    if foreign and not (out / "run.json").exists() and "levels" not in foreign:
+        raise Refusal(f"{out} holds {foreign[0]} and no exploration; choose another --out")
+    folder(out)
+
+
+def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) -> list[Path]:
+    """Write the counterexamples of this run, and none of an earlier one, into its folder; returns the files."""
+    if engine == "native":
+        with results("--out", out) as place:
+            names = write_traces(place, chosen, result)
+    else:
+        names = write_traces(out, chosen, result)
+        for old in out.glob(f"*{TRACE}"):
+            if old.name not in names:
+                old.unlink()
+    return [out / name for name in names]
 
 
 @click.command(
@@ -140,7 +171,8 @@ def write_traces(out: str, chosen: Subject, result: Exploration) -> list[Path]:
 @click.option("--stop-at-first", is_flag=True, help="Stop at the first violation.")
 @options.strict
 @click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
-@click.option("--out", metavar="DIR", help="Write every counterexample there as ITF JSON; spark: the dataset too.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="Write every counterexample there as ITF JSON; spark: the dataset too.")
 @options.document
 @click.option("--no-cache", is_flag=True, help="Compile anew, keep nothing.")
 @options.quiet
@@ -149,7 +181,7 @@ def explore_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
     engine: str, symmetry: str, cluster: ClusterOptions, workers: int, memory: int, max_depth: int | None,
     max_states: int | None, stop_at_first: bool, strict: bool,
-    shown: int, out: str | None, target: str | None, no_cache: bool, quiet: bool,
+    shown: int, out: Path | None, target: str | None, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).
 
@@ -172,16 +204,15 @@ def explore_command(
     chosen = subject(typed.system, scope, bounds, rules, only)
     traced = by_symmetry(chosen, engine) if symmetry == "on" else program(chosen)
     check_writable(target)
-    if out is not None:
-        folder(Path(out))
+    check_out(out, engine, target)
     budget = Budget(workers, memory, max_depth, max_states, stop_at_first, not no_cache, strict=strict)
-    result, spark = explored(chosen, traced, budget, engine, cluster, out, quiet)
+    result, spark = explored(chosen, traced, budget, engine, cluster, None if out is None else str(out), quiet)
     screen = console(to_stderr=target == "-")
     _print(screen, chosen, result, shown)
     for line in spark.lines() if spark is not None else ():
         screen.plain(line)
     if out is not None:
-        for path in write_traces(out, chosen, result):
+        for path in keep_traces(out, engine, chosen, result):
             screen.plain(f"wrote {path}")
     if target is not None:
         write_json(target, report.document(chosen, result, None if spark is None else spark.document()))

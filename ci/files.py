@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ci.refusal import Refusal
 from ci.screen import OutputClosed
+
+MOST_JSON = 256 << 20
+"""The largest JSON document that is read: in memory it takes some ten times that."""
+
+MOST_NESTED = 100
+"""The deepest lists and objects of a document."""
 
 
 def write(path: Path, text: str) -> None:
@@ -83,22 +91,76 @@ def write_json(target: str, document: Any) -> None:
         raise OutputClosed from None
 
 
+def read_bytes(path: Path, most: int) -> bytes:
+    """What a regular file holds.
+
+    A pipe or a device may never end, or never begin: what comes out of one is saved to a file first.
+
+    Args:
+        path: the file.
+        most: the largest size that is read.
+
+    Raises:
+        Refusal: for what cannot be read, is no regular file, or is larger.
+    """
+    try:
+        status = path.stat()
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+            raise Refusal(f"cannot read {path}: it is a pipe or a device; save what it holds to a file, and name that")
+        if status.st_size > most:
+            told = f"it has {status.st_size >> 20:,} MB, and {most >> 20:,} MB are the most that is read of such a file"
+            raise Refusal(f"cannot read {path}: {told}")
+        with path.open("rb") as stream:
+            return stream.read(status.st_size)
+    except OSError as error:
+        raise Refusal(f"cannot read {path}: {error.strerror or error}") from error
+
+
 def read_json(path: Path) -> Any:
     """The JSON document in a file.
 
     Raises:
         Refusal: naming the file, and the line where it is malformed.
     """
+    return parse_json(path, read_bytes(path, MOST_JSON))
+
+
+def parse_json(path: Path, data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """The JSON document that a file holds.
+
+    Args:
+        path, data: the file, and what was read of it.
+        pairs: makes an object of its keys and values; may raise ValueError.
+
+    Raises:
+        Refusal: naming the file, and the line where it is malformed.
+    """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise Refusal(f"cannot read {path}: {error.strerror or error}") from error
+        found = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_constant=_no_number)
     except UnicodeDecodeError as error:
         raise Refusal(f"{path}: not UTF-8 text") from error
     except json.JSONDecodeError as error:
         raise Refusal(f"{path}: line {error.lineno}: not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         raise Refusal(f"{path}: not usable JSON: {error}") from error
+    if _deeper(found, MOST_NESTED):
+        raise Refusal(f"{path}: not usable JSON: nested deeper than {MOST_NESTED} levels")
+    return found
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON number")
+
+
+def _deeper(value: Any, most: int) -> bool:
+    """Whether lists and objects are nested deeper than so many levels."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [inner for one in level if isinstance(one, list | dict)
+                 for inner in (one.values() if isinstance(one, dict) else one)]  # fmt: skip
+        if not level:
+            return False
+    return True
 
 
 def folder(path: Path) -> Path:

@@ -153,7 +153,7 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     wanted = asked.build()
     check_only(asked.name, wanted, flags["only"])
     check_writable(flags["target"])
-    ready(flags["second"], flags["smt2"])
+    ready(flags["second"], flags["smt2"], flags["target"])
     effort = Effort(flags["timeout"], flags["seed"], flags["core"], flags["solver"])
     bounded_only = flags["bmc"] is not None or flags["k"] is not None or flags["pdr"]
     check_solver(flags["solver"], flags["second"], bounded_only)

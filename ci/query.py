@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ from ci.files import check_writable, write_json
 from ci.plots import check_plot, plot
 from ci.refusal import Refusal
 from ci.screen import Screen, console, escape
+from ci.settings import check_named
 from ci.spark.session import check_packages, for_sql, parse_conf, started
 from solvers.objectcache import ObjectCache
 from solvers.replay import run
@@ -26,30 +29,68 @@ from solvers.verdict import Trace
 if TYPE_CHECKING:
     from ci.spark.dataset import Dataset
 
-LOG = "query.log"
-
-
 @contextlib.contextmanager
-def opened(data: Dataset, master: str | None, workers: int, conf: tuple[str, ...]) -> Iterator[Any]:
-    """A Spark session for a dataset whose files are what was committed.
+def opened(data: Dataset, master: str | None, workers: int, conf: tuple[str, ...]) -> Iterator[tuple[Any, Path]]:
+    """A Spark session for a dataset whose files are what was committed, and the file with Spark's messages.
+
+    Nothing is written below the dataset, nor into the current folder. The messages stay where a job fails.
 
     Raises:
         Refusal: when Spark does not start, or a file is damaged.
     """
+    from ci.spark.errors import JobFailedError
     from ci.spark.jobs import damage
 
-    messages = data.log.out / LOG
-    session = started(master, workers, parse_conf(conf), messages)
+    place = Path(tempfile.mkdtemp(prefix="kraftcheck-query-"))
     try:
-        wrong = damage(session, data.log, data.commits, messages)
-        if wrong:
-            raise Refusal(f"{wrong[0]}; restore it or explore again")
-        yield session
-    finally:
-        session.stop()
+        messages = place / "query.log"
+        own = {"spark.sql.catalogImplementation": "in-memory", "spark.sql.warehouse.dir": str(place / "warehouse")}
+        session = started(master, workers, {**own, **parse_conf(conf)}, messages)
+        try:
+            wrong = damage(session, data.log, data.commits, messages)
+            if wrong:
+                raise Refusal(f"{wrong[0]}; restore it or explore again")
+            yield session, messages
+        finally:
+            session.stop()
+    except JobFailedError:
+        raise
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    shutil.rmtree(place, ignore_errors=True)
 
 
-def ask(session: Any, data: Dataset, sql: str, limit: int) -> tuple[Sequence[str], list[tuple[Any, ...]], bool]:
+def check_question(session: Any, sql: str) -> None:
+    """Refuse SQL that is not one question, before anything of it runs.
+
+    Spark's parser has to take the whole as one statement, and to find a query in it: what changes something is a
+    statement of its own there, whatever it begins with.
+
+    Raises:
+        Refusal: in one line.
+    """
+    from pyspark.errors import ParseException
+
+    parser = session._jsparkSession.sessionState().sqlParser()
+    try:
+        parser.parsePlan(sql)
+    except ParseException as error:
+        raise _unusable(error) from error
+    try:
+        parser.parseQuery(sql)
+    except ParseException as error:
+        raise Refusal("the query: only one question is asked, SELECT, WITH ... SELECT, VALUES or FROM") from error
+
+
+def _unusable(error: Exception) -> Refusal:
+    told = str(error).strip().splitlines()[0]
+    return Refusal(f"the query: {told[:400]}")
+
+
+def ask(
+    opened: tuple[Any, Path], data: Dataset, sql: str, limit: int
+) -> tuple[Sequence[str], list[tuple[Any, ...]], bool]:
     """Columns and the first rows of a query, and whether there are more.
 
     Raises:
@@ -58,6 +99,9 @@ def ask(session: Any, data: Dataset, sql: str, limit: int) -> tuple[Sequence[str
     from ci.spark.dataset import register, rows_of
     from ci.spark.errors import explained
     from solvers.blockkernel import block_spec
+
+    session, messages = opened
+    check_question(session, sql)
 
     spec = None
     if "transitions" in sql.lower():
@@ -71,10 +115,9 @@ def ask(session: Any, data: Dataset, sql: str, limit: int) -> tuple[Sequence[str
         with for_sql(session, sum(level.rows for level in data.levels)):
             return rows_of(session.sql(sql), limit)
     except (AnalysisException, ParseException) as error:
-        told = str(error).strip().splitlines()[0]
-        raise Refusal(f"the query: {told[:400]}") from error
+        raise _unusable(error) from error
     except Exception as error:
-        raise explained(error, data.log.out / LOG) from error
+        raise explained(error, messages) from error
 
 
 def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Trace:
@@ -115,6 +158,7 @@ def show(screen: Screen, columns: Sequence[str], rows: Sequence[Sequence[Any]], 
 @click.command("query", short_help="SQL over an explored space.")
 @click.argument("out", type=click.Path(path_type=Path), metavar="OUT")
 @click.argument("sql", required=False)
+@click.option("--system", help="The system explored, module:attribute, where it is one of your own: its module is run.")
 @click.option("--witness", "traced", is_flag=True, help="Show the shortest trace to the first row (columns depth, id).")
 @click.option("--plot", "picture", type=click.Path(path_type=Path), help="Draw levels and actions: a PNG or SVG file.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Most rows.")
@@ -123,7 +167,7 @@ def show(screen: Screen, columns: Sequence[str], rows: Sequence[Sequence[Any]], 
 @options.workers
 @options.document
 def query_command(
-    out: Path, sql: str | None, traced: bool, picture: Path | None, limit: int, master: str | None,
+    out: Path, sql: str | None, system: str | None, traced: bool, picture: Path | None, limit: int, master: str | None,
     conf: tuple[str, ...], workers: int, target: str | None,
 ) -> None:  # fmt: skip
     """Ask the space that `explore --engine spark --out OUT` left.
@@ -140,11 +184,14 @@ def query_command(
     """
     if sql is None and picture is None:
         raise Refusal("nothing is asked: give SQL, or --plot FILE")
+    if sql is None and (traced or target is not None):
+        raise Refusal("--witness and --json are of rows, and no SQL asks for any; give SQL, or leave them out")
     check_packages()
     from ci.spark.dataset import Dataset
 
     check_writable(target)
     data = Dataset.open(out)
+    check_named(out, data.of["system"], system)
     screen = console(to_stderr=target == "-")
     if not data.complete:
         screen.plain(f"incomplete: levels 0 to {len(data.levels) - 1} only")
@@ -155,8 +202,8 @@ def query_command(
         screen.plain(f"wrote {picture}")
     if sql is None:
         sys.exit(0)
-    with opened(data, master, workers, conf) as session:
-        columns, rows, more = ask(session, data, sql, limit)
+    with opened(data, master, workers, conf) as running:
+        columns, rows, more = ask(running, data, sql, limit)
     show(screen, columns, rows, more)
     if target is not None:
         write_json(target, {"columns": list(columns), "rows": [list(row) for row in rows], "more": more})

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from attrs import evolve
 
-from ci.files import folder, write
+from ci.files import write
 from ci.refusal import Refusal
+from ci.results import check_results, results
 from solvers.induction import Proof
 from solvers.judgement import Judged
 from solvers.queries import PROVEN, REFUTED, Effort
@@ -24,12 +25,11 @@ WANTED = {PROVEN: "unsat", REFUTED: "sat"}
 """What a second solver must say where the first decided."""
 
 
-def ready(second: str | None, place: str | None) -> None:
-    """Refuse, before anything is proven, a solver that is missing or a folder that cannot be made."""
+def ready(second: str | None, place: str | None, target: str | None) -> None:
+    """Refuse, before anything is proven, a solver that is missing or a folder that cannot be used."""
     if second is not None and not installed(second):
         raise Refusal(f"--second-solver {second} is not installed; pip install {second}")
-    if place is not None:
-        folder(Path(place))
+    check_results("--smt2", None if place is None else Path(place), target)
 
 
 def check_solver(solver: str, second: str | None, bounded_only: bool) -> None:
@@ -62,8 +62,10 @@ def second_opinion(
         EngineDisagreement: when one solver says sat and the other unsat.
     """
     texts = list(scripts(proof))
-    for script in texts if place is not None else ():
-        write(folder(Path(place or "")) / script.name, script.text)
+    if place is not None:
+        with results("--smt2", Path(place)) as made:
+            for script in texts:
+                write(made / script.name, script.text)
     if second is None:
         return list(judged)
     open_ = _undecided(proof, texts, second, effort, workers)

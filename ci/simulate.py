@@ -13,11 +13,12 @@ import click
 from attrs import frozen
 
 from ci import options, walkreport
-from ci.explore import cache_folder
-from ci.files import check_writable, folder, write, write_json
+from ci.explore import TRACE, cache_folder
+from ci.files import check_writable, write, write_json
 from ci.plots import check_plot, plot_walks
 from ci.progress import attended, metered, stoppable
 from ci.refusal import Refusal
+from ci.results import check_results, results
 from ci.screen import console
 from ci.settings import DEFAULT_RULES, Subject, find_system, parse_words, program, subject
 from ci.starts import ways
@@ -95,14 +96,15 @@ def walk(traced: Program, plan: Plan, quiet: bool) -> Walks:
             raise Refusal(f"{traced.system.name}: {error}") from error
 
 
-def write_findings(out: str, chosen: Subject, walks: Walks, found: Sequence[Finding]) -> list[Path]:
+def write_findings(out: Path, chosen: Subject, walks: Walks, found: Sequence[Finding]) -> list[Path]:
     """Write counterexamples and witnesses as ITF; returns the files."""
-    place, written = folder(Path(out)), []
-    for one in found:
-        path = place / f"{quote(one.trace.claim, safe=' +')}.itf.json"
-        content = itf.document(one.trace, walks.program, chosen.name, chosen.rules, shortest=False)
-        write(path, itf.text(content))
-        written.append(path)
+    written = []
+    with results("--out", out) as place:
+        for one in found:
+            name = f"{quote(one.trace.claim, safe=' +')}{TRACE}"
+            content = itf.document(one.trace, walks.program, chosen.name, chosen.rules, shortest=False)
+            write(place / name, itf.text(content))
+            written.append(out / name)
     return written
 
 
@@ -124,7 +126,8 @@ def write_findings(out: str, chosen: Subject, walks: Walks, found: Sequence[Find
 @options.workers
 @options.strict
 @click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
-@click.option("--out", metavar="DIR", help="Write every counterexample and every goal's witness there as ITF JSON.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="Write every counterexample and every goal's witness there as ITF JSON.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE",
               help="Plot states and goals over steps, as FILE.png or FILE.svg.")
 @options.document
@@ -134,7 +137,7 @@ def write_findings(out: str, chosen: Subject, walks: Walks, found: Sequence[Find
 def simulate_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
     runs: int, steps: int, seed: int, schedule: str, weights: tuple[str, ...], files: tuple[Path, ...], workers: int,
-    strict: bool, shown: int, out: str | None, plot: Path | None, target: str | None, no_cache: bool, quiet: bool,
+    strict: bool, shown: int, out: Path | None, plot: Path | None, target: str | None, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Walk through SYSTEM at random, and judge every transition of every state on the way.
 
@@ -160,8 +163,7 @@ def simulate_command(
     check_writable(target)
     if plot is not None:
         check_plot(plot)
-    if out is not None:
-        folder(Path(out))
+    check_results("--out", out, target, plot)
     walks = walk(traced, Plan(runs, steps, seed, schedule, preferred, known, workers, not no_cache, strict), quiet)
     found = findings(walks, known, shown)
     screen = console(to_stderr=target == "-")

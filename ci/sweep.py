@@ -13,9 +13,10 @@ import click
 from ci import options
 from ci.conform import NON_CONFORMANT
 from ci.explore import cache_folder
-from ci.query import LOG, opened
+from ci.query import opened
 from ci.refusal import Refusal
 from ci.screen import console
+from ci.settings import check_named
 from ci.spark.session import check_packages
 from solvers.blockkernel import block_spec
 from solvers.objectcache import ObjectCache
@@ -29,11 +30,14 @@ SHARES = 1 << 30
 
 @click.command("sweep", short_help="Compiled rules against rules on ints, state by state.")
 @click.argument("out", type=click.Path(path_type=Path), metavar="OUT")
+@click.option("--system", help="The system explored, module:attribute, where it is one of your own: its module is run.")
 @click.option("--fraction", type=float, default=1.0, show_default=True, help="Share of the states, chosen by hash.")
 @click.option("--master", metavar="URL", help="The cluster; default local[WORKERS].")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; repeatable.")
 @options.workers
-def sweep_command(out: Path, fraction: float, master: str | None, conf: tuple[str, ...], workers: int) -> None:
+def sweep_command(
+    out: Path, system: str | None, fraction: float, master: str | None, conf: tuple[str, ...], workers: int
+) -> None:
     """Compare, for the states in OUT, every transition and property of the compiled rules with Python ints.
 
     \b
@@ -51,6 +55,7 @@ def sweep_command(out: Path, fraction: float, master: str | None, conf: tuple[st
     from ci.spark.sweeping import SCHEMA, Swept, Wanted, sweep_task
 
     data = Dataset.open(out)
+    check_named(out, data.of["system"], system)
     chosen, traced = data.traced()
     bits = int(data.of["buckets"]).bit_length() - 1
     wanted = Wanted(
@@ -58,7 +63,7 @@ def sweep_command(out: Path, fraction: float, master: str | None, conf: tuple[st
         tuple(claim.id for claim in traced.claims),
     )  # fmt: skip
     words = [f"w{i}" for i in range(data.table["words"])]
-    with opened(data, master, workers, conf) as session:
+    with opened(data, master, workers, conf) as (session, messages):
         handle = session.sparkContext.broadcast(block_spec(traced, bits, ObjectCache(cache_folder())))
         rows = packed(session, data).select(*words)
         if fraction < 1:
@@ -67,7 +72,7 @@ def sweep_command(out: Path, fraction: float, master: str | None, conf: tuple[st
         try:
             told = rows.repartition(parts).mapInArrow(sweep_task(lambda: handle.value, wanted), SCHEMA).collect()
         except Exception as error:
-            raise explained(error, data.log.out / LOG) from error
+            raise explained(error, messages) from error
     found = functools.reduce(Swept.plus, (Swept(*json.loads(row.payload)) for row in told), Swept())
     sys.exit(_conclude(found, sum(level.rows for level in data.levels), data.complete, fraction))
 

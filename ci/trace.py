@@ -10,8 +10,9 @@ import click
 from ci.files import check_writable, read_json, write
 from ci.kafka.junit import junit, write_junit
 from ci.refusal import Refusal
+from ci.results import check_results
 from ci.screen import console
-from ci.settings import Subject, program, subject
+from ci.settings import Subject, check_named, find_system, program, subject
 from model.system import Property
 from solvers import itf
 from solvers.marks import already_false, every_property
@@ -20,8 +21,12 @@ from solvers.trace import BrokenTrace, lines, minimise, replayed
 from solvers.verdict import DEADLOCK
 
 
-def load(path: Path) -> tuple[Subject, itf.Recipe]:
+def load(path: Path, system: str | None) -> tuple[Subject, itf.Recipe]:
     """The subject and recipe in a trace file.
+
+    Args:
+        path: the file.
+        system: the system that the command line names, if it does.
 
     Raises:
         Refusal: naming file and key of what is malformed or unknown.
@@ -29,9 +34,13 @@ def load(path: Path) -> tuple[Subject, itf.Recipe]:
     document = read_json(path)
     try:
         told = itf.recipe(document)
-        return subject(told.system, told.scope, told.bounds, told.rules), told
     except itf.TraceError as error:
         raise Refusal(f"{path}: {error}") from error
+    check_named(path, told.system, system)
+    try:
+        if told.rules is None and find_system(told.system).rules:
+            raise Refusal(f"key #meta.kraftcheck.rules: missing; {told.system} has rule sets, say which it is of")
+        return subject(told.system, told.scope, told.bounds, told.rules), told
     except Refusal as error:
         raise Refusal(f"{path}: {error.message}") from error
 
@@ -52,13 +61,14 @@ def claim_of(told: itf.Recipe, traced: Program) -> Property | None:
 
 @click.command("trace", short_help="Show or shorten a counterexample.")
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option("--system", help="The system of FILE, module:attribute, where it is one of your own: its module is run.")
 @click.option("--full", is_flag=True, help="Whole states instead of what changed.")
 @click.option("--verbose", is_flag=True, help="Below each step every property that fails there.")
 @click.option("--minimise", "shorten", is_flag=True, help="Drop steps while the property still fails.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the (minimised) trace there as ITF JSON.")
 @click.option("--export", type=click.Choice(["junit"]), help="Write it as a test of Kafka's own classes, into --out.")
 def trace_command(
-    file: Path, full: bool, verbose: bool, shorten: bool, out: Path | None, export: str | None
+    file: Path, system: str | None, full: bool, verbose: bool, shorten: bool, out: Path | None, export: str | None
 ) -> None:  # fmt: skip
     """Replay the counterexample in FILE (ITF JSON, as `explore --out` writes) on the rules, and show it.
 
@@ -72,14 +82,12 @@ def trace_command(
     Examples:
       kraftcheck trace out/leader-active.itf.json
       kraftcheck trace out/leader-active.itf.json --full --verbose
+      kraftcheck trace out/at-most-one-leader.itf.json --system lease:SYSTEM
       kraftcheck trace long.itf.json --minimise --out short.itf.json
       kraftcheck trace out/leader-active.itf.json --export junit --out kafka-test
     """
-    chosen, told = load(file)
-    if export is not None and out is None:
-        raise Refusal("--export needs the folder to write to: --out FOLDER")
-    if out is not None and export is None:
-        check_writable(str(out))
+    chosen, told = load(file, system)
+    _check_out(out, export)
     traced = program(chosen)
     try:
         claim = claim_of(told, traced)
@@ -106,6 +114,16 @@ def trace_command(
         write(out, itf.text(itf.document(trace, traced, told.system, told.rules, shortest)))
         screen.plain(f"wrote {out}")
     screen.plain(_length(len(trace.steps), dropped, shortest, shorten))
+
+
+def _check_out(out: Path | None, export: str | None) -> None:
+    """Refuse a place that cannot be written: of a test a folder, else a file."""
+    if export is None:
+        check_writable(None if out is None else str(out))
+    elif out is None:
+        raise Refusal("--export needs the folder to write to: --out FOLDER")
+    else:
+        check_results("--out", out)
 
 
 def _length(steps: int, dropped: int, shortest: bool, shorten: bool) -> str:

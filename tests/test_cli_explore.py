@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ci import report
+from ci.results import MARK
 from tests.commands import kraftcheck
 
 BAD_WORDS = ("refuted", "incomplete", "unknown", "vacuous")
@@ -173,6 +174,7 @@ def test_out_holds_every_counterexample(tmp_path: Path) -> None:
     """--out makes its folder and writes a file for each refuted property, named after it."""
     ran = kraftcheck("explore", "tests.toys:DIGRAPH", "--quiet", "--traces", 0, "--out", tmp_path / "a" / "b")
     assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == [
+        MARK,
         "never-4-to-5.itf.json",
         "never-5.itf.json",
     ]
@@ -185,8 +187,8 @@ def test_strange_names_are_shown_as_they_are(tmp_path: Path) -> None:
     ran = kraftcheck("explore", "tests.faulty:STRANGE_WORDS", "--quiet", "--out", tmp_path)
     assert ran.code == 12
     assert "[bold]/odd id is refuted: A sentence [/] with :smile: [red]marks[/red]." in ran.out
-    (path,) = tmp_path.iterdir()
-    assert kraftcheck("trace", path).code == 0
+    (path,) = tmp_path.glob("*.json")
+    assert kraftcheck("trace", path, "--system", "tests.faulty:STRANGE_WORDS").code == 0
     again = shlex.split(next(line for line in ran.out.splitlines() if "again: " in line).partition("again: ")[2])
     assert kraftcheck(*again[1:]).code == 12
 

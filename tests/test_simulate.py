@@ -84,7 +84,7 @@ def test_walks_start_where_a_trace_ends(tmp_path: Path) -> None:
         (("--weight", "follow=0"), "the weight must be 1 to 1000"),
         (("--plot", "curve.pdf"), "--plot writes .png or .svg"),
         (("--from", "absent.json"), "cannot read absent.json"),
-        (("--runs", "0"), "0 is not in the range"),
+        (("--seed", "-1"), "-1 is not in the range"),
         (("--schedule", "fair"), "'fair' is not one of"),
     ],
 )

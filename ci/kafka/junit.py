@@ -14,6 +14,7 @@ from ci.kafka.asking import PACKAGE
 from ci.kafka.jars import HERE
 from ci.kafka.tour_requests import ARGUMENTS
 from ci.refusal import Refusal
+from ci.results import results
 from model.layout import leaves
 from model.rules import RuleSet
 from model.systems.directories.control import Control
@@ -181,12 +182,9 @@ def write_junit(folder: Path, files: dict[str, str]) -> list[Path]:
     """Write the files of a test to a folder; the paths written.
 
     Raises:
-        Refusal: when the folder cannot be made or written.
+        Refusal: when the folder cannot be used.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Refusal(f"cannot write the test to {folder}: {error.strerror}") from error
-    for name, text in files.items():
-        write(folder / name, text)
+    with results("--out", folder) as place:
+        for name, text in files.items():
+            write(place / name, text)
     return [folder / name for name in files]

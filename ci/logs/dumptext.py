@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from typing import NoReturn
 
 from attrs import evolve
 
@@ -28,6 +29,14 @@ _CONTROL_NAMES = {
     "KRaftVersion": "KRAFT_VERSION", "KRaftVoters": "KRAFT_VOTERS",
 }  # fmt: skip
 _AROUND = re.compile(r"Dumping |Log starting offset: |Snapshot end offset: |KRaft bootstrap snapshot|SLF4J: |\s*$")
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON number")
+
+
+DECODER = json.JSONDecoder(parse_constant=_no_number)
+"""Reads one record; Python takes NaN and Infinity for JSON."""
 
 
 def is_dump(head: str) -> bool:
@@ -99,9 +108,9 @@ def _entry(text: str, control: bool, place: str, problem: Problem) -> Entry | No
 def entry_of(text: str, offset: int, place: str, problem: Problem) -> Entry | None:
     """The record that a JSON object with `type`, `version`, `data` describes; None where it was skipped."""
     try:
-        found = json.loads(text)
+        found = DECODER.decode(text)
         name, version, data = found["type"], found["version"], found["data"]
-    except (ValueError, KeyError, TypeError) as reason:
+    except (ValueError, KeyError, TypeError, RecursionError) as reason:
         problem(place, f"not a record: {type(reason).__name__}: {reason}")
         return None
     if not isinstance(name, str) or type(version) is not int or not isinstance(data, dict):

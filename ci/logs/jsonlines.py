@@ -6,12 +6,11 @@ a batch of its own. `epoch` is that of the quorum's leader, 0 unless given.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
 
-from ci.logs.dumptext import entry_of
+from ci.logs.dumptext import DECODER, entry_of
 from ci.logs.segments import Problem
 from solvers.logs.entries import Batch, Entry
 
@@ -35,8 +34,8 @@ def _rows(lines: Iterable[str], name: str, problem: Problem) -> Iterator[_Row]:
             continue
         place = f"{name}:{number}"
         try:
-            value = json.loads(line)
-        except ValueError as reason:
+            value = DECODER.decode(line)
+        except (ValueError, RecursionError) as reason:
             problem(place, f"not JSON: {reason}")
             continue
         if not isinstance(value, dict) or type(value.get("offset")) is not int:

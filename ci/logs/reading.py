@@ -12,6 +12,7 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
+from ci.files import read_bytes
 from ci.logs import dumptext, jsonlines, segments
 from ci.logs.scanning import Scanner
 from ci.refusal import Refusal
@@ -24,6 +25,9 @@ BINARY = (".log", ".checkpoint")
 
 TEXT = (".txt", ".jsonl", ".ndjson")
 """Names of what the dump tool or others wrote; looked for in folders without segments."""
+
+MOST_LOG = 4 << 30
+"""The largest file of a log that is read; Kafka begins a new segment after 1 GB at most."""
 
 _SNAPSHOT = re.compile(r"(\d+)-(\d+)\.checkpoint")
 
@@ -173,10 +177,7 @@ def _follows(found: Batch | Compact | Stretch, due: int | None, epoch: int, skip
 def _file(
     path: Path, skipped: Skipped, shrink: bool, scanner: Scanner | None
 ) -> Iterator[Batch | Compact | Stretch]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise LogError(f"cannot read {path}: {error.strerror or error}") from error
+    data = read_bytes(path, MOST_LOG)
     if path.suffix in BINARY and not data.startswith((b"Dumping", b"SLF4J", b"{")):
         yield from segments.batches(data, str(path), skipped.problem, shrink, scanner)
         return

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
+from ci.files import MOST_JSON, parse_json, read_bytes
 from ci.vectors.core import Vector
 from model.fields import Fields, FormError, items, text
 
@@ -37,7 +37,7 @@ def find(paths: tuple[Path, ...]) -> list[Path]:
             if not inside:
                 raise VectorError(f"no vectors in {path}")
             found.update(dict.fromkeys(inside))
-        elif path.is_file():
+        elif path.exists():
             found[path] = None
         else:
             raise VectorError(f"{path}: no such file or folder")
@@ -48,14 +48,11 @@ def read(path: Path) -> VectorFile:
     """The vectors of one file.
 
     Raises:
-        VectorError: when it cannot be read or is malformed.
+        Refusal: when it cannot be read or is no JSON.
+        VectorError: when it is malformed.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
-    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as reason:
-        raise VectorError(f"{path}: {_one_line(reason)}") from None
-    try:
-        listed = items(content, "the file")
+        listed = items(parse_json(path, read_bytes(path, MOST_JSON), _once), "the file")
     except FormError as reason:
         raise VectorError(f"{path}: {reason}") from None
     vectors: dict[str, Vector] = {}
@@ -90,7 +87,3 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
         raise ValueError(f"key {next(key for key in keys if keys.count(key) > 1)!r} is repeated in one object")
     return result
-
-
-def _one_line(reason: Exception) -> str:
-    return " ".join(str(reason).split()) or type(reason).__name__

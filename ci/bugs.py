@@ -15,6 +15,7 @@ from ci.files import check_writable, write_json
 from ci.refusal import Refusal
 from ci.screen import console
 from ci.settings import program, subject
+from ci.typed import check_idle
 from model.nearest import nearest
 from properties.bug import Bug
 from properties.bugs import BUGS
@@ -114,6 +115,7 @@ def bugs_command(
       kraftcheck bugs --engine z3
     """
     if engine != NATIVE:
+        check_idle("is of --engine native", "memory")
         sys.exit(broken_proofs(variants, workers, target, quiet))
     wanted = choose(variants)
     if target is not None:

@@ -13,10 +13,11 @@ from attrs import asdict, frozen
 
 from ci.files import check_writable, write_json
 from ci.kafka.command import TourSize, run, run_tour
-from ci.kafka.conformance import Size
+from ci.kafka.conformance import MOST_EXHAUSTIVE, Size
 from ci.kafka.tour_run import SYSTEMS
 from ci.refusal import Refusal
 from ci.screen import console
+from ci.typed import check_idle
 from ci.vectors import run_vector
 from ci.vectors.core import FAILED, PASSED, UNSUPPORTED, Outcome, Vector
 from ci.vectors.files import VectorError, find, read
@@ -26,6 +27,9 @@ from model.system import ScopeError
 
 NON_CONFORMANT = 23
 """Exit code when a vector failed, or was not run and nobody allowed that."""
+
+MOST_DRAWN = 10**12
+"""The most cases that can be drawn: months of them."""
 
 DOCUMENT_VERSION = 1
 """Version of the JSON document."""
@@ -141,12 +145,16 @@ def _shown(value: Any) -> str:
 @click.option("--vectors", "first", multiple=True, metavar="PATH...", help="Files or folders of vectors; repeatable.")
 @click.argument("more", nargs=-1, metavar="")
 @click.option("--kafka", metavar="VERSION|all", help="Ask the classes of this release, as in 4.1.0.")
-@click.option("--exhaustive", type=int, default=2, show_default=True, help="--kafka: all cases to this many replicas.")
-@click.option("--samples", type=int, default=100_000, show_default=True, help="--kafka: cases drawn of others, to 5.")
-@click.option("--seed", type=int, default=0, show_default=True, help="--kafka: seed of the drawn cases.")
+@click.option("--exhaustive", type=click.IntRange(0, MOST_EXHAUSTIVE), default=2, show_default=True,
+              help="--kafka: all cases to this many replicas.")
+@click.option("--samples", type=click.IntRange(0, MOST_DRAWN), default=100_000, show_default=True,
+              help="--kafka: cases drawn of others, to 5.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True,
+              help="--kafka: seed of the drawn cases.")
 @click.option("--tour", type=click.Choice(sorted(SYSTEMS)), help="--kafka: take a system's steps on its managers.")
 @click.option("--scope", default="tiny", show_default=True, help="--tour: scope of the system.")
-@click.option("--sample", type=int, default=0, help="--tour: how many transitions are drawn; 0: every one.")
+@click.option("--sample", type=click.IntRange(0, MOST_DRAWN), default=0,
+              help="--tour: how many transitions are drawn; 0: every one.")
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; kafka-4.0, or with --kafka that of the version.")
 @click.option("--json", "target", metavar="FILE|-", help="Write one row per vector, or per check, as JSON.")
 @click.option("--allow-unsupported", is_flag=True, help="Exit 0 although some vectors could not be run.")
@@ -180,12 +188,20 @@ def conform_command(
       kraftcheck conform --kafka 4.1.2 --tour directories
       kraftcheck conform --kafka all --exhaustive 3 --samples 5000000
     """
+    if kafka is None:
+        check_idle("is an option of --kafka", "exhaustive", "samples", "seed", "scope", "sample")
+    else:
+        check_idle("is an option of --vectors", "allow_unsupported")
+    if tour is None:
+        check_idle("is an option of --tour", "scope", "sample")
+    else:
+        check_idle("is not an option of --tour", "exhaustive", "samples")
     if kafka is not None:
         if first or more:
             raise Refusal("give --vectors or --kafka, not both")
         if tour is not None:
-            sys.exit(run_tour(kafka, rules, TourSize(tour, scope, max(0, sample), seed), target))
-        sys.exit(run(kafka, rules, Size(exhaustive, max(0, samples), seed), target))
+            sys.exit(run_tour(kafka, rules, TourSize(tour, scope, sample, seed), target))
+        sys.exit(run(kafka, rules, Size(exhaustive, samples, seed), target))
     if tour is not None:
         raise Refusal("--tour needs a release: --kafka VERSION")
     if not first:

@@ -16,7 +16,7 @@ from ci import options, report
 from ci.explain_page import page
 from ci.explain_table import Row, combined, counts, document, identity, judged, lines, rows
 from ci.explore import cache_folder
-from ci.files import check_writable, write, write_json
+from ci.files import check_apart, check_writable, write, write_json
 from ci.progress import attended, stoppable
 from ci.refusal import Refusal
 from ci.screen import Screen, console
@@ -169,6 +169,7 @@ def explain_command(
     """
     check_writable(target)
     check_writable(markdown)
+    check_apart(json=target, markdown=markdown)
     chosen = _subject(words, scope, rules, action)
     begun = threading.Event()
     with stoppable(patient=True) as stop:

@@ -78,6 +78,24 @@ def check_writable(target: str | None) -> None:
         _refuse(path, "permission denied")
 
 
+def check_apart(**targets: str | Path | None) -> None:
+    """Refuse two outputs into one place, of which the last would be left; None passes.
+
+    Args:
+        targets: the places, by option, underscores for dashes.
+
+    Raises:
+        Refusal: naming both options.
+    """
+    taken: dict[str, str] = {}
+    for name, target in targets.items():
+        option = f"--{name.replace('_', '-')}"
+        place = "-" if target == "-" else str(Path(target).resolve()) if target is not None else ""
+        if place and place in taken:
+            raise Refusal(f"{taken[place]} and {option} cannot both write to {target}; give one another file")
+        taken[place] = option
+
+
 def write_json(target: str, document: Any) -> None:
     """Write a JSON document to a file, or to standard output for `-`."""
     text = json.dumps(document, indent=2, default=str) + "\n"

@@ -25,14 +25,22 @@ def memory_size(text: str) -> int:
         Refusal: for anything else.
     """
     number, unit = (text[:-1], text[-1].upper()) if text[-1:].isalpha() else (text, "")
-    if unit not in UNITS or not (number.isascii() and number.isdigit()) or int(number) == 0:
+    if unit not in UNITS or not (number.isascii() and number.isdigit() and len(number) < 20) or int(number) == 0:
         raise Refusal(f"--memory takes a size such as 512M or 4G, not {text!r}")
-    return int(number) * UNITS[unit]
+    size = int(number) * UNITS[unit]
+    if size > machine_memory():
+        raise Refusal(f"--memory {text} is more than this machine has, {machine_memory() >> 20}M; give less")
+    return size
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def default_memory() -> int:
     """Half of the machine's memory."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    return machine_memory() // 2
 
 
 def _memory(context: click.Context, parameter: click.Parameter, text: str | None) -> int:
@@ -46,7 +54,8 @@ processes: Decorator = click.option(
     "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default=True, help="Processes."
 )
 timeout: Decorator = click.option(
-    "--timeout", type=click.FloatRange(min=0.001), default=600.0, show_default=True, help="Seconds for each query."
+    "--timeout", type=click.FloatRange(0.001, 1_000_000), default=600.0, show_default=True,
+    help="Seconds for each query.",
 )
 seed: Decorator = click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Seed of the solver's choices."

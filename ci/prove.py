@@ -22,6 +22,7 @@ from ci.refusal import Refusal
 from ci.screen import console
 from ci.second import check_endless, check_solver, ready, second_opinion
 from ci.settings import DEFAULT_RULES, Subject, find_system, parse_words, program, subject, traced
+from ci.typed import check_idle
 from model.layout import LayoutError
 from model.nearest import nearest
 from solvers.induction import Build, Proof, prove
@@ -156,6 +157,10 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     ready(flags["second"], flags["smt2"], flags["target"])
     effort = Effort(flags["timeout"], flags["seed"], flags["core"], flags["solver"])
     bounded_only = flags["bmc"] is not None or flags["k"] is not None or flags["pdr"]
+    if sum((flags["bmc"] is not None, flags["k"] is not None, flags["pdr"])) > 1:
+        raise Refusal("--bmc, --k and --pdr exclude each other; give one of them")
+    if bounded_only:
+        check_idle("does nothing with --bmc, --k or --pdr", "core", "times", "smt2", "second", "search", "memory")
     check_solver(flags["solver"], flags["second"], bounded_only)
     check_endless(wanted, (flags["solver"], flags["second"]), bounded_only)
     if bounded_only:

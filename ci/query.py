@@ -21,6 +21,7 @@ from ci.refusal import Refusal
 from ci.screen import Screen, console, escape
 from ci.settings import check_named
 from ci.spark.session import check_packages, for_sql, parse_conf, started
+from ci.typed import check_idle
 from solvers.objectcache import ObjectCache
 from solvers.replay import run
 from solvers.trace import lines
@@ -184,8 +185,8 @@ def query_command(
     """
     if sql is None and picture is None:
         raise Refusal("nothing is asked: give SQL, or --plot FILE")
-    if sql is None and (traced or target is not None):
-        raise Refusal("--witness and --json are of rows, and no SQL asks for any; give SQL, or leave them out")
+    if sql is None:
+        check_idle("is of the rows of SQL, and none is given", "traced", "target", "limit", "master", "conf")
     check_packages()
     from ci.spark.dataset import Dataset
 

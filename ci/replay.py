@@ -16,6 +16,8 @@ from ci.logs.replaying import Replaying, settings_of
 from ci.logs.summary import DOCUMENT_VERSION, Summary, lines
 from ci.refusal import Refusal
 from ci.screen import console
+from ci.spark.session import check_packages
+from ci.typed import check_idle
 from model.rules import parse
 from model.system import ScopeError
 from solvers.logs.lookup import Quick
@@ -88,6 +90,11 @@ def replay_command(
     check_writable(target)
     if (engine == "spark") != (out is not None):
         raise Refusal("--engine spark needs --out, the folder for what it finds, and only it does")
+    if engine == "spark":
+        check_idle("shows batches with --engine python only", "verbose")
+        check_packages()
+    else:
+        check_idle("is an option of --engine spark", "conf", "by_partition_from")
     try:
         if rules is not None:
             parse(rules)

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from ci import options, walkreport
 from ci.explore import TRACE, cache_folder
-from ci.files import check_writable, write, write_json
+from ci.files import check_apart, check_writable, write, write_json
 from ci.plots import check_plot, plot_walks
 from ci.progress import attended, metered, stoppable
 from ci.refusal import Refusal
@@ -38,13 +38,15 @@ def weights_of(texts: tuple[str, ...], traced: Program) -> dict[str, int]:
         Refusal: for anything else, or an action that the system does not have.
     """
     known = list(dict.fromkeys(kind.action.name for kind in traced.kinds))
-    found = {}
+    found = dict[str, int]()
     for text in texts:
         name, _, number = text.partition("=")
         if name not in known:
             raise Refusal(f"--weight {text}: no action {name!r}; {nearest(name, known)}")
         if not (number.isascii() and number.isdigit() and 0 < int(number) <= 1000):
             raise Refusal(f"--weight {text}: the weight must be 1 to 1000, as in {name}=5")
+        if name in found:
+            raise Refusal(f"--weight {text}: {name} has the weight {found[name]} already; give it once")
         found[name] = int(number)
     return found
 
@@ -161,6 +163,7 @@ def simulate_command(
     traced = program(chosen)
     preferred, known = weights_of(weights, traced), ways(files, chosen, traced)
     check_writable(target)
+    check_apart(json=target, plot=plot)
     if plot is not None:
         check_plot(plot)
     check_results("--out", out, target, plot)

@@ -13,6 +13,7 @@ from ci.refusal import Refusal
 from ci.results import check_results
 from ci.screen import console
 from ci.settings import Subject, check_named, find_system, program, subject
+from ci.typed import check_idle
 from model.system import Property
 from solvers import itf
 from solvers.marks import already_false, every_property
@@ -120,10 +121,11 @@ def _check_out(out: Path | None, export: str | None) -> None:
     """Refuse a place that cannot be written: of a test a folder, else a file."""
     if export is None:
         check_writable(None if out is None else str(out))
-    elif out is None:
+        return
+    check_idle("shows nothing with --export", "full", "verbose")
+    if out is None:
         raise Refusal("--export needs the folder to write to: --out FOLDER")
-    else:
-        check_results("--out", out)
+    check_results("--out", out)
 
 
 def _length(steps: int, dropped: int, shortest: bool, shorten: bool) -> str:

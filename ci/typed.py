@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 import click
+from click.core import ParameterSource
 
 from ci.refusal import Refusal
 
@@ -43,3 +44,20 @@ def _check(name: str, text: str, parameter: click.Parameter) -> None:
     number = isinstance(parameter.type, click.types.IntParamType | click.types.FloatParamType)
     if number and not NUMBER.fullmatch(text):
         raise Refusal(f"{name} takes a finite number in the digits 0 to 9, not {text[:40]!r}")
+
+
+def check_idle(why: str, *names: str) -> None:
+    """Refuse options of the running command that would do nothing.
+
+    Args:
+        why: when they do something.
+        names: of parameters that were left at their defaults if all is well.
+
+    Raises:
+        Refusal: naming the first one that was given.
+    """
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if parameter.name in names and given:
+            raise Refusal(f"{parameter.opts[-1]} {why}; leave it out")

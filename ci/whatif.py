@@ -11,7 +11,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from ci.files import check_writable, write, write_json
+from ci.files import check_apart, check_writable, write, write_json
 from ci.logs.reading import Skipped, find, read
 from ci.logs.replaying import preset_of, settings_of
 from ci.refusal import Refusal
@@ -115,8 +115,7 @@ def whatif_command(
       kraftcheck whatif 00000000000000000117-0000000001.checkpoint --faults 2
       kraftcheck whatif /var/kafka/__cluster_metadata-0 --prometheus -
     """
-    if target == "-" and metrics == "-":
-        raise Refusal("--json - and --prometheus - cannot both write to standard output; give one a file")
+    check_apart(json=target, prometheus=metrics)
     for place in (target, metrics):
         check_writable(place)
     try:

@@ -10,11 +10,13 @@ from attrs import frozen
 from ci.logs.reading import LogFiles, Skipped, read_compact
 from ci.logs.summary import Summary
 from ci.refusal import Refusal
+from model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, is_valid, trimmed
 from model.controller.state import Settings
+from model.nearest import nearest
 from model.replay import ReplayError
 from model.rules import RuleSet, parse
 from solvers.logs.follow import Follower
-from solvers.logs.image import EntryError
+from solvers.logs.image import ELR_SETTING, EntryError
 from solvers.logs.lookup import Quick
 from solvers.logs.quick import QuickReplay
 from solvers.logs.replay import Replayed
@@ -30,6 +32,10 @@ SINCE = (
 
 4.0.0 as released (23 to 25) lies between the snapshot and 4.1: of their differences it has KAFKA-19522 alone.
 """
+
+
+STATIC = (MIN_ISR, UNCLEAN_ELECTION, ELR_SETTING)
+"""The keys of the configuration file that a rule reads."""
 
 
 def preset_of(level: int | None) -> str:
@@ -48,14 +54,21 @@ def settings_of(texts: tuple[str, ...]) -> Settings:
     """The static configuration that `KEY=VALUE` texts describe.
 
     Raises:
-        Refusal: for another text.
+        Refusal: for another text, a key that no rule reads, a value that the key cannot have, or a key given twice.
     """
     pairs = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not key or not equals:
             raise Refusal(f"--static {text}: KEY=VALUE is wanted, as in min.insync.replicas=2")
-        pairs[key] = value
+        if key not in STATIC:
+            raise Refusal(f"--static {text}: no rule reads {key!r}; {nearest(key, STATIC, '')}")
+        if not is_valid(UNCLEAN_ELECTION if key == ELR_SETTING else key, value):
+            wanted = "a whole number from 1" if key == MIN_ISR else "true or false"
+            raise Refusal(f"--static {text}: {key} takes {wanted}")
+        if key in pairs:
+            raise Refusal(f"--static {text}: {key} is given twice; give it once")
+        pairs[key] = trimmed(value)
     return Settings(static=pairs)
 
 

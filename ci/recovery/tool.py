@@ -10,13 +10,14 @@ import click
 from attrs import frozen
 from rich.table import Table
 
-from ci.files import check_writable, write_json
+from ci.files import check_apart, check_writable, write_json
 from ci.progress import stoppable
 from ci.recovery.lists import ballots, read_targets
 from ci.recovery.options import ELECTION_FAILED, RULES, answering, recovery_rules, save, told
 from ci.recovery.snapshot import Snapshot, read_snapshot
 from ci.refusal import Refusal
 from ci.screen import Screen, console
+from ci.typed import check_idle
 from model.controller.state import Controller
 from model.recovery.choice import NOBODY
 from model.recovery.electing import ATTEMPTS, NOT_NEEDED, Result, Retries, designate_all, succeeded
@@ -99,6 +100,7 @@ def _check(
         raise Refusal("--output is for the snapshot after --automated-recovery; give both, or neither")
     if manual is not None and manual.exists():
         raise Refusal(f"--manual-recovery-output-file: {manual} exists; name a new file")
+    check_apart(manual_recovery_output_file=manual, output=output)
     for path in (manual, output):
         check_writable(None if path is None else str(path))
 
@@ -149,6 +151,8 @@ def unclean_recovery_command(
       kraftcheck unclean-recovery --snapshot cluster.json --all-offline-partitions --automated-recovery
     """
     _check(show, manual, automated, listed, every, output)
+    if not automated:
+        check_idle("is of --automated-recovery", "attempts")
     if dry and not automated:
         raise Refusal("--dry-run is for --automated-recovery; without it no snapshot is written anyway")
     chosen = recovery_rules(rules)

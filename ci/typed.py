@@ -39,8 +39,6 @@ def check_typed(command: click.Command, words: Sequence[str], parent: click.Cont
 def _check(name: str, text: str, parameter: click.Parameter) -> None:
     if not text:
         raise Refusal(f"{name} is empty; give a value, or leave it out")
-    if "\0" in text:
-        raise Refusal(f"{name} holds a zero byte; give another value")
     number = isinstance(parameter.type, click.types.IntParamType | click.types.FloatParamType)
     if number and not NUMBER.fullmatch(text):
         raise Refusal(f"{name} takes a finite number in the digits 0 to 9, not {text[:40]!r}")

@@ -74,6 +74,7 @@ def cli() -> None:
     Exit codes: 0 every verdict is a pass, 1 an election failed, 2 bad input, 11 deadlock, 12 refuted,
     13 never recovers, 20 incomplete, 21 vacuous, 22 unknown, 23 a vector failed
     or a batch of a log is not explained,
+    130 interrupted by Ctrl-C, 141 the reader of the output has gone,
     255 a fault of kraftcheck.
     """
 

@@ -188,22 +188,13 @@ def conform_command(
       kraftcheck conform --kafka 4.1.2 --tour directories
       kraftcheck conform --kafka all --exhaustive 3 --samples 5000000
     """
-    if kafka is None:
-        check_idle("is an option of --kafka", "exhaustive", "samples", "seed", "scope", "sample")
-    else:
-        check_idle("is an option of --vectors", "allow_unsupported")
-    if tour is None:
-        check_idle("is an option of --tour", "scope", "sample")
-    else:
-        check_idle("is not an option of --tour", "exhaustive", "samples")
+    _check_way(kafka, tour)
     if kafka is not None:
         if first or more:
             raise Refusal("give --vectors or --kafka, not both")
         if tour is not None:
             sys.exit(run_tour(kafka, rules, TourSize(tour, scope, sample, seed), target))
         sys.exit(run(kafka, rules, Size(exhaustive, samples, seed), target))
-    if tour is not None:
-        raise Refusal("--tour needs a release: --kafka VERSION")
     if not first:
         raise Refusal("name files or folders of vectors: --vectors PATH..., or a release: --kafka VERSION")
     check_writable(target)
@@ -216,3 +207,17 @@ def conform_command(
     screen, code = console(to_stderr=target == "-"), report.exit_code(allow_unsupported)
     screen.plain("\n".join(lines(report)) + f" (exit {code})")
     sys.exit(code)
+
+
+def _check_way(kafka: str | None, tour: str | None) -> None:
+    """Refuse options of another way to conform than the one that is asked for."""
+    if tour is not None and kafka is None:
+        raise Refusal("--tour needs a release: --kafka VERSION")
+    if kafka is None:
+        check_idle("is an option of --kafka", "exhaustive", "samples", "seed", "scope", "sample")
+    else:
+        check_idle("is an option of --vectors", "allow_unsupported")
+    if tour is None:
+        check_idle("is an option of --tour", "scope", "sample")
+    else:
+        check_idle("is not an option of --tour", "exhaustive", "samples")

@@ -181,6 +181,23 @@ def _deeper(value: Any, most: int) -> bool:
     return True
 
 
+def check_named(place: object, system: str, given: str | None) -> None:
+    """Refuse to import what a file names: to import is to run, so the command line has to say the same.
+
+    Args:
+        place: the file.
+        system: the system that it names.
+        given: the system that the command line names; None: none.
+
+    Raises:
+        Refusal: for another system, or for a user's system that the command line does not name.
+    """
+    if given is not None and given != system:
+        raise Refusal(f"{place}: of the system {system}, not of {given}")
+    if given is None and ":" in system:
+        raise Refusal(f"{place}: of the system {system}, whose module would be run; if you trust it, --system {system}")
+
+
 def folder(path: Path) -> Path:
     """The folder, made if need be; a one-line usage error where it cannot be made or written."""
     try:

@@ -156,11 +156,7 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     check_writable(flags["target"])
     ready(flags["second"], flags["smt2"], flags["target"])
     effort = Effort(flags["timeout"], flags["seed"], flags["core"], flags["solver"])
-    bounded_only = flags["bmc"] is not None or flags["k"] is not None or flags["pdr"]
-    if sum((flags["bmc"] is not None, flags["k"] is not None, flags["pdr"])) > 1:
-        raise Refusal("--bmc, --k and --pdr exclude each other; give one of them")
-    if bounded_only:
-        check_idle("does nothing with --bmc, --k or --pdr", "core", "times", "smt2", "second", "search", "memory")
+    bounded_only = _without_lemmas(flags)
     check_solver(flags["solver"], flags["second"], bounded_only)
     check_endless(wanted, (flags["solver"], flags["second"]), bounded_only)
     if bounded_only:
@@ -180,6 +176,16 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
         write_json(flags["target"], document(asked.subject(), proof, judged, seconds, effort, code))
     screen.plain(last_line(judged, code))
     sys.exit(code)
+
+
+def _without_lemmas(flags: Mapping[str, Any]) -> bool:
+    """Whether one of the ways is asked for that take no lemmas; refuses two of them, and what does nothing there."""
+    ways = sum((flags["bmc"] is not None, flags["k"] is not None, flags["pdr"]))
+    if ways > 1:
+        raise Refusal("--bmc, --k and --pdr exclude each other; give one of them")
+    if ways:
+        check_idle("does nothing with --bmc, --k or --pdr", "core", "times", "smt2", "second", "search", "memory")
+    return bool(ways)
 
 
 def last_line(judged: Sequence[Judged], code: int) -> str:

@@ -15,11 +15,10 @@ from rich.table import Table
 
 from ci import options
 from ci.explore import cache_folder
-from ci.files import check_writable, write_json
+from ci.files import check_named, check_writable, write_json
 from ci.plots import check_plot, plot
 from ci.refusal import Refusal
 from ci.screen import Screen, console, escape
-from ci.settings import check_named
 from ci.spark.session import check_packages, for_sql, parse_conf, started
 from ci.typed import check_idle
 from solvers.objectcache import ObjectCache

@@ -88,13 +88,7 @@ def replay_command(
       kraftcheck replay decoded.txt --rules kafka-4.0 --json rows.json
     """
     check_writable(target)
-    if (engine == "spark") != (out is not None):
-        raise Refusal("--engine spark needs --out, the folder for what it finds, and only it does")
-    if engine == "spark":
-        check_idle("shows batches with --engine python only", "verbose")
-        check_packages()
-    else:
-        check_idle("is an option of --engine spark", "conf", "by_partition_from")
+    _check_engine(engine, out)
     try:
         if rules is not None:
             parse(rules)
@@ -124,6 +118,17 @@ def replay_command(
             screen.plain(line)
     screen.plain(f"(exit {code})")
     sys.exit(code)
+
+
+def _check_engine(engine: str, out: Path | None) -> None:
+    """Refuse options of the other engine, and Spark where its packages are not installed."""
+    if (engine == "spark") != (out is not None):
+        raise Refusal("--engine spark needs --out, the folder for what it finds, and only it does")
+    if engine == "spark":
+        check_idle("shows batches with --engine python only", "verbose")
+        check_packages()
+    else:
+        check_idle("is an option of --engine spark", "conf", "by_partition_from")
 
 
 def _told(summary: Summary, verbose: bool) -> tuple[int, Mapping[str, Any], Sequence[str]]:

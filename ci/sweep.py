@@ -13,10 +13,10 @@ import click
 from ci import options
 from ci.conform import NON_CONFORMANT
 from ci.explore import cache_folder
+from ci.files import check_named
 from ci.query import opened
 from ci.refusal import Refusal
 from ci.screen import console
-from ci.settings import check_named
 from ci.spark.session import check_packages
 from solvers.blockkernel import block_spec
 from solvers.objectcache import ObjectCache

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from ci.files import check_writable, read_json, write
+from ci.files import check_named, check_writable, read_json, write
 from ci.kafka.junit import junit, write_junit
 from ci.refusal import Refusal
 from ci.results import check_results
 from ci.screen import console
-from ci.settings import Subject, check_named, find_system, program, subject
+from ci.settings import Subject, find_system, program, subject
 from ci.typed import check_idle
 from model.system import Property
 from solvers import itf

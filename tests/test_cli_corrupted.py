@@ -73,9 +73,11 @@ def broken_lines(data: bytes, draw: random.Random) -> bytes:
     """Lines of JSON with one of them broken, left out, or doubled."""
     lines = data.splitlines(keepends=True)
     at = draw.randrange(len(lines))
-    how = draw.choice([lambda line: b"", lambda line: line * 2, lambda line: broken_document(line, draw) + b"\n",
-                       lambda line: broken_document(line, draw) + b"\n", lambda line: broken_text(line, draw)])  # fmt: skip
-    return b"".join([*lines[:at], how(lines[at]), *lines[at + 1 :]])
+    made = draw.choice([
+        b"", lines[at] * 2, broken_document(lines[at], draw) + b"\n", broken_document(lines[at], draw) + b"\n",
+        broken_text(lines[at], draw),
+    ])  # fmt: skip
+    return b"".join([*lines[:at], made, *lines[at + 1 :]])
 
 
 def segment_lines() -> bytes:

@@ -33,7 +33,7 @@ def elect(
     retries = Retries(snapshot.failures, ATTEMPTS)
     if kind == DESIGNATED:
         wanted = list(zip(places or (), leaders or (), strict=True))
-        with stoppable() as stop:
+        with stoppable(patient=True) as stop:
             return designate_all(snapshot.controller, wanted, rules, retries, snapshot.rights, stop.is_set)
     served, _ = retries.sent()
     if not served:

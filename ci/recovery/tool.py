@@ -181,7 +181,7 @@ def _elect(
     snapshot: Snapshot, found: Plan, retries: Retries, rules: RuleSet
 ) -> tuple[Controller, tuple[Result, ...]]:
     """Designate the chosen leaders; a signal ends it between two requests."""
-    with stoppable() as stop:
+    with stoppable(patient=True) as stop:
         return designate_all(snapshot.controller, found.wanted(), rules, retries, snapshot.rights, stop.is_set)
 
 

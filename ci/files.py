@@ -172,13 +172,11 @@ def _no_number(text: str) -> NoReturn:
 
 def _deeper(value: Any, most: int) -> bool:
     """Whether lists and objects are nested deeper than so many levels."""
-    level = [value]
-    for _ in range(most + 1):
-        level = [inner for one in level if isinstance(one, list | dict)
-                 for inner in (one.values() if isinstance(one, dict) else one)]  # fmt: skip
-        if not level:
-            return False
-    return True
+    level = [value] if isinstance(value, list | dict) else []
+    for _ in range(most):
+        inner = [part for one in level for part in (one.values() if isinstance(one, dict) else one)]
+        level = [part for part in inner if isinstance(part, list | dict)]
+    return bool(level)
 
 
 def check_named(place: object, system: str, given: str | None) -> None:

@@ -28,7 +28,7 @@ WANTED = {PROVEN: "unsat", REFUTED: "sat"}
 def ready(second: str | None, place: str | None, target: str | None) -> None:
     """Refuse, before anything is proven, a solver that is missing or a folder that cannot be used."""
     if second is not None and not installed(second):
-        raise Refusal(f"--second-solver {second} is not installed; pip install {second}")
+        raise Refusal(f"--second-solver {second} is not installed; pip install 'kraftcheck[solvers]'")
     check_results("--smt2", None if place is None else Path(place), target)
 
 
@@ -38,7 +38,7 @@ def check_solver(solver: str, second: str | None, bounded_only: bool) -> None:
         others = ", ".join(other for other in SECOND_SOLVERS if other != solver)
         raise Refusal(f"--second-solver {second} is the first one too; name another of {others}")
     if not installed(solver):
-        raise Refusal(f"--solver {solver} is not installed; pip install {solver}")
+        raise Refusal(f"--solver {solver} is not installed; pip install 'kraftcheck[solvers]'")
     if bounded_only and solver != "z3":
         raise Refusal(f"--bmc, --k and --pdr are Z3's; leave out --solver {solver}")
 

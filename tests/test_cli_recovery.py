@@ -43,7 +43,7 @@ def test_a_written_trace_is_followed_again(tmp_path: Path) -> None:
     """`trace` follows the file, looks again at what can follow, and shortens it no further."""
     kraftcheck(*VALVE, "--property", "opens-by-itself", "--out", tmp_path)
     file = tmp_path / "opens-by-itself.itf.json"
-    ran = kraftcheck("trace", file, "--minimise")
+    ran = kraftcheck("trace", file, "--minimise", "--system", "tests.toys:VALVE")
     assert (ran.code, ran.last) == (0, "2 steps, shortest as the file says")
     assert "never again: nothing that can follow by open satisfies it" in ran.out
 
@@ -55,7 +55,8 @@ def test_a_trace_to_where_it_recovers_is_refused(tmp_path: Path) -> None:
     document = json.loads(file.read_text())
     document["states"].pop()
     file.write_text(json.dumps(document))
-    assert "opens-by-itself holds there, or can hold again" in kraftcheck("trace", file).refusal()
+    told = kraftcheck("trace", file, "--system", "tests.toys:VALVE").refusal()
+    assert "opens-by-itself holds there, or can hold again" in told
 
 
 def test_list_shows_the_way_out() -> None:

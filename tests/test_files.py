@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from ci.files import check_writable, folder, read_json, write, write_json
 from ci.refusal import Refusal
+from tests.commands import kraftcheck
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
@@ -113,6 +115,9 @@ def test_json_goes_to_standard_output_for_a_dash(capsys: pytest.CaptureFixture[s
         (b"", "line 1: not JSON"),
         (b"[" * 100_000, "not usable JSON"),
         (b"1" * 5000, "not usable JSON"),
+        (b'{"a": NaN}', "NaN is no JSON number"),
+        (b"[-Infinity]", "-Infinity is no JSON number"),
+        (b"[" * 200 + b"]" * 200, "nested deeper than 100 levels"),
     ],
 )
 def test_malformed_json_is_one_line(content: bytes, told: str, tmp_path: Path) -> None:
@@ -122,3 +127,54 @@ def test_malformed_json_is_one_line(content: bytes, told: str, tmp_path: Path) -
     with pytest.raises(Refusal, match=told) as caught:
         read_json(path)
     assert caught.value.message.startswith(str(path))
+
+
+def test_the_deepest_document_is_read(tmp_path: Path) -> None:
+    """A hundred levels are read, one more is not."""
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 100 + "]" * 100)
+    assert isinstance(read_json(path), list)
+    path.write_text("[" * 101 + "]" * 101)
+    with pytest.raises(Refusal, match="nested deeper"):
+        read_json(path)
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> dict[str, Path]:
+    """What never ends, or never begins, to be read."""
+    os.mkfifo(tmp_path / "fifo")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "s"))
+    return {"device": Path("/dev/zero"), "fifo": tmp_path / "fifo", "socket": tmp_path / "s"}
+
+
+READERS = [
+    "trace {}", "simulate tests.toys:CLOCK --from {}", "conform --vectors {}", "check elections --vectors {}",
+    "replay {}", "whatif {}", "unclean-recovery --snapshot {} --all-offline-partitions --show-replica-info",
+    "unclean-recovery --snapshot tests/snapshots/outage.json --path-to-json-file {} --show-replica-info",
+    "elect-leaders --snapshot {} --election-type UNCLEAN --all-topic-partitions --dry-run",
+    "elect-leaders --snapshot tests/snapshots/outage.json --election-type DESIGNATED --path-to-json-file {}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["device", "fifo", "socket"])
+@pytest.mark.parametrize("words", READERS)
+def test_only_regular_files_are_read(words: str, kind: str, endless: dict[str, Path]) -> None:
+    """Each command that reads a file refuses a device, a pipe and a socket in one line, and waits for none."""
+    told = kraftcheck(*words.format(endless[kind]).split()).refusal()
+    assert told == (
+        f"cannot read {endless[kind]}: it is a pipe or a device; save what it holds to a file, and name that"
+    )
+
+
+def test_a_file_too_large_is_refused(tmp_path: Path) -> None:
+    """A file above the limit is not read; the message names its size and the limit."""
+    path = tmp_path / "large.json"
+    path.touch()
+    os.truncate(path, (256 << 20) + (5 << 20))
+    told = "it has 261 MB, and 256 MB are the most that is read of such a file"
+    assert kraftcheck("trace", path).refusal() == f"cannot read {path}: {told}"
+    log = tmp_path / "00000000000000000000.log"
+    log.touch()
+    os.truncate(log, 5 << 30)
+    assert "it has 5,120 MB, and 4,096 MB are the most" in kraftcheck("replay", log).refusal()

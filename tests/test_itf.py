@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,8 @@ def refusal(document: Any, folder: Path) -> str:
     """What `kraftcheck trace` says of a document, after the file's name."""
     path = folder / "edited.itf.json"
     path.write_text(json.dumps(document))
-    told = kraftcheck("trace", path).refusal()
+    named = re.findall(r'"system": "([\w.]+:\w+)"', path.read_text())
+    told = kraftcheck("trace", path, *(f"--system={name}" for name in named)).refusal()
     assert told.startswith(f"{path}: ")
     return told.removeprefix(f"{path}: ")
 
@@ -81,7 +83,7 @@ def test_order_of_sets_and_form_of_ints_do_not_matter(tmp_path: Path) -> None:
 
     told = json.loads(path.read_text())
     path.write_text(json.dumps({**told, "states": other(told["states"])}))
-    ran = kraftcheck("trace", path)
+    ran = kraftcheck("trace", path, "--system", "tests.toys:HASTY")
     assert (ran.code, ran.err, ran.last) == (0, "", "7 steps, shortest as the file says")
 
 
@@ -163,6 +165,38 @@ def test_an_edited_document_is_refused(edit: Callable[[Any], None], told: str, d
     """What is missing, malformed, unknown, or does not replay is named: file, key, step and guard."""
     edit(document)
     assert told in refusal(document, tmp_path)
+
+
+EVIL = """
+from pathlib import Path
+from tests.toys import DIGRAPH
+Path("was-run").touch()
+"""
+
+
+def test_a_file_does_not_choose_what_is_run(document: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that only the file names is not imported; where the command line names it too, it is."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    Path("evil_module.py").write_text(EVIL)
+    document["#meta"]["kraftcheck"]["system"] = "evil_module:DIGRAPH"
+    Path("evil.itf.json").write_text(json.dumps(document))
+    told = kraftcheck("trace", "evil.itf.json").refusal()
+    assert told.endswith("whose module would be run; if you trust it, --system evil_module:DIGRAPH")
+    told = kraftcheck("trace", "evil.itf.json", "--system", "tests.toys:DIGRAPH").refusal()
+    assert told == "evil.itf.json: of the system evil_module:DIGRAPH, not of tests.toys:DIGRAPH"
+    assert not Path("was-run").exists()
+    assert kraftcheck("trace", "evil.itf.json", "--system", "evil_module:DIGRAPH").code == 0
+    assert Path("was-run").exists()
+
+
+@pytest.mark.parametrize("edit", [without(*ABOUT, "rules"), with_value(None, *ABOUT, "rules")])
+def test_a_trace_without_rules_is_refused(edit: Callable[[Any], None], tmp_path: Path) -> None:
+    """Of a system with rule sets the file has to say which one; none is taken for granted."""
+    document = json.loads((Path(__file__).parent / "traces" / "B4.itf.json").read_text())
+    edit(document)
+    told = "key #meta.kraftcheck.rules: missing; elections has rule sets, say which it is of"
+    assert refusal(document, tmp_path) == told
 
 
 @pytest.mark.parametrize("value", [None, 5, [], "text", [[]]])

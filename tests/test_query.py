@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from ci.query import check_question
+from ci.refusal import Refusal
 from ci.settings import program, subject
 from ci.spark.dataset import Dataset, transition_task
 from ci.spark.decoding import column_name, field_sql
@@ -134,6 +137,61 @@ def test_bad_queries_are_one_line(sql: str, more: Any, message: str, elections: 
     assert ran.code == 2
     assert ran.err.count("\n") == 1
     assert message in ran.err
+
+
+STATEMENTS = [
+    "CREATE TABLE t AS SELECT 1", "CREATE OR REPLACE TEMPORARY VIEW states AS SELECT 1", "DROP VIEW states", "SET a=1",
+    "INSERT INTO t SELECT 1", "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a", "FROM states INSERT INTO t SELECT *",
+    "EXPLAIN SELECT 1", "SHOW TABLES", "CACHE TABLE states", "/* SELECT */ DROP VIEW states", "SELECT 1; DROP VIEW states",
+    "INSERT OVERWRITE DIRECTORY 'made' USING parquet SELECT 1", "USE other", "ADD JAR 'x.jar'", ";",
+]  # fmt: skip
+"""What is no question, or not one."""
+
+
+@on_spark
+def test_only_one_question_is_asked(session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements are refused by Spark's own parser before anything runs; questions of every form pass."""
+    monkeypatch.chdir(tmp_path)
+    for sql in STATEMENTS:
+        with pytest.raises(Refusal, match="the query: "):
+            check_question(session, sql)
+    for sql in ("SELECT 1;", "with a as (select 1) select * from a", "VALUES (1)", "FROM t SELECT a", "(SELECT 1)",
+                "-- asked\nSELECT 1", "TABLE t", "SELECT 1 UNION SELECT 2"):  # fmt: skip
+        check_question(session, sql)
+    assert list(tmp_path.iterdir()) == []
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@on_spark
+def test_a_query_leaves_nothing_behind(
+    elections: Path, shared: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dataset, current folder and folder of temporary files are as they were, after an answer and after a refusal."""
+    before, scratch = contents(elections), tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    assert kraftcheck("query", elections, "SELECT count(*) FROM states").code == 0
+    assert kraftcheck("query", elections, "CREATE TABLE t AS SELECT 1").code == 2
+    assert contents(elections) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["scratch"]
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["query", "SELECT 1"], ["query", "--plot=a.svg"], ["sweep"]])
+def test_a_dataset_does_not_choose_what_is_run(command: list[str], elections: Path, tmp_path: Path) -> None:
+    """A dataset that names a user's module has it imported only where the command line names it too."""
+    about = json.loads((elections / "run.json").read_text())
+    about["identity"]["system"] = "evil_module:SYSTEM"
+    changed = tmp_path / "out"
+    shutil.copytree(elections, changed)
+    (changed / "run.json").write_text(json.dumps(about))
+    told = kraftcheck(command[0], changed, *command[1:]).refusal()
+    assert told.endswith("whose module would be run; if you trust it, --system evil_module:SYSTEM")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_a_violation_is_shown_and_written(tmp_path: Path) -> None:
     assert (ran.code, ran.last) == (12, "1 refuted (exit 12)")
     assert "never-5 is refuted: Node 5 is not visited." in ran.out
     assert "shortened to 4 steps" in ran.out
-    again = kraftcheck("trace", tmp_path / "never-5.itf.json")
+    again = kraftcheck("trace", tmp_path / "never-5.itf.json", "--system", "tests.toys:DIGRAPH")
     assert again.code == 0
     assert again.last == "4 steps, not minimised"
 

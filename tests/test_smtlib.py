@@ -74,7 +74,7 @@ def test_a_missing_solver_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second solver that is not installed is refused in one line that names the mend."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     refusal = kraftcheck(*TINY, "--second-solver", "cvc5").refusal()
-    assert refusal == "--second-solver cvc5 is not installed; pip install cvc5"
+    assert refusal == "--second-solver cvc5 is not installed; pip install 'kraftcheck[solvers]'"
     with pytest.raises(SolverMissing, match="pip install cvc5"):
         second_answer("cvc5", "", EFFORT)
 

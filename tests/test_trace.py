@@ -214,7 +214,8 @@ def test_single_bounds_are_in_the_reproduction_command() -> None:
 def test_unwritable_out_is_refused(tmp_path: Path) -> None:
     """A minimised trace that cannot be written is refused before anything is shown."""
     kraftcheck("explore", "tests.toys:STUCK", "--quiet", "--out", tmp_path)
-    assert "it is a folder" in kraftcheck("trace", tmp_path / "deadlock.itf.json", "--out", tmp_path).refusal()
+    words = ("trace", tmp_path / "deadlock.itf.json", "--system", "tests.toys:STUCK", "--out", tmp_path)
+    assert "it is a folder" in kraftcheck(*words).refusal()
 
 
 def test_values_are_shown_in_few_words() -> None:

@@ -1,0 +1,184 @@
+"""Mutants of what stands before the engines: terms, intervals, tracing, argument tables, lowering, compiled kinds."""
+
+from __future__ import annotations
+
+from tests import test_engine_edges, test_lower, test_program, test_terms, test_terms_small, test_toys
+from tests.engine_mutants.mutant import Killer, Mutant
+
+ROLES = Killer(test_terms_small.test_the_digest_follows_the_role_of_each_term)
+ON_INTS = Killer(test_terms.test_terms_agree_with_ints_and_stay_in_their_intervals)
+ONE_TERM = Killer(test_terms.test_equal_expressions_are_one_term)
+CONSTANTS = Killer(test_terms.test_constants_fold_to_python_values)
+TRUTHS = Killer(test_terms.test_truths_fold)
+ARMS = Killer(test_terms.test_a_comparison_of_a_choice_compares_its_arms)
+OWN_CHOICE = Killer(test_terms.test_a_choice_inside_its_own_choice_is_decided)
+ENDS = Killer(test_lower.test_llvm_agrees_with_ints_on_every_operator_at_the_ends)
+LIFT = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (2,))
+HOTEL = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (3,))
+COUNTER = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (6,))
+COMMIT = Killer(test_toys.test_two_phase_commit_has_its_known_number_of_states, (0,))
+DIGEST = Killer(test_program.test_the_digest_follows_every_part)
+
+
+
+def interval(position: int) -> Killer:
+    """The test of the interval of an operator."""
+    return Killer(test_terms_small.test_intervals_hold_every_value, (position,))
+
+
+def folding(position: int) -> Killer:
+    """The test of what an operator folds to."""
+    return Killer(test_terms_small.test_folding_changes_no_value, (position,))
+
+
+TERMS = (
+    Mutant("interval-of-add", "The interval of a sum lacks its largest value.",
+           "model.algebra:interval", "return a_lo + b_lo, a_hi + b_hi", "return a_lo + b_lo, a_hi + b_hi - 1",
+           interval(0)),
+    Mutant("interval-of-sub", "The interval of a difference takes the lower end of what is subtracted.",
+           "model.algebra:interval", "return a_lo - b_hi, a_hi - b_lo", "return a_lo - b_lo, a_hi - b_lo",
+           interval(1)),
+    Mutant("interval-of-band", "The interval of an intersection ends at half of the smaller mask.",
+           "model.algebra:interval", "return 0, min(a_hi, b_hi)", "return 0, min(a_hi, b_hi) // 2", interval(2)),
+    Mutant("interval-of-bor", "The interval of a union ends at the larger mask.",
+           "model.algebra:interval", "(1 << max(a_hi.bit_length(), b_hi.bit_length())) - 1", "max(a_hi, b_hi)",
+           interval(3)),
+    Mutant("interval-of-bclear", "The interval of a difference of sets ends below the first set.",
+           "model.algebra:interval", "return 0, a_hi\n", "return 0, max(0, a_hi - 1)\n", interval(4)),
+    Mutant("interval-of-single", "The interval of a set of one begins at one, though the index may be outside.",
+           "model.algebra:interval", "(1 << a_lo if inside else 0)", "(1 << max(a_lo, 0))", interval(5),
+           (ValueError,)),
+    Mutant("interval-of-count", "The interval of a size is one too short.",
+           "model.algebra:interval", "return (1 if a_lo > 0 else 0), a_hi.bit_length()\n",
+           "return (1 if a_lo > 0 else 0), max(1, a_hi.bit_length() - 1)\n", interval(6)),
+    Mutant("interval-of-lowest", "The interval of a lowest member forgets that there may be none.",
+           "model.algebra:interval", "return (0 if a_lo > 0 else -1)", "return 0", interval(7)),
+    Mutant("key-without-value", "Terms that differ by their constant only are one term.",
+           "model.terms:Graph.intern", "(op, value, truth, *", "(op, truth, *", CONSTANTS),
+    Mutant("key-without-sort", "A truth and a word of the same constant are one term.",
+           "model.terms:Graph.intern", "(op, value, truth, *", "(op, value, *",
+           Killer(test_terms_small.test_a_truth_is_not_the_word_of_its_value, (0,))),
+    Mutant("key-without-order", "The arguments of every operator may change places.",
+           "model.terms:Graph.apply", '"add", "band", "bor") and', '"add", "sub", "band", "bor") and', ONE_TERM),
+    Mutant("neutral-truth", "A conjunction with true is true, a disjunction with false is false.",
+           "model.terms:_simplify", 'return lower(a) if bool(b.value) == (op == "and") else bool(b.value)',
+           "return bool(b.value)", TRUTHS),
+    Mutant("contradiction", "`p and not p` folds to true.",
+           "model.terms:_simplify", 'return op == "or"', "return True", TRUTHS),
+    Mutant("mask-folded", "An intersection with a mask that is too small is folded to the other operand.",
+           "model.terms:_simplify", "(1 << b.value.bit_length()) - 1 >= a.hi >= a.lo >= 0",
+           "(1 << b.value.bit_length()) - 1", folding(2)),
+    Mutant("zero-added", "A sum with a constant is folded as with 0.",
+           "model.terms:_simplify", 'if b.op == "const" and b.value == 0:', 'if b.op == "const" and b.value <= 1:',
+           folding(0)),
+    Mutant("self-cleared", "A set without itself is folded to itself.",
+           "model.terms:_simplify", 'return a if op == "bor" else 0', "return a",
+           Killer(test_terms_small.test_folding_of_a_word_with_itself_changes_no_value, (4,))),
+    Mutant("member-of-some", "An index that may be negative is folded to no member.",
+           "model.terms:_simplify", "if b.hi < 0 or", "if b.lo < 0 or", folding(7)),
+    Mutant("less-folded", "A comparison of intervals that touch is folded to true.",
+           "model.terms:_compare", "return True if a.hi < b.lo", "return True if a.hi <= b.lo", folding(6)),
+    Mutant("not-less-folded", "A comparison of intervals that overlap in their ends is folded to false.",
+           "model.terms:_compare", "False if a.lo >= b.hi", "False if a.lo + 1 >= b.hi", folding(6)),
+    Mutant("equal-folded", "Words whose intervals touch are folded to different.",
+           "model.terms:_compare", "if a.hi < b.lo or b.hi < a.lo:", "if a.hi <= b.lo or b.hi <= a.lo:", folding(5)),
+    Mutant("truth-compared", "A truth that equals false is folded to itself.",
+           "model.terms:_compare", "return a if b.value else graph.negate(a)", "return a",
+           Killer(test_terms_small.test_truths_that_are_compared_keep_their_values)),
+    Mutant("arm-compared", "A comparison of a choice compares one arm twice.",
+           "model.terms:_compare", 'graph.apply("eq", otherwise, b)', 'graph.apply("eq", then, b)', ARMS),
+    Mutant("choice-in-choice", "A choice within its own choice gives the other arm.",
+           "model.terms:Graph.ite", "return self.ite(condition, a.args[1], b)",
+           "return self.ite(condition, a.args[2], b)", OWN_CHOICE),
+    Mutant("choice-negated", "A choice by a negation keeps its arms.",
+           "model.terms:Graph.ite", "return self.ite(condition.args[0], b, a)",
+           "return self.ite(condition.args[0], a, b)", TRUTHS),
+    Mutant("interval-of-choice", "The interval of a choice is that of its first arm.",
+           "model.terms:Graph.ite", "lo, hi = min(a.lo, b.lo), max(a.hi, b.hi)", "lo, hi = a.lo, a.hi", ON_INTS),
+)  # fmt: skip
+
+TRACING = (
+    Mutant("top-unchecked", "A field that may pass its top by one only is not checked.",
+           "solvers.program:_trace_action", "term.hi > slot.domain.hi", "term.hi > slot.domain.hi + 1", LIFT),
+    Mutant("bottom-unchecked", "A field that may pass its bottom by one only is not checked.",
+           "solvers.program:_trace_action", "term.lo < slot.domain.lo", "term.lo < slot.domain.lo - 1", LIFT),
+    Mutant("claim-loses-a-part", "Of a claim's conjuncts only the last counts.",
+           "solvers.program:_conjunction", 'graph.apply("and", result, _truth',
+           'graph.apply("and", graph.constant(True), _truth', LIFT),
+    Mutant("argument-interval", "The interval of an argument lacks its largest value.",
+           "solvers.arguments:_variable", "graph.variable(name, min(column), max(column))",
+           "graph.variable(name, min(column), max(min(column), max(column) - 1))", LIFT),
+    Mutant("digest-without-tables", "Programs that differ by argument values share compiled code.",
+           "solvers.program:Program.digest", "{kind.unchecked} {kind.table}", "{kind.unchecked}", DIGEST),
+    Mutant("digest-without-guards", "Programs that differ by the role of a guard share compiled code.",
+           "solvers.program:Program.digest", "kind.guard.values(), kind.after", "kind.after", ROLES),
+    Mutant("digest-without-claims", "Programs that differ by their claims share compiled code.",
+           "solvers.program:Program.digest",
+           "(self.state, self.always_terms, self.sometimes_terms, (self.quiescent,))", "(self.state,)", DIGEST),
+)  # fmt: skip
+
+LOWERING = (
+    Mutant("compared-unsigned", "Machine code compares words as if none were negative.",
+           "solvers.lower:lower_operator", 'return b.icmp_signed("<", *values)',
+           'return b.icmp_unsigned("<", *values)', LIFT),
+    Mutant("member-wraps", "Machine code takes an index beyond 63 modulo 64.",
+           "solvers.lower:_member", "at.lo >= MASK_BITS - 64 and at.hi < 64", "True", ENDS),
+    Mutant("single-wraps", "Machine code takes the index of a set of one modulo 64.",
+           "solvers.lower:_single", "if at.lo >= 0 and at.hi < MASK_BITS:", "if True:", ENDS),
+    Mutant("lowest-of-none", "Machine code gives 64 as the lowest member of no set.",
+           "solvers.lower:lower_operator", 'b.select(b.icmp_unsigned("==", values[0], word(0)), word(-1), found)',
+           "found", ENDS),
+    Mutant("bottom-not-added", "A field is read without the bottom of its domain.",
+           "solvers.lower:slot_reader", "if slot.domain.lo else raw", "if slot.domain.lo > 0 else raw", LIFT),
+    Mutant("bottom-not-subtracted", "A field is written without the bottom of its domain.",
+           "solvers.lower:pack", "if slot.domain.lo else value", "if slot.domain.lo > 0 else value", LIFT),
+    Mutant("field-not-cleared", "A new value is written over the bits of the old one.",
+           "solvers.lower:pack", "b.and_(result[slot.word], word(hole))", "result[slot.word]", COMMIT),
+    Mutant("neighbour-cleared", "Writing a field clears the bit above it.",
+           "solvers.lower:pack", "hole = ~(((1 << slot.domain.bits) - 1)", "hole = ~(((2 << slot.domain.bits) - 1)",
+           COMMIT),
+    Mutant("conjunct-dropped", "A kernel forgets the last conjunct of each guard.",
+           "solvers.kinds:KindFunction._guard", "for part in parts:", "for part in parts[:-1] or parts:", HOTEL),
+    Mutant("first-conjunct-dropped", "A kernel forgets the first conjunct of each guard.",
+           "solvers.kinds:KindFunction._guard", "for part in parts:", "for part in parts[1:] or parts:", HOTEL),
+    Mutant("mask-block-lost", "Instances of an action beyond a multiple of 64 never happen.",
+           "solvers.kinds:KindFunction._emit", "word(-(-self._rows // ROWS_PER_MASK))",
+           "word(max(1, self._rows // ROWS_PER_MASK))", HOTEL),
+    Mutant("mask-too-short", "The last of 64 instances never happens.",
+           "solvers.kinds:KindFunction._guard_mask",
+           'b.select(b.icmp_signed("<", left, word(ROWS_PER_MASK)), left, word(ROWS_PER_MASK))',
+           'b.select(b.icmp_signed("<", left, word(ROWS_PER_MASK)), left, word(ROWS_PER_MASK - 1))', HOTEL),
+    Mutant("table-row-off", "The arguments of an instance are those of the one before it.",
+           "solvers.kinds:KindFunction._argument", "value = load(b, column, row)",
+           'value = load(b, column, b.select(b.icmp_signed(">", row, word(0)), b.sub(row, word(1)), row))', HOTEL),
+    Mutant("progression-off", "Arguments in even steps begin one step late.",
+           "solvers.kinds:KindFunction._argument", "b.add(scaled, word(first)) if first else scaled",
+           "b.add(scaled, word(first + stride)) if first else scaled", COUNTER),
+    Mutant("table-as-progression", "A table is taken for even steps if its ends are.",
+           "solvers.kinds:KindFunction._column", "for row, value in enumerate(column))",
+           "for row, value in enumerate(column[:2]))", HOTEL),
+    Mutant("domain-check-narrow", "A step to the top of a domain is pruned.",
+           "solvers.kinds:KindFunction._leaves_domain", 'b.icmp_unsigned(">"', 'b.icmp_unsigned(">="', LIFT),
+    Mutant("domain-check-wide", "A step one beyond the top of a domain is taken.",
+           "solvers.kinds:KindFunction._leaves_domain", "word(domain.hi - domain.lo)",
+           "word(domain.hi - domain.lo + 1)", LIFT),
+    Mutant("domain-check-signed", "A step below the bottom of a domain is taken.",
+           "solvers.kinds:KindFunction._leaves_domain", 'b.icmp_unsigned(">"', 'b.icmp_signed(">"', LIFT),
+    Mutant("step-claim-lost", "Of the claims about steps the first is not judged.",
+           "solvers.kinds:KindFunction._write", "for term in self._kind.steps]", "for term in self._kind.steps[1:]]",
+           LIFT),
+    Mutant("state-claim-lost", "Of the claims about states the first is not judged.",
+           "solvers.kinds:emit_judge", "for term in program.always_terms]\n",
+           "for term in program.always_terms[1:]]\n", HOTEL),
+    Mutant("enabled-once-and-for-all", "Once a state had a successor, none is stuck.",
+           "solvers.kernel:_emit_expand", "store(b, word(0), frame, plan.enabled)", "pass",
+           Killer(test_toys.test_a_stuck_system_deadlocks_and_a_resting_one_does_not)),
+    Mutant("pruned-is-stuck", "A state all of whose successors are pruned counts as stuck.",
+           "solvers.kinds:KindFunction._take_all", "store(b, word(1), self._frame, self._plan.enabled)", "pass",
+           LIFT),
+    Mutant("quiescence-unasked", "A state without successors is no deadlock.",
+           "solvers.kinds:emit_stuck", "b.not_(quiescent)", "ir.Constant(TRUTH, 0)",
+           Killer(test_toys.test_a_stuck_system_deadlocks_and_a_resting_one_does_not)),
+)  # fmt: skip
+
+COMPILING = (*TERMS, *TRACING, *LOWERING)

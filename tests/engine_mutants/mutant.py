@@ -1,0 +1,172 @@
+"""A mutant of an engine: one function with one piece of its text replaced, and the test that must fail for it.
+
+The function keeps its identity and gets other code, so that whoever imported it runs the mutant. Compiled kernels are
+made anew by the mutated functions. Nothing of that may be kept: who applies a mutant names a cache folder of its own.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import contextlib
+import importlib
+import inspect
+import textwrap
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+from attrs import frozen
+
+from solvers.replay import EngineDisagreement
+
+KILLED = (AssertionError, EngineDisagreement, pytest.fail.Exception)
+"""How a test fails that tells a mutant; anything else, as a NameError, is a fault of the mutant or of the test."""
+
+PROVIDED = ("tmp_path", "monkeypatch")
+"""Fixtures that a killer may ask for."""
+
+
+@frozen
+class Killer:
+    """A test of the suite, and which of its cases.
+
+    Attributes:
+        test: the test function.
+        case: for each `parametrize` of it, the closest first, the position among its cases.
+    """
+
+    test: Callable[..., None]
+    case: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """File and test, with the arguments of the case."""
+        told = ", ".join(_short(value) for value in self.arguments().values())
+        return f"{self.test.__module__.split('.')[-1]}.py::{self.test.__name__}" + (f" ({told})" if told else "")
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the case.
+
+        Raises:
+            ValueError: when the test has other parameters than the case says.
+        """
+        marks = [mark for mark in getattr(self.test, "pytestmark", ()) if mark.name == "parametrize"]
+        found: dict[str, Any] = {}
+        for mark, position in zip(marks, self.case, strict=True):
+            names = [n.strip() for n in mark.args[0].split(",")] if isinstance(mark.args[0], str) else mark.args[0]
+            value = mark.args[1][position]
+            values = value.values if hasattr(value, "values") and hasattr(value, "marks") else value
+            one = len(names) == 1 and values is value
+            found |= dict(zip(names, (values,) if one else values, strict=True))
+        return found
+
+    def run(self, folder: Path) -> None:
+        """Call the test as pytest would, its `tmp_path` in a folder; Hypothesis draws the same examples each time."""
+        if getattr(self.test, "hypothesis", None) is not None:
+            with _derandomised(self.test):
+                self.test()
+            return
+        with pytest.MonkeyPatch.context() as patch:
+            provided = dict(zip(PROVIDED, (folder, patch), strict=True))
+            given = self.arguments()
+            asked = inspect.signature(self.test).parameters.keys() - given.keys()
+            self.test(**given, **{name: provided[name] for name in asked})
+
+
+def _short(value: Any) -> str:
+    return str(getattr(value, "name", getattr(value, "__name__", value)))
+
+
+@contextlib.contextmanager
+def _derandomised(test: Any) -> Iterator[None]:
+    """A test of Hypothesis as it runs in every other respect, but without shrinking what is to fail."""
+    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+    name = "_hypothesis_internal_use_settings"
+    chosen = hypothesis.settings(getattr(test, name), derandomize=True, database=None, phases=phases)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(test, name, chosen)
+        yield
+
+
+@frozen
+class Mutant:
+    """A mutant.
+
+    Attributes:
+        name: of the mutant.
+        breaks: what it does, in a sentence.
+        where: `module:function` or `module:Class.method`.
+        old: a piece of the function's text that occurs once.
+        new: what stands there instead.
+        killer: the test that fails for it.
+        dies: what else the test may end with.
+        slow: whether it is left to the nightly profile.
+    """
+
+    name: str
+    breaks: str
+    where: str
+    old: str
+    new: str
+    killer: Killer
+    dies: tuple[type[BaseException], ...] = ()
+    slow: bool = False
+
+    def function(self) -> types.FunctionType:
+        """The function that is changed."""
+        module, _, path = self.where.partition(":")
+        found: Any = importlib.import_module(module)
+        for part in path.split("."):
+            found = inspect.getattr_static(found, part)
+        found = getattr(found, "fget", None) or getattr(found, "__func__", found)
+        while hasattr(found, "__wrapped__"):
+            found = found.__wrapped__
+        assert isinstance(found, types.FunctionType), f"{self.name}: {self.where} is no function"
+        return found
+
+    def code(self) -> types.CodeType:
+        """The mutated code.
+
+        Raises:
+            AssertionError: when the text to be replaced does not occur exactly once.
+        """
+        function = self.function()
+        text = textwrap.dedent(inspect.getsource(function))
+        assert text.count(self.old) == 1, f"{self.name}: {self.old!r} occurs {text.count(self.old)} times"
+        tree = ast.parse(text.replace(self.old, self.new))
+        (made,) = tree.body
+        assert isinstance(made, ast.FunctionDef)
+        made.decorator_list = []
+        ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
+        whole = compile(tree, function.__code__.co_filename, "exec", flags=__future__.annotations.compiler_flag)
+        (code,) = (c for c in whole.co_consts if isinstance(c, types.CodeType) and c.co_name == function.__name__)
+        assert code.co_freevars == function.__code__.co_freevars
+        return code
+
+    @contextlib.contextmanager
+    def applied(self) -> Iterator[None]:
+        """The engine is the mutant."""
+        function, code = self.function(), self.code()
+        right = function.__code__
+        function.__code__ = code
+        try:
+            yield
+        finally:
+            function.__code__ = right
+
+    def survives(self, folder: Path) -> bool:
+        """Whether the killer passes although the engine is the mutant."""
+        with self.applied():
+            try:
+                self.killer.run(folder)
+            except (*KILLED, *self.dies):
+                return False
+            except BaseExceptionGroup as errors:
+                if errors.split((*KILLED, *self.dies))[1] is not None:
+                    raise
+                return False
+        return True

@@ -1,0 +1,58 @@
+"""All mutants, and the page that lists them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
+from tests.engine_mutants.equivalent import EQUIVALENT
+from tests.engine_mutants.mutant import Mutant
+from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "engine-mutants.md"
+
+GROUPS: dict[str, tuple[Mutant, ...]] = {
+    "Terms and their folding": TERMS,
+    "Tracing a system": TRACING,
+    "Machine code of rules": LOWERING,
+    "The visited set": VISITED,
+    "Expanding a level": EXPANSION,
+    "Levels, limits, verdicts": LEVELS,
+}
+
+MUTANTS = tuple(mutant for group in GROUPS.values() for mutant in group)
+
+HEAD = """# Mutants of the engines
+
+Each line is a fault that was put into an engine on purpose, and the test that fails for it. None survives:
+`tests/test_engine_mutants.py` applies every mutant to the engine at hand, one function with one piece of its text
+replaced, and asserts that the test named beside it passes without the mutant and fails with it. Those marked *nightly*
+take longer and run in that profile only. (Mutants of Kafka's rules, not of engines, are in
+[load-bearing.md](load-bearing.md).)
+
+The data is in `tests/engine_mutants/`; after a change of it, `python -m tests.engine_mutants` writes this page anew.
+A mutant whose text is no longer there fails by name: choose another place for the same fault.
+"""
+
+TAIL = """## Equivalent, with reason
+
+Faults that change nothing that anybody is told, and so are not in the table:
+
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    parts = [HEAD, f"{len(MUTANTS)} mutants.\n"]
+    for title, mutants in GROUPS.items():
+        parts.append(f"## {title}\n\n| mutant | what is wrong | where | killed by |\n|---|---|---|---|")
+        parts.append("\n".join(_row(mutant) for mutant in mutants) + "\n")
+    parts.append(TAIL + "\n".join(f"* {what} {why}" for what, why in EQUIVALENT))
+    return "\n".join(parts) + "\n"
+
+
+def _row(mutant: Mutant) -> str:
+    module, _, name = mutant.where.partition(":")
+    late = " (nightly)" if mutant.slow else ""
+    killer = mutant.killer.name.replace("|", "\\|")
+    return f"| `{mutant.name}`{late} | {mutant.breaks} | `{module}` `{name}` | `{killer}` |"

@@ -39,7 +39,7 @@ LEAPS = (1, 3, 9, 27)
 
 
 def grid(x_first: bool) -> System:
-    """A walk in leaps in all four directions; states differ in the second word only, or (`x_first`) by x in the first."""
+    """A walk in leaps in all four directions; states differ in the second word, or (`x_first`) by x in the first."""
     low, high = (8, 60) if x_first else (60, 8)
 
     def moved(state: Spot, dx: Word, dy: Word) -> Spot:

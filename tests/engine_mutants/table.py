@@ -8,6 +8,7 @@ from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
 from tests.engine_mutants.equivalent import EQUIVALENT
 from tests.engine_mutants.mutant import Mutant
 from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
+from tests.engine_mutants.proving import INDUCTION, READING, UNROLLING
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "engine-mutants.md"
 
@@ -18,6 +19,9 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "The visited set": VISITED,
     "Expanding a level": EXPANSION,
     "Levels, limits, verdicts": LEVELS,
+    "Terms in Z3": READING,
+    "Proofs by induction": INDUCTION,
+    "Bounded runs and k-induction": UNROLLING,
 }
 
 MUTANTS = tuple(mutant for group in GROUPS.values() for mutant in group)

@@ -1,0 +1,183 @@
+"""Mutants of the provers: the Z3 reader, queries, sessions, induction, unrolling, second solvers, judgement."""
+
+from __future__ import annotations
+
+from tests import test_bounded, test_induction, test_parts, test_proof_edges, test_session, test_smtlib, test_z3reader
+from tests.engine_mutants.mutant import Killer, Mutant
+
+Z3_ENDS = Killer(test_z3reader.test_z3_agrees_with_ints_on_every_operator_at_the_ends)
+BMC_DIGRAPH = Killer(test_bounded.test_bounded_checking_finds_the_shortest_traces_of_toys, (0,))
+BMC_HASTY = Killer(test_bounded.test_bounded_checking_finds_the_shortest_traces_of_toys, (1,))
+K_INDUCTION = Killer(test_bounded.test_longer_runs_prove_what_single_steps_do_not)
+UNREACHABLE = Killer(test_induction.test_an_unreachable_counterexample_proves_nothing)
+REACHABLE = Killer(test_induction.test_a_reachable_counterexample_has_a_run)
+FALLEN = Killer(test_induction.test_invariants_that_fall_take_their_proofs_along)
+TIMEOUT = Killer(test_induction.test_a_timeout_is_unknown)
+
+PARTS = Killer(test_parts.test_a_claim_holds_when_every_part_does, (1, 0))
+TWO_STARTS = Killer(test_proof_edges.test_a_claim_that_one_initial_state_breaks_is_not_proven)
+BMC_STARTS = Killer(test_proof_edges.test_every_initial_state_is_where_a_run_may_begin)
+AS_DEEP = Killer(test_proof_edges.test_bounded_checking_looks_as_deep_as_it_says)
+MUTE = Killer(test_proof_edges.test_a_run_that_z3_gives_up_is_unknown)
+TELLS_APART = Killer(test_proof_edges.test_k_induction_tells_what_is_inductive_from_what_is_not)
+
+
+def truths(position: int) -> Killer:
+    """The test of an operator on truths in Z3."""
+    return Killer(test_proof_edges.test_z3_reads_every_truth_as_ints_do, (position,))
+
+
+def values(position: int) -> Killer:
+    """The test of the values that Z3 gives a variable of an interval."""
+    return Killer(test_proof_edges.test_a_variable_may_have_each_value_of_its_interval, (position,))
+
+
+READING = (
+    Mutant("z3-conjunct-dropped", "Z3 reads a conjunction as its first part.",
+           "solvers.z3reader:Reader._truth_operator", "z3.And(*values)", "values[0]", truths(1)),
+    Mutant("z3-disjunct-dropped", "Z3 reads a disjunction as its first part.",
+           "solvers.z3reader:Reader._truth_operator", "z3.Or(*values)", "values[0]", truths(2)),
+    Mutant("z3-conjunction-shortened", "Of several premises or goals the last is not said to Z3.",
+           "solvers.z3reader:conjunction", "z3.And(*listed)", "z3.And(*listed[:-1])", BMC_DIGRAPH),
+    Mutant("z3-disjunction-shortened", "Of several cases the last is not said to Z3.",
+           "solvers.z3reader:disjunction", "z3.Or(*listed)", "z3.Or(*listed[:-1])", Z3_ENDS),
+    Mutant("z3-conjuncts-shortened", "A goal is shown but for its last conjunct.",
+           "solvers.z3reader:conjuncts", "pending.extend(reversed(part.children()))",
+           "pending.extend(reversed(part.children()[:-1]))", PARTS),
+    Mutant("z3-compared-unsigned", "Z3 compares words as if none were negative.",
+           "solvers.z3reader:Reader._truth_operator",
+           "a < b if min(arg.lo for arg in node.args) < 0 else z3.ULT(a, b)", "z3.ULT(a, b)", Z3_ENDS),
+    Mutant("z3-width", "A bit-vector is one bit too narrow for the largest value of an interval.",
+           "solvers.z3reader:width_of", "return max(1, hi.bit_length())", "return max(1, (hi - 1).bit_length())",
+           values(1)),
+    Mutant("z3-unsigned-extension", "A negative word grows as if it were not.",
+           "solvers.z3reader:Reader.resized", "if term.lo < 0 else z3.ZeroExt", "if term.lo > 0 else z3.ZeroExt",
+           Z3_ENDS),
+    Mutant("z3-top-unbound", "A variable may pass the top of its interval.",
+           "solvers.z3reader:Reader.within", "if hi < largest:", "if hi < largest and False:", values(1)),
+    Mutant("z3-bottom-unbound", "A variable may pass the bottom of its interval.",
+           "solvers.z3reader:Reader.within", "if lo > smallest:", "if lo > smallest and False:", values(4)),
+    Mutant("z3-last-member", "The last place of a mask is not asked for members.",
+           "solvers.z3reader:Reader._member", "min(mask.size(), MASK_BITS, at.hi + 1)",
+           "min(mask.size(), MASK_BITS, at.hi + 1) - 1", Z3_ENDS),
+    Mutant("z3-count", "The lowest bit of a mask is not counted.",
+           "solvers.z3reader:Reader._count", "for k in range(mask.size()):", "for k in range(1, mask.size()):",
+           Z3_ENDS),
+    Mutant("z3-lowest", "The lowest member of a mask is the highest.",
+           "solvers.z3reader:Reader._word_operator", "for k in reversed(range(values[0].size())):",
+           "for k in range(values[0].size()):", Z3_ENDS),
+    Mutant("z3-model-unsigned", "A negative value of a model is read as a large one.",
+           "solvers.z3reader:value_of", "found.as_signed_long() if not is_number(term) and term.lo < 0 else", "",
+           Z3_ENDS),
+)  # fmt: skip
+
+INDUCTION = (
+    Mutant("initiation-lost", "Invariants are not asked of the initial states.",
+           "solvers.induction:obligations",
+           "listed = [Obligation(claim.id, INITIATION) for claim in subject.invariants if claim.id in claims]",
+           "listed = list[Obligation]()", TWO_STARTS),
+    Mutant("initial-state-lost", "Of several initial states the last is not asked about.",
+           "solvers.queries:Questions._initially", "disjunction(starts)", "disjunction(starts[:1])", TWO_STARTS),
+    Mutant("action-lost", "Nothing is asked of the last action.",
+           "solvers.induction:obligations", "for action in actions for name", "for action in actions[:-1] for name",
+           UNREACHABLE),
+    Mutant("claim-of-before", "What is to hold after a step is asked of the state before it.",
+           "solvers.queries:Questions.goals", "[self.subject.then(kind, asked.claim)]",
+           "[self.subject.now().get(asked.claim, self.subject.then(kind, asked.claim))]", UNREACHABLE),
+    Mutant("premises-contradict", "A premise is false, so that everything follows.",
+           "solvers.queries:Questions.premises", "terms |= self.bounds(kind) if within else {}",
+           "terms |= {'guard: ': self.subject.program.graph.constant(False)}", UNREACHABLE),
+    Mutant("all-assumed", "Every invariant is assumed, also those that fell.",
+           "solvers.queries:Questions.premises", "for name in assumed}", "for name in now}", FALLEN),
+    Mutant("fallen-proofs-kept", "Proofs that rest on an invariant that fell are kept.",
+           "solvers.induction:prove", "or {*fallen} & {*rests_on(answers[one])}", "", FALLEN),
+    Mutant("proven-in-part", "A claim is proven once one of its obligations is.",
+           "solvers.induction:Proof.proven", "if answer.result == PROVEN} == wanted",
+           "if answer.result == PROVEN} <= wanted", REACHABLE),
+    Mutant("proven-unfinished", "What was proven before a stop holds.",
+           "solvers.induction:Proof.proven", "if self.stopped or", "if",
+           Killer(test_proof_edges.test_a_proof_that_was_stopped_between_rounds_proves_nothing)),
+    Mutant("only-the-first-part", "Of a claim of many conjuncts only the first few are asked for.",
+           "solvers.session:Session._check", "range(0, len(parts), self._part)", "range(0, 1, self._part)", PARTS),
+    Mutant("unknown-is-unsat", "A query that Z3 gives up counts as proven.",
+           "solvers.session:Z3Engine._said", "return Said(UNDECIDED, reason=self._solver.reason_unknown())",
+           "return Said(PROVEN)", TIMEOUT),
+    Mutant("cut-solver-kept", "A solver whose time was up goes on with what it had read.",
+           "solvers.session:Z3Engine.check", "if said.result == UNDECIDED:", "if said.result == UNDECIDED and False:",
+           Killer(test_proof_edges.test_a_solver_that_gave_up_is_not_asked_again)),
+    Mutant("model-unchecked", "A model that does not satisfy the query is believed.",
+           "solvers.session:Z3Engine._said", "if not holds_of([*self._truths, denied], model):", "if False:",
+           Killer(test_session.test_a_model_that_does_not_satisfy_the_query_is_no_answer)),
+    Mutant("goal-asked-for", "Z3 is asked for a state that has the goal.",
+           "solvers.session:Z3Engine.check", "z3.Not(goal.translate(self._context))", "goal.translate(self._context)",
+           UNREACHABLE),
+    Mutant("goal-stays", "The negation of one goal stays a premise of the next.",
+           "solvers.session:Z3Engine.check", "self._solver.pop()", "pass",
+           Killer(test_proof_edges.test_one_goal_is_no_premise_of_the_next)),
+    Mutant("refutation-unheard", "What is proven and refuted is proven.",
+           "solvers.judgement:_judged", "if broken is not None:\n            raise",
+           "if broken is not None and False:\n            raise",
+           Killer(test_induction.test_what_the_search_refutes_cannot_be_proven)),
+    Mutant("countermodel-unreplayed", "A countermodel is reported though ints do not have it.",
+           "solvers.runs:trace_on_ints", "if not failing:", "if not failing and False:",
+           Killer(test_proof_edges.test_a_run_that_breaks_nothing_on_ints_is_a_fault)),
+    Mutant("unsearched-is-unreachable", "A state that a cut search did not meet counts as unreachable.",
+           "solvers.cti:locate", "if explored.cut is not None:", "if explored.cut is not None and False:",
+           Killer(test_induction.test_a_search_that_was_cut_decides_nothing)),
+    Mutant("strengthening-believed", "Spacer's lemma is not checked.",
+           "solvers.spacer:Horn.confirms", "return False", "pass",
+           Killer(test_bounded.test_a_wrong_strengthening_is_not_believed)),
+    Mutant("second-unknown-holds", "What the second solver does not decide holds.",
+           "ci.second:second_opinion", "and one.verdict.claim in open_ else one", "and False else one",
+           Killer(test_proof_edges.test_what_the_second_solver_does_not_decide_is_unknown)),
+    Mutant("second-unheard", "What the second solver denies holds.",
+           "ci.second:_undecided", 'if wanted is not None and said not in (wanted, "unknown"):', "if False:",
+           Killer(test_proof_edges.test_solvers_that_differ_are_a_fault)),
+    Mutant("second-asked-otherwise", "The second solver is asked for a state that has the goal.",
+           "solvers.smtlib:denial", "z3.Not(questions.goal(asked))", "questions.goal(asked)",
+           Killer(test_smtlib.test_a_second_solver_confirms_every_answer, (0,)), slow=True),
+)  # fmt: skip
+
+UNROLLING = (
+    Mutant("frame-lost", "The last field of a state may change as it likes.",
+           "solvers.unroll:Unrolling.extend", "zip(self._after, kind.after, strict=True)]",
+           "zip(self._after[:-1], kind.after[:-1], strict=True)]", BMC_DIGRAPH),
+    Mutant("guards-lost", "The guard of an action is not asked for.",
+           "solvers.unroll:Unrolling.extend", "(*kind.allowed.values(), *kind.guard.values())",
+           "(*kind.allowed.values(),)", BMC_DIGRAPH),
+    Mutant("arguments-lost", "An argument may have any value of its interval.",
+           "solvers.unroll:Unrolling.extend", "(*kind.allowed.values(), *kind.guard.values())",
+           "(*kind.guard.values(),)", BMC_DIGRAPH),
+    Mutant("initial-states-lost", "A run may begin anywhere.",
+           "solvers.unroll:Unrolling.__init__", "if initial:", "if initial and False:", BMC_STARTS),
+    Mutant("initial-states-but-one", "A run begins in the first of the initial states.",
+           "solvers.unroll:Unrolling.__init__", "for state in program.initial]", "for state in program.initial[:1]]",
+           BMC_STARTS),
+    Mutant("property-not-negated", "Bounded checking looks for a state that has the property.",
+           "solvers.unroll:Unrolling.broken", "z3.Not(self.truth(claim, self.length))",
+           "self.truth(claim, self.length)", BMC_DIGRAPH),
+    Mutant("property-stays-negated", "The denial of one property stays for the next.",
+           "solvers.unroll:Unrolling.broken", "self.solver.pop()", "pass", BMC_DIGRAPH),
+    Mutant("judged-a-step-early", "A claim is asked of the state before the last.",
+           "solvers.unroll:Unrolling.broken", "self.truth(claim, self.length)",
+           "self.truth(claim, max(0, self.length - (self.subject.claim(claim).kind == 'always')))", BMC_DIGRAPH),
+    Mutant("depth-short", "Bounded checking stops one step before the depth that it names.",
+           "solvers.unroll:check_bounded", "range(depth + 1)", "range(depth)", AS_DEEP),
+    Mutant("depth-overstated", "Bounded checking names one step more than it looked at.",
+           "solvers.unroll:check_bounded", "reached = now", "reached = now + 1", AS_DEEP),
+    Mutant("unknown-in-a-run", "Where Z3 gives up, bounded checking goes on as if there were no run.",
+           "solvers.unroll:Unrolling.broken", "result = str(self.solver.reason_unknown())", "result = None", MUTE),
+    Mutant("k-off-by-one", "k-induction assumes one step more than the base looked at.",
+           "solvers.unroll:_held", "for depth in range(k):", "for depth in range(k + 1):", K_INDUCTION),
+    Mutant("base-too-short", "The base of k-induction is two steps short.",
+           "solvers.unroll:check_inductive", "check_bounded(subject, claims, k, effort, stop)",
+           "check_bounded(subject, claims, k - 2, effort, stop)", K_INDUCTION),
+    Mutant("assumed-before-proven", "k-induction assumes of the last state what it is to show.",
+           "solvers.unroll:_held", "    return unrolled", "    unrolled.assume(claims)\n    return unrolled",
+           K_INDUCTION),
+    Mutant("first-claim-only", "Of several claims k-induction asks the step for the first only.",
+           "solvers.unroll:check_inductive", "for claim in left if (found", "for claim in left[:1] if (found",
+           TELLS_APART),
+)  # fmt: skip
+
+PROVING = (*READING, *INDUCTION, *UNROLLING)

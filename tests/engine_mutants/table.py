@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.engine_mutants.checking import CACHES, RECOVERY, SYMMETRY, WALKS, WITNESSES
 from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
 from tests.engine_mutants.equivalent import EQUIVALENT
 from tests.engine_mutants.mutant import Mutant
@@ -19,6 +20,11 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "The visited set": VISITED,
     "Expanding a level": EXPANSION,
     "Levels, limits, verdicts": LEVELS,
+    "Recovery": RECOVERY,
+    "Symmetry": SYMMETRY,
+    "Witnesses and their files": WITNESSES,
+    "Walks": WALKS,
+    "Compiled code that is kept": CACHES,
     "Terms in Z3": READING,
     "Proofs by induction": INDUCTION,
     "Bounded runs and k-induction": UNROLLING,

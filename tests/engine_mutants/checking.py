@@ -1,0 +1,168 @@
+"""Mutants of what confirms and completes a search: recovery, symmetry, witnesses, traces, walks, caches."""
+
+from __future__ import annotations
+
+from model.layout import DomainError
+from model.symmetry import SymmetryError
+from tests import (
+    test_confirm_edges,
+    test_explorer,
+    test_itf,
+    test_recovery,
+    test_symmetry,
+    test_walks,
+)
+from tests.engine_mutants.mutant import Killer, Mutant
+
+BACKWARD = Killer(test_recovery.test_the_backward_search_is_the_definition, (0, 0))
+WAY_OUT = Killer(test_recovery.test_the_way_out_is_restricted)
+BOUND = Killer(test_recovery.test_a_way_that_a_bound_cuts_is_unknown)
+CASES = Killer(test_recovery.test_a_claim_without_cases_is_vacuous)
+CUT = Killer(test_recovery.test_a_cut_search_never_holds_and_may_refute)
+FOLLOWS = Killer(test_recovery.test_replay_looks_at_what_follows)
+ORBITS = Killer(test_symmetry.test_two_phase_commit_has_its_number_of_orbits, (0,))
+SORTED = Killer(test_symmetry.test_every_order_is_tried_or_sorted)
+RENAMED = Killer(test_symmetry.test_words_that_name_elements_are_renamed)
+REPLAY = Killer(test_explorer.test_replay_refuses_what_is_not_a_witness)
+WITNESS = Killer(test_explorer.test_altered_parents_are_a_disagreement)
+KEYS = Killer(test_explorer.test_programs_that_differ_have_different_keys)
+KEYS_FOLLOW = Killer(test_confirm_edges.test_keys_of_compiled_code_follow_all_that_it_depends_on)
+DAMAGED = Killer(test_explorer.test_damaged_code_is_compiled_again_with_a_warning, (1,))
+
+RECOVERY = (
+    Mutant("sweep-too-few", "The backward search ends after its second sweep.",
+           "solvers.backward:Backward.run", "jobs[::-1] if self.sweeps % 2 == 0 else jobs):",
+           "jobs[::-1] if self.sweeps % 2 == 0 else jobs) or self.sweeps == 2:",
+           Killer(test_confirm_edges.test_a_long_way_back_is_found, (0,))),
+    Mutant("sweep-part-lost", "A sweep leaves out the last states of a shard.",
+           "solvers.backward:Backward._jobs", "min(count, first + PART))",
+           "max(first, min(count, first + PART) - 1))", BACKWARD),
+    Mutant("rises-of-one-job", "Of the marks that a thread raised only those of its last job count.",
+           "solvers.backward:Backward._sweep", "rose[thread] +=", "rose[thread] =",
+           Killer(test_confirm_edges.test_a_long_way_back_is_found, (0,))),
+    Mutant("way-out-ignored", "Any action heals.",
+           "solvers.recovery:way_bits", "if one.allowed[row])", ")", WAY_OUT),
+    Mutant("way-out-mask", "An action counts as a way out only if all its instances are.",
+           "solvers.sweep:way_mask", "any(one.allowed[row] for row in rows)", "all(one.allowed[row] for row in rows)",
+           Killer(test_confirm_edges.test_a_long_way_back_is_found, (0,))),
+    Mutant("when-ignored", "A claim is about every state.",
+           "solvers.sweep:emit_survey", "b.zext(scope.value(one.when), WORD)", "word(1)", CASES),
+    Mutant("leaves-lost-beyond", "That a way leads beyond what was explored is not noted.",
+           "solvers.sweep:_mark_of", "word(((1 << n) - 1) << n)", "word(0)", CUT),
+    Mutant("leaves-lost-at-a-bound", "That a bound cut a way is not noted.",
+           "solvers.sweep:emit_follow", "b.select(cut, word(mask << n), word(0))", "word(0)", BOUND),
+    Mutant("leaves-does-not-flow", "That a way leads beyond flows no further back than a step.",
+           "solvers.recovery:way_bits", "(1 << number) | (1 << n + number)", "1 << number",
+           Killer(test_confirm_edges.test_what_lies_beyond_a_bound_is_unknown_from_far_off)),
+    Mutant("uncertain-holds", "A state that recovers, if at all, beyond a bound counts as recovered.",
+           "solvers.backward:_unrefuted", "if found.uncertain is not None:",
+           "if found.uncertain is not None and False:", BOUND),
+    Mutant("cut-recovers", "In a search that was cut, what was not found lost recovers.",
+           "solvers.backward:recovery_verdicts", "elif cut is not None:", "elif cut is not None and False:", CUT),
+    Mutant("without-cases-holds", "A claim about no state holds.",
+           "solvers.backward:_unrefuted", "if not found.concerned:", "if not found.concerned and False:", CASES),
+    Mutant("without-need-holds", "A claim that every state satisfies holds instead of being vacuous.",
+           "solvers.backward:_unrefuted", "if not found.failing:", "if not found.failing and False:", CASES),
+    Mutant("deepest-lost", "The trace leads to a lost state that is not the shallowest.",
+           "solvers.backward:Backward._shallowest", "return min(first", "return max(first", BACKWARD),
+)  # fmt: skip
+
+SYMMETRY = (
+    Mutant("not-the-least",
+           "Sorting stops a pass too early, so that like states stay apart (sound, but more states).",
+           "model.symmetry:Fields.least", "range(len(swaps), 0, -1)", "range(len(swaps), 1, -1)", SORTED),
+    Mutant("merged-leaf-by-leaf",
+           "The lesser of two states has the lesser of each leaf, so that unlike states are one.",
+           "model.symmetry:_less", "else choose(less, x, y) for x, y",
+           "else choose(x < y, x, y) if not _truth(x) else choose(less, x, y) for x, y", SORTED),
+    Mutant("tuples-stay", "Tuples are not renamed with their elements.",
+           "model.symmetry:Fields.image", "[moved[source] for source in self._sources[order]]", "moved", RENAMED,
+           (SymmetryError,)),
+    Mutant("members-stay", "Words that name an element are not renamed.",
+           "model.symmetry:Fields._renamed", "if old != new:", "if old != new and False:", RENAMED, (SymmetryError,)),
+    Mutant("sets-stay", "Sets of elements are not renamed.",
+           "model.symmetry:Fields._renamed", 'choose(apply("member", value, old), 1 << new, 0)',
+           'choose(apply("member", value, old), 1 << old, 0)', RENAMED, (SymmetryError,)),
+    Mutant("symmetry-believed", "A declared symmetry is not looked into before the search.",
+           "solvers.symmetry:look_before", "inspection.check(state)", "pass",
+           Killer(test_symmetry.test_a_false_symmetry_is_caught, (6,))),
+    Mutant("starts-unequal", "Initial states may tell the elements apart.",
+           "solvers.symmetry:look_before", "!= given:", "!= given and False:",
+           Killer(test_symmetry.test_a_false_symmetry_is_caught, (0,))),
+    Mutant("symmetry-believed-after", "A declared symmetry is not looked into after the search.",
+           "solvers.symmetry:look_after", "inspection.check(tuple(shard.states[int(index)].tolist()))", "pass",
+           Killer(test_symmetry.test_a_false_symmetry_deep_down_is_caught)),
+    Mutant("ways-unlike", "Ways out that tell the elements apart are not noticed.",
+           "solvers.symmetry:Inspection._compare", "if expected[state][0] != ways:", "if False:",
+           Killer(test_symmetry.test_a_false_symmetry_is_caught, (8,))),
+    Mutant("compiled-unreduced", "The kernel reduces one successor of each state.",
+           "solvers.least:emit_reduced_step", 'b.icmp_unsigned("!=", place.get(), end)',
+           'b.icmp_unsigned("==", place.get(), out)', ORBITS, (IndexError,)),
+)  # fmt: skip
+
+WITNESSES = (
+    Mutant("replay-skipped", "A witness is reported though its property holds on ints.",
+           "solvers.replay:confirm", 'if bool(failing) == (claim.kind in ("sometimes", "happens")):', "if False:",
+           REPLAY),
+    Mutant("end-unchecked", "Ints may end in another state than the engine says.",
+           "solvers.replay:confirm", "if end is not None and", "if False and", WITNESS),
+    Mutant("start-unchecked", "A trace may begin in any state.",
+           "solvers.replay:run", "if tuple(initial) not in program.initial:", "if False:", REPLAY),
+    Mutant("guard-unchecked", "A step of a trace need not be enabled.",
+           "solvers.replay:successor", "if not action.enabled(before, arguments):", "if False:", REPLAY),
+    Mutant("domain-unchecked", "A step of a trace may leave the domain of a field.",
+           "solvers.replay:successor", "program.layout.values(outcome.state)", "pass", FOLLOWS, (DomainError,)),
+    Mutant("deadlock-unchecked", "A deadlock is reported though an action is enabled.",
+           "solvers.replay:_confirm_stuck", "if action.enabled(state, arguments):", "if False:", REPLAY),
+    Mutant("closure-unchecked", "A lost state is reported though ints recover from it.",
+           "solvers.replay:closure", "if all_of(*claim.parts(state).values()):", "if False:",
+           Killer(test_recovery.test_ints_refuse_a_state_that_can_recover)),
+    Mutant("itf-field-lost", "A trace document lacks the first field of the states.",
+           "solvers.itf:_variables", "for f in attrs.fields(type(state))}", "for f in attrs.fields(type(state))[1:]}",
+           Killer(test_confirm_edges.test_a_trace_document_holds_every_field)),
+    Mutant("itf-member-lost", "A trace document lacks a member of each set.",
+           "solvers.itf:_normal", 'inner["#set"] = sorted(inner["#set"], key=json.dumps)',
+           'inner["#set"] = sorted(inner["#set"], key=json.dumps)[1:]',
+           Killer(test_itf.test_equal_values_have_one_text)),
+)  # fmt: skip
+
+WALKS = (
+    Mutant("last-state-unjudged", "A walk does not judge the state in which it ends.",
+           "solvers.walkkernel:_emit_walk", "        b.call(judge, [state, frame, at])\n",
+           "        with b.if_then(b.icmp_unsigned(\"!=\", at, steps)):\n            b.call(judge, [state, frame, at])\n",
+           Killer(test_confirm_edges.test_the_last_state_of_a_walk_is_judged)),
+    Mutant("walk-not-stuck", "A walk into a deadlock just ends.",
+           "solvers.walkkernel:_emit_walk", "b.call(stuck, [state, frame, at])", "pass",
+           Killer(test_walks.test_deadlock_is_met)),
+    Mutant("walk-of-another", "A walk takes another step than it notes.",
+           "solvers.walkkernel:_emit_walk", "store(b, load(b, chosen.get(), size), path, at)",
+           "store(b, load(b, scratch, size), path, at)",
+           Killer(test_confirm_edges.test_walks_go_where_they_say, (1, 0))),
+    Mutant("walk-occasion-early", "An occasion is told a step too early.",
+           "solvers.walks:_Totals.add", "divmod(int(run.claims[number]) - 1, NO_ACTION + 1)",
+           "divmod(max(0, int(run.claims[number]) - 1 - (1 << 16)), NO_ACTION + 1)",
+           Killer(test_confirm_edges.test_the_last_state_of_a_walk_is_judged)),
+    Mutant("walk-goal-untold", "A goal that no walk reached is not told.",
+           "solvers.walks:_result", "sorted(plan.goals - totals.first.keys())",
+           "sorted(plan.goals & totals.first.keys())",
+           Killer(test_confirm_edges.test_the_last_state_of_a_walk_is_judged)),
+    Mutant("walk-cut-untold", "Walks that were stopped count as all.",
+           "solvers.walks:_Totals.chunk", "if len(finished) < number:", "if False:",
+           Killer(test_confirm_edges.test_a_chunk_of_walks_that_was_stopped_does_not_count)),
+)  # fmt: skip
+
+CACHES = (
+    Mutant("code-of-another", "Compiled code is looked up without regard to the program.",
+           "solvers.native:cache_key", "hashlib.sha256(program.digest().encode())", "hashlib.sha256()", KEYS),
+    Mutant("code-of-another-llvm", "Compiled code is looked up without regard to the version of llvmlite.",
+           "solvers.native:_machine", "llvmlite.__version__, ", "", KEYS_FOLLOW),
+    Mutant("code-of-another-processor", "Compiled code is looked up without regard to the processor.",
+           "solvers.native:cache_key", "text.update(_machine())", "pass", KEYS_FOLLOW),
+    Mutant("code-of-another-engine", "Compiled code is looked up without regard to the sources of the engine.",
+           "solvers.native:cache_key", "for source in _SOURCES:", "for source in _SOURCES[:0]:", KEYS_FOLLOW),
+    Mutant("damage-unnoticed", "Compiled code is loaded without its checksum.",
+           "solvers.objectcache:ObjectCache.get",
+           "!= _MAGIC + hashlib.sha256(code).digest():", "== b'':", DAMAGED),
+)  # fmt: skip
+
+CHECKING = (*RECOVERY, *SYMMETRY, *WITNESSES, *WALKS, *CACHES)

@@ -129,7 +129,7 @@ WITNESSES = (
 WALKS = (
     Mutant("last-state-unjudged", "A walk does not judge the state in which it ends.",
            "solvers.walkkernel:_emit_walk", "        b.call(judge, [state, frame, at])\n",
-           "        with b.if_then(b.icmp_unsigned(\"!=\", at, steps)):\n            b.call(judge, [state, frame, at])\n",
+           "        with b.if_then(b.icmp_unsigned('!=', at, steps)):\n            b.call(judge, [state, frame, at])\n",
            Killer(test_confirm_edges.test_the_last_state_of_a_walk_is_judged)),
     Mutant("walk-not-stuck", "A walk into a deadlock just ends.",
            "solvers.walkkernel:_emit_walk", "b.call(stuck, [state, frame, at])", "pass",
@@ -161,8 +161,7 @@ CACHES = (
     Mutant("code-of-another-engine", "Compiled code is looked up without regard to the sources of the engine.",
            "solvers.native:cache_key", "for source in _SOURCES:", "for source in _SOURCES[:0]:", KEYS_FOLLOW),
     Mutant("damage-unnoticed", "Compiled code is loaded without its checksum.",
-           "solvers.objectcache:ObjectCache.get",
-           "!= _MAGIC + hashlib.sha256(code).digest():", "== b'':", DAMAGED),
+           "solvers.objectcache:ObjectCache.get", "!= _MAGIC + hashlib.sha256(code).digest():", "== b'':", DAMAGED),
 )  # fmt: skip
 
 CHECKING = (*RECOVERY, *SYMMETRY, *WITNESSES, *WALKS, *CACHES)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.engine_mutants.checking import CACHES, RECOVERY, SYMMETRY, WALKS, WITNESSES
 from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
+from tests.engine_mutants.distributed import BLOCKS, COMMITS, TASKS
 from tests.engine_mutants.equivalent import EQUIVALENT
 from tests.engine_mutants.mutant import Mutant
 from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
@@ -25,6 +26,9 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Witnesses and their files": WITNESSES,
     "Walks": WALKS,
     "Compiled code that is kept": CACHES,
+    "Blocks of a distributed search": BLOCKS,
+    "Tasks and jobs of a distributed search": TASKS,
+    "Levels that are committed": COMMITS,
     "Terms in Z3": READING,
     "Proofs by induction": INDUCTION,
     "Bounded runs and k-induction": UNROLLING,

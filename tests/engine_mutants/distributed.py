@@ -1,0 +1,160 @@
+"""Mutants of the distributed search: blocks, tasks, jobs, commits, the native start. They run without Spark."""
+
+from __future__ import annotations
+
+from ci.spark.errors import JobFailedError
+from ci.spark.levelfiles import DamagedLevelError
+from tests import test_block_edges, test_blocks, test_engine_edges, test_spark_levels
+from tests.engine_mutants.mutant import Killer, Mutant
+
+APART = Killer(test_block_edges.test_states_whose_hashes_meet_stay_apart, (0,))
+APART_2 = Killer(test_block_edges.test_states_whose_hashes_meet_stay_apart, (1,))
+BATCHES = Killer(test_block_edges.test_batches_lose_nothing, (4,))
+FIRST_CLAIMS = Killer(test_blocks.test_first_claims_are_the_first_rows)
+LEVELS = Killer(test_spark_levels.test_limits_cut_between_levels)
+KILLED_RUN = Killer(test_spark_levels.test_a_run_killed_within_a_level_resumes_to_the_same, (1,))
+LOST = Killer(test_spark_levels.test_a_lost_attempt_changes_nothing, (0,))
+DAMAGED = Killer(test_spark_levels.test_a_damaged_file_is_noticed, (1,))
+SMALL_SETS = Killer(test_spark_levels.test_small_sets_and_blocks_give_the_same_states)
+GRID = Killer(test_engine_edges.test_the_distributed_engine_finds_what_ints_find, (0,))
+LIFT = Killer(test_engine_edges.test_the_distributed_engine_finds_what_ints_find, (2,))
+HOTEL = Killer(test_engine_edges.test_the_distributed_engine_finds_what_ints_find, (3,))
+
+
+def natively(handover: int, system: int) -> Killer:
+    """The test that a toy is explored as natively, handed over at levels of so many states."""
+    return Killer(test_spark_levels.test_the_same_is_found_as_natively, (handover, system))
+
+
+EXITS = Killer(test_block_edges.test_what_flows_back_is_what_the_native_search_finds, (0,))
+EXITS_BOUND = Killer(test_block_edges.test_what_flows_back_is_what_the_native_search_finds, (1,))
+
+
+def missing(position: int) -> Killer:
+    """The test that results which are missing or twice end the run."""
+    return Killer(test_block_edges.test_results_that_are_missing_or_twice_end_the_run, (position,))
+
+
+BLOCKS = (
+    Mutant("block-tag-only", "A record whose hash has the tag of another counts as the same state.",
+           "solvers.recordset:_settle_one", "b.if_then(found.holds(entry, state))",
+           "b.if_then(found.tagged_like(entry, hashed))", APART),
+    Mutant("block-known-by-tag", "A candidate whose hash has the tag of a visited state counts as visited.",
+           "solvers.recordset:_strike_one", "b.if_then(found.holds(entry.get(), state))",
+           "b.if_then(found.tagged_like(entry.get(), hashed))", APART),
+    Mutant("block-key-truncated", "Records are compared by the first word of their states.",
+           "solvers.recordset:RecordSet.holds", "same_words(self.b, state, state_at(self.b, known, self.words))",
+           "same_words(self.b, state[:1], state_at(self.b, known, 1))", APART_2),
+    Mutant("block-probe-ends", "A candidate is not looked for beyond the first slot of its hash.",
+           "solvers.recordset:_strike_one", "entry.set(load(b, found.table, slot.get()))", "entry.set(word(0))",
+           APART),
+    Mutant("block-batch-lost", "The last record of each batch is not taken into the set.",
+           "solvers.recordset:emit_gather", "b.call(settle, [control, first, hashes, size])",
+           "b.call(settle, [control, first, hashes, b.sub(size, word(1))])", BATCHES),
+    Mutant("block-strike-lost", "The first visited state of each batch is not struck.",
+           "solvers.recordset:emit_strike", "with count_up(b, word(0), size) as k:\n            state =",
+           "with count_up(b, word(1), size) as k:\n            state =", BATCHES),
+    Mutant("block-filter-begins-with-zero",
+           "The filter of a task begins with the state of zeros, which nobody has visited.",
+           "solvers.blocks:Expansion.take", "np.tile(states[0], self.kernel.spec.filter_slots)",
+           "np.tile(states[0] * np.uint64(0), self.kernel.spec.filter_slots)", LIFT),
+    Mutant("block-filter-truncated", "The filter of a task compares the first word of states.",
+           "solvers.blockkernel:_emit_sift", "same_words(b, values, state_at(b, entry, words))",
+           "same_words(b, values[:1], state_at(b, entry, 1))", GRID, slow=True),
+    Mutant("block-resumed-late", "A task whose set was full resumes one state too late.",
+           "solvers.blocks:Expansion.take", "yield from self.empty()", "yield from self.empty(); at += 1", SMALL_SETS,
+           slow=True),
+    Mutant("block-rest-lost", "What a task's set holds at the end of a block of its bucket is cut by one.",
+           "solvers.blocks:Expansion.empty", "ends[bucket] - counts[bucket] : ends[bucket]]",
+           "ends[bucket] - counts[bucket] : max(1, ends[bucket] - 1)]", HOTEL),
+    Mutant("bucket-overwritten", "Records of one bucket are written over each other when they are sorted.",
+           "solvers.recordset:emit_scatter", "store(b, b.add(place, word(1)), places, bucket)", "pass", BATCHES),
+    Mutant("claims-second-word", "Claims beyond the first 63 are not read.",
+           "solvers.blocks:first_claims", "for at in range(bits.shape[1]):", "for at in range(1):", FIRST_CLAIMS),
+    Mutant("claims-last-row", "The last row that shows a claim is told instead of the first.",
+           "solvers.blocks:first_claims", "int(np.argmax(column & np.uint64(1 << position) != 0))",
+           "int(np.flatnonzero(column & np.uint64(1 << position))[-1])",
+           Killer(test_block_edges.test_the_first_of_several_rows_shows_a_claim)),
+    Mutant("exits-of-all-actions", "Under Spark any action heals.",
+           "solvers.blocks:BlockKernel.ways_out", "np.array(spec.ways, dtype=np.uint64)",
+           "np.array([max(spec.ways)] * len(spec.ways), dtype=np.uint64)", EXITS),
+    Mutant("exits-leave-nothing", "Under Spark it is not noted that a bound cut a way.",
+           "solvers.blocks:BlockKernel.ways_out", "return records, counts, leaves",
+           "return records, counts, 0 * leaves", EXITS_BOUND),
+    Mutant("exits-of-the-first", "Under Spark each state has the ways out of the one before.",
+           "solvers.blockkernel:_emit_exits", "counts, k)", "counts, b.sub(count, b.add(k, word(1))))", EXITS),
+    Mutant("kernel-of-another", "A worker goes on with the kernel that it loaded first.",
+           "solvers.blocks:loaded", "return BlockKernel(spec)",
+           "return loaded.__dict__.setdefault('first', BlockKernel(spec))",
+           Killer(test_block_edges.test_each_spec_has_its_own_kernel)),
+)  # fmt: skip
+
+TASKS = (
+    Mutant("bucket-unread", "Of the visited states of a task those of its last bucket are not read.",
+           "ci.spark.tasks:Stored.groups", "self.table[:, 0] < hi", "self.table[:, 0] < max(hi - 1, lo + 1)",
+           natively(0, 6), slow=True),
+    Mutant("level-unread", "The last committed level is not among the visited ones.",
+           "ci.spark.jobs:plan", "tuple(log.stored(level) for level in commits)",
+           "tuple(log.stored(level) for level in commits[:-1])", HOTEL),
+    Mutant("bucket-split", "The records of a bucket go to more than one task.",
+           "ci.spark.tasks:_rows", "target = bucket * targets >> spec.bucket_bits",
+           "target = (bucket * targets >> spec.bucket_bits) ^ (source & 1)", LOST, (JobFailedError,), slow=True),
+    Mutant("neighbours-lost", "Where a task sifts its buckets in several parts, the last part is lost.",
+           "ci.spark.tasks:_grouped", "    if blocks:\n        yield", "    if blocks and lo == 0:\n        yield",
+           SMALL_SETS, slow=True),
+    Mutant("frontier-group-lost", "A task of several row groups leaves out the last.",
+           "ci.spark.jobs:splits", "for group in groups:", "for group in groups[: max(1, len(groups) - 1)]:", HOTEL),
+    Mutant("claims-of-task-lost", "What a task finds broken in its later buckets is not told.",
+           "ci.spark.tasks:sift_task", "claims.setdefault(claim, bucket << ROW_BITS | row)",
+           "claims.setdefault(claim, row)", natively(0, 6), slow=True),
+    Mutant("counters-of-last-level", "Only the last level's transitions count.",
+           "ci.spark.engine:Run._made", "plan.join(np.stack([self.counters(), frame]))",
+           "plan.join(np.stack([0 * frame, frame]))", HOTEL),
+    Mutant("steps-of-level-before", "Claims about steps are told of the level that they lead to.",
+           "ci.spark.engine:Run._made", "steps[number] = (depth - 1, mark >> 16",
+           "steps[number] = (depth, mark >> 16", LIFT, (DamagedLevelError,)),
+    Mutant("result-lost", "A task whose result did not come back is not missed.",
+           "ci.spark.jobs:found", 'if len(frames) != cost["expand_tasks"] or parts != cost["sift_tasks"] or twice:',
+           "if twice:", missing(0)),
+    Mutant("result-twice", "A bucket that two tasks wrote is not noticed.",
+           "ci.spark.jobs:found", "or twice:", "or False:", missing(4)),
+)  # fmt: skip
+
+COMMITS = (
+    Mutant("committed-before-data", "A file is described before it is whole.",
+           "ci.spark.tasks:sift_task",
+           '        yield _result("file", _described(writer.result(), writer.groups, claims, candidates))',
+           '            yield _result("file", _described(writer.result(), writer.groups, claims, candidates))',
+           DAMAGED, slow=True),
+    Mutant("half-level-kept", "What a run that died left of a level is not removed.",
+           "ci.spark.engine:Run.resume", "self.log.sweep(self.commits)", "pass", KILLED_RUN, slow=True),
+    Mutant("lost-attempts-kept", "Files of lost attempts stay.",
+           "ci.spark.engine:Run.expand", "    self.log.sweep(self.commits)", "    pass",
+           Killer(test_spark_levels.test_a_lost_attempt_changes_nothing, (1,)), slow=True),
+    Mutant("another-run-resumed", "A run of another system is taken up.",
+           "ci.spark.commits:CommitLog.check_same", "if before.get(name) != of.get(name):", "if False:",
+           Killer(test_spark_levels.test_another_model_or_scope_does_not_resume, (0,)), slow=True),
+    Mutant("depth-limit-untold-spark", "A distributed search that the depth limit cut counts as complete.",
+           "ci.spark.engine:Run._may_go_on", 'self.cut = f"depth limit {bounds.max_depth}"', "return False", LEVELS,
+           slow=True),
+    Mutant("state-limit-untold-spark", "A distributed search that the state limit cut counts as complete.",
+           "ci.spark.engine:Run._may_go_on", 'self.cut = f"state limit {bounds.max_states:,}"', "return False",
+           LEVELS, slow=True),
+    Mutant("digest-unread", "A committed file is believed by its size.",
+           "ci.spark.levelfiles:verify", "if digest.hexdigest() != file.sha256:", "if False:", DAMAGED, slow=True),
+    Mutant("checksum-unread", "The checksums of pages are not verified when states are read.",
+           "ci.spark.levelfiles:read_states", "page_checksum_verification=True", "page_checksum_verification=False",
+           DAMAGED, slow=True),
+    Mutant("handed-over-mark", "Natively found states are noted with the action after theirs.",
+           "ci.spark.handover:Export.write", "marks[later] & np.uint64(0xFFFF)",
+           "(marks[later] + np.uint64(1)) & np.uint64(0xFFFF)", natively(1, 5), slow=True),
+    Mutant("handed-over-parents", "Parents of natively found states keep their native ids.",
+           "ci.spark.handover:Export.write",
+           "self.new_ids[(marks[later] >> np.uint64(16)).astype(np.int64)].astype(np.uint64)",
+           "marks[later] >> np.uint64(16)", natively(2, 6), (DamagedLevelError,), slow=True),
+    Mutant("handed-over-twice", "The counters of the native start count twice.",
+           "ci.spark.engine:Run.start", "frame = tuple(native.counters[depth].tolist())",
+           "frame = tuple((2 * native.counters[depth]).tolist())", natively(1, 5), slow=True),
+)  # fmt: skip
+
+DISTRIBUTED = (*BLOCKS, *TASKS, *COMMITS)

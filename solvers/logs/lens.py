@@ -2,7 +2,9 @@
 
 Brokers are numbered from 0 in the order of their ids, each broker's
 directories in the order of registrations; the numbers are the same before and
-after a step. What `elections` cannot hold is told apart: see `too_many_last_known`.
+after a step. Sets hold 62 brokers: where a cluster has more, those that the
+partition names come first, and sets leave out others that have no place. What
+`elections` cannot hold is told apart: see `too_many_last_known`.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from attrs import frozen
 
+from model.algebra import MASK_BITS
 from model.brokers import directory_order
 from model.brokersets import BrokerSet, Replicas
 from model.controller.state import Controller, Place
@@ -41,7 +44,8 @@ class Lens:
 
     def some(self, brokers: Iterable[int]) -> BrokerSet:
         """A set of brokers; -1 in a list (defect B5) is no broker."""
-        return BrokerSet.of(self.broker(broker) for broker in brokers if broker != NO_LEADER)
+        numbers = (self.broker(broker) for broker in brokers if broker != NO_LEADER)
+        return BrokerSet.of(number for number in numbers if number < MASK_BITS)
 
     def directory(self, broker: int, directory: int) -> int:
         """A directory's number; reserved ids keep theirs."""
@@ -57,7 +61,7 @@ class Lens:
 
 def lens(controllers: Iterable[Controller], partitions: Iterable[Partition]) -> Lens:
     """Numbers for all that these states and partitions name."""
-    brokers: set[int] = set()
+    brokers, named = set[int](), set[int]()
     directories: dict[int, set[int]] = {}
     for controller in controllers:
         brokers |= controller.image.registrations.keys()
@@ -65,10 +69,11 @@ def lens(controllers: Iterable[Controller], partitions: Iterable[Partition]) -> 
             directories.setdefault(broker, set()).update(known.dirs)
     for p in partitions:
         for members in (p.replicas, p.isr, p.elr, p.last_known_elr, p.adding, p.removing, (int(p.leader),)):
-            brokers |= {broker for broker in members if broker != NO_LEADER}  # type: ignore[union-attr]
+            named |= {broker for broker in members if broker != NO_LEADER}  # type: ignore[union-attr]
         for broker in ids(p.replicas):
             directories.setdefault(broker, set()).add(int(p.directories.of(broker)))
-    ordered = tuple(sorted(brokers))
+    first = named if len(brokers | named) > MASK_BITS else brokers | named
+    ordered = (*sorted(first), *sorted(brokers - first))
     local = {b: (d for d in directories.get(b, ()) if not is_reserved(d)) for b in ordered}
     return Lens(ordered, {b: tuple(sorted(own, key=directory_order)) for b, own in local.items()})
 

@@ -12,6 +12,7 @@ from ci import options, report
 from ci.bugs_z3 import broken_proofs
 from ci.explore import Budget, run
 from ci.files import check_writable, write_json
+from ci.progress import Interrupted
 from ci.refusal import Refusal
 from ci.screen import console
 from ci.settings import program, subject
@@ -73,9 +74,16 @@ def choose(names: Sequence[str]) -> list[Bug]:
 
 
 def explored(bug: Bug, rules: str, budget: Budget, quiet: bool) -> Exploration:
-    """The exploration of a defect's scope under a rule set."""
+    """The exploration of a defect's scope under a rule set.
+
+    Raises:
+        Interrupted: when a signal stopped it.
+    """
     chosen = subject(bug.system, bug.scope, bug.bounds, rules)
-    return run(program(chosen), budget, quiet=quiet)
+    result = run(program(chosen), budget, quiet=quiet)
+    if result.cut == STOPPED:
+        raise Interrupted(f"stopped in the search of {bug.variant}")
+    return result
 
 
 def refutations(result: Exploration) -> dict[str, int]:
@@ -130,8 +138,6 @@ def bugs_command(
         judged.append(Judged(bug, refutations(result), bases[scope], result.distinct, result.seconds, result.cut))
         for line in _row(judged[-1]):
             screen.plain(line)
-        if result.cut == STOPPED:
-            break
     code = _exit_code(judged)
     if target is not None:
         write_json(target, document(judged, code))

@@ -80,8 +80,8 @@ def searched(asked: Asked, proof: Proof, budget: Budget, quiet: bool) -> Searche
     """The explored scope that tells whether counterexamples are reachable; none where none is needed."""
     if not any(answer.result == REFUTED for claim in proof.asked for answer in proof.of(claim)):
         return Searched()
-    if not budget.max_states:
-        return Searched(why_not="--search 0")
+    if not budget.max_states or proof.stopped:
+        return Searched(why_not="stopped on request" if proof.stopped else "--search 0")
     try:
         listed = program(with_lemmas(asked.subject(proof=False)))
     except (Refusal, LayoutError) as error:
@@ -166,7 +166,7 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     seconds = time.monotonic() - begun
     budget = Budget(1, flags["memory"], max_states=flags["search"], keep=True)
     judged = judge(proof, searched(asked, proof, budget, flags["quiet"]))
-    if flags["smt2"] is not None or flags["second"] is not None:
+    if (flags["smt2"] is not None or flags["second"] is not None) and not proof.stopped:
         judged = second_opinion(proof, judged, flags["smt2"], flags["second"], effort, flags["workers"])
     code = worst_exit_code(one.verdict.verdict for one in judged)
     screen = console(to_stderr=flags["target"] == "-")

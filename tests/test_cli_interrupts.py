@@ -9,11 +9,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from attrs import frozen
 
+from ci.bugs import explored
+from ci.bugs_z3 import attempt, rows
+from ci.explore import Budget
 from ci.interrupts import EXIT_INTERRUPTED, LINE, descendants
+from ci.progress import Interrupted
+from properties.bugs import BUGS
+from solvers.search import STOPPED
 from tests.commands import ROOT, kraftcheck
 
 SOON = 15
@@ -184,6 +191,21 @@ def test_a_tour_is_interrupted() -> None:
     ended = interrupted(WATCHED, ("conform", "--kafka", "4.1.2", "--tour", "directories"), delay)
     check_ended(ended)
     assert ended.code == EXIT_INTERRUPTED
+
+
+def test_a_stopped_proof_is_not_a_broken_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`bugs --engine z3` does not take what was not asked any more for a proof that a defect breaks."""
+    monkeypatch.setattr("ci.bugs_z3.proven", lambda *_: SimpleNamespace(stopped=True))
+    with pytest.raises(Interrupted, match="stopped in the proofs of elections"):
+        attempt(next(row for row in rows() if row.system == "elections"), 1, True)
+
+
+def test_a_stopped_search_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`bugs` does not go on with the defect after the right rules, or with the next one."""
+    monkeypatch.setattr("ci.bugs.run", lambda *_, **__: SimpleNamespace(cut=STOPPED))
+    bug = BUGS[0]
+    with pytest.raises(Interrupted, match=f"stopped in the search of {bug.variant}"):
+        explored(bug, bug.base, Budget(1, 1 << 20), quiet=True)
 
 
 @pytest.mark.spark

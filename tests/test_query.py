@@ -141,9 +141,8 @@ def test_bad_queries_are_one_line(sql: str, more: Any, message: str, elections: 
 
 STATEMENTS = [
     "CREATE TABLE t AS SELECT 1", "CREATE OR REPLACE TEMPORARY VIEW states AS SELECT 1", "DROP VIEW states", "SET a=1",
-    "INSERT INTO t SELECT 1", "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a",
-    "FROM states INSERT INTO t SELECT *", "EXPLAIN SELECT 1", "SHOW TABLES", "CACHE TABLE states",
-    "/* SELECT */ DROP VIEW states", "SELECT 1; DROP VIEW states",
+    "INSERT INTO t SELECT 1", "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a", "FROM s INSERT INTO t SELECT *",
+    "EXPLAIN SELECT 1", "SHOW TABLES", "CACHE TABLE states", "/* SELECT */ DROP VIEW states", "SELECT 1; DROP VIEW s",
     "INSERT OVERWRITE DIRECTORY 'made' USING parquet SELECT 1", "USE other", "ADD JAR 'x.jar'", ";",
 ]  # fmt: skip
 """What is no question, or not one."""

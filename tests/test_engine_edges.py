@@ -13,6 +13,7 @@ from model.system import System
 from solvers import search
 from solvers.crew import Crew
 from solvers.explorer import Exploration, explore
+from solvers.native import load_kernel
 from solvers.program import trace
 from solvers.verdict import Holds, Refuted
 from tests import toys
@@ -81,6 +82,21 @@ def test_small_slices_and_rounds_find_the_same(threads: int, monkeypatch: pytest
     monkeypatch.setattr(search, "CHUNKS", 3)
     found = explored(toys.TWO_PHASE, "5", threads=threads)
     assert (found.distinct, found.generated) == (8_832, 37_346)
+
+
+def test_what_every_thread_counted_counts() -> None:
+    """Transitions are added up over the threads, coverage bits are joined, and of claims the first mark stays."""
+    program = trace(HOTEL, HOTEL.setting())
+    work = search.Search(load_kernel(program), search.Limits(1 << 30), 3, threading.Event(), lambda _: None)
+    plan = work.kernel.plan
+    for number, hand in enumerate(work.hands):
+        hand.frame[plan.fired] = 10 + number
+        hand.frame[plan.pruned] = number
+        hand.frame[plan.covered[0]] = 1 << number
+        hand.frame[plan.claims] = (0, 9, 7)[number]
+    together = work.counters()
+    assert (together[plan.fired], work.generated) == (33, 33 + len(program.initial))
+    assert (together[plan.pruned], together[plan.covered[0]], together[plan.claims]) == (3, 0b111, 7)
 
 
 def test_what_fails_in_a_thread_fails_the_run() -> None:

@@ -11,15 +11,15 @@ from tests import test_toys
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.engine_mutants.table import MUTANTS, PAGE, page
 
-PASSED: set[str] = set()
+PASSED: set[object] = set()
 """Killers that passed without a mutant, in this process."""
 
 
 def alone(killer: Killer, folder: Path) -> None:
     """Run a killer without a mutant, once in a process; it fails where it should pass."""
-    if killer.name not in PASSED:
+    if (killer.test, killer.case) not in PASSED:
         killer.run(folder)
-        PASSED.add(killer.name)
+        PASSED.add((killer.test, killer.case))
 
 
 @pytest.mark.parametrize(

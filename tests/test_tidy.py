@@ -17,7 +17,7 @@ LAYERS = ("model", "properties", "solvers", "ci")
 """Each layer imports itself and those before it."""
 
 SOURCES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
-TESTS = sorted((ROOT / "tests").glob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 EVERY = SOURCES + TESTS
 
 MODULE_LINES, TEST_LINES, FUNCTION_LINES = 300, 400, 50

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests import test_engine_edges, test_lower, test_program, test_terms, test_terms_small, test_toys
+from tests import test_engine_edges, test_lower, test_program, test_proof_edges, test_terms, test_terms_small, test_toys
 from tests.engine_mutants.mutant import Killer, Mutant
 
 ROLES = Killer(test_terms_small.test_the_digest_follows_the_role_of_each_term)
-ON_INTS = Killer(test_terms.test_terms_agree_with_ints_and_stay_in_their_intervals)
 ONE_TERM = Killer(test_terms.test_equal_expressions_are_one_term)
 CONSTANTS = Killer(test_terms.test_constants_fold_to_python_values)
 TRUTHS = Killer(test_terms.test_truths_fold)
@@ -94,7 +93,8 @@ TERMS = (
            "model.terms:Graph.ite", "return self.ite(condition.args[0], b, a)",
            "return self.ite(condition.args[0], a, b)", TRUTHS),
     Mutant("interval-of-choice", "The interval of a choice is that of its first arm.",
-           "model.terms:Graph.ite", "lo, hi = min(a.lo, b.lo), max(a.hi, b.hi)", "lo, hi = a.lo, a.hi", ON_INTS),
+           "model.terms:Graph.ite", "lo, hi = min(a.lo, b.lo), max(a.hi, b.hi)", "lo, hi = a.lo, a.hi",
+           Killer(test_proof_edges.test_z3_reads_every_truth_as_ints_do, (5,))),
 )  # fmt: skip
 
 TRACING = (

@@ -44,8 +44,8 @@ class Killer:
 
     @property
     def name(self) -> str:
-        """File and test, with the arguments of the case."""
-        told = ", ".join(_short(value) for value in self.arguments().values())
+        """File and test, with the arguments of the case that are words or numbers, or have a name."""
+        told = ", ".join(filter(None, map(_short, self.arguments().values()))) or ", ".join(map(str, self.case))
         return f"{self.test.__module__.split('.')[-1]}.py::{self.test.__name__}" + (f" ({told})" if told else "")
 
     def arguments(self) -> dict[str, Any]:
@@ -78,7 +78,9 @@ class Killer:
 
 
 def _short(value: Any) -> str:
-    return str(getattr(value, "name", getattr(value, "__name__", value)))
+    """A value in a word, where it has one; a lambda has none."""
+    named = value if isinstance(value, str | int | bytes) else getattr(value, "name", "")
+    return str(named) if len(str(named)) < 30 else ""
 
 
 @contextlib.contextmanager

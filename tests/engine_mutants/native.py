@@ -17,7 +17,7 @@ CLOCK = Killer(test_toys.test_a_clock_ticks_for_ever)
 DIGRAPH = Killer(test_toys.test_a_digraph_gives_the_shortest_path)
 PRUNED = Killer(test_toys.test_a_bound_that_prunes_is_named)
 STUCK = Killer(test_toys.test_a_stuck_system_deadlocks_and_a_resting_one_does_not)
-THREADS = Killer(test_explorer.test_results_do_not_depend_on_threads, (1,))
+EVERY_THREAD = Killer(test_engine_edges.test_what_every_thread_counted_counts)
 ROUNDS = Killer(test_explorer.test_results_do_not_depend_on_rounds_and_buffers)
 MEMORY = Killer(test_explorer.test_a_memory_limit_gives_incomplete_with_what_was_done)
 LARGER = Killer(test_explorer.test_a_larger_budget_reaches_further)
@@ -84,10 +84,9 @@ EXPANSION = (
            "solvers.search:Search._round", "np.minimum(starts + chunk * self._slice, stops",
            "np.minimum(starts + chunk * self._slice + (chunk > 0), stops", COMMIT_7),
     Mutant("counters-of-one-thread", "Only the first thread's counters count.",
-           "solvers.search:Search.counters", "for hand in self.hands]", "for hand in self.hands[:1]]", THREADS,
-           slow=True),
+           "solvers.search:Search.counters", "for hand in self.hands]", "for hand in self.hands[:1]]", EVERY_THREAD),
     Mutant("generated-of-one-thread", "Only the first thread's transitions count.",
-           "solvers.search:Search.generated", "for hand in self.hands)", "for hand in self.hands[:1])", THREADS),
+           "solvers.search:Search.generated", "for hand in self.hands)", "for hand in self.hands[:1])", EVERY_THREAD),
     Mutant("claims-of-one-piece", "What a round finds broken is noted from its first buffer only.",
            "solvers.search:Search._round", "for piece in pieces:", "for piece in pieces[:1]:", ROUNDS),
     Mutant("claims-overwritten", "The last occasion of a claim is told instead of the first.",

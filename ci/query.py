@@ -126,7 +126,8 @@ def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     Raises:
         Refusal: when there is no row, or it does not say which state it is.
     """
-    from ci.spark.origins import Origins, place
+    from ci.spark.origins import Origins
+    from ci.spark.places import Place
 
     if not {"depth", "id"} <= set(columns):
         raise Refusal("--witness needs the columns depth and id of a state in the result, as in SELECT depth, id, ...")
@@ -135,12 +136,11 @@ def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     row = dict(zip(columns, rows[0], strict=True))
     _, traced = data.traced()
     origins = Origins(data.log, data.commits, data.table["words"])
-    at = place(int(row["depth"]), int(row["id"]))
-    root, instances = origins.path(at)
-    first, steps = run(traced, origins.state(root), instances)
+    way = origins.way(Place(int(row["depth"]), int(row["id"])))
+    first, steps = run(traced, way.initial, way.instances)
     end = steps[-1].state if steps else first
-    if traced.layout.pack(end) != origins.state(at):
-        raise RuntimeError(f"the dataset says {origins.state(at)} and ints reach {end}")
+    if traced.layout.pack(end) != way.end:
+        raise RuntimeError(f"the dataset says {way.end} and ints reach {end}")
     return Trace(first, steps, "the row asked for", "sometimes")
 
 

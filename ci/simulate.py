@@ -24,11 +24,12 @@ from ci.settings import DEFAULT_RULES, Subject, find_system, parse_words, progra
 from ci.starts import ways
 from model.nearest import nearest
 from solvers import itf
-from solvers.findings import Finding, Way, findings, witnesses
+from solvers.findings import Finding, findings, witnesses
 from solvers.lower import LoweringError
 from solvers.program import Program
 from solvers.walker import SCHEDULES
 from solvers.walks import Point, Walks, simulate
+from solvers.way import Way
 
 
 def weights_of(texts: tuple[str, ...], traced: Program) -> dict[str, int]:

@@ -9,9 +9,9 @@ from ci.files import read_json
 from ci.refusal import Refusal
 from ci.settings import Subject
 from solvers import itf
-from solvers.findings import Way
 from solvers.program import Program
 from solvers.replay import EngineDisagreement, run
+from solvers.way import Way
 
 
 def ways(paths: Sequence[Path], chosen: Subject, traced: Program) -> tuple[Way, ...]:

@@ -17,7 +17,6 @@ from attrs import define, field, frozen
 
 from model.system import Property
 from solvers.crew import Crew
-from solvers.frame import NO_ACTION
 from solvers.kernel import SHARDS
 from solvers.native import Kernel
 from solvers.objectcode import address
@@ -27,7 +26,8 @@ from solvers.search import FIRST_VIOLATION, STOPPED, Search
 from solvers.store import Store
 from solvers.sweep import OWNERS
 from solvers.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Vacuous, Verdict
-from solvers.witness import Origins, witness
+from solvers.way import Way
+from solvers.witness import witness
 
 PART = 4096
 """Most states of one job of a sweep."""
@@ -47,15 +47,15 @@ class Finding:
         claim: the property.
         concerned: states that it is about.
         failing: those of them that do not satisfy it themselves.
-        lost: id of the shallowest of them from which nothing leads to a state that does.
-        uncertain: id of the shallowest that recovers, if at all, only where the exploration did not go.
+        lost: the way to the shallowest of them from which nothing leads to a state that does.
+        uncertain: the depth of the shallowest that recovers, if at all, only where the exploration did not go.
         satisfied: whether any state at all satisfies it.
     """
 
     claim: Property
     concerned: int
     failing: int
-    lost: int | None
+    lost: Way | None
     uncertain: int | None
     satisfied: bool
 
@@ -125,12 +125,15 @@ class Backward:
         lost = self._shallowest([shard.marks & every == about for shard in self.store.shards])
         uncertain = self._shallowest([shard.marks & every == about | leaves for shard in self.store.shards])
         claim = self.kernel.program.recoveries[number].claim
-        return Finding(claim, concerned, failing, lost, uncertain, satisfied)
+        return Finding(
+            claim, concerned, failing, lost, None if uncertain is None else len(uncertain.instances), satisfied
+        )
 
-    def _shallowest(self, chosen: Sequence[npt.NDArray[np.bool_]]) -> int | None:
-        """The id of the state of least depth among those chosen; a shard's states are in the order of discovery."""
+    def _shallowest(self, chosen: Sequence[npt.NDArray[np.bool_]]) -> Way | None:
+        """The way to the state of least depth among those chosen; a shard's states are in the order of discovery."""
         first = [int(found.argmax()) * SHARDS + shard for shard, found in enumerate(chosen) if found.any()]
-        return min(first, key=lambda identity: (len(self.store.path(identity)[1]), identity), default=None)
+        ways = [(self.store.way(identity), identity) for identity in first]
+        return min(ways, key=lambda one: (len(one[0].instances), one[1]), default=(None, 0))[0]
 
     def _jobs(self) -> list[Job]:
         """Parts of the shards, about in the order of depth."""
@@ -206,12 +209,11 @@ def recover(search: Search, report: Callable[[Search, int, int], None], clock: C
 
 
 def recovery_verdicts(
-    store: Origins, program: Program, recovered: Recovered, bound: str, cut: str | None
+    program: Program, recovered: Recovered, bound: str, cut: str | None
 ) -> Iterator[PropertyVerdict]:
     """The verdicts on the `recovers` properties.
 
     Args:
-        store: where states came from.
         program: what was explored.
         recovered: what the backward search found.
         bound: what a property holds of.
@@ -225,22 +227,22 @@ def recovery_verdicts(
         verdict: Verdict
         if found is not None and found.lost is not None:
             # All that can follow this state was explored, so it refutes even where the search was cut.
-            verdict = Refuted(witness(program, store, found.claim, found.lost << 16 | NO_ACTION))
+            verdict = Refuted(witness(program, found.claim, found.lost))
         elif cut is not None:
             verdict = Incomplete(cut)
         elif found is None:
             verdict = Unknown("not searched backward")
         else:
-            verdict = _unrefuted(store, found, bound)
+            verdict = _unrefuted(found, bound)
         depth = len(verdict.trace.steps) if isinstance(verdict, Refuted) else None
         yield PropertyVerdict(one.claim.id, one.claim.kind, verdict, depth)
 
 
-def _unrefuted(store: Origins, found: Finding, bound: str) -> Verdict:
+def _unrefuted(found: Finding, bound: str) -> Verdict:
     """The verdict where every state was explored and none is lost."""
     if found.uncertain is not None:
-        depth = len(store.path(found.uncertain)[1])
-        return Unknown(f"a state at depth {depth} recovers, if at all, only beyond a bound that pruned transitions")
+        where = f"a state at depth {found.uncertain}"
+        return Unknown(f"{where} recovers, if at all, only beyond a bound that pruned transitions")
     if not found.concerned:
         return Vacuous(found.claim.id, "it is about no reachable state")
     if not found.failing:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,13 @@ from solvers.search import Limits, Search
 from solvers.store import Store
 from solvers.symmetry import look_after, look_before
 from solvers.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
-from solvers.witness import Origins, witness
+from solvers.way import Origins
+from solvers.witness import witness
 
 DEFAULT_MEMORY = 4 << 30
+
+Mark = TypeVar("Mark")
+"""What an engine notes of the first occasion of a claim; only its own store can read it."""
 
 
 @frozen
@@ -170,7 +174,7 @@ def explore(
     return concluded(search, search.kernel, *took, keep=keep, strict=strict)
 
 
-class Findings(Protocol):
+class Findings(Protocol[Mark]):
     """What a search found, whichever engine made it; as in `Search`."""
 
     @property
@@ -178,7 +182,7 @@ class Findings(Protocol):
         """Distinct states by depth."""
 
     @property
-    def claims(self) -> dict[int, int]:
+    def claims(self) -> Mapping[int, Mark]:
         """For each claim that occurred, the mark of its first occasion."""
 
     @property
@@ -194,7 +198,7 @@ class Findings(Protocol):
         """Transitions taken, and the initial states."""
 
     @property
-    def store(self) -> Origins:
+    def store(self) -> Origins[Mark]:
         """Where states came from."""
 
     def counters(self) -> npt.NDArray[np.int64]:
@@ -205,8 +209,8 @@ class Findings(Protocol):
 
 
 def concluded(
-    search: Findings, kernel: Kernel, seconds: float, compile_seconds: float, recovered: Recovered = NOT_RECOVERED,
-    *, keep: bool = False, strict: bool = False,
+    search: Findings[Mark], kernel: Kernel, seconds: float, compile_seconds: float,
+    recovered: Recovered = NOT_RECOVERED, *, keep: bool = False, strict: bool = False,
 ) -> Exploration:  # fmt: skip
     """The verdicts and numbers of a search that has ended; raises as `explore` does.
 
@@ -257,7 +261,7 @@ def _coverage(kernel: Kernel, counters: npt.NDArray[np.int64]) -> tuple[Names, N
     return tuple(never_true), tuple(never_false)
 
 
-def _bound_text(search: Findings, kernel: Kernel, left_out: Sequence[Pruning]) -> str:
+def _bound_text(search: Findings[Mark], kernel: Kernel, left_out: Sequence[Pruning]) -> str:
     program = kernel.program
     text, bounds = f"all {search.distinct:,} states of {program.system.name}", program.setting.text()
     text += f" with {bounds}" if bounds else ""
@@ -266,22 +270,23 @@ def _bound_text(search: Findings, kernel: Kernel, left_out: Sequence[Pruning]) -
 
 
 def _verdicts(
-    search: Findings, kernel: Kernel, recovered: Recovered, bound: str, why: str | None
+    search: Findings[Mark], kernel: Kernel, recovered: Recovered, bound: str, why: str | None
 ) -> tuple[PropertyVerdict, ...]:
     """The verdict of each property: `bound` says what holds, `why` why nothing does that is not shown."""
     program, plan = kernel.program, kernel.plan
     claims = list(enumerate((*program.always, *program.sometimes)))
     claims += list(enumerate((*program.steps, *program.happens), plan.first_step))
     judged = [_verdict(search, kernel, bound, why, number, claim) for number, claim in claims]
-    judged += recovery_verdicts(search.store, kernel.program, recovered, bound, why)
+    judged += recovery_verdicts(kernel.program, recovered, bound, why)
     return (*judged, _verdict(search, kernel, bound, why, plan.deadlock, None))
 
 
 def _verdict(
-    search: Findings, kernel: Kernel, bound: str, why: str | None, number: int, claim: Property | None
+    search: Findings[Mark], kernel: Kernel, bound: str, why: str | None, number: int, claim: Property | None
 ) -> PropertyVerdict:
     kind, name = (claim.kind, claim.id) if claim is not None else (DEADLOCK, DEADLOCK)
-    trace = witness(kernel.program, search.store, claim, search.claims[number]) if number in search.claims else None
+    found = number in search.claims
+    trace = witness(kernel.program, claim, *search.store.occasion(search.claims[number])) if found else None
     is_goal = number in kernel.plan.goals
     verdict: Verdict
     if trace is not None:
@@ -293,5 +298,5 @@ def _verdict(
     return PropertyVerdict(name, kind, verdict, len(trace.steps) if trace is not None else None)
 
 
-def _cut_text(search: Findings) -> str:
+def _cut_text(search: Findings[Mark]) -> str:
     return f"{search.cut}, after {search.distinct:,} states to depth {len(search.levels) - 1}"

@@ -12,24 +12,10 @@ from solvers.replay import confirm
 from solvers.shrink import BUDGET, shrink
 from solvers.verdict import DEADLOCK, Trace
 from solvers.walks import Occasion, Walks
+from solvers.way import Way
 
 SMALL_BUDGET = 1_000
 """Steps for shrinking what is not shown."""
-
-
-@frozen
-class Way:
-    """How a state is reached.
-
-    Attributes:
-        initial: packed initial state.
-        instances: action instances from there.
-        end: the packed state they lead to.
-    """
-
-    initial: tuple[int, ...]
-    instances: tuple[int, ...]
-    end: tuple[int, ...]
 
 
 @frozen

@@ -20,6 +20,7 @@ from solvers.program import Program
 from solvers.recovery import Recovery
 from solvers.replay import EngineDisagreement
 from solvers.search import Search
+from solvers.way import Way
 
 CLOSURE = 40
 """States after a counterexample that ints look at; a state takes tens of milliseconds."""
@@ -63,13 +64,13 @@ def judge_recovery(search: Search, mutations: Mutations, mutant: Mutant, found: 
     )
 
 
-def _stranded(search: Search, mutations: Mutations, mutant: Mutant, number: int, identity: int) -> Disproof:
+def _stranded(search: Search, mutations: Mutations, mutant: Mutant, number: int, way: Way) -> Disproof:
     """The way to a state that never recovers, confirmed on ints."""
     program = search.kernel.program
     one = program.recoveries[number]
-    first, instances = search.store.path(identity)
-    states = run(program, search.store.state(first), instances)
-    if interpret.packed(program, states[-1]) != search.store.state(identity):
+    instances = [*way.instances]
+    states = run(program, way.initial, instances)
+    if interpret.packed(program, states[-1]) != way.end:
         raise EngineDisagreement(f"mutant {mutant.key}: the engine and ints reach different states")
     if not interpret.holds(one.when, program, states[-1]):
         raise EngineDisagreement(f"mutant {mutant.key}: {one.claim.id} does not concern the state on ints")

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from solvers.frame import NO_ACTION
 from solvers.kernel import SHARDS
 from solvers.native import Kernel
 from solvers.objectcode import address
@@ -25,6 +26,7 @@ from solvers.table import (
     STATES,
     TABLE,
 )
+from solvers.way import Way
 
 T = TypeVar("T", bound=np.generic)
 
@@ -179,6 +181,15 @@ class Store:
             identity = parent
             parent, action = self.origin(identity)
         return identity, instances[::-1]
+
+    def way(self, identity: int) -> Way:
+        """How the state of an id is reached."""
+        root, instances = self.path(identity)
+        return Way(self.state(root), tuple(instances), self.state(identity))
+
+    def occasion(self, mark: int) -> tuple[Way, int]:
+        """The way to the state of a mark (id << 16 | action instance), and the instance."""
+        return self.way(mark >> 16), mark & NO_ACTION
 
     def identify(self, state: Sequence[int]) -> int | None:
         """The id of a packed state; None when it is not there."""

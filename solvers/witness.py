@@ -1,8 +1,6 @@
-"""Witnesses: from the place of an occasion to a trace that ints confirm."""
+"""Witnesses: from the way to an occasion to a trace that ints confirm."""
 
 from __future__ import annotations
-
-from typing import Protocol
 
 from model.system import Property
 from solvers.frame import NO_ACTION
@@ -10,40 +8,26 @@ from solvers.program import Program
 from solvers.replay import EngineDisagreement, confirm
 from solvers.symmetry import canonical, concrete
 from solvers.verdict import Trace
+from solvers.way import Way
 
 
-class Origins(Protocol):
-    """Where states came from, by their ids."""
-
-    def path(self, identity: int) -> tuple[int, list[int]]:
-        """The initial state's id and the action instances that lead from it to this state."""
-
-    def state(self, identity: int) -> tuple[int, ...]:
-        """The packed state of an id."""
-
-
-def witness(program: Program, store: Origins, claim: Property | None, mark: int) -> Trace:
+def witness(program: Program, claim: Property | None, way: Way, instance: int = NO_ACTION) -> Trace:
     """The trace of a claim's occasion, confirmed on ints.
 
     Args:
         program: what was explored.
-        store: where states came from.
         claim: what it is about; None: deadlock.
-        mark: id of the state << 16 | action instance, or NO_ACTION for a claim about the state.
+        way: how the state of the occasion is reached.
+        instance: the action instance taken there that the claim is about; NO_ACTION: it is about the state.
 
     Raises:
         EngineDisagreement: when ints do not agree.
     """
-    identity, instance = mark >> 16, mark & NO_ACTION
-    root, instances = store.path(identity)
-    first, end = store.state(root), None
-    if instance != NO_ACTION:
-        instances.append(instance)
-    else:
-        end = store.state(identity)
+    instances = way.instances if instance == NO_ACTION else (*way.instances, instance)
+    end = way.end if instance == NO_ACTION else None
     if program.reduction is None:
-        return confirm(program, claim, first, instances, end)
-    trace = confirm(program, claim, *concrete(program, claim, first, instances), None)
+        return confirm(program, claim, way.initial, instances, end)
+    trace = confirm(program, claim, *concrete(program, claim, way.initial, instances), None)
     if end is not None and canonical(program, program.layout.pack(trace.states[-1])) != end:
         raise EngineDisagreement(f"the engine reached a state like {program.layout.unpack(end)}, ints another")
     return trace

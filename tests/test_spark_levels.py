@@ -14,8 +14,13 @@ from attrs import evolve
 from ci.refusal import Refusal
 from ci.spark import levelfiles, tasks
 from ci.spark.levelfiles import DamagedLevelError, verify
+from ci.spark.places import Place
 from model.system import System
+from properties.core import recovers
+from solvers.blocks import ROW_BITS
+from solvers.explorer import explore
 from solvers.program import Program
+from solvers.verdict import Refuted
 from tests import toys
 from tests.levels import InProcess, begun, facts, finished, native_facts, program_of
 
@@ -182,16 +187,41 @@ def test_parents_are_of_the_level_before(tmp_path: Path) -> None:
     for level in run.commits[:-1]:
         for group in level.groups:
             for row in range(group.rows):
-                at = level.depth << 48 | group.bucket << 32 | row
-                state = origins.state(at)
-                root, instances = origins.path(at)
-                assert len(instances) == level.depth
-                assert origins.state(root) in program.initial
-                if instances:
-                    parent = origins.state((level.depth - 1) << 48 | origins.row(at).parent)
-                    assert (instances[-1], state) in list(run.kernel.successors(parent))
+                at = Place(level.depth, group.bucket << 32 | row)
+                way = origins.way(at)
+                assert len(way.instances) == level.depth
+                assert way.initial in program.initial
+                if way.instances:
+                    parent = origins.row(Place(level.depth - 1, origins.row(at).parent)).state
+                    assert (way.instances[-1], way.end) in list(run.kernel.successors(parent))
                 seen += 1
     assert seen == 348
+
+
+UNDECIDED = evolve(
+    toys.TWO_PHASE,
+    properties=lambda _: [recovers("undecided", "The decision can be undone.", lambda s: s.manager == toys.INIT)],
+)
+
+
+@pytest.mark.parametrize("system", [toys.VALVE, UNDECIDED], ids=["valve", "undecided"])
+def test_a_native_start_refutes_recovery_as_natively(system: System, tmp_path: Path) -> None:
+    """Where nothing was handed over, states that never recover have the verdicts and traces of the native engine."""
+    program = program_of(system)
+    run, runner = begun(program, tmp_path, handover=1 << 30)
+    run.expand(runner)
+    assert run.handed_over is None
+    native = explore(program, clock=lambda: 0.0, keep=False).verdicts
+    assert finished(run).verdicts == native
+    assert any(v.kind == "recovers" and isinstance(v.verdict, Refuted) and v.depth for v in native)
+
+
+def test_a_native_id_is_no_place(tmp_path: Path) -> None:
+    """A number of the native engine's is refused where a place of the dataset is asked for, however small it is."""
+    store = explored(program_of(toys.HASTY, "3"), tmp_path).store
+    assert store.way(Place(0, store.commits[0].groups[0].bucket << ROW_BITS)).instances == ()
+    with pytest.raises(AttributeError):
+        store.way(0)  # type: ignore[arg-type]
 
 
 def test_no_state_is_known_to_the_driver(tmp_path: Path) -> None:

@@ -15,12 +15,13 @@ from model.rules import parse
 from model.system import System
 from properties.catalogue import ELECTIONS
 from solvers.explorer import explore
-from solvers.findings import Way, finding, findings, moves_of, witnesses
+from solvers.findings import finding, findings, moves_of, witnesses
 from solvers.integers import Integers
 from solvers.program import Program, trace
 from solvers.verdict import DEADLOCK, Refuted
 from solvers.walker import SCHEDULES, Seen, Walker
 from solvers.walks import Walks, simulate
+from solvers.way import Way
 from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK
 
 

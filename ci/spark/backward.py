@@ -25,7 +25,8 @@ from attrs import define, field, frozen
 from ci.spark.commits import Commit, CommitLog
 from ci.spark.errors import explained
 from ci.spark.jobs import Cluster, cancelled_on
-from ci.spark.origins import PLACE_BITS
+from ci.spark.origins import Origins
+from ci.spark.places import PLACE_BITS, Place
 from ci.spark.session import for_sql
 from ci.spark.tasks import Batches
 from solvers.backward import Finding, Recovered
@@ -234,10 +235,15 @@ class Backward:
                 columns.append(f"min(CASE WHEN (bits & {every}L) = {wanted}L THEN place END)")
         row = self._known().selectExpr(*columns).collect()[0]
         claims = [one.claim for one in self.program.recoveries]
-        return tuple(
-            Finding(claim, concerned, failing, row[2 * n], row[2 * n + 1], satisfied)
-            for n, (claim, (concerned, failing, satisfied)) in enumerate(zip(claims, first, strict=True))
-        )
+        origins = Origins(self.log, self.commits, self.cluster.spec.words)
+        found = []
+        for n, (claim, (concerned, failing, satisfied)) in enumerate(zip(claims, first, strict=True)):
+            lost, uncertain = (None if number is None else Place.of(number) for number in row[2 * n : 2 * n + 2])
+            way = None if lost is None else origins.way(lost)
+            found.append(
+                Finding(claim, concerned, failing, way, None if uncertain is None else uncertain.depth, satisfied)
+            )
+        return tuple(found)
 
 
 def _any(column: str) -> Any:

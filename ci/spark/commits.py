@@ -15,7 +15,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from attrs import asdict, evolve, field, frozen
 
@@ -23,13 +23,11 @@ from ci.files import read_json, write
 from ci.refusal import Refusal
 from ci.settings import Subject
 from ci.spark.levelfiles import Group, LevelFile
+from ci.spark.places import Occasion, Place
 from ci.spark.tasks import Stored
 from solvers.program import Program
 
 FORMAT = 2
-
-Occasion: TypeAlias = tuple[int, int, int]
-"""Where a claim first occurred: depth, id of the state, action instance."""
 
 
 @frozen
@@ -40,7 +38,7 @@ class Commit:
         depth: steps from the initial states.
         files, groups: its Parquet files and their row groups, one for each bucket that has rows.
         counters: the frame of all expansions up to the level before, added up.
-        claims: by number the first occasion, as (depth, id of the state, action instance).
+        claims: by number the first occasion.
         engine: `native` or `spark`.
         cost: seconds, tasks, candidates, bytes shuffled and spilled of the job that made it.
         last: whether no further level follows.
@@ -164,7 +162,8 @@ class CommitLog:
 
     def commit(self, level: Commit) -> None:
         """Make a level count, at once or not at all."""
-        told = asdict(evolve(level, groups=()))
+        told = asdict(evolve(level, groups=(), claims={}))
+        told["claims"] = {n: [one.state.depth, one.state.id, one.action] for n, one in level.claims.items()}
         told["groups"] = [[g.bucket, g.file, g.group, g.rows] for g in level.groups]
         _write(self.manifest(level.depth), told)
 
@@ -211,7 +210,7 @@ def _commit(told: Mapping[str, Any]) -> Commit:
     groups = tuple(Group(*row) for row in told["groups"])
     if sum(group.rows for group in groups) != sum(file.rows for file in files):
         raise ValueError("its groups and its files differ in rows")
-    claims = {int(number): (int(d), int(i), int(a)) for number, (d, i, a) in told["claims"].items()}
+    claims = {int(number): Occasion(Place(int(d), int(i)), int(a)) for number, (d, i, a) in told["claims"].items()}
     return Commit(
         int(told["depth"]), files, groups, tuple(told["counters"]), claims, told["engine"], told["cost"],
         bool(told["last"]),

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from ci.spark.commits import Commit, CommitLog, Occasion
+from ci.spark.commits import Commit, CommitLog
 from ci.spark.handover import Export, NativeStart
 from ci.spark.jobs import Found, Runner, plan
 from ci.spark.options import Bounds
-from ci.spark.origins import Origins, place
+from ci.spark.origins import Origins
+from ci.spark.places import Occasion, Place
 from solvers.backward import NOT_RECOVERED, Recovered, recover
 from solvers.blocks import BlockKernel
 from solvers.explorer import Progress
@@ -73,12 +74,12 @@ class Run:
         return int(known[plan.fired : plan.pruned].sum()) + len(self.kernel.program.initial)
 
     @property
-    def claims(self) -> dict[int, int]:
-        """For each claim that occurred, the mark of its first occasion."""
-        found: dict[int, int] = {}
+    def claims(self) -> dict[int, Occasion]:
+        """For each claim that occurred, its first occasion."""
+        found: dict[int, Occasion] = {}
         for level in self.commits:
-            for number, (depth, identity, action) in level.claims.items():
-                found.setdefault(number, place(depth, identity) << 16 | action)
+            for number, occasion in level.claims.items():
+                found.setdefault(number, occasion)
         return found
 
     @property
@@ -111,7 +112,7 @@ class Run:
         export = Export.of(self.blocks, native)
         for depth, records, ids in native.levels():
             file, groups, claims = export.write(self.log.folder(depth), depth, records, ids)
-            states = {number: (depth, identity, NO_ACTION) for number, identity in claims.items()}
+            states = {number: Occasion(Place(depth, identity), NO_ACTION) for number, identity in claims.items()}
             steps = self._steps(export, native.claims[depth])
             files = (file,) if file is not None else ()
             frame = tuple(native.counters[depth].tolist())
@@ -127,7 +128,7 @@ class Run:
     def _steps(self, export: Export, claims: Mapping[int, int]) -> dict[int, Occasion]:
         """The claims about transitions and stuck states; those about states are read off the levels."""
         first = self.kernel.plan.deadlock
-        return {number: export.claim(mark) for number, mark in claims.items() if number >= first}
+        return {number: export.occasion(mark) for number, mark in claims.items() if number >= first}
 
     def _native_progress(self, search: Search) -> None:
         depth = max(0, len(search.levels) - 1)
@@ -178,10 +179,10 @@ class Run:
         steps: dict[int, Occasion] = {}
         for number in np.flatnonzero(frame[plan.claims : plan.claims + plan.claim_count]).tolist():
             mark = int(frame[plan.claims + number]) - 1
-            steps[number] = (depth - 1, mark >> 16, mark & NO_ACTION)
+            steps[number] = Occasion(Place(depth - 1, mark >> 16), mark & NO_ACTION)
         frame[plan.claims : plan.claims + plan.claim_count] = frame[plan.enabled] = frame[plan.found] = 0
         total = plan.join(np.stack([self.counters(), frame]))
-        states = {number: (depth, identity, NO_ACTION) for number, identity in found.claims.items()}
+        states = {number: Occasion(Place(depth, identity), NO_ACTION) for number, identity in found.claims.items()}
         claims = {**states, **steps}
         if not found.files:
             return _end(depth, tuple(total.tolist()), claims, "spark", found.cost)

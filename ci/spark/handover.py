@@ -15,7 +15,9 @@ import numpy.typing as npt
 from attrs import define, field
 
 from ci.spark.levelfiles import Group, LevelFile, LevelWriter
+from ci.spark.places import Occasion, Place
 from solvers.blocks import ROW_BITS, BlockKernel, Words, first_claims
+from solvers.frame import NO_ACTION
 from solvers.kernel import SHARDS
 from solvers.native import Kernel
 from solvers.search import HANDED_OVER, Limits, Search
@@ -128,7 +130,10 @@ class Export:
                     claims.setdefault(claim, bucket << ROW_BITS | row)
         return writer.result(), writer.groups, claims
 
-    def claim(self, mark: int) -> tuple[int, int, int]:
-        """The place of a native mark: depth, id, action instance."""
+    def occasion(self, mark: int) -> Occasion:
+        """Where the state of a native mark was written, and its action instance."""
         native = mark >> 16
-        return int(self.depths[native]), int(self.new_ids[native]), mark & 0xFFFF
+        at = Place(int(self.depths[native]), int(self.new_ids[native]))
+        if min(at.depth, at.id) < 0:
+            raise RuntimeError(f"native state {native} is in no level that was written")
+        return Occasion(at, mark & NO_ACTION)

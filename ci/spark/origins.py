@@ -1,7 +1,4 @@
-"""Where a state came from: parents read from committed levels, one row a level.
-
-A place is a depth and the id of a state within it: depth << 48 | id.
-"""
+"""Where a state came from: parents read from committed levels, one row a level."""
 
 from __future__ import annotations
 
@@ -12,14 +9,9 @@ from attrs import frozen
 
 from ci.spark.commits import Commit, CommitLog
 from ci.spark.levelfiles import NO_PARENT, DamagedLevelError
+from ci.spark.places import Occasion, Place
 from solvers.blocks import ROW_BITS
-
-PLACE_BITS = 48
-
-
-def place(depth: int, identity: int) -> int:
-    """The place of a state."""
-    return depth << PLACE_BITS | identity
+from solvers.way import Way
 
 
 @frozen
@@ -44,13 +36,13 @@ class Origins:
     commits: Sequence[Commit]
     words: int
 
-    def row(self, at: int) -> Row:
+    def row(self, at: Place) -> Row:
         """The row of a place; of its file one row group is read.
 
         Raises:
             DamagedLevelError: when the file does not have it.
         """
-        depth, identity = at >> PLACE_BITS, at & (1 << PLACE_BITS) - 1
+        depth, identity = at.depth, at.id
         bucket, number = identity >> ROW_BITS, identity & (1 << ROW_BITS) - 1
         for group in self.commits[depth].groups:
             if group.bucket == bucket and number < group.rows:
@@ -64,16 +56,17 @@ class Origins:
                 return Row(values["parent"], values["action"], state)
         raise DamagedLevelError(f"{self.log.manifest(depth)}: no row {number} in bucket {bucket}")
 
-    def state(self, at: int) -> tuple[int, ...]:
-        """The packed state of a place."""
-        return self.row(at).state
-
-    def path(self, at: int) -> tuple[int, list[int]]:
-        """The initial state's place and the action instances that lead from it to this state."""
+    def way(self, at: Place) -> Way:
+        """How the state of a place is reached."""
         instances = []
         row = self.row(at)
+        end = row.state
         while row.parent != NO_PARENT:
             instances.append(row.action)
-            at = place((at >> PLACE_BITS) - 1, row.parent)
+            at = Place(at.depth - 1, row.parent)
             row = self.row(at)
-        return at, instances[::-1]
+        return Way(row.state, tuple(instances[::-1]), end)
+
+    def occasion(self, mark: Occasion) -> tuple[Way, int]:
+        """The way to the state of an occasion, and its action instance."""
+        return self.way(mark.state), mark.action

@@ -23,6 +23,7 @@ from ci.spark.commits import CommitLog, identity
 from ci.spark.decoding import decoding
 from ci.spark.engine import Run
 from ci.spark.jobs import Cluster
+from ci.spark.lease import leased
 from ci.spark.options import HANDOVER, Bounds
 from ci.spark.session import ATTEMPTS, started
 from solvers.blockkernel import block_spec
@@ -177,8 +178,7 @@ def spark(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> Measured
     """The Spark engine on a case; a warm session, as the first level would else be charged with its start."""
     traced = program(chosen)
     kernel, spec = load_kernel(traced, cache), block_spec(traced, BUCKET_BITS, ObjectCache(cache))
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-bench-") as place, peak_memory() as peak:
-        log = CommitLog(Path(place))
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-bench-") as place, peak_memory() as peak, _log(place) as log:
         log.begin(identity(chosen, traced, BUCKET_BITS), decoding(traced))
         session = started(f"local[{cores},{ATTEMPTS}]", cores, case.conf, Path(place) / "spark.log")
         try:
@@ -193,6 +193,12 @@ def spark(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> Measured
         finally:
             session.stop()
         return _measured(case, run, cores, seconds, peak())
+
+
+@contextmanager
+def _log(place: str) -> Iterator[CommitLog]:
+    with leased(Path(place)) as lease:
+        yield CommitLog(Path(place), lease)
 
 
 def _measured(case: SparkCase, run: Run, cores: int, seconds: float, peak: int) -> Measured:

@@ -24,7 +24,7 @@ from ci.typed import check_idle
 from solvers.objectcache import ObjectCache
 from solvers.replay import run
 from solvers.trace import lines
-from solvers.verdict import Trace
+from solvers.verdict import EXIT_INCOMPLETE, Trace
 
 if TYPE_CHECKING:
     from ci.spark.dataset import Dataset
@@ -38,8 +38,8 @@ def opened(data: Dataset, master: str | None, workers: int, conf: tuple[str, ...
     Raises:
         Refusal: when Spark does not start, or a file is damaged.
     """
+    from ci.spark.digests import check_on
     from ci.spark.errors import JobFailedError
-    from ci.spark.jobs import damage
 
     place = Path(tempfile.mkdtemp(prefix="kraftcheck-query-"))
     try:
@@ -47,9 +47,8 @@ def opened(data: Dataset, master: str | None, workers: int, conf: tuple[str, ...
         own = {"spark.sql.catalogImplementation": "in-memory", "spark.sql.warehouse.dir": str(place / "warehouse")}
         session = started(master, workers, {**own, **parse_conf(conf)}, messages)
         try:
-            wrong = damage(session, data.log, data.commits, messages)
-            if wrong:
-                raise Refusal(f"{wrong[0]}; restore it or explore again")
+            if not data.checked:
+                check_on(session, data.log, data.commits, messages)
             yield session, messages
         finally:
             session.stop()
@@ -177,6 +176,9 @@ def query_command(
     has(set, broker) and members(set). docs/query.md lists them.
 
     \b
+    Exit codes: 0 the space is whole, 20 it is not (the answer is about the levels so far), 2 bad input.
+
+    \b
     Examples:
       kraftcheck query OUT "SELECT depth, count(*) FROM states GROUP BY depth ORDER BY depth"
       kraftcheck query OUT "SELECT * FROM states WHERE leader < 0 AND elr > 0 ORDER BY depth" --witness
@@ -193,19 +195,23 @@ def query_command(
     data = Dataset.open(out)
     check_named(out, data.of["system"], system)
     screen = console(to_stderr=target == "-")
+    code = 0 if data.complete else EXIT_INCOMPLETE
     if not data.complete:
-        screen.plain(f"incomplete: levels 0 to {len(data.levels) - 1} only")
+        screen.plain(f"incomplete: levels 0 to {len(data.levels) - 1} only; explore --resume finds the rest")
     if picture is not None:
         check_plot(picture)
         chosen, program = data.traced()
         plot(picture, chosen.title(), [level.rows for level in data.levels], data.fired(program))
         screen.plain(f"wrote {picture}")
     if sql is None:
-        sys.exit(0)
+        sys.exit(code)
     with opened(data, master, workers, conf) as running:
         columns, rows, more = ask(running, data, sql, limit)
     show(screen, columns, rows, more)
     if target is not None:
-        write_json(target, {"columns": list(columns), "rows": [list(row) for row in rows], "more": more})
+        write_json(target, {
+            "complete": data.complete, "columns": list(columns), "rows": [list(row) for row in rows], "more": more,
+        })  # fmt: skip
     if traced:
         screen.plain("\n".join(lines(witness(data, columns, rows))))
+    sys.exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,10 +13,12 @@ import pyarrow as pa
 from attrs import define, field
 
 from ci.settings import Subject
-from ci.spark.commits import Commit, CommitLog, identity
+from ci.spark.commits import CommitLog, identity
 from ci.spark.decoding import decoding
 from ci.spark.engine import Run
 from ci.spark.jobs import Found, found
+from ci.spark.lease import Lease, leased
+from ci.spark.manifests import Commit
 from ci.spark.options import Bounds
 from ci.spark.tasks import Level, expand_task, sift_task
 from model.system import System
@@ -27,6 +30,9 @@ from solvers.objectcache import ObjectCache
 from solvers.program import Program, trace
 
 BUCKET_BITS = 3
+
+HELD: dict[Path, contextlib.ExitStack] = {}
+"""The leases that runs of this process have."""
 
 
 class AttemptLostError(RuntimeError):
@@ -98,13 +104,24 @@ def program_of(system: System, scope: str | None = None, rules: Any = None) -> P
     return trace(system, system.setting(scope, rules=rules))
 
 
+def _lease(out: Path) -> Lease:
+    """The lease on a folder; a run of this process that had it is over."""
+    if out in HELD:
+        HELD.pop(out).close()
+    out.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        lease = stack.enter_context(leased(out))
+        HELD[out] = stack.pop_all()
+    return lease
+
+
 def begun(
     program: Program, out: Path, cache: Path | None = None, handover: int = 0, resume: bool = False, **limits: Any
 ) -> tuple[Run, InProcess]:
     """A run in a folder that is begun (or taken up), and what runs its levels."""
     kernel = load_kernel(program, cache)
     spec = block_spec(program, BUCKET_BITS, ObjectCache(cache))
-    log = CommitLog(out)
+    log = CommitLog(out, _lease(out))
     subject = Subject(program.system.name, program.system, program.setting, None)
     of = identity(subject, program, BUCKET_BITS)
     reports: list[Commit | None] = []

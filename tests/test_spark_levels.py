@@ -164,6 +164,7 @@ def test_a_damaged_file_is_noticed(cut: bool, tmp_path: Path) -> None:
     level = run.commits[4]
     path = run.log.folder(4) / level.files[0].name
     assert verify(run.log.folder(4), level.files[0]) is None
+    again, runner = begun(program_of(toys.HASTY, "5"), tmp_path, resume=True)
     data = path.read_bytes()
     footer = pq.read_metadata(path).row_group(0)
     words = next(footer.column(i) for i in range(footer.num_columns) if footer.column(i).path_in_schema == "w0")
@@ -173,7 +174,6 @@ def test_a_damaged_file_is_noticed(cut: bool, tmp_path: Path) -> None:
     told = verify(run.log.folder(4), level.files[0])
     assert told is not None
     assert str(path) in told
-    again, runner = begun(program_of(toys.HASTY, "5"), tmp_path, resume=True)
     with pytest.raises(DamagedLevelError, match="part-"):
         again.expand(runner)
 

@@ -22,9 +22,10 @@ import numpy as np
 import pyarrow as pa
 from attrs import define, field, frozen
 
-from ci.spark.commits import Commit, CommitLog
+from ci.spark.commits import CommitLog
 from ci.spark.errors import explained
 from ci.spark.jobs import Cluster, cancelled_on
+from ci.spark.manifests import Commit
 from ci.spark.origins import Origins
 from ci.spark.places import PLACE_BITS, Place
 from ci.spark.session import for_sql

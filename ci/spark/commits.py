@@ -3,60 +3,37 @@
     OUT/run.json                what is explored
     OUT/levels/00012/*.parquet  the states found at depth 12
     OUT/levels/00012.json       its manifest: written last, under another name, then renamed
+    OUT/driver.lease            who writes here, while somebody does
 
 A level counts once its manifest is there. Files that no manifest names are
 what is left of attempts that did not finish; `sweep` removes them.
+
+A manifest bears the digest of its content, that of the manifest before (the
+first: of run.json), and the size and digest of its files: none of them can be
+changed, lost but at the end, or taken from elsewhere without being noticed.
 """
 
 from __future__ import annotations
 
-import json
-import os
+import re
 import shutil
+import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import asdict, evolve, field, frozen
+from attrs import frozen
 
-from ci.files import read_json, write
 from ci.refusal import Refusal
 from ci.settings import Subject
-from ci.spark.levelfiles import Group, LevelFile
-from ci.spark.places import Occasion, Place
+from ci.spark.lease import Lease
+from ci.spark.levelfiles import sync
+from ci.spark.manifests import Commit, check, content, parsed, reason
+from ci.spark.sealed import read_sealed, write_sealed
 from ci.spark.tasks import Stored
 from solvers.program import Program
 
 FORMAT = 2
-
-
-@frozen
-class Commit:
-    """A committed level.
-
-    Attributes:
-        depth: steps from the initial states.
-        files, groups: its Parquet files and their row groups, one for each bucket that has rows.
-        counters: the frame of all expansions up to the level before, added up.
-        claims: by number the first occasion.
-        engine: `native` or `spark`.
-        cost: seconds, tasks, candidates, bytes shuffled and spilled of the job that made it.
-        last: whether no further level follows.
-    """
-
-    depth: int
-    files: tuple[LevelFile, ...]
-    groups: tuple[Group, ...]
-    counters: tuple[int, ...] = field(repr=False)
-    claims: Mapping[int, Occasion]
-    engine: str
-    cost: Mapping[str, float]
-    last: bool = False
-
-    @property
-    def rows(self) -> int:
-        """Its states."""
-        return sum(file.rows for file in self.files)
 
 
 def identity(chosen: Subject, traced: Program, bucket_bits: int) -> dict[str, Any]:
@@ -82,9 +59,11 @@ class CommitLog:
 
     Attributes:
         out: the run's folder.
+        lease: this driver's lease on it; None: it is only read.
     """
 
     out: Path
+    lease: Lease | None = None
 
     @property
     def run_file(self) -> Path:
@@ -109,25 +88,46 @@ class CommitLog:
         Args:
             of: its identity.
             table: what a reader needs to decode its states.
+
+        Raises:
+            Refusal: when the folder has levels of a run whose identity is lost.
         """
-        (self.out / "levels").mkdir(parents=True, exist_ok=True)
-        _write(self.run_file, {"identity": of, **table})
+        self._check_lease()
+        levels = self.out / "levels"
+        levels.mkdir(exist_ok=True)
+        if any(levels.iterdir()):
+            raise Refusal(f"{self.run_file} is missing although {levels} is not empty; restore it, or remove {levels}")
+        sync(self.out)
+        write_sealed(self.run_file, {"identity": of, "run": uuid.uuid4().hex, **table})
+
+    def _check_lease(self) -> None:
+        if self.lease is None:
+            raise RuntimeError(f"{self.out} is written without a lease")
+        self.lease.check()
 
     def read_run(self) -> dict[str, Any]:
         """The identity and the decoding table.
 
         Raises:
-            Refusal: when there is no run, or of another format.
+            Refusal: when there is no run, of another format, or what is there was changed.
         """
+        return self._read_run()[0]
+
+    def _read_run(self) -> tuple[dict[str, Any], str]:
+        """What `read_run` gives, and its digest."""
         if not self.exists():
             raise Refusal(
                 f"{self.out} holds no exploration; run `kraftcheck explore SYSTEM --engine spark --out` first"
             )
-        found = read_json(self.run_file)
-        made = found.get("identity", {}).get("format") if isinstance(found, dict) else None
+        return read_sealed(self.run_file, "restore it, or explore again into another --out", self._check_format)
+
+    def _check_format(self, found: Any) -> None:
+        made = found.get("identity") if isinstance(found, dict) else None
+        made = made.get("format") if isinstance(made, dict) else None
         if made != FORMAT:
-            raise Refusal(f"{self.run_file} has format {made!r} and this version reads {FORMAT}; explore again")
-        return dict(found)
+            raise Refusal(
+                f"{self.run_file} has format {made!r} and this version reads {FORMAT}; explore again into another --out"
+            )
 
     def check_same(self, of: Mapping[str, Any]) -> None:
         """Refuse to go on with a run of something else.
@@ -144,45 +144,79 @@ class CommitLog:
                 )
 
     def commits(self) -> list[Commit]:
-        """The committed levels, from depth 0.
+        """The committed levels, from depth 0, each checked against the one before and the sizes of its files.
 
         Raises:
-            Refusal: when a manifest is malformed.
+            Refusal: naming the file and the mend, when something was changed, lost, or taken from elsewhere.
         """
         found: list[Commit] = []
-        while self.manifest(len(found)).exists():
+        seal = self._read_run()[1]
+        while self._follows(len(found)):
             place = self.manifest(len(found))
+            mend = f"restore it, or remove it and every later one in {place.parent} and explore --resume"
+            told, made = read_sealed(place, mend)
+            if told.get("previous") != seal:
+                raise Refusal(f"{place}: it does not follow what is before it, or is another run's; {mend}")
+            seal = made
             try:
-                found.append(_commit(read_json(place)))
-            except (KeyError, TypeError, ValueError) as error:
-                raise Refusal(
-                    f"{place} is no manifest ({type(error).__name__}: {error}); remove it to resume before it"
-                ) from error
+                found.append(parsed(told))
+                check(found, self.folder(len(found) - 1))
+            except (KeyError, TypeError, ValueError, OSError) as error:
+                raise Refusal(f"{place}: {reason(error)}; {mend}") from error
         return found
 
+    def _follows(self, depth: int) -> bool:
+        """Whether there is a manifest of this level.
+
+        Raises:
+            Refusal: when there is none, but one of a later level.
+        """
+        place = self.manifest(depth)
+        later = sorted(other.name for other in place.parent.glob("*.json") if other.name > place.name)
+        if later and not place.exists():  # asked in this order: a driver may be at work
+            raise Refusal(
+                f"{place} is missing although {later[0]} is there; "
+                "restore it, or remove every later one and explore --resume"
+            )
+        return place.exists()
+
     def commit(self, level: Commit) -> None:
-        """Make a level count, at once or not at all."""
-        told = asdict(evolve(level, groups=(), claims={}))
-        told["claims"] = {n: [one.state.depth, one.state.id, one.action] for n, one in level.claims.items()}
-        told["groups"] = [[g.bucket, g.file, g.group, g.rows] for g in level.groups]
-        _write(self.manifest(level.depth), told)
+        """Make a level count, at once or not at all.
+
+        Raises:
+            Refusal: when the lease is lost, the level before was changed meanwhile, or there is no room.
+        """
+        self._check_lease()
+        told = content(level)
+        before = self.manifest(level.depth - 1)
+        mend = "explore again into another --out"
+        told["previous"] = (read_sealed(before, mend) if level.depth else self._read_run())[1]
+        if level.files:
+            sync(self.folder(level.depth))
+        sync(self.manifest(0).parent)
+        write_sealed(self.manifest(level.depth), told)
 
     def stored(self, level: Commit) -> Stored:
         """A level as workers see it."""
         return Stored.of(self.folder(level.depth), level.groups)
 
     def sweep(self, commits: Sequence[Commit]) -> None:
-        """Remove files and folders of levels that no manifest names."""
+        """Remove files and folders of levels that no manifest names, and documents that were not renamed."""
+        self._check_lease()
         whole = {self.folder(level.depth): {file.name for file in level.files} for level in commits}
         for place in sorted((self.out / "levels").iterdir()):
-            if not place.is_dir():
-                continue
-            if place not in whole:
+            if _HALF.match(place.name):
+                place.unlink()
+            elif place in whole:
+                for file in place.iterdir():
+                    if file.name not in whole[place]:
+                        file.unlink()
+            elif _FOLDER.fullmatch(place.name):
                 shutil.rmtree(place)
-                continue
-            for file in place.iterdir():
-                if file.name not in whole[place]:
-                    file.unlink()
+
+
+_FOLDER = re.compile(r"\d{5,}")
+_HALF = re.compile(r"\.\d{5,}\.json\.")
 
 
 def _difference(was: Any, now: Any) -> tuple[str, str]:
@@ -192,26 +226,3 @@ def _difference(was: Any, now: Any) -> tuple[str, str]:
         return ", ".join(only[0][:3]) or "in another order", ", ".join(only[1][:3]) or "in another order"
     short = (str(value)[:40] if value is not None else "absent" for value in (was, now))
     return next(short), next(short)
-
-
-def _write(path: Path, content: Mapping[str, Any]) -> None:
-    """Write, then write through to the disk: file by file the order is kept."""
-    write(path, json.dumps(content, indent=1) + "\n")
-    for place in (path, path.parent):
-        handle = os.open(place, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _commit(told: Mapping[str, Any]) -> Commit:
-    files = tuple(LevelFile(**file) for file in told["files"])
-    groups = tuple(Group(*row) for row in told["groups"])
-    if sum(group.rows for group in groups) != sum(file.rows for file in files):
-        raise ValueError("its groups and its files differ in rows")
-    claims = {int(number): Occasion(Place(int(d), int(i)), int(a)) for number, (d, i, a) in told["claims"].items()}
-    return Commit(
-        int(told["depth"]), files, groups, tuple(told["counters"]), claims, told["engine"], told["cost"],
-        bool(told["last"]),
-    )  # fmt: skip

@@ -16,8 +16,10 @@ from attrs import frozen
 
 from ci.refusal import Refusal
 from ci.settings import Subject, program, subject
-from ci.spark.commits import Commit, CommitLog, identity
+from ci.spark.commits import CommitLog, identity
 from ci.spark.decoding import column_name, field_sql
+from ci.spark.digests import checked_here
+from ci.spark.manifests import Commit
 from ci.spark.tasks import Batches
 from solvers.blocks import BlockSpec, loaded
 from solvers.frame import FramePlan
@@ -43,26 +45,28 @@ class Dataset:
         commits: the committed levels.
         table: the decoding table.
         of: what was explored, by name.
+        checked: whether the bytes of all files were compared with their digests; else workers have to.
     """
 
     log: CommitLog
     commits: tuple[Commit, ...]
     table: Mapping[str, Any]
     of: Mapping[str, Any]
+    checked: bool
 
     @classmethod
     def open(cls, out: Path) -> Dataset:
         """The dataset in a folder.
 
         Raises:
-            Refusal: when there is none, or nothing is committed.
+            Refusal: when there is none, nothing is committed, or a file is not what was written.
         """
         log = CommitLog(out)
         run = log.read_run()
         commits = tuple(log.commits())
         if not commits:
             raise Refusal(f"{out} has no committed level yet; `kraftcheck explore ... --resume` goes on with it")
-        return cls(log, commits, run, run["identity"])
+        return cls(log, commits, run, run["identity"], checked_here(log, commits))
 
     @property
     def levels(self) -> tuple[Commit, ...]:
@@ -71,7 +75,7 @@ class Dataset:
 
     @property
     def complete(self) -> bool:
-        """Whether it holds every reachable state."""
+        """Whether it holds every reachable state: the last level was expanded and gave no state that is new."""
         return self.commits[-1].last
 
     def traced(self) -> tuple[Subject, Program]:

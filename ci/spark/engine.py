@@ -14,9 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from ci.spark.commits import Commit, CommitLog
+from ci.spark.commits import CommitLog
+from ci.spark.digests import checked_here
+from ci.spark.errors import JobFailedError
 from ci.spark.handover import Export, NativeStart
 from ci.spark.jobs import Found, Runner, plan
+from ci.spark.manifests import Commit
 from ci.spark.options import Bounds
 from ci.spark.origins import Origins
 from ci.spark.places import Occasion, Place
@@ -97,12 +100,18 @@ class Run:
         """Bytes of the committed files."""
         return sum(file.bytes for level in self.commits for file in level.files)
 
-    def resume(self) -> None:
-        """Take up what is committed; what is half written goes."""
+    def resume(self) -> bool:
+        """Take up what is committed; what is half written goes. False: workers have yet to compare the digests.
+
+        Raises:
+            Refusal: when something committed was changed or lost.
+        """
         self.commits = self.log.commits()
+        checked = checked_here(self.log, self.commits)
         self.log.sweep(self.commits)
         spark = [level.depth for level in self.commits if level.engine == "spark"]
         self.handed_over = spark[0] - 1 if spark else None
+        return checked
 
     def start(self) -> None:
         """The first levels, natively; every whole one is committed."""
@@ -115,11 +124,12 @@ class Run:
             states = {number: Occasion(Place(depth, identity), NO_ACTION) for number, identity in claims.items()}
             steps = self._steps(export, native.claims[depth])
             files = (file,) if file is not None else ()
-            frame = tuple(native.counters[depth].tolist())
-            self._commit(Commit(depth, files, tuple(groups), frame, {**states, **steps}, "native", {}))
+            frame, before = tuple(native.counters[depth].tolist()), self.commits[-1].rows if self.commits else 0
+            self._commit(Commit(depth, files, tuple(groups), frame, {**states, **steps}, "native", {}, before))
         if done:
             frame = tuple(native.search.counters().tolist())
-            self._commit(_end(len(self.commits), frame, self._steps(export, native.search.claims), "native", {}))
+            steps, before = self._steps(export, native.search.claims), self.commits[-1].rows
+            self._commit(Commit(len(self.commits), (), (), frame, steps, "native", {}, before))
             self.recovered = recover(native.search, lambda search, *_: self._native_progress(search), time.monotonic)
             self.cut = native.search.cut
         elif self.stop.is_set():
@@ -173,8 +183,14 @@ class Run:
         self.report(Progress(len(self.levels) - 1, self.generated, self.distinct, rose, seconds, rounds), None)
 
     def _made(self, depth: int, found: Found) -> Commit:
-        """The commit of what a job brought back."""
-        plan = self.kernel.plan
+        """The commit of what a job brought back.
+
+        Raises:
+            JobFailedError: when its tasks did not expand every state of the level before.
+        """
+        plan, before = self.kernel.plan, self.commits[-1].rows
+        if found.expanded != before:
+            raise JobFailedError(f"the job of level {depth} expanded {found.expanded:,} of {before:,} states")
         frame = plan.join(found.frames)
         steps: dict[int, Occasion] = {}
         for number in np.flatnonzero(frame[plan.claims : plan.claims + plan.claim_count]).tolist():
@@ -184,9 +200,8 @@ class Run:
         total = plan.join(np.stack([self.counters(), frame]))
         states = {number: Occasion(Place(depth, identity), NO_ACTION) for number, identity in found.claims.items()}
         claims = {**states, **steps}
-        if not found.files:
-            return _end(depth, tuple(total.tolist()), claims, "spark", found.cost)
-        return Commit(depth, found.files, found.groups, tuple(total.tolist()), claims, "spark", found.cost)
+        counters = tuple(total.tolist())
+        return Commit(depth, found.files, found.groups, counters, claims, "spark", found.cost, found.expanded)
 
     def _may_go_on(self) -> bool:
         """Whether no limit is reached; else the cut says which."""
@@ -204,10 +219,3 @@ class Run:
     def _commit(self, level: Commit) -> None:
         self.log.commit(level)
         self.commits.append(level)
-
-
-def _end(
-    depth: int, frame: tuple[int, ...], claims: Mapping[int, Occasion], engine: str, cost: Mapping[str, float]
-) -> Commit:
-    """The commit that says that there are no states of this depth."""
-    return Commit(depth, (), (), frame, claims, engine, cost, last=True)

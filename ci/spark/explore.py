@@ -16,10 +16,13 @@ from ci.progress import Meter, attended, metered, stoppable
 from ci.refusal import Refusal
 from ci.settings import Subject
 from ci.spark.backward import Backward
-from ci.spark.commits import Commit, CommitLog, identity
+from ci.spark.commits import CommitLog, identity
 from ci.spark.decoding import decoding
+from ci.spark.digests import check_on
 from ci.spark.engine import Run
-from ci.spark.jobs import Cluster, damage
+from ci.spark.jobs import Cluster
+from ci.spark.lease import leased
+from ci.spark.manifests import Commit
 from ci.spark.options import Bounds, ClusterOptions
 from ci.spark.part import SparkPart
 from ci.spark.session import parse_conf, started
@@ -50,8 +53,8 @@ def explore_with_spark(
     conf = parse_conf(options.conf)
     if options.resume and out is None:
         raise Refusal("--resume needs the --out of the run to go on with")
-    with _folder(out) as place:
-        log = CommitLog(place)
+    with _folder(out) as place, leased(place) as lease:
+        log = CommitLog(place, lease)
         if options.resume and options.buckets is None and log.exists():
             bits = _bucket_bits(int(log.read_run()["identity"].get("buckets", 1 << bits)))
         _open(log, identity(chosen, traced, bits), traced, resume=options.resume)
@@ -109,26 +112,24 @@ def _work(
 ) -> int | None:
     """Resume or start, then go on under Spark if something is left; while Spark starts, a stop does not wait."""
     place = run.log.out / LOG
-    resumed = None
+    resumed, checked = None, True
     if options.resume:
-        run.resume()
+        checked = run.resume()
         resumed = len(run.commits) - 1 if run.commits else None
     if resumed is None:
         run.start()
         if run.finished or run.cut is not None:
             return resumed
+    if run.finished and checked and not run.kernel.program.recoveries:
+        return resumed
     begun.clear()
     session = started(options.master, run.bounds.threads, conf, place)
     begun.set()
     try:
         ship_sources(session, run.log.out / SOURCES)
         cluster = Cluster.of(session, spec, place)
-        if resumed is not None:
-            wrong = damage(session, run.log, run.commits, place)
-            if wrong:
-                raise Refusal(
-                    f"--resume: {wrong[0]}; restore it, or remove {run.log.run_file.parent} and explore again"
-                )
+        if not checked:
+            check_on(session, run.log, run.commits, place)
         run.expand(cluster)
         backward = Backward(cluster, run.log, run.commits, run.kernel.program, run.report_backward)
         run.search_backward(lambda: backward.run(run.stop))

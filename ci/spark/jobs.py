@@ -1,4 +1,4 @@
-"""Jobs: one for each level, and one that checks committed files."""
+"""Jobs: one for each level."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from ci.spark.commits import Commit, CommitLog
+from ci.spark.commits import CommitLog
 from ci.spark.errors import JobFailedError, explained
 from ci.spark.levelfiles import Group, LevelFile
-from ci.spark.tasks import CANDIDATE_SCHEMA, RESULT_SCHEMA, Level, expand_task, sift_task, verify_task
+from ci.spark.manifests import Commit
+from ci.spark.tasks import CANDIDATE_SCHEMA, RESULT_SCHEMA, Level, expand_task, sift_task
 from solvers.blocks import BlockSpec
 
 SPLIT_ROWS = 1 << 18
@@ -41,6 +42,7 @@ class Found:
     Attributes:
         files, groups: the level.
         frames: the frames of its expansions, one row a task; ids in claims are of the level before.
+        expanded: states that they expanded.
         claims: the first state of each claim about states.
         cost: seconds, tasks, candidates, bytes shuffled and spilled.
     """
@@ -48,6 +50,7 @@ class Found:
     files: tuple[LevelFile, ...]
     groups: tuple[Group, ...]
     frames: npt.NDArray[np.int64] = field(eq=False)
+    expanded: int
     claims: Mapping[int, int]
     cost: Mapping[str, float]
 
@@ -106,7 +109,11 @@ def found(rows: Iterable[Any], cost: Mapping[str, float]) -> Found:
     twice = len({group.bucket for group in groups}) != len(groups)
     if len(frames) != cost["expand_tasks"] or parts != cost["sift_tasks"] or twice:
         raise JobFailedError(f"a level's job brought back {len(frames)} and {parts} results of its tasks: {dict(cost)}")
-    return Found(tuple(files), tuple(groups), np.stack(frames), claims, {**cost, "candidates": candidates})
+    counted = np.stack(frames)
+    return Found(
+        tuple(files), tuple(groups), counted[:, :-1], int(counted[:, -1].sum()), claims,
+        {**cost, "candidates": candidates},
+    )  # fmt: skip
 
 
 @frozen
@@ -178,23 +185,6 @@ class Cluster:
                 told["spilled"] += data.diskBytesSpilled()
                 told["shuffles"] += data.shuffleWriteBytes() > 0
         return told
-
-
-def damage(session: Any, log: CommitLog, commits: Sequence[Commit], messages: Path) -> list[str]:
-    """What is wrong with committed files, checked byte by byte on the workers.
-
-    Raises:
-        JobFailedError: when the check itself fails; `messages` is where Spark says why.
-    """
-    files = [(str(log.folder(level.depth)), file) for level in commits for file in level.files]
-    if not files:
-        return []
-    tasks = min(len(files), 4 * int(session.sparkContext.defaultParallelism))
-    try:
-        rows = session.range(0, len(files), 1, tasks).mapInArrow(verify_task(files), RESULT_SCHEMA).collect()
-    except Exception as error:
-        raise explained(error, messages) from error
-    return sorted(bytes(row.payload).decode() for row in rows)
 
 
 @contextmanager

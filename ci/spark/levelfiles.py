@@ -53,6 +53,15 @@ class LevelFile:
     sha256: str
 
 
+def sync(folder: Path) -> None:
+    """Write a folder through to the disk, so that names in it survive a crash of the machine."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def schema(words: int, claim_words: int) -> pa.Schema:
     """The columns of a level file."""
     columns = [("depth", pa.int32()), ("id", pa.int64()), ("parent", pa.int64()), ("action", pa.int32())]
@@ -141,6 +150,7 @@ class LevelWriter:
             if kind is None:
                 self._writer.close()
                 self._file.close()
+                sync(self.folder)
         except BaseException:
             kind = OSError
             raise

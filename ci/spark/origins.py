@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import pyarrow.parquet as pq
 from attrs import frozen
 
-from ci.spark.commits import Commit, CommitLog
+from ci.spark.commits import CommitLog
 from ci.spark.levelfiles import NO_PARENT, DamagedLevelError
+from ci.spark.manifests import Commit
 from ci.spark.places import Occasion, Place
 from solvers.blocks import ROW_BITS
 from solvers.way import Way

@@ -39,7 +39,7 @@ _CANDIDATES = pa.schema([
 _RESULTS = pa.schema([("kind", pa.string()), ("payload", pa.binary())])
 
 FRAME = -1
-"""The bucket of a row that holds a task's counters."""
+"""The bucket of a row that holds a task's counters, and last how many states it expanded."""
 
 Batches = Iterator[Any]
 
@@ -97,12 +97,15 @@ def expand_task(shipped: Callable[[], BlockSpec], level: Level) -> Callable[[Bat
             for source in batch.column(0).to_pylist():
                 expansion = Expansion(kernel)
                 part = itertools.count()
+                taken = 0
                 for group, states in read_states(Path(level.frontier), level.splits[source], spec.words):
                     for bucket, records in expansion.take(states, group.bucket << ROW_BITS):
                         yield from _rows(spec, level.targets, bucket, source, part, records)
+                    taken += len(states)
                 for bucket, records in expansion.empty():
                     yield from _rows(spec, level.targets, bucket, source, part, records)
-                yield _row(source % level.targets, FRAME, source, 0, expansion.frame.tobytes())
+                counted = np.append(expansion.frame, taken)
+                yield _row(source % level.targets, FRAME, source, 0, counted.tobytes())
 
     return work
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from ci.refusal import Refusal
 from ci.screen import OutputClosed
+from ci.urls import check_local
 
 MOST_JSON = 256 << 20
 """The largest JSON document that is read: in memory it takes some ten times that."""
@@ -69,6 +70,7 @@ def check_writable(target: str | None) -> None:
     """
     if target is None or target == "-":
         return
+    check_local(target)
     path = Path(target)
     if path.is_dir() or not path.name:
         _refuse(path, "it is a folder")
@@ -198,6 +200,7 @@ def check_named(place: object, system: str, given: str | None) -> None:
 
 def folder(path: Path) -> Path:
     """The folder, made if need be; a one-line usage error where it cannot be made or written."""
+    check_local(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ci.refusal import Refusal
+from ci.urls import check_local
 from solvers.walks import Walks
 
 FORMATS = (".png", ".svg")
@@ -17,6 +18,7 @@ def check_plot(path: Path) -> None:
     Raises:
         Refusal: for another kind of file, or without matplotlib.
     """
+    check_local(path)
     if path.suffix not in FORMATS:
         raise Refusal(f"--plot writes {' or '.join(FORMATS)}, not {path.name!r}")
     if not path.parent.is_dir():

@@ -282,9 +282,10 @@ def test_a_run_whose_identity_is_lost_is_not_written_over(whole: Whole, tmp_path
 
 def test_the_commands_refuse_damage_in_one_line(kept: Path, tmp_path: Path) -> None:
     """`query`, `sweep` and `explore --resume` name the damaged file and the mend before Spark starts."""
+    again = (*EXPLORE, "--resume", "--out", kept)
+    assert kraftcheck(*again).code == 12
     path = level_files(kept)[3]
     flipped(0.5)(path, path, path)
-    again = (*EXPLORE, "--resume", "--out", kept)
     for words in (("query", kept, "SELECT 1"), ("query", kept, "--plot", tmp_path / "a.svg"), ("sweep", kept), again):
         told = kraftcheck(*words).refusal()
         assert str(path) in told

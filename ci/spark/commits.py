@@ -3,7 +3,7 @@
     OUT/run.json                what is explored
     OUT/levels/00012/*.parquet  the states found at depth 12
     OUT/levels/00012.json       its manifest: written last, under another name, then renamed
-    OUT/driver.lease            who writes here, while somebody does
+    OUT/.driver.lease           who writes here, while somebody does
 
 A level counts once its manifest is there. Files that no manifest names are
 what is left of attempts that did not finish; `sweep` removes them.
@@ -31,6 +31,7 @@ from ci.spark.levelfiles import sync
 from ci.spark.manifests import Commit, check, content, parsed, reason
 from ci.spark.sealed import read_sealed, write_sealed
 from ci.spark.tasks import Stored
+from ci.urls import check_local
 from solvers.program import Program
 
 FORMAT = 2
@@ -115,6 +116,7 @@ class CommitLog:
 
     def _read_run(self) -> tuple[dict[str, Any], str]:
         """What `read_run` gives, and its digest."""
+        check_local(self.out)
         if not self.exists():
             raise Refusal(
                 f"{self.out} holds no exploration; run `kraftcheck explore SYSTEM --engine spark --out` first"
@@ -206,15 +208,20 @@ class CommitLog:
         whole = {self.folder(level.depth): {file.name for file in level.files} for level in commits}
         for place in sorted((self.out / "levels").iterdir()):
             if _HALF.match(place.name):
-                place.unlink()
+                place.unlink(missing_ok=True)
             elif place in whole:
                 for file in place.iterdir():
                     if file.name not in whole[place]:
-                        file.unlink()
+                        file.unlink(missing_ok=True)
             elif _FOLDER.fullmatch(place.name):
+                gone = place.with_name(f"{_GONE}{uuid.uuid4().hex}")
+                place.rename(gone)  # tasks that outlive a dead driver for a moment write no more into it
+                shutil.rmtree(gone)
+            elif place.name.startswith(_GONE):
                 shutil.rmtree(place)
 
 
+_GONE = ".swept-"
 _FOLDER = re.compile(r"\d{5,}")
 _HALF = re.compile(r"\.\d{5,}\.json\.")
 

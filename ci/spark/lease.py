@@ -24,7 +24,7 @@ from attrs import frozen
 
 from ci.refusal import Refusal
 
-NAME = "driver.lease"
+NAME = ".driver.lease"
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 

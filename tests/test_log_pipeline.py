@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from ci.logs.output import UNFINISHED, filled
 from ci.logs.pipeline import COLUMNS
 from tests.captures import CAPTURED, DEAD_LEADER, ELR, TROUBLE, batches, json_lines, replayed, with_data
 from tests.commands import kraftcheck
@@ -90,6 +91,40 @@ def test_a_log_that_cannot_be_read_leaves_nothing(tmp_path: Path) -> None:
     ran = kraftcheck("replay", tmp_path / "odd.jsonl", "--engine", "spark", "--out", tmp_path / "out")
     assert "odd.jsonl:1: not JSON" in ran.refusal()
     assert not any((tmp_path / "out" / kind).exists() for kind in COLUMNS)
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_run_that_ends_early_leaves_no_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until every dataset is whole none has its name; what a run left that was killed is in nobody's way."""
+    out = tmp_path / "out"
+    seen = []
+
+    def write_some(run: Any, frames: list[Any]) -> None:
+        (run._out / "violations").mkdir()
+        (run._out / "violations" / "part-0.parquet").write_bytes(b"half")
+        seen.extend(path.name for path in out.iterdir())
+        raise RuntimeError("it ends early")
+
+    words = ("replay", ELR, "--engine", "spark", "--out", out)
+    with monkeypatch.context() as patch:
+        patch.setattr("ci.logs.pipeline._Run._write", write_some)
+        assert "it ends early" in kraftcheck(*words).refusal()
+    assert UNFINISHED in seen
+    assert not set(COLUMNS) & {*seen, *(path.name for path in out.iterdir())}
+    (out / UNFINISHED / "violations").mkdir(parents=True)
+    assert kraftcheck(*words).code == 0
+    assert {path.name for path in out.iterdir() if path.is_dir()} == set(COLUMNS)
+
+
+def test_two_replays_do_not_fill_one_folder(tmp_path: Path) -> None:
+    """While one replay fills a folder another is refused; only whole datasets get their names."""
+    with filled(tmp_path) as place:
+        (place / "batches").mkdir()
+        refused = kraftcheck("replay", ELR, "--engine", "spark", "--out", tmp_path).refusal()
+        assert "in use by another driver" in refused
+        assert not (tmp_path / "batches").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["batches"]
+    assert "is not empty" in kraftcheck("replay", ELR, "--engine", "spark", "--out", tmp_path).refusal()
 
 
 def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ shares find is put together batch by batch. The verdicts are the same.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -19,9 +18,9 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from ci.files import folder
 from ci.logs.joining import Counted
 from ci.logs.merging import Noted, noted
+from ci.logs.output import LOG, SOURCES, filled
 from ci.logs.reading import LogFiles
 from ci.logs.replaying import Replaying
 from ci.logs.rows import COLUMNS, NOTES, REFUSAL, SCHEMA, SUMMARY, TIMELINES
@@ -60,27 +59,23 @@ def replay_with_spark(
         ready: called once session and workers have started, before anything is read.
 
     Raises:
-        Refusal: when `out` exists and is not empty, a log cannot be read, or Spark does not start or fails.
+        Refusal: when `out` holds anything, a log cannot be read, or Spark does not start or fails.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise Refusal(f"{out} is not empty; choose another --out")
-    folder(out)
-    session = started(None, workers, parse_conf(conf), out / "spark.log")
-    try:
-        ship_sources(session, out / "sources.zip")
-        run = _Run(session, logs, replaying, out)
-        run.start_workers()
-        ready()
-        return run.told(pieces(logs, run.tasks, large))
-    except Refusal:
-        _cleared(out)
-        raise
-    except Exception as error:
-        _cleared(out)
-        raise explained(error, out / "spark.log") from error
-    finally:
-        session.stop()
-        (out / "sources.zip").unlink(missing_ok=True)
+    with filled(out) as place:
+        session = started(None, workers, parse_conf(conf), out / LOG)
+        try:
+            ship_sources(session, out / SOURCES)
+            run = _Run(session, logs, replaying, place)
+            run.start_workers()
+            ready()
+            return run.told(pieces(logs, run.tasks, large))
+        except Refusal:
+            raise
+        except Exception as error:
+            raise explained(error, out / LOG) from error
+        finally:
+            session.stop()
+            (out / SOURCES).unlink(missing_ok=True)
 
 
 class _Run:
@@ -176,12 +171,6 @@ class _Run:
 
         with ThreadPoolExecutor(len(COLUMNS)) as pool:  # small jobs, whose time is Spark's preparation
             list(pool.map(write, COLUMNS))
-
-
-def _cleared(out: Path) -> None:
-    """Nothing half-written stays; Spark's own messages do."""
-    for kind in COLUMNS:
-        shutil.rmtree(out / kind, ignore_errors=True)
 
 
 __all__ = ["COLUMNS", "LARGE", "Told", "replay_with_spark"]

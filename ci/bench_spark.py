@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from ci.settings import Subject, program, subject
 from ci.spark.commits import CommitLog, identity
 from ci.spark.decoding import decoding
+from ci.spark.digests import check_on, checked_here
 from ci.spark.engine import Run
 from ci.spark.jobs import Cluster
 from ci.spark.lease import leased
@@ -91,6 +92,7 @@ class Measured:
     packed: int = 0
     peak: int = 0
     load: float = 0.0
+    check_seconds: float = 0.0
 
 
 def children(of: int) -> Iterator[int]:
@@ -190,9 +192,14 @@ def spark(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> Measured
             run.start()
             run.expand(Cluster.of(session, spec, Path(place) / "spark.log"))
             seconds = time.perf_counter() - begun
+            begun = time.perf_counter()
+            commits = log.commits()
+            if not checked_here(log, commits):
+                check_on(session, log, commits, Path(place) / "spark.log")
+            check_seconds = time.perf_counter() - begun
         finally:
             session.stop()
-        return _measured(case, run, cores, seconds, peak())
+        return evolve(_measured(case, run, cores, seconds, peak()), check_seconds=check_seconds)
 
 
 @contextmanager
@@ -216,7 +223,7 @@ def _measured(case: SparkCase, run: Run, cores: int, seconds: float, peak: int) 
 HEADER = (
     f"{'case':20} {'engine':7} {'cores':>5} {'distinct':>12} {'generated':>13} {'seconds':>8} {'M gen./s':>9} "
     f"{'of native':>9} {'levels':>6} {'s/level':>7} {'shuffled':>10} {'spilled':>9} {'B/state':>7} {'visited':>9} "
-    f"{'peak':>9} {'load':>5}"
+    f"{'peak':>9} {'load':>5} {'check':>6}"
 )
 
 
@@ -231,7 +238,7 @@ def line(row: Measured, beside: Measured) -> str:
         return f"{text} {'':9} {'':6} {'':7} {'':10} {'':9} {'':7} {'':9} {'':9} {row.load:5.1f}"
     return (
         f"{text} {beside.seconds / row.seconds:9.2f} {row.levels:6} {row.level_seconds:7.2f} {mega[0]:>10} "
-        f"{mega[1]:>9} {row.disk:7.1f} {mega[2]:>9} {mega[3]:>9} {row.load:5.1f}"
+        f"{mega[1]:>9} {row.disk:7.1f} {mega[2]:>9} {mega[3]:>9} {row.load:5.1f} {row.check_seconds:6.2f}"
     )
 
 
@@ -257,6 +264,6 @@ def measure(names: Sequence[str]) -> list[Measured]:
                 rows += pair
     print(
         "\nshuffled, spilled, visited (packed) and peak (JVM and workers) in MB; s/level: median of levels with fewer "
-        f"than {SMALL:,} states"
+        f"than {SMALL:,} states; check: seconds to open the dataset and compare all digests"
     )
     return rows

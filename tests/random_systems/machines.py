@@ -1,0 +1,218 @@
+"""A random system as data: fields with domains, actions, claims; and its states as plain tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from tests.random_systems.nodes import BEFORE, Node, Span, Variable
+
+State = tuple[Any, ...]
+"""The plain values of all fields, in order."""
+
+
+@frozen
+class Field:
+    """A part of a state, an argument, or a part of an event.
+
+    Attributes:
+        name: what it is called.
+        kind: `word`, `truth`, `id`, `set`, `list`, `one`, `record` or `tuple`.
+        lo, hi: smallest and largest value of a word.
+        size: brokers that an id, a set, a list or a list of at most one may name; items of a tuple.
+        capacity: slots of a list.
+        parts: fields of a record; of a tuple the one field that each item is.
+    """
+
+    name: str
+    kind: str
+    lo: int = 0
+    hi: int = 0
+    size: int = 0
+    capacity: int = 0
+    parts: tuple[Field, ...] = ()
+
+    @property
+    def sort(self) -> str:
+        """The sort of expressions for it."""
+        return {"word": "words", "truth": "truths", "record": "records"}[self.parts[0].kind] if self.is_tuple else (
+            self.kind
+        )
+
+    @property
+    def is_tuple(self) -> bool:
+        """Whether it is a tuple."""
+        return self.kind == "tuple"
+
+    @property
+    def span(self) -> Span:
+        """The span of a word, or of the words of a tuple."""
+        return self.parts[0].span if self.is_tuple else (self.lo, self.hi)
+
+    def outside(self, value: Any, path: str) -> Iterator[str]:
+        """The paths of the leaves of a plain value that are outside their domains, as layouts name leaves."""
+        match self.kind:
+            case "word":
+                wrong = not self.lo <= value <= self.hi
+            case "id":
+                wrong = not -1 <= value < self.size
+            case "set":
+                wrong = any(b >= self.size for b in value)
+            case "one":
+                wrong = bool(value) and not -1 <= value[0] < self.size
+            case "list":
+                yield from (f"{path}[{n}]" for n, b in enumerate(value) if not 0 <= b < self.size)
+                return
+            case "tuple":
+                for number, item in enumerate(value):
+                    yield from self.parts[0].outside(item, f"{path}[{number}]")
+                return
+            case "record":
+                yield from outside(self.parts, value, path)
+                return
+            case _:
+                wrong = False
+        if wrong:
+            yield path
+
+    def told(self) -> str:
+        """The field with its domain."""
+        match self.kind:
+            case "word":
+                return f"{self.name}: {self.lo}..{self.hi}"
+            case "tuple":
+                return f"{self.name}: {self.size} x ({self.parts[0].told()})"
+            case "record":
+                return f"{self.name}: ({', '.join(part.told() for part in self.parts)})"
+            case "list":
+                return f"{self.name}: list of {self.size} in {self.capacity} slots"
+        return f"{self.name}: {self.kind}" + (f" of {self.size}" if self.size else "")
+
+
+def outside(fields: tuple[Field, ...], values: State, path: str = "") -> Iterator[str]:
+    """As `Field.outside`, for a record; one of a single field adds no name to paths."""
+    for one, value in zip(fields, values, strict=True):
+        if one.kind != "truth":
+            below = path if len(fields) == 1 else f"{path}.{one.name}" if path else one.name
+            yield from one.outside(value, below)
+
+
+@frozen
+class Assignment:
+    """A part of a state that an action sets; of a tuple one item, where an index is given."""
+
+    target: Variable
+    value: Node
+    index: Node | None = None
+
+
+@frozen
+class Event:
+    """What effects report: a word, a truth and a broker."""
+
+    amount: Node
+    flag: Node
+    who: Node
+
+
+@frozen
+class Move:
+    """An action.
+
+    Attributes:
+        name: what it is called.
+        parameters: its arguments as fields, each with its plain values.
+        guard: named conjuncts; one truth where the only name is empty; None: always enabled.
+        assignments: what is set, all from the state before.
+        when: where this is false, the state stays as it is; None: never.
+        event: what the effect reports.
+    """
+
+    name: str
+    parameters: tuple[tuple[Field, tuple[Any, ...]], ...]
+    guard: Mapping[str, Node] | None
+    assignments: tuple[Assignment, ...]
+    when: Node | None = None
+    event: Event | None = None
+
+
+@frozen
+class Claim:
+    """A property.
+
+    Attributes:
+        id, kind: as of `model.system.Property`.
+        parts: named conjuncts; one truth where the only name is empty.
+        about: for claims about steps, the action that it is about; empty: every one.
+        when: for `recovers`, the states concerned; None: all.
+        by: for `recovers`, the way out, with the plain values that arguments may have.
+    """
+
+    id: str
+    kind: str
+    parts: Mapping[str, Node]
+    about: str = ""
+    when: Node | None = None
+    by: Mapping[str, Mapping[str, tuple[Any, ...]]] | None = None
+
+
+@frozen
+class Machine:
+    """A random system.
+
+    Attributes:
+        name: with the seed.
+        fields, moves, claims, initial: what it is made of.
+        brokers: how many brokers there are; those that symmetric systems rename.
+        symmetric: whether brokers can change places.
+        quiescent: states that may have no successor; None: no state may.
+        bounds: budgets by name.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    moves: tuple[Move, ...]
+    initial: tuple[State, ...]
+    claims: tuple[Claim, ...] = ()
+    brokers: int = 3
+    symmetric: bool = False
+    quiescent: Node | None = None
+    bounds: Mapping[str, int] | None = None
+
+    def nodes(self) -> Iterator[Node]:
+        """Every expression."""
+        for move in self.moves:
+            yield from (move.guard or {}).values()
+            for one in move.assignments:
+                yield from (one.value,) if one.index is None else (one.value, one.index)
+            yield from () if move.when is None else (move.when,)
+            yield from () if move.event is None else (move.event.amount, move.event.flag, move.event.who)
+        for claim in self.claims:
+            yield from claim.parts.values()
+            yield from () if claim.when is None else (claim.when,)
+        yield from () if self.quiescent is None else (self.quiescent,)
+
+
+def variables(fields: tuple[Field, ...], source: int = BEFORE, parts: bool = True) -> Iterator[Variable]:
+    """The variables of fields: each field, and where `parts` the parts of records and tuples too."""
+    return _below(fields, source, (), (), parts)
+
+
+def _below(
+    fields: tuple[Field, ...], source: int, names: tuple[str | int, ...], places: tuple[int, ...], parts: bool
+) -> Iterator[Variable]:
+    for place, one in enumerate(fields):
+        yield from _of(one, source, (*names, one.name), (*places, place), parts)
+
+
+def _of(
+    one: Field, source: int, names: tuple[str | int, ...], places: tuple[int, ...], parts: bool
+) -> Iterator[Variable]:
+    yield Variable(one.sort, source, names, places, one.span)
+    if one.kind == "record":
+        yield from _below(one.parts, source, names, places, parts)
+    if one.is_tuple and parts:
+        for number in range(one.size):
+            yield from _of(one.parts[0], source, (*names, number), (*places, number), parts)

@@ -1,0 +1,71 @@
+"""Which seeds run, and each seed as a system of the command line: `kraftcheck explore tests.random_systems.seeds:SEED_7`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from model.system import System
+from tests.random_systems.building import build
+from tests.random_systems.comparison import Case, agrees, successors_agree
+from tests.random_systems.engines import (
+    bounded_agrees,
+    induction_agrees,
+    integers_agree,
+    round_trips_agree,
+    tasks_agree,
+    walks_agree,
+)
+from tests.random_systems.orbits import agrees_with_symmetry, is_symmetric
+from tests.random_systems.systems import drawn
+
+ALWAYS, NIGHTLY = 200, 20_000
+"""Seeds below the first run at every change, those below the second at night."""
+
+FAILED: dict[int, str] = {}
+"""Seeds that failed once, with the reason; all engines judge them at every change."""
+
+ENGINES = {
+    "walks": (4, walks_agree),
+    "bounded": (2, bounded_agrees),
+    "induction": (4, induction_agrees),
+    "integers": (3, integers_agree),
+    "round trips": (3, round_trips_agree),
+}
+"""For each engine that is cheap or rare, every how many seeds it runs."""
+
+TASKS_EVERY = 20
+"""Every how many seeds the tasks of the Spark engine run."""
+
+
+def check_seed(seed: int, folder: Path, *, everything: bool = False) -> None:
+    """All engines whose turn it is agree with the naive search; a folder is for files.
+
+    Raises:
+        DisagreementError: naming the system.
+    """
+    case = Case.of_seed(seed, folder / "code")
+    check_native(case)
+    if is_symmetric(case.machine):
+        agrees_with_symmetry(case)
+    for number, (every, agree) in enumerate(ENGINES.values()):
+        if everything or seed % every == number % every:
+            agree(case)
+    if everything or seed % TASKS_EVERY == 0:
+        tasks_agree(case, folder / f"run-{seed}")
+
+
+def check_native(case: Case) -> None:
+    """Native search with one thread and with two, and each state's successors."""
+    for threads in (1, 2):
+        agrees(case, case.explored(threads=threads))
+    successors_agree(case)
+
+
+def __getattr__(name: str) -> System:
+    """The system of the seed that a name ends in."""
+    told = re.fullmatch(r"SEED_(\d+)", name)
+    if told is None:
+        raise AttributeError(name)
+    return build(drawn(int(told[1])).machine)

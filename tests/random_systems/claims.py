@@ -114,7 +114,11 @@ class Claims:
 
     def _recovers(self, name: str) -> Claim:
         some = self.random
-        parts = self._parts(lambda: drawing(some, self.machine).draw("truth", 2))
+        for _ in range(6):
+            parts = self._parts(lambda: drawing(some, self.machine).draw("truth", 2))
+            read = [plainly(part) for part in parts.values()]
+            if 0 < sum(self.reader.holds_in(read, state) for state in self.states) < len(self.states):
+                break
         when = drawing(some, self.machine).draw("truth", 2) if some.random() < 0.4 else None
         by = None
         if some.random() < 0.5:

@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 from solvers.explorer import Exploration, explore
 from solvers.native import load_kernel
 from solvers.program import Program, trace
-from solvers.verdict import Closure, Holds, Refuted, Trace
+from solvers.verdict import Closure, Refuted, Trace
 from tests.random_systems.building import EVENT_FIELDS, build, state_to_plain, state_to_rules, to_plain
 from tests.random_systems.describing import described
 from tests.random_systems.machines import Claim, Machine, State

@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from solvers.explorer import explore
+from solvers.symmetry import reduced
 from tests.random_systems.comparison import Case, agree_on_verdicts
 from tests.random_systems.machines import Field, Machine, State
 from tests.random_systems.naive import Graph
-from solvers.explorer import explore
-from solvers.symmetry import reduced
 
 
 def renamed(one: Field, value: Any, order: Sequence[int]) -> Any:

@@ -89,7 +89,7 @@ class _Drawing:
 
     def _word(self, name: str) -> Field:
         some = self.random
-        lo, hi = some.choice(((0, 1), (0, 2), (0, 3), (-1, 2), (-3, 0), (5, 5), (0, 5), (-2, 3)))
+        lo, hi = some.choice(((0, 1), (0, 2), (0, 3), (-1, 2), (-3, 0), (5, 5), (-4, -4), (0, 5), (-2, 3)))
         if some.random() < 0.15:
             lo, hi = some.choice(((0, 1 << 40), (-(1 << 60), (1 << 60)), (-(1 << 45), 3), ((1 << 50) - 2, 1 << 50)))
         return Field(name, "word", lo, hi)

@@ -112,14 +112,22 @@ def state_scope(b: ir.IRBuilder, program: Program, state: Any) -> Scope:
 
 
 class KindFunction:
-    """Emits the function `(state, out, frame, id) -> out` of one action kind."""
+    """Emits the function `(state, out, frame, id) -> out` of one action kind.
 
-    def __init__(self, module: ir.Module, plan: FramePlan, number: int, kind: Kind) -> None:
+    Args:
+        module, plan: where to.
+        number: of the kind.
+        kind: the kind, or one with some of its instances; the instances that it writes are numbered from its first.
+        name: of the function, told apart from those of other instances.
+    """
+
+    def __init__(self, module: ir.Module, plan: FramePlan, number: int, kind: Kind, name: str = "") -> None:
         self._plan, self._number, self._kind = plan, number, kind
         self._program = plan.program
         self._rows = len(kind.instances)
-        self._columns = [self._column(module, f"table{number}.{i}", column) for i, column in enumerate(self._turned())]
-        self.function, self._b = begin(module, f"kind{number}", [POINTER, POINTER, POINTER, WORD], POINTER)
+        name = name or str(number)
+        self._columns = [self._column(module, f"table{name}.{i}", column) for i, column in enumerate(self._turned())]
+        self.function, self._b = begin(module, f"kind{name}", [POINTER, POINTER, POINTER, WORD], POINTER)
         self.function.attributes.add("noinline")
         self._state, self._start, self._frame, self._identity = self.function.args
         roots = (*kind.guard.values(), *kind.after, *kind.steps)

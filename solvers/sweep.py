@@ -9,9 +9,11 @@ reached), *leaves* (a transition goes where the exploration did not), and
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
+from attrs import evolve
 from llvmlite import ir
 
 from solvers.frame import FramePlan
@@ -30,7 +32,7 @@ from solvers.irtools import (
     store,
     word,
 )
-from solvers.kinds import record_words, state_scope
+from solvers.kinds import KindFunction, record_words, state_scope
 from solvers.program import Kind, Program
 from solvers.recovery import mark_bytes
 from solvers.table import BATCH, ShardParts, hash_words, shard_of_hash
@@ -41,8 +43,16 @@ OWNERS = 16
 
 def way_mask(program: Program, kind: Kind) -> int:
     """The properties, one bit each, whose way out may use some instance of a kind."""
-    rows = range(kind.first, kind.first + len(kind.instances))
-    return sum(1 << n for n, one in enumerate(program.recoveries) if any(one.allowed[row] for row in rows))
+    return functools.reduce(int.__or__, by_way(program, kind))
+
+
+def by_way(program: Program, kind: Kind) -> dict[int, list[int]]:
+    """The rows of a kind by the properties, one bit each, whose way out may use them."""
+    found: dict[int, list[int]] = {}
+    for row in range(len(kind.instances)):
+        ways = sum(1 << n for n, one in enumerate(program.recoveries) if one.allowed[kind.first + row])
+        found.setdefault(ways, []).append(row)
+    return found
 
 
 class _Marks:
@@ -167,17 +177,34 @@ def emit_follow(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, 
         mask = way_mask(plan.program, kind)
         if not mask:
             continue
+        groups = _cutting(module, plan, kind, part)
         with b.if_then(b.icmp_unsigned("!=", b.and_(missing, word(mask)), word(0))):
             places = [place for place, _ in plan.crossings_of(kind)]
-            for place in places:
-                store(b, word(0), frame, place)
-            out.set(b.call(part, [state, out.get(), frame, word(0)]))
-            for place in places:
-                cut = b.icmp_unsigned("!=", load(b, frame, place), word(0))
-                leaves.set(b.or_(leaves.get(), b.select(cut, word(mask << n), word(0))))
+            for ways, some in groups:
+                for place in places:
+                    store(b, word(0), frame, place)
+                end = b.call(some, [state, out.get(), frame, word(0)])
+                for place in places:
+                    cut = b.icmp_unsigned("!=", load(b, frame, place), word(0))
+                    leaves.set(b.or_(leaves.get(), b.select(cut, word(ways << n), word(0))))
+            # What some of the instances wrote is written over by all of them.
+            out.set(end if groups == [(mask, part)] else b.call(part, [state, out.get(), frame, word(0)]))
     b.store(leaves.get(), found)
     b.ret(out.get())
     return function
+
+
+def _cutting(module: ir.Module, plan: FramePlan, kind: Kind, part: Any) -> list[tuple[int, Any]]:
+    """Functions that count what a domain cuts, each with the properties whose way out may use all of its instances."""
+    groups = {ways: rows for ways, rows in by_way(plan.program, kind).items() if ways}
+    uniform = len(groups) == 1 and len(kind.instances) == sum(map(len, groups.values()))
+    if not kind.unchecked or uniform:
+        return [(way_mask(plan.program, kind), part)]
+    made, number = [], next(n for n, one in enumerate(plan.program.kinds) if one is kind)
+    for ways, rows in groups.items():
+        some = evolve(kind, instances=tuple(kind.instances[r] for r in rows), table=tuple(kind.table[r] for r in rows))
+        made.append((ways, KindFunction(module, plan, number, some, f"{number}.way{ways}").function))
+    return made
 
 
 def _emit_recall(module: ir.Module, program: Program, shards: int, least: Any) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 
 from model.rules import parse
-from model.system import Property, System
+from model.system import Action, Property, System
 from model.words import all_of, any_of
 from properties.catalogue import ELECTIONS
 from properties.core import recovers
@@ -316,3 +316,19 @@ def test_results_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> No
     usual = explored(program).verdicts
     monkeypatch.setattr(backward, "PART", 7)
     assert usual == explored(program, threads=3).verdicts
+
+
+def test_what_the_way_out_may_not_use_makes_nothing_uncertain() -> None:
+    """Where a domain cuts only instances that the way out may not use, a lost state is lost, at its own depth."""
+    claim = recovers("back", "Nothing leads back.", lambda s: s.node == 9, when=lambda s: s.node > 0,
+                     by={"go": {"by": (1,)}})  # fmt: skip
+    go = Action(
+        "go", lambda s, by: toys.Place(s.node + by), lambda s, by: all_of(s.node < 3, any_of(s.node > 0, by == 1)),
+        {"by": [1, 3]},
+    )  # fmt: skip
+    system = evolve(toys.STUCK, actions=lambda setting: [go], properties=lambda setting: [claim])
+    found = explored(trace(system, system.setting()))
+    assert found.pruned == {"(state)": 2}
+    assert found.verdict("back").depth == 1
+    allowed = evolve(system, properties=lambda setting: [evolve(claim, by={})])
+    assert explored(trace(allowed, allowed.setting())).verdict("back").depth == 3

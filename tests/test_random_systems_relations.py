@@ -45,7 +45,7 @@ def facts(found: Exploration, names: dict[str, str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_changes_without_meaning_change_nothing(seed: int) -> None:
-    """A system with other names, orders or numbers, or with parts that never matter, has the same space and verdicts."""
+    """Other names, orders and numbers, and parts that never matter, leave space and verdicts as they are."""
     machine = drawn(seed).machine
     wanted = facts(explored(machine), {move.name: move.name for move in machine.moves})
     related = {name: change(machine, random.Random(seed)) for name, change in RELATIONS.items()}
@@ -59,8 +59,8 @@ def test_each_relation_applies_to_several_systems() -> None:
     """Each change alters at least six of the systems: none is left out for all of them."""
     machines = {seed: drawn(seed).machine for seed in SEEDS}
     for name, change in RELATIONS.items():
-        altered = [seed for seed, machine in machines.items() if change(machine, random.Random(seed)).machine != machine]
-        assert len(altered) >= 6, name
+        altered = [change(one, random.Random(seed)).machine != one for seed, one in machines.items()]
+        assert sum(altered) >= 6, name
 
 
 def test_a_change_with_meaning_is_noticed() -> None:

@@ -154,7 +154,7 @@ def steps_of(case: Case, shown: Trace) -> list[Step]:
 
 
 def is_witness(case: Case, name: str, shown: Trace) -> None:
-    """A trace starts initially, follows transitions of the naive graph, and shows at its end what it is a witness of."""
+    """A trace begins initially, follows transitions of the naive graph, and its end shows what it is a witness of."""
     state, last = state_to_plain(case.machine, shown.initial), None
     before = state
     case.same(f"{name}: starts initially", state in set(case.machine.initial), True)

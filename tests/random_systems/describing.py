@@ -14,7 +14,8 @@ def described(machine: Machine) -> str:
 
 
 def _lines(machine: Machine) -> Iterator[str]:
-    yield f"{machine.name}{', symmetric' if machine.symmetric else ''}: {machine.brokers} brokers {machine.bounds or ''}"
+    how = ", symmetric" if machine.symmetric else ""
+    yield f"{machine.name}{how}: {machine.brokers} brokers {machine.bounds or ''}"
     yield "  " + "; ".join(one.told() for one in machine.fields)
     for state in machine.initial:
         yield f"  initially {_plain(state)}"

@@ -78,14 +78,14 @@ class Reader:
     def holds_in(self, parts: Iterable[Callable[[Environment], Any]], state: State) -> bool:
         """Whether all parts hold of a state."""
         env = (state, None, None, None, self.bounds)
-        return all([part(env) for part in parts])
+        return all(part(env) for part in parts)
 
     def holds_of(self, claim: Claim, parts: Sequence[Any], before: State, taken: Taken) -> bool:
         """Whether a claim about steps holds of one (for a goal: shows in one)."""
         if claim.about and self.machine.moves[taken.move].name != claim.about:
             return claim.kind == "step"
         env = (before, taken.after, taken.arguments, taken.event, self.bounds)
-        return all([part(env) for part in parts])
+        return all(part(env) for part in parts)
 
 
 def _effect(move: Move) -> Callable[[State, Environment], State]:

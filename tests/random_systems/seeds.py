@@ -1,5 +1,4 @@
-"""Which seeds run, and each seed as a system of the command line: `kraftcheck explore tests.random_systems.seeds:SEED_7`.
-"""
+"""Which seeds run, and each as a system: `kraftcheck explore tests.random_systems.seeds:SEED_7`."""
 
 from __future__ import annotations
 
@@ -23,11 +22,14 @@ from tests.random_systems.systems import drawn
 ALWAYS, NIGHTLY = 200, 20_000
 """Seeds below the first run at every change, those below the second at night."""
 
-FAILED: dict[int, str] = {}
+FAILED: dict[int, str] = {
+    221: "a domain that cut an instance which the way out may not use made a lost state uncertain: the trace to "
+         "another one was reported as the shortest",
+}  # fmt: skip
 """Seeds that failed once, with the reason; all engines judge them at every change."""
 
 ENGINES = {
-    "walks": (4, walks_agree),
+    "walks": (8, walks_agree),
     "bounded": (2, bounded_agrees),
     "induction": (4, induction_agrees),
     "integers": (3, integers_agree),
@@ -35,7 +37,7 @@ ENGINES = {
 }
 """For each engine that is cheap or rare, every how many seeds it runs."""
 
-TASKS_EVERY = 20
+TASKS_EVERY = 25
 """Every how many seeds the tasks of the Spark engine run."""
 
 

@@ -82,7 +82,8 @@ class _Drawing:
         if not LISTS_HOLD_EVERY_BROKER and not wide:
             self.capacity = some.randint(1, self.brokers)
         self.items = self.brokers if self.symmetric else some.choice((2, 3))
-        self.record = (self._word("a"), Field("b", "truth"), *([self._field("c", "set")] if some.random() < 0.3 else []))
+        more = [self._field("c", "set")] if some.random() < 0.3 else []
+        self.record = (self._word("a"), Field("b", "truth"), *more)
         self.events = some.random() < 0.5
         self._plain = Draw(some, (), self.brokers, self.ids, self.capacity, self.symmetric)
         self.fields = tuple(self._fields())
@@ -110,7 +111,8 @@ class _Drawing:
         some = self.random
         kinds = ["word", "word", "truth", "id", "set", "set", "one", "record", "tuple"] + ["list"] * (self.capacity > 0)
         least = 2 if self.symmetric or some.random() < 0.95 else 1
-        names = some.sample(("x", "y", "leader", "isr", "queue", "flag", "rest"), some.choice((least, 3, 3, 4) if least > 1 else (1,)))
+        number = some.choice((least, 3, 3, 4) if least > 1 else (1,))
+        names = some.sample(("x", "y", "leader", "isr", "queue", "flag", "rest"), number)
         chosen = [some.choice(kinds) for _ in names]
         if self.symmetric:
             chosen[0] = some.choice(("set", "tuple", "id", "list"))
@@ -138,7 +140,8 @@ class _Drawing:
     def _parameters(self) -> Iterator[tuple[Field, tuple[Any, ...]]]:
         some = self.random
         for name in ("p", "q")[: some.choice((0, 1, 1, 1, 2))]:
-            kind = "id" if self.symmetric else some.choice(("id", "id", "id", "word", "truth", "set", "record", "list", "one"))
+            kinds = ("id", "id", "id", "word", "truth", "set", "record", "list", "one")
+            kind = "id" if self.symmetric else some.choice(kinds)
             if kind == "list" and not self.capacity:
                 kind = "set"
             one = Field(name, "word", -2, 5) if kind == "word" else self._field(name, kind)
@@ -155,7 +158,8 @@ class _Drawing:
     def _value(self, one: Field) -> Any:
         match one.kind:
             case "word":
-                return self.random.choice((one.lo, one.hi, max(one.lo, min(one.hi, 0)), self.random.randint(one.lo, one.hi)))
+                near = max(one.lo, min(one.hi, 0))
+                return self.random.choice((one.lo, one.hi, near, self.random.randint(one.lo, one.hi)))
             case "record":
                 return tuple(self._value(part) for part in one.parts)
             case "tuple":
@@ -217,7 +221,8 @@ class _Drawing:
             sort = one.parts[0].sort
             if draw.has(sort) and not (self.symmetric and not draw.has("id")):
                 index = draw.draw("id" if self.symmetric or some.random() < 0.5 else "word", 1, (0, one.size - 1))
-                item = Applied(OPERATORS[f"pick({one.sort}, id, {sort})"], (target, index, draw.draw(sort, 0, one.span)))
+                pick = OPERATORS[f"pick({one.sort}, id, {sort})"]
+                item = Applied(pick, (target, index, draw.draw(sort, 0, one.span)))
                 same = index.sort == "id" and sort in ("word", "truth") and some.random() < 0.6
                 if same and sort == "truth":
                     return Assignment(target, Applied(OPERATORS["negate(truth)"], (item,)), index)

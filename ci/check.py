@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from ci import options, report
+from ci import audit_report, options, report
 from ci.check_proofs import ProofRow, prove_row
 from ci.conform import NON_CONFORMANT, Report, conform
 from ci.conform import lines as conform_lines
@@ -109,8 +109,8 @@ def check_command(
 
     \b
     Exit codes: 0 all as expected; else the worst of 12 refuted, 20 incomplete,
-    21 vacuous or a known defect not found, 22 a proof failed, 23 a vector failed;
-    2 bad input.
+    21 vacuous or a known defect not found, 22 a proof failed, 23 a vector failed,
+    24 an engine disagrees with the rules; 2 bad input.
 
     \b
     Examples:
@@ -133,6 +133,7 @@ def check_command(
     if target is not None:
         write_json(target, document(runs, proofs, odd, code))
     judged = sum(len(result.verdicts) for _, _, result in runs) + sum(proof.claims for proof in proofs)
+    screen.plain(audit_report.line([result.audit for _, _, result in runs]))
     screen.plain(last_line(judged, len(odd), failed, skipped, code))
     sys.exit(code)
 

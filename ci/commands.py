@@ -33,15 +33,22 @@ from ci.trace import trace_command
 from ci.typed import check_typed
 from ci.whatif import whatif_command
 from model.nearest import nearest
+from solvers.replay import EngineDisagreement
 from solvers.verdict import EXIT_INCOMPLETE
 
 EXIT_USAGE = 2
+EXIT_DISAGREEMENT = 24
+"""Compiled code, or a solver, says something else than the rules on ints; never a verdict."""
+
 EXIT_OUTPUT_CLOSED = 141
 EXIT_FAULT = 255
 """A fault of kraftcheck itself, as in TLC; never a verdict."""
 
 SHOW_FAULTS = "KRAFTCHECK_TRACEBACK"
 """Environment variable: when set, a fault of kraftcheck shows where it happened."""
+
+DISAGREEMENT = "a rule of words that depends on more than their values, or a fault of kraftcheck"
+"""What makes an engine disagree with the rules."""
 
 
 class Commands(click.Group):
@@ -73,7 +80,7 @@ def cli() -> None:
     \b
     Exit codes: 0 every verdict is a pass, 1 an election failed, 2 bad input, 11 deadlock, 12 refuted,
     13 never recovers, 20 incomplete, 21 vacuous, 22 unknown, 23 a vector failed
-    or a batch of a log is not explained,
+    or a batch of a log is not explained, 24 an engine disagrees with the rules,
     130 interrupted by Ctrl-C, 141 the reader of the output has gone,
     255 a fault of kraftcheck.
     """
@@ -123,6 +130,10 @@ def _guarded() -> int:
     except OSError as error:
         silence()
         _say(f"{error.filename or 'input or output'}: {error.strerror or error}")
+    except EngineDisagreement as error:
+        _show(error)
+        _say(f"the engine disagrees with the rules, no verdict: {error} ({DISAGREEMENT})")
+        return EXIT_DISAGREEMENT
     except Exception as error:
         _fault(error)
         return EXIT_FAULT
@@ -139,9 +150,14 @@ def _say(message: str) -> None:
         click.echo("kraftcheck: " + " ".join(message.split()), err=True)
 
 
-def _fault(error: Exception) -> None:
+def _show(error: Exception) -> None:
+    """Where something happened, for those who ask."""
     if os.environ.get(SHOW_FAULTS):
         traceback.print_exception(error)
+
+
+def _fault(error: Exception) -> None:
+    _show(error)
     _say(
         f"fault of kraftcheck, no verdict: {type(error).__name__}: {error} "
         f"({SHOW_FAULTS}=1 shows where; please report it)"

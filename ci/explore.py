@@ -28,6 +28,7 @@ from solvers import itf
 from solvers.explorer import Exploration, Progress, explore
 from solvers.lower import LoweringError
 from solvers.program import Program
+from solvers.sampling import DEFAULT, Sampling
 from solvers.symmetry import reduced
 from solvers.trace import lines
 from solvers.verdict import Refuted, Trace, worst_exit_code
@@ -53,6 +54,7 @@ class Budget:
         cache: whether compiled code is kept.
         keep: whether the result keeps the states.
         strict: whether what a declared cap cuts is incomplete too.
+        sampling: how much is audited.
     """
 
     workers: int
@@ -63,6 +65,7 @@ class Budget:
     cache: bool = True
     keep: bool = False
     strict: bool = False
+    sampling: Sampling = DEFAULT
 
 
 def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
@@ -85,6 +88,7 @@ def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
                 traced, clock=time.monotonic, threads=budget.workers, memory=budget.memory, progress=note, stop=stop,
                 cache_dir=cache_folder() if budget.cache else None, keep=budget.keep, max_depth=budget.max_depth,
                 max_states=budget.max_states, stop_at_first=budget.stop_at_first, strict=budget.strict,
+                sampling=budget.sampling,
             )  # fmt: skip
 
         try:
@@ -170,6 +174,7 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) ->
 @click.option("--max-states", type=click.IntRange(1), help="Stop after this many states (verdict incomplete).")
 @click.option("--stop-at-first", is_flag=True, help="Stop at the first violation.")
 @options.strict
+@options.audit
 @click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
               help="Write every counterexample there as ITF JSON; spark: the dataset too.")
@@ -180,7 +185,7 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) ->
 def explore_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
     engine: str, symmetry: str, cluster: ClusterOptions, workers: int, memory: int, max_depth: int | None,
-    max_states: int | None, stop_at_first: bool, strict: bool,
+    max_states: int | None, stop_at_first: bool, strict: bool, sampling: Sampling,
     shown: int, out: Path | None, target: str | None, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).
@@ -189,7 +194,8 @@ def explore_command(
 
     \b
     Exit codes: 0 all hold, 11 deadlock, 12 a property is refuted, 13 only one that
-    asks for recovery, 20 incomplete, 21 vacuous, 22 unknown, 2 bad input.
+    asks for recovery, 20 incomplete, 21 vacuous, 22 unknown, 24 the engine disagrees
+    with the rules, 2 bad input.
 
     \b
     Examples:
@@ -205,7 +211,8 @@ def explore_command(
     traced = by_symmetry(chosen, engine) if symmetry == "on" else program(chosen)
     check_writable(target)
     check_out(out, engine, target)
-    budget = Budget(workers, memory, max_depth, max_states, stop_at_first, not no_cache, strict=strict)
+    limits = (max_depth, max_states, stop_at_first)
+    budget = Budget(workers, memory, *limits, cache=not no_cache, strict=strict, sampling=sampling)
     result, spark = explored(chosen, traced, budget, engine, cluster, None if out is None else str(out), quiet)
     screen = console(to_stderr=target == "-")
     _print(screen, chosen, result, shown)
@@ -256,7 +263,7 @@ def explored(
     )  # fmt: skip
     try:
         return explore_with_spark(
-            chosen, traced, bounds, cluster, out, cache_folder() if budget.cache else None, quiet
+            chosen, traced, bounds, cluster, out, cache_folder() if budget.cache else None, quiet, budget.sampling
         )
     except LoweringError as error:
         raise Refusal(f"{traced.system.name}: {error}") from error

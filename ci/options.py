@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
 from ci.refusal import Refusal
+from solvers.sampling import DEFAULT, Sampling
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -47,6 +49,31 @@ def _memory(context: click.Context, parameter: click.Parameter, text: str | None
     return default_memory() if text is None else memory_size(text)
 
 
+def _sampling(context: click.Context, parameter: click.Parameter, text: str | None) -> Sampling:
+    return DEFAULT if text is None else sampling_of(text)
+
+
+def sampling_of(text: str) -> Sampling:
+    """The audit that `N`, `N@SEED`, `all` or `all@SEED` asks for.
+
+    >>> sampling_of("100@7")
+    Sampling(states=100, seed=7)
+
+    Raises:
+        Refusal: for anything else; a verdict is never without an audit.
+    """
+    number, at, seed = text.partition("@")
+    if number == "0":
+        raise Refusal("--audit 0 would give a verdict without an audit; leave it out, or give 1 or more")
+    if not (number == "all" or _is_count(number)) or (at and not _is_count(seed)):
+        raise Refusal(f"--audit takes a number of states such as 100, 100@SEED, or all, not {text!r}")
+    return Sampling(sys.maxsize if number == "all" else int(number), int(seed or 0))
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10 and text == str(int(text))
+
+
 workers: Decorator = click.option(
     "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default=True, help="Threads."
 )
@@ -63,6 +90,11 @@ seed: Decorator = click.option(
 memory: Decorator = click.option(
     "--memory", callback=_memory, metavar="SIZE",
     help="Most memory for one search, such as 4G; default half of the machine's.",
+)  # fmt: skip
+audit: Decorator = click.option(
+    "--audit", "sampling", callback=_sampling, metavar="N[@SEED]|all",
+    help="Compare so many states, in all their actions, with the rules on ints; default a sample of under 3% of the "
+    "time.",
 )  # fmt: skip
 document: Decorator = click.option(
     "--json", "target", metavar="FILE|-", help="Write the result as a JSON document; - is standard output."

@@ -13,11 +13,14 @@ import numpy.typing as npt
 from attrs import frozen
 
 from model.system import Property
+from solvers.audit import Audit
 from solvers.backward import NOT_RECOVERED, Recovered, recover, recovery_verdicts
+from solvers.discovered import Discovered
 from solvers.frame import CONJUNCTS_PER_WORD
 from solvers.native import Compiler, Kernel
 from solvers.program import Program
 from solvers.pruning import Pruning, by_field, fault, prunings
+from solvers.sampling import DEFAULT, Sampling
 from solvers.search import Limits, Search
 from solvers.store import Store
 from solvers.symmetry import look_after, look_before
@@ -70,6 +73,7 @@ class Exploration:
         cut: why it is incomplete; None when it is complete.
         warnings: what the user should know.
         store: the visited set, unless dropped.
+        audit: what was compared with the rules on ints.
     """
 
     program: Program
@@ -90,6 +94,7 @@ class Exploration:
     cut: str | None
     warnings: tuple[str, ...]
     store: Store | None
+    audit: Audit
 
     @property
     def pruned(self) -> Mapping[str, int]:
@@ -137,6 +142,7 @@ def explore(
     keep: bool = True,
     quick: bool = True,
     strict: bool = False,
+    sampling: Sampling = DEFAULT,
 ) -> Exploration:
     """Explore every reachable state.
 
@@ -151,9 +157,10 @@ def explore(
         keep: whether the result holds the states.
         quick: begin with code that is sooner compiled; a long search goes over to better code.
         strict: whether a declared cap that cuts a transition makes it incomplete too.
+        sampling: how much of it is audited.
 
     Raises:
-        EngineDisagreement: when ints do not confirm a witness.
+        EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
         LoweringError: when a term does not fit 64 bits.
         SymmetryError: when states are reduced by a symmetry that is none, or that a property names.
     """
@@ -167,11 +174,14 @@ def explore(
 
     search = Search(kernel, Limits(memory, max_depth, max_states, stop_at_first), max(1, threads),
                     stop or threading.Event(), report)  # fmt: skip
+    space = Discovered(search.store)
+    search.on_level = space.note
     search.better = partial(compiler.kernel, quick=False) if quick else None
     search.run()
     look_after(search.kernel, search.store)
-    took = (clock() - begun - compiler.seconds, compiler.seconds, recover(search, report, clock))
-    return concluded(search, search.kernel, *took, keep=keep, strict=strict)
+    took = (clock() - begun - compiler.seconds, compiler.seconds)
+    audit = space.audited(search, kernel, sampling, clock)
+    return concluded(search, search.kernel, *took, audit, recover(search, report, clock), keep=keep, strict=strict)
 
 
 class Findings(Protocol[Mark]):
@@ -209,7 +219,7 @@ class Findings(Protocol[Mark]):
 
 
 def concluded(
-    search: Findings[Mark], kernel: Kernel, seconds: float, compile_seconds: float,
+    search: Findings[Mark], kernel: Kernel, seconds: float, compile_seconds: float, audit: Audit,
     recovered: Recovered = NOT_RECOVERED, *, keep: bool = False, strict: bool = False,
 ) -> Exploration:  # fmt: skip
     """The verdicts and numbers of a search that has ended; raises as `explore` does.
@@ -218,6 +228,7 @@ def concluded(
         search: what it found.
         kernel: the program, compiled.
         seconds, compile_seconds: how long it took.
+        audit: what was compared with the rules on ints.
         recovered: what a backward search found; without one, `recovers` properties are unknown.
         keep: whether the result holds the states, where they are in memory.
         strict: whether a declared cap that cut a transition makes it incomplete too.
@@ -236,7 +247,7 @@ def concluded(
         len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recovered, kernel.cached, fired,
         never_true, never_false, left_out, search.touched() / max(1, search.distinct), search.cut or why,
         (*kernel.warnings, *recovered.warnings()),
-        search.store if keep and isinstance(search.store, Store) else None,
+        search.store if keep and isinstance(search.store, Store) else None, audit,
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from solvers.least import emit_inspect, emit_least, emit_reduced_step
 from solvers.program import Program
 from solvers.recovery import mark_bytes
 from solvers.sweep import emit_survey, emit_sweep
-from solvers.table import emit_insert, emit_rehash, hash_words, shard_of_hash
+from solvers.table import emit_insert, emit_rehash, emit_seek, hash_words, shard_of_hash
 
 SHARDS = 32
 """Parts of the visited set; fixed, so that results do not depend on the number of threads."""
@@ -77,6 +77,7 @@ def emit_kernel(program: Program) -> ir.Module:
     _emit_shard_of(module, geometry)
     emit_insert(module, geometry.words, geometry.room, SHARDS)
     emit_rehash(module, geometry.words)
+    emit_seek(module, geometry.words)
     if program.recoveries:
         emit_survey(module, program)
         emit_sweep(module, plan, kinds, SHARDS, least)

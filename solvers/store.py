@@ -194,11 +194,11 @@ class Store:
     def identify(self, state: Sequence[int]) -> int | None:
         """The id of a packed state; None when it is not there."""
         wanted = np.array(state, dtype=np.uint64)
-        for number, shard in enumerate(self.shards):
-            (places,) = np.nonzero((shard.states[: shard.count] == wanted).all(axis=1))
-            if len(places):
-                return int(places[0]) * SHARDS + number
-        return None
+        kernel = self.shards[0].kernel
+        number = kernel.shard_of(address(wanted))
+        entry = kernel.library.function("seek", 2)(address(self.shards[number].control), address(wanted))
+        identity = (entry - 1) * SHARDS + number
+        return identity if entry and self.state(identity) == tuple(state) else None
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         """All packed states, shard by shard."""

@@ -174,3 +174,18 @@ def emit_rehash(module: ir.Module, words: int) -> None:
             slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
         shard.occupy(slot.get(), index)
     b.ret(count)
+
+
+def emit_seek(module: ir.Module, words: int) -> None:
+    """`seek(control, state) -> index + 1`: where a shard holds a state; 0 where it does not."""
+    function, b = begin(module, "seek", [POINTER, POINTER], public=True)
+    control, wanted = function.args
+    shard, state = ShardParts(b, control, words), state_at(b, wanted, words)
+    slot = Local(b, b.and_(hash_words(b, state), shard.mask))
+    with repeat(b, lambda: b.icmp_unsigned("!=", shard.entry(slot.get()), word(0))):
+        entry = shard.entry(slot.get())
+        known = shard.state(b.sub(entry, word(1)))
+        with b.if_then(same_words(b, state, state_at(b, known, len(state)))):
+            b.ret(entry)
+        slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
+    b.ret(word(0))

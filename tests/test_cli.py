@@ -10,7 +10,6 @@ from ci import explore
 from ci.commands import cli
 from model.rules import PRESETS, variants
 from properties.catalogue import ELECTIONS, SYSTEMS
-from solvers.replay import EngineDisagreement
 from tests.commands import kraftcheck
 
 COMMANDS = sorted(cli.commands)
@@ -107,30 +106,37 @@ def test_every_listed_variant_can_be_given(sign: str) -> None:
 def test_a_fault_of_kraftcheck_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """An internal error is one line that says so, exit code 255, and no line that reads like a verdict."""
 
-    def disagree(*_: object, **__: object) -> None:
-        raise EngineDisagreement("native and ints\ndiffer")
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("not\nthere")
 
-    monkeypatch.setattr(explore, "explore", disagree)
+    monkeypatch.setattr(explore, "explore", fail)
     ran = kraftcheck("explore", "tests.toys:CLOCK")
     assert (ran.code, ran.out) == (255, "")
-    assert ran.err.startswith("kraftcheck: fault of kraftcheck, no verdict: EngineDisagreement: native and ints differ")
+    assert ran.err.startswith("kraftcheck: fault of kraftcheck, no verdict: KeyError: ")
     assert ran.err.count("\n") == 1
 
 
-def test_a_system_that_is_two_things_gets_no_verdict() -> None:
-    """A rule that differs between ints and terms is caught when its witness is replayed: exit 255."""
-    ran = kraftcheck("explore", "tests.faulty:TWO_FACED", "--quiet")
-    assert (ran.code, ran.out) == (255, "")
-    assert "two-faced" in ran.err
+@pytest.mark.parametrize("words", [(), ("--audit", "all"), ("--stop-at-first",)])
+def test_a_system_that_is_two_things_gets_no_verdict(words: tuple[str, ...]) -> None:
+    """A rule that differs between ints and terms ends the run in one line and exit code 24, whatever the verdict."""
+    ran = kraftcheck("explore", "tests.faulty:TWO_FACED", "--quiet", *words)
+    assert (ran.code, ran.out) == (24, "")
+    assert ran.err.startswith("kraftcheck: the engine disagrees with the rules, no verdict: two-faced is true on ints")
+    assert "in the state hand = " in ran.err
+    assert ran.err.count("\n") == 1
 
 
 def test_a_fault_can_be_shown_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With KRAFTCHECK_TRACEBACK set, the place of an internal error is shown."""
+    """With KRAFTCHECK_TRACEBACK set, the place of an internal error or of a disagreement is shown."""
     monkeypatch.setenv("KRAFTCHECK_TRACEBACK", "1")
     ran = kraftcheck("explore", "tests.faulty:TWO_FACED", "--quiet")
+    assert ran.code == 24
+    assert "Traceback (most recent call last)" in ran.err
+    assert ran.err.splitlines()[-1].startswith("kraftcheck: the engine disagrees with the rules")
+    monkeypatch.setattr(explore, "explore", lambda *_, **__: 1 // 0)
+    ran = kraftcheck("explore", "tests.toys:CLOCK", "--quiet")
     assert ran.code == 255
     assert "Traceback (most recent call last)" in ran.err
-    assert ran.err.splitlines()[-1].startswith("kraftcheck: fault of kraftcheck")
 
 
 def test_no_cache_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,10 +91,52 @@ def test_document_says_everything() -> None:
     assert len(states["levels"]) == 5
     assert told["fired"] == {"follow": 10, "escape": 0}
     assert told["guards"] == {"never_true": [["escape", "guard"]], "never_false": []}
-    assert set(told["seconds"]) == {"explore", "backward", "compile", "cached"}
+    assert set(told["seconds"]) == {"explore", "backward", "compile", "audit", "cached"}
     assert told["rates"]["generated"] > told["rates"]["distinct"] > 0
     assert re.fullmatch("[0-9a-f]{64}", told["digest"])
     assert {"kraftcheck", "python", "llvmlite", "numpy", "attrs"} <= set(told["versions"])
+
+
+def test_document_has_the_documented_keys() -> None:
+    """The keys of the document are those that the README lists, `symmetry` and the engine's own part aside."""
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    listed = re.search(r"Keys: `([^`]+)`", readme)
+    assert listed is not None
+    assert set(document("tests.toys:CLOCK")) - {"symmetry"} == set(listed.group(1).split())
+
+
+def test_report_tells_what_was_audited() -> None:
+    """The report and the document tell how many states and transitions were compared with ints; of a toy all."""
+    ran = kraftcheck("explore", "tests.toys:DIGRAPH", "--quiet")
+    assert "\naudited 8 states and 10 transitions on ints: no difference\n" in ran.out
+    told = document("tests.toys:DIGRAPH")["audit"]
+    assert set(told) == {"states", "transitions", "refused", "whole", "seed", "sample"}
+    assert (told["states"], told["transitions"], told["whole"], told["seed"]) == (8, 10, True, 0)
+    told = document("tests.toys:TWO_PHASE", "--scope", 5, "--audit", "12@7")["audit"]
+    assert (told["states"], told["whole"], told["seed"]) == (12, True, 7)
+    told = document("tests.toys:DIGRAPH", "--audit", "all")["audit"]
+    assert (told["states"], told["transitions"], told["whole"]) == (8, 10, True)
+    cut = kraftcheck("explore", "tests.toys:TWO_PHASE", "--scope", 7, "--max-states", 5, "--quiet")
+    assert re.search(r"\naudited [1-9]\d* states and [1-9]\d* transitions on ints", cut.out)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("0", "--audit 0 would give a verdict without an audit"),
+        ("none", "--audit takes a number of states such as 100, 100@SEED, or all, not 'none'"),
+        ("-1", "not '-1'"),
+        ("1.5", "not '1.5'"),
+        ("", "not ''"),
+        ("5@", "not '5@'"),
+        ("5@-1", "not '5@-1'"),
+        ("all@x", "not 'all@x'"),
+        ("99999999999999999999", "not '99999999999999999999'"),
+    ],
+)
+def test_bad_audits_are_refused(given: str, says: str) -> None:
+    """An audit of nothing, or of what is no number, is one line that says what can be given."""
+    assert says in kraftcheck("explore", "tests.toys:CLOCK", f"--audit={given}").refusal()
 
 
 def test_document_has_a_row_for_each_property() -> None:

@@ -15,6 +15,7 @@ from ci.files import folder
 from ci.progress import Meter, attended, metered, stoppable
 from ci.refusal import Refusal
 from ci.settings import Subject
+from ci.spark.auditing import audit_run
 from ci.spark.backward import Backward
 from ci.spark.commits import CommitLog, identity
 from ci.spark.decoding import decoding
@@ -34,6 +35,7 @@ from solvers.native import Kernel, load_kernel
 from solvers.objectcache import ObjectCache
 from solvers.objectcode import portable
 from solvers.program import Program
+from solvers.sampling import Sampling
 
 LOG = "spark.log"
 SOURCES = "sources.zip"
@@ -41,13 +43,14 @@ SOURCES = "sources.zip"
 
 def explore_with_spark(
     chosen: Subject, traced: Program, bounds: Bounds, options: ClusterOptions, out: str | None,
-    cache: Path | None, quiet: bool,
+    cache: Path | None, quiet: bool, sampling: Sampling,
 ) -> tuple[Exploration, SparkPart]:  # fmt: skip
     """Explore; levels are committed below `out`.
 
     Raises:
         Refusal: for options that do not fit, a folder that cannot be used, a run that cannot be
             resumed, or a Spark that cannot be started or fails.
+        EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
     """
     bits = _bucket_bits(options.buckets)
     conf = parse_conf(options.conf)
@@ -64,8 +67,9 @@ def explore_with_spark(
         spec = block_spec(traced, bits, ObjectCache(cache), target)
         compiled = time.monotonic()
         run, resumed = _explored(log, kernel, spec, bounds, options, conf, quiet)
-        took = (time.monotonic() - compiled, compiled - begun)
-        found = concluded(run, kernel, *took, run.recovered, strict=bounds.strict)
+        seconds = time.monotonic() - compiled
+        audit = audit_run(run, sampling)
+        found = concluded(run, kernel, seconds, compiled - begun, audit, run.recovered, strict=bounds.strict)
         costs = {level.depth: level.cost for level in run.commits if level.engine == "spark"}
         return found, SparkPart(run.handed_over, out, resumed, costs)
 

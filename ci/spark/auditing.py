@@ -1,0 +1,72 @@
+"""The audit of a distributed run: a few states of each committed level, compared on the driver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from attrs import evolve, frozen
+
+from ci.spark.commits import Commit, CommitLog
+from ci.spark.engine import Run
+from ci.spark.levelfiles import Group, read_states
+from solvers.audit import Audit, audited
+from solvers.noted import BlockEngine, Engine, NativeEngine
+from solvers.sampling import Packed, Rows, Sampling
+
+GROUPS = 4
+"""Most row groups of a level that candidates are read from."""
+
+
+@frozen
+class Committed:
+    """The committed levels, as `solvers.sampling.Space`.
+
+    Attributes:
+        log, commits: where they are.
+        words: words of a packed state.
+    """
+
+    log: CommitLog
+    commits: Sequence[Commit]
+    words: int
+
+    @property
+    def sizes(self) -> list[int]:
+        """See `Space`."""
+        return [level.rows for level in self.commits if not level.last]
+
+    def _read(self, depth: int, groups: Sequence[Group]) -> Iterator[Rows]:
+        """The states of row groups, one group at a time."""
+        for group in groups:
+            for _, states in read_states(self.log.folder(depth), [group], self.words):
+                yield states
+
+    def some(self, depth: int, count: int) -> Rows:
+        """See `Space`; of a level of many row groups a few are read."""
+        groups = self.commits[depth].groups
+        rows = np.concatenate(list(self._read(depth, groups[:: -(-len(groups) // GROUPS)])))
+        return rows[:: max(1, len(rows) // count)]
+
+    def states(self) -> Iterator[Packed]:
+        """See `Space`."""
+        for depth in range(len(self.sizes)):
+            for rows in self._read(depth, self.commits[depth].groups):
+                for start in range(0, len(rows), 1024):
+                    yield from map(tuple, rows[start : start + 1024].tolist())
+
+
+def audit_run(run: Run, sampling: Sampling) -> Audit:
+    """Compare a sample of the committed levels, by the code of the native start and by that of the jobs.
+
+    Whether the successors were visited is not looked up: that would read the dataset again.
+
+    Raises:
+        EngineDisagreement: naming what differs, and in which state.
+    """
+    begun, program = time.monotonic(), run.kernel.program
+    engines: list[Engine] = [NativeEngine(run.kernel), BlockEngine(program, run.blocks)]
+    space = Committed(run.log, run.commits, program.layout.words)
+    found = audited(program, engines, space, sampling, run.generated, stop=run.stop)
+    return evolve(found, seconds=time.monotonic() - begun)

@@ -133,7 +133,6 @@ def check_command(
     if target is not None:
         write_json(target, document(runs, proofs, odd, code))
     judged = sum(len(result.verdicts) for _, _, result in runs) + sum(proof.claims for proof in proofs)
-    screen.plain(audit_report.line([result.audit for _, _, result in runs]))
     screen.plain(last_line(judged, len(odd), failed, skipped, code))
     sys.exit(code)
 
@@ -199,6 +198,7 @@ def _finish(
         screen.print(table([(row, result) for row, _, result in results if row[0] == system], odd))
     for s in odd:
         screen.plain(f"UNEXPECTED {' '.join(s.row)} {s.claim}: expected {s.wanted}, got {s.got}")
+    screen.plain(audit_report.line([result.audit for _, _, result in results]))
 
 
 def document(

@@ -128,22 +128,12 @@ class Exploration:
 
 
 def explore(
-    program: Program,
-    *,
-    clock: Callable[[], float],
-    threads: int = 1,
-    memory: int = DEFAULT_MEMORY,
-    max_depth: int | None = None,
-    max_states: int | None = None,
-    stop_at_first: bool = False,
-    cache_dir: Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    stop: threading.Event | None = None,
-    keep: bool = True,
-    quick: bool = True,
-    strict: bool = False,
+    program: Program, *, clock: Callable[[], float], threads: int = 1, memory: int = DEFAULT_MEMORY,
+    max_depth: int | None = None, max_states: int | None = None, stop_at_first: bool = False,
+    cache_dir: Path | None = None, progress: Callable[[Progress], None] | None = None,
+    stop: threading.Event | None = None, keep: bool = True, quick: bool = True, strict: bool = False,
     sampling: Sampling = DEFAULT,
-) -> Exploration:
+) -> Exploration:  # fmt: skip
     """Explore every reachable state.
 
     Args:

@@ -77,7 +77,7 @@ def check_question(session: Any, sql: str) -> None:
     except ParseException as error:
         raise _unusable(error) from error
     try:
-        parser.parseQuery(sql)
+        parser.parseQuery(sql.rstrip("; \t\n"))
     except ParseException as error:
         raise Refusal("the query: only one question is asked, SELECT, WITH ... SELECT, VALUES or FROM") from error
 

@@ -132,7 +132,8 @@ class Draw:
             case "set":
                 return frozenset(() if self.symmetric else (b for b in self.ids if some.random() < 0.5))
             case "list" | "idlist":
-                return () if self.symmetric else tuple(some.sample(self.ids, some.randint(0, min(3, len(self.ids)))))
+                most = min(3, len(self.ids), self.capacity if sort == "list" else 3)
+                return () if self.symmetric else tuple(some.sample(self.ids, some.randint(0, most)))
             case "one":
                 return () if self.symmetric or some.random() < 0.4 else (some.choice((-1, *self.ids)),)
         raise ValueError(f"there are no constants of the sort {sort}")

@@ -82,8 +82,9 @@ class _Drawing:
         if not LISTS_HOLD_EVERY_BROKER and not wide:
             self.capacity = some.randint(1, self.brokers)
         self.items = self.brokers if self.symmetric else some.choice((2, 3))
+        number = self._word("a")
         more = [self._field("c", "set")] if some.random() < 0.3 else []
-        self.record = (self._word("a"), Field("b", "truth"), *more)
+        self.record = (number, Field("b", "truth"), *more)
         self.events = some.random() < 0.5
         self._plain = Draw(some, (), self.brokers, self.ids, self.capacity, self.symmetric)
         self.fields = tuple(self._fields())

@@ -20,7 +20,7 @@ from typing import Any
 
 from attrs import asdict, evolve, frozen
 
-from ci import bench_conform, bench_logs, bench_walks
+from ci import bench_audit, bench_conform, bench_logs, bench_walks
 from model.rules import parse
 from properties.catalogue import find
 from properties.core import recovers
@@ -214,6 +214,7 @@ def spark(parser: argparse.ArgumentParser, cases: Sequence[str], target: Path | 
 
 
 BESIDE: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]]]] = {
+    "audit": (tuple(bench_audit.CASES), bench_audit.measured),
     "walks": (tuple(bench_walks.CASES), bench_walks.measured),
     "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.SPREAD), bench_logs.measured),
     "conform": (tuple(bench_conform.CASES), bench_conform.measured),
@@ -241,6 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
     parser.add_argument("--spark", action="store_true", help="measure the Spark engine beside the native one")
     parser.add_argument("--walks", action="store_true", help="measure random walks: steps a second")
+    parser.add_argument("--audit", action="store_true", help="measure the audit: its share of a run's time")
     parser.add_argument("--compilers", action="store_true", help="measure quick compiling beside thorough")
     parser.add_argument("--logs", action="store_true", help="measure the replay of metadata logs: records a second")
     parser.add_argument("--conform", action="store_true", help="measure conformance with Kafka: cases a second")

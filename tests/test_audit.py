@@ -16,9 +16,14 @@ from model.terms import Term
 from model.words import Word, all_of, negate
 from properties.core import always, happens, sometimes, step
 from solvers import lower, native, search
+from solvers.blockkernel import block_spec
+from solvers.blocks import loaded
+from solvers.comparison import Comparison
 from solvers.explorer import Exploration, explore
 from solvers.irtools import word
 from solvers.kinds import KindFunction
+from solvers.noted import BlockEngine, NativeEngine
+from solvers.objectcache import ObjectCache
 from solvers.program import trace
 from solvers.replay import EngineDisagreement
 from solvers.sampling import Sampling
@@ -284,3 +289,26 @@ def test_both_codes_of_a_long_search_are_audited(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(EngineDisagreement, match="rise"):
         explored(meter(), WHOLE)
     assert made == [2]
+
+
+@pytest.mark.parametrize("system", [meter(), toys.HASTY, toys.VALVE, toys.DIGRAPH])
+def test_the_code_of_jobs_notes_what_the_search_notes(system: System) -> None:
+    """For each state of a toy, the functions on blocks give the claims, successors, cuts and marks of the search."""
+    program = trace(system, system.setting(None))
+    native_engine = NativeEngine(native.load_kernel(program))
+    blocks = BlockEngine(program, loaded(block_spec(program, 6, ObjectCache(None))))
+    states = list(explore(program, clock=time.perf_counter).states())
+    assert [blocks(state) for state in states] == [native_engine(state) for state in states]
+
+
+def test_wrong_code_of_jobs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault in the functions on blocks alone is found, though the search's own code is right."""
+    program = trace(meter(), meter().setting(None))
+    right = NativeEngine(native.load_kernel(program))
+    miscompiled(monkeypatch, "lt", at_most)
+    wrong = BlockEngine(program, loaded(block_spec(program, 6, ObjectCache(None))))
+    comparison = Comparison(program)
+    last = program.layout.pack(Meter(LAST - 3, 0))
+    assert comparison.state(last, right(last), range(program.instances)) == 3
+    with pytest.raises(EngineDisagreement, match="rise"):
+        comparison.state(last, wrong(last), range(program.instances))

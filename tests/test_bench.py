@@ -56,6 +56,17 @@ def test_logs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.xdist_group("kafka")
+def test_the_audit_is_measured(tmp_path: Path) -> None:
+    """The audit's share of a run is its time beside the whole, of a sample that is the same in each run."""
+    target = tmp_path / "rows.json"
+    assert bench.main(["--audit", "directories-tiny", "--runs", "2", "--json", str(target)]) == 0
+    (row,) = json.loads(target.read_text())
+    assert (row["case"], row["distinct"]) == ("directories-tiny", 10_027)
+    assert 0 < row["audit_seconds"] < row["whole_seconds"]
+    assert row["states"] > 4
+    assert 0 < row["share"] < 1
+
+
 def test_conformance_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A case counts what was asked, and the time of both sides; under another rule set nothing is measured."""
     monkeypatch.setattr(bench.bench_conform, "CASES", {"drawn-5": 4_000})

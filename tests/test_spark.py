@@ -14,6 +14,7 @@ import pytest
 
 from ci.spark.commits import CommitLog
 from ci.spark.jobs import Cluster, plan
+from solvers.audit import FLOOR
 from solvers.blockkernel import block_spec
 from solvers.objectcache import ObjectCache
 from tests import toys
@@ -49,7 +50,20 @@ def test_spark_finds_what_native_finds(words: str, tmp_path: Path) -> None:
     assert counts(told) == counts(native)
     assert told["engine"] == "spark"
     assert told["spark"]["handed_over"] is not None
+    assert min(told["states"]["distinct"], FLOOR) <= told["audit"]["states"] <= told["states"]["distinct"]
     assert not re.search(r"WARN|INFO|Stage", ran.err)
+
+
+@pytest.mark.usefixtures("shared")
+def test_spark_is_audited(tmp_path: Path) -> None:
+    """A rule that is another on ints ends a run under Spark without a verdict, whichever engine expanded."""
+    for handover in (0, 1000):
+        ran = kraftcheck("explore", "tests.faulty:TWO_FACED", "--engine", "spark", "--handover", handover, "--quiet")
+        assert (ran.code, ran.out) == (24, "")
+        assert "the engine disagrees with the rules, no verdict: two-faced is true on ints" in ran.err
+    told = kraftcheck("explore", "tests.toys:HASTY", "--scope", 3, "--engine", "spark", "--handover", 0, "--quiet",
+                      "--audit", "9@4", "--json", "-").document()  # fmt: skip
+    assert (told["audit"]["states"], told["audit"]["seed"], told["audit"]["whole"]) == (9, 4, True)
 
 
 def test_a_level_is_one_shuffle_of_candidates_only(session: Any, tmp_path: Path) -> None:

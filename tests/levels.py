@@ -13,6 +13,7 @@ import pyarrow as pa
 from attrs import define, field
 
 from ci.settings import Subject
+from ci.spark.auditing import audit_run
 from ci.spark.commits import CommitLog, identity
 from ci.spark.decoding import decoding
 from ci.spark.engine import Run
@@ -28,6 +29,7 @@ from solvers.explorer import Exploration, concluded, explore
 from solvers.native import load_kernel
 from solvers.objectcache import ObjectCache
 from solvers.program import Program, trace
+from solvers.sampling import DEFAULT
 
 BUCKET_BITS = 3
 
@@ -141,7 +143,7 @@ def begun(
 
 def finished(run: Run) -> Exploration:
     """What a run found."""
-    return concluded(run, run.kernel, 1.0, 0.0, run.recovered)
+    return concluded(run, run.kernel, 1.0, 0.0, audit_run(run, DEFAULT), run.recovered)
 
 
 def facts(result: Exploration) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from model.words import all_of, any_of
 from properties.catalogue import ELECTIONS
 from properties.core import recovers
 from solvers import backward, replay
+from solvers.audit import Audit
 from solvers.explorer import Exploration, Progress, concluded, explore
 from solvers.native import load_kernel
 from solvers.program import Program, SystemFault, trace
@@ -239,7 +240,7 @@ def test_without_a_backward_search_nothing_is_known() -> None:
     kernel = load_kernel(program)
     search = Search(kernel, Limits(1 << 30), 1, threading.Event(), lambda _: None)
     search.run()
-    found = concluded(search, kernel, 1.0, 1.0)
+    found = concluded(search, kernel, 1.0, 1.0, Audit(0, 0, 0, 0, False, ""))
     assert found.cut is None
     judged = {v.claim: v.verdict for v in found.verdicts if v.kind == "recovers"}
     assert set(judged.values()) == {Unknown("not searched backward")}

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from attrs import evolve, frozen
 
-from ci.spark.commits import Commit, CommitLog
+from ci.spark.commits import CommitLog
 from ci.spark.engine import Run
 from ci.spark.levelfiles import Group, read_states
+from ci.spark.manifests import Commit
 from solvers.audit import Audit, audited
 from solvers.noted import BlockEngine, Engine, NativeEngine
 from solvers.sampling import Packed, Rows, Sampling
@@ -68,5 +69,5 @@ def audit_run(run: Run, sampling: Sampling) -> Audit:
     begun, program = time.monotonic(), run.kernel.program
     engines: list[Engine] = [NativeEngine(run.kernel), BlockEngine(program, run.blocks)]
     space = Committed(run.log, run.commits, program.layout.words)
-    found = audited(program, engines, space, sampling, run.generated, stop=run.stop)
+    found = audited(program, engines, space, sampling, run.generated)
     return evolve(found, seconds=time.monotonic() - begun)

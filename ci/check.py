@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from ci import audit_report, options, report
+from ci import assurance, options, report
 from ci.check_proofs import ProofRow, prove_row
 from ci.conform import NON_CONFORMANT, Report, conform
 from ci.conform import lines as conform_lines
@@ -198,7 +198,7 @@ def _finish(
         screen.print(table([(row, result) for row, _, result in results if row[0] == system], odd))
     for s in odd:
         screen.plain(f"UNEXPECTED {' '.join(s.row)} {s.claim}: expected {s.wanted}, got {s.got}")
-    screen.plain(audit_report.line([result.audit for _, _, result in results]))
+    screen.plain(assurance.of_explorations([result for _, _, result in results]))
 
 
 def document(

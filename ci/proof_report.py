@@ -9,7 +9,7 @@ from typing import Any
 import z3
 from rich.table import Table
 
-from ci import report
+from ci import assurance, report
 from ci.screen import Screen, escape
 from ci.settings import Subject
 from solvers.bounds import beyond_text, leaves_text
@@ -33,6 +33,8 @@ def print_proof(
     _print_counterexamples(screen, proof, judged, flags["shown"])
     for line in summary(proof, seconds, flags["solver"]):
         screen.plain(line)
+    capped = [path for path in proof.bounded() if path not in proof.faults()]
+    screen.plain(assurance.of_proof(version(flags["solver"]), flags["second"], proof.faults(), capped))
 
 
 def _table(proof: Proof, judged: Sequence[Judged]) -> Table:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from ci import audit_report
+from ci import assurance
 from ci.screen import escape
 from ci.settings import Subject, relief
 from solvers.explorer import Exploration
@@ -84,7 +84,7 @@ def summary(result: Exploration) -> list[str]:
         f"{result.bytes_per_state:.0f} bytes a state); compiled in {result.compile_seconds:.1f} s"
         + (" (from cache)" if result.cached else "")
     ]
-    told.append(audit_report.line([result.audit]))
+    told.append(assurance.of_explorations([result]))
     names = symmetries(result)
     if names:
         told.append(f"each state stands for all that are like it but for the names of: {', '.join(names)}")
@@ -160,7 +160,7 @@ def document(subject: Subject, result: Exploration, spark: dict[str, Any] | None
         },
         "pruned": dict(result.pruned),
         "prunings": pruning_rows(result.prunings),
-        "audit": audit_report.document(result.audit),
+        "audit": assurance.document(result.audit),
         "warnings": list(result.warnings),
         "digest": result.program.digest(),
         "versions": versions(),

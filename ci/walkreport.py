@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ci import assurance
 from ci.report import DOCUMENT_VERSION, pruning_rows, versions
 from ci.settings import Subject
 from solvers import trace as traces
@@ -53,6 +54,7 @@ def lines(
     others = _unjudged(chosen)
     if others:
         yield f"not judged by walks: {', '.join(others)}"
+    yield assurance.of_walks(len(found) + len(walks.shown), walks.prunings)
     yield from _counterexamples(chosen, found, shown)
 
 

@@ -108,7 +108,7 @@ def test_document_has_the_documented_keys() -> None:
 def test_report_tells_what_was_audited() -> None:
     """The report and the document tell how many states and transitions were compared with ints; of a toy all."""
     ran = kraftcheck("explore", "tests.toys:DIGRAPH", "--quiet")
-    assert "\naudited 8 states and 10 transitions on ints: no difference\n" in ran.out
+    assert "\nassurance: audited 8 states and 10 transitions on ints, no difference; " in ran.out
     told = document("tests.toys:DIGRAPH")["audit"]
     assert set(told) == {"states", "transitions", "refused", "whole", "seed", "sample"}
     assert (told["states"], told["transitions"], told["whole"], told["seed"]) == (8, 10, True, 0)

@@ -11,8 +11,6 @@ EQUIVALENT = (
      "Packing follows from the domains, and the variables of the term graph have their intervals."),
     ("Claims of an earlier run left in the frame of a walk.",
      "A thread walks runs in increasing order, and the first occasion of a claim, which they repeat, is noted before."),
-    ("A base of k - 1 steps in k-induction.",
-     "The step assumes the claim of k states, of which the first follows from k - 1 steps; the base does one more."),
     ("A bound of the interval of a comparison taken strictly (`a.lo > b.hi` for `a.lo >= b.hi`).",
      "Less is folded, and the comparison is computed instead."),
 )  # fmt: skip

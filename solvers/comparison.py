@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 from model.layout import DomainError, leaves
 from model.system import UNNAMED, Action, Step
 from model.words import all_of
-from solvers.frame import NO_ACTION, FramePlan
+from solvers.frame import NO_ACTION, Crossing, FramePlan
 from solvers.integers import Integers, Move
 from solvers.noted import Noted
 from solvers.program import Program
@@ -28,12 +28,12 @@ class Answer:
     Attributes:
         step: the transition; None where the guard is false.
         packed: the state it leads to; None where it leaves a domain.
-        outside: slots whose domain it leaves.
+        crossed: the bounds of domains that it crosses.
     """
 
     step: Step | None = None
     packed: Packed | None = None
-    outside: tuple[int, ...] = ()
+    crossed: tuple[Crossing, ...] = ()
 
 
 @define
@@ -114,7 +114,10 @@ class Comparison:
             return Answer(step, self.program.layout.pack(step.after))
         except DomainError:
             slots = enumerate(zip(leaves(step.after), self.program.layout.slots, strict=True))
-            cut = [n for n, ((_, value), slot) in slots if not slot.domain.lo <= value <= slot.domain.hi]
+            cut = [
+                Crossing(number, n, above=value > slot.domain.hi)
+                for n, ((_, value), slot) in slots if not slot.domain.lo <= value <= slot.domain.hi
+            ]  # fmt: skip
             return Answer(step, None, tuple(cut))
 
     def _instance(self, state: Any, instance: int, answer: Answer, compiled: Packed | None) -> None:
@@ -122,7 +125,7 @@ class Comparison:
         layout = self.program.layout
         if answer.packed is None:
             if compiled is not None:
-                cut = ", ".join(layout.slots[n].path or "the state" for n in answer.outside)
+                cut = ", ".join(layout.name(layout.slots[one.slot].path) for one in answer.crossed)
                 on_ints = f"leaves the domain of {cut}" if cut else f"is not enabled{self._false(state, instance)}"
                 raise EngineDisagreement(f"{self.called(instance)} {on_ints} on ints, and is taken by the engine")
             return
@@ -150,13 +153,15 @@ class Comparison:
         return f" ({', '.join(false)})" if false else ""
 
     def _cut(self, noted: Noted, answers: Mapping[int, Answer], *, whole: bool) -> None:
-        """The transitions that a domain cut, by field; all of them where each instance was asked."""
-        counts = Counter(slot for answer in answers.values() for slot in answer.outside)
-        for slot in sorted({*counts, *noted.pruned}):
-            one, other = counts[slot], noted.pruned.get(slot, 0)
+        """The transitions that a domain cut, by kind, field and side; all of them where each instance was asked."""
+        counts = Counter(crossing for answer in answers.values() for crossing in answer.crossed)
+        for crossing in {**counts, **noted.pruned}:
+            one, other = counts[crossing], noted.pruned.get(crossing, 0)
             if one > other or (whole and one != other):
-                name = self.program.layout.slots[slot].path or "the state"
-                raise EngineDisagreement(f"the domain of {name} cuts {one} transitions on ints, and {other} compiled")
+                layout, action = self.program.layout, self.program.kinds[crossing.kind].action.name
+                name = layout.name(layout.slots[crossing.slot].path)
+                told = f"{one} transitions of {action} on ints, and {other} compiled"
+                raise EngineDisagreement(f"the domain of {name} cuts {told}")
 
     def _of_state(self, state: Any, noted: Noted) -> None:
         """Properties of the state, and deadlock."""

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from solvers.blocks import CLAIMS_PER_WORD, BlockKernel, Expansion
-from solvers.frame import NO_ACTION, FramePlan
+from solvers.frame import NO_ACTION, Crossing, FramePlan
 from solvers.kernel import SHARDS
 from solvers.native import Kernel
 from solvers.objectcode import address
@@ -25,13 +25,13 @@ class Noted:
         occasions: for each claim that occurs, by its number in a `FramePlan`, the first action instance that
             shows it; NO_ACTION for claims about the state.
         after: action instances taken, each with the packed state that it leads to.
-        pruned: for each slot whose domain cut transitions, how many.
+        pruned: for each bound of a domain that cut transitions of a kind, how many.
         marks: bits of the `recovers` properties, as the backward search sets them from the state alone.
     """
 
     occasions: Mapping[int, int]
     after: tuple[tuple[int, tuple[int, ...]], ...]
-    pruned: Mapping[int, int]
+    pruned: Mapping[Crossing, int]
     marks: int
 
     @classmethod
@@ -39,9 +39,9 @@ class Noted:
         """What a frame, all zeros before, and the records of one expansion say; `claims` are known besides."""
         found = frame[plan.claims : plan.claims + plan.claim_count]
         occasions = {n: (int(found[n]) - 1) & NO_ACTION for n in np.flatnonzero(found).tolist()}
-        cuts = frame[plan.pruned : plan.pruned + len(plan.program.layout.slots)]
+        cuts = {one: int(frame[plan.pruned + n]) for n, one in enumerate(plan.crossings) if frame[plan.pruned + n]}
         after = tuple((row[-1], tuple(row[:-1])) for row in records.tolist())
-        return cls({**claims, **occasions}, after, {n: int(cuts[n]) for n in np.flatnonzero(cuts).tolist()}, marks)
+        return cls({**claims, **occasions}, after, cuts, marks)
 
 
 class Engine(Protocol):

@@ -117,7 +117,7 @@ def test_report_tells_what_was_audited() -> None:
     told = document("tests.toys:DIGRAPH", "--audit", "all")["audit"]
     assert (told["states"], told["transitions"], told["whole"]) == (8, 10, True)
     cut = kraftcheck("explore", "tests.toys:TWO_PHASE", "--scope", 7, "--max-states", 5, "--quiet")
-    assert re.search(r"\naudited [1-9]\d* states and [1-9]\d* transitions on ints", cut.out)
+    assert re.search(r"\nassurance: audited [1-9]\d* states and [1-9]\d* transitions on ints", cut.out)
 
 
 @pytest.mark.parametrize(

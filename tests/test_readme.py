@@ -25,13 +25,13 @@ TIMES = re.compile(
 )
 
 
-AUDIT = re.compile(r"^audited [\d,]+ states and [\d,]+ transitions on ints", re.MULTILINE)
+AUDIT = re.compile(r"^assurance: audited [\d,]+ states and [\d,]+ transitions on ints", re.MULTILINE)
 """A sample depends on how states are packed and on how large the traced rules are; that there is one does not."""
 
 
 def masked(text: str) -> list[str]:
     """Lines without what differs between runs: times, rates, padding; and without the size of a sample."""
-    text = AUDIT.sub("audited SAMPLE on ints", text)
+    text = AUDIT.sub("assurance: audited SAMPLE on ints", text)
     lines = [TIMES.sub("in TIME", line.rstrip()) for line in text.rstrip().splitlines()]
     return [re.sub(r"states in [\d.]+ s;", "states in TIME;", line) for line in lines]
 

@@ -84,14 +84,13 @@ def test_right_rules_pass_and_every_transition_is_counted() -> None:
 
 def is_int(value: Any) -> bool:
     """What Python decides on the type of a value."""
-    return isinstance(value, int)
+    return type(value) is int
 
 
 @pytest.mark.parametrize(
     ("system", "says"),
     [
         (meter(guard=lambda s, by: is_int(s.level)), "rise"),
-        (meter(guard=lambda s, by: type(s.level) is not int), "rise"),
         (meter(guard=lambda s, by: negate(s.level is s.turn)), "rise"),
         (meter(effect=lambda s, by: s if is_int(by) else evolve(s, turn=2)), "rise"),
         (meter(claims=lambda: [always("small", "it is small", lambda s: not is_int(s.level) or s.level < 9)]), "small"),
@@ -99,7 +98,7 @@ def is_int(value: Any) -> bool:
         (meter(claims=lambda: [step("up", "it rises", lambda t: not is_int(t.after.level))]), "up"),
         (meter(claims=lambda: [happens("turns", "it turns", lambda t: is_int(t.after.level))]), "turns"),
     ],
-    ids=["guard isinstance", "guard type", "guard is", "effect", "always", "sometimes", "step", "happens"],
+    ids=["guard type", "guard is", "effect", "always", "sometimes", "step", "happens"],
 )
 def test_rules_that_python_decides_on_terms_are_found(system: System, says: str) -> None:
     """A guard, effect or property that is another on terms than on ints ends the exploration, naming it."""
@@ -108,12 +107,12 @@ def test_rules_that_python_decides_on_terms_are_found(system: System, says: str)
 
 
 def test_a_rule_that_changes_between_calls_is_found() -> None:
-    """An effect that counts its calls is traced with one count, and asked with another."""
+    """An effect that is another after some calls is traced as it was at first, and asked as it is later."""
     calls = [0]
 
     def rise(s: Meter, by: Word) -> Meter:
         calls[0] += 1
-        return evolve(s, turn=calls[0] % 4)
+        return evolve(s, turn=min(calls[0] // 4, 3))
 
     with pytest.raises(EngineDisagreement, match=r"rise.* leads to turn = "):
         explored(meter(effect=rise))

@@ -96,10 +96,9 @@ class FramePlan:
         for name, value in parts.items():
             object.__setattr__(self, name, value)
 
-    def crossings_of(self, kind: Kind) -> list[tuple[int, Crossing]]:
-        """The crossings by transitions of a kind, each with the place of its counter."""
-        kinds = self.program.kinds
-        return [(self.pruned + n, one) for n, one in enumerate(self.crossings) if kinds[one.kind] is kind]
+    def crossings_of(self, kind: int) -> list[tuple[int, Crossing]]:
+        """The crossings by transitions of a kind, by its number, each with the place of its counter."""
+        return [(self.pruned + n, one) for n, one in enumerate(self.crossings) if one.kind == kind]
 
     def left(self, counters: npt.NDArray[np.int64]) -> frozenset[int]:
         """The slots whose domain some transition left, by a frame."""

@@ -225,7 +225,7 @@ class KindFunction:
             some = b.or_(some, outside)
         with b.if_else(some, likely=False) as (pruned, taken):
             with pruned:
-                for place, one in plan.crossings_of(self._kind):
+                for place, one in plan.crossings_of(self._number):
                     crosses = b.and_(leaves[one.slot], self._is_side(scope, one))
                     bump(b, self._frame, place, b.zext(crosses, WORD))
             with taken:

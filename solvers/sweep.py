@@ -177,9 +177,10 @@ def emit_follow(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, 
         mask = way_mask(plan.program, kind)
         if not mask:
             continue
-        groups = _cutting(module, plan, kind, part)
+        number = next(n for n, one in enumerate(plan.program.kinds) if one is kind)
+        groups = _cutting(module, plan, number, part)
         with b.if_then(b.icmp_unsigned("!=", b.and_(missing, word(mask)), word(0))):
-            places = [place for place, _ in plan.crossings_of(kind)]
+            places = [place for place, _ in plan.crossings_of(number)]
             for ways, some in groups:
                 for place in places:
                     store(b, word(0), frame, place)
@@ -194,13 +195,14 @@ def emit_follow(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, 
     return function
 
 
-def _cutting(module: ir.Module, plan: FramePlan, kind: Kind, part: Any) -> list[tuple[int, Any]]:
+def _cutting(module: ir.Module, plan: FramePlan, number: int, part: Any) -> list[tuple[int, Any]]:
     """Functions that count what a domain cuts, each with the properties whose way out may use all of its instances."""
+    kind = plan.program.kinds[number]
     groups = {ways: rows for ways, rows in by_way(plan.program, kind).items() if ways}
     uniform = len(groups) == 1 and len(kind.instances) == sum(map(len, groups.values()))
     if not kind.unchecked or uniform:
         return [(way_mask(plan.program, kind), part)]
-    made, number = [], next(n for n, one in enumerate(plan.program.kinds) if one is kind)
+    made = []
     for ways, rows in groups.items():
         some = evolve(kind, instances=tuple(kind.instances[r] for r in rows), table=tuple(kind.table[r] for r in rows))
         made.append((ways, KindFunction(module, plan, number, some, f"{number}.way{ways}").function))

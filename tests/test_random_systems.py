@@ -65,4 +65,4 @@ def test_documents_agree_with_the_naive_search(seed: int, tmp_path: Path) -> Non
     for claim in refuted(seed):
         path = tmp_path / "out" / f"{claim}.itf.json"
         assert json.loads(path.read_text())["#meta"]["kraftcheck"]["property"] == claim
-        assert kraftcheck("trace", path).code == 0
+        assert kraftcheck("trace", path, "--system", name).code == 0

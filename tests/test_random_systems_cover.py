@@ -87,7 +87,8 @@ def features(one: Drawn) -> Iterator[str]:
     layout = Layout(build(machine).layout(None))  # type: ignore[arg-type]
     guards = [move.guard for move in machine.moves]
     present = {
-        "symmetric": machine.symmetric, "pruned": bool(graph.pruned()), "several initial states": graph.initial > 1,
+        "symmetric": machine.symmetric, "pruned": bool(graph.pruned()),
+        "undeclared": graph.fault(), "several initial states": graph.initial > 1,
         "budget": bool(machine.bounds), "several words": layout.words > 1, "after": AFTER in told,
         "event": EVENT in told, "no guard": None in guards, "several arguments": any(
             len(move.parameters) > 1 for move in machine.moves),
@@ -107,7 +108,8 @@ def test_each_part_of_systems_occurs(systems: list[Drawn]) -> None:
     """Every kind of field and argument, and every other feature, is in at least five systems."""
     found = Counter(name for one in systems for name in features(one))
     wanted = [f"field {kind}" for kind in KINDS] + [f"argument {kind}" for kind in KINDS[:-1]]
-    wanted += ["symmetric", "pruned", "several initial states", "budget", "several words", "after", "event", "no guard",
+    wanted += ["symmetric", "pruned", "undeclared",
+               "several initial states", "budget", "several words", "after", "event", "no guard",
                "several arguments", "a conjunct never true", "whole states chosen", "way out", "when", "negative",
                "one value"]  # fmt: skip
     assert {name: found[name] for name in wanted if found[name] < 5} == {}

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from model.layout import ints
 from model.rules import parse
 from model.system import Action, Property, System
 from model.words import all_of, any_of
@@ -329,7 +330,25 @@ def test_what_the_way_out_may_not_use_makes_nothing_uncertain() -> None:
     )  # fmt: skip
     system = evolve(toys.STUCK, actions=lambda setting: [go], properties=lambda setting: [claim])
     found = explored(trace(system, system.setting()))
-    assert found.pruned == {"(state)": 2}
+    assert found.pruned == {"node": 2}
     assert found.verdict("back").depth == 1
     allowed = evolve(system, properties=lambda setting: [evolve(claim, by={})])
     assert explored(trace(allowed, allowed.setting())).verdict("back").depth == 3
+
+
+def test_a_way_out_that_a_cap_cuts_makes_its_state_uncertain() -> None:
+    """Where a cap cuts an instance that the way out may use, beside others that it may not, no state is called lost."""
+    claim = recovers("far", "A place beyond the cap is reached.", lambda s: s.node == 9, by={"go": {"by": (3,)}})
+    go = Action("go", lambda s, by: toys.Place(s.node + by), lambda s, by: s.node < 3, {"by": [1, 3]})
+    system = evolve(
+        toys.STUCK,
+        layout=lambda setting: toys.Place(ints(0, 3, cap="places end at 3")),
+        actions=lambda setting: [go, Action("stay", lambda s: s)],
+        properties=lambda setting: [claim],
+    )
+    found = explored(trace(system, system.setting()))
+    assert found.pruned == {"node": 2}
+    assert isinstance(found.verdict("far").verdict, Refuted)
+    start = evolve(claim, when=lambda s: s.node == 1)
+    nearer = evolve(system, properties=lambda setting: [start])
+    assert isinstance(explored(trace(nearer, nearer.setting())).verdict("far").verdict, Unknown)

@@ -35,20 +35,24 @@ def domain(one: Field) -> Any:
     """The layout of a field."""
     match one.kind:
         case "word":
-            return Range(one.lo, one.hi)
+            return Range(one.lo, one.hi, cap=_cap(one))
         case "truth":
             return Flag()
         case "id":
-            return Range(-1, one.size - 1)
+            return Range(-1, one.size - 1, cap=_cap(one))
         case "set":
-            return BrokerSet(subset_of(one.size))
+            return BrokerSet(subset_of(one.size, cap=_cap(one)))
         case "list":
-            return Replicas((Range(-1, one.size - 1),) * one.capacity)  # type: ignore[arg-type]
+            return Replicas((Range(-1, one.size - 1, cap=_cap(one)),) * one.capacity)  # type: ignore[arg-type]
         case "one":
-            return AtMostOne(Range(-2, one.size - 1))  # type: ignore[arg-type]
+            return AtMostOne(Range(-2, one.size - 1, cap=_cap(one)))  # type: ignore[arg-type]
         case "tuple":
             return (domain(one.parts[0]),) * one.size
     return record(one.parts, [domain(part) for part in one.parts], "Record")
+
+
+def _cap(one: Field) -> str:
+    return f"the bound of {one.name} is meant" if one.capped else ""
 
 
 def to_rules(one: Field, value: Any) -> Any:

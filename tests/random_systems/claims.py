@@ -12,7 +12,6 @@ from tests.random_systems.machines import Claim, Machine, Move, variables
 from tests.random_systems.naive import Graph, Reader
 from tests.random_systems.nodes import AFTER, ARGUMENTS, BEFORE, EVENT, Applied, Constant, Node, Variable, plainly
 from tests.random_systems.operators import OPERATORS
-from tests.random_systems.switches import AFTER_IS_ONLY_COMPARED
 
 
 def drawing(source: random.Random, machine: Machine, steps: bool = False, about: Move | None = None) -> Draw:
@@ -75,7 +74,6 @@ class Claims:
         if starts and self.random.random() < 0.35:
             return self._far()
         draw = drawing(self.random, self.machine)
-        draw.masks = not (starts and AFTER_IS_ONLY_COMPARED)  # provers ask for an invariant after a step as well
         for _ in range(5):
             found = draw.draw("truth", 3)
             read = [plainly(found)]

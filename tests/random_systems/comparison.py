@@ -95,7 +95,7 @@ def counts_of_naive(graph: Graph) -> dict[str, Any]:
         "pruned": graph.pruned(),
         "never_true": graph.never(graph.true),
         "never_false": graph.never(graph.false),
-        "cut": None,
+        "cut": graph.fault(),
     }
 
 
@@ -103,6 +103,7 @@ def counts_of_engine(found: Exploration) -> dict[str, Any]:
     """The same of an exploration."""
     names = ("distinct", "generated", "levels", "depth", "fired", "pruned", "never_true", "never_false", "cut")
     told = {name: getattr(found, name) for name in names}
+    told["cut"] = found.cut is not None
     return {**told, "never_true": set(found.never_true), "never_false": set(found.never_false)}
 
 

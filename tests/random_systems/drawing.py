@@ -9,9 +9,8 @@ from typing import Any
 
 from attrs import define, field
 
-from tests.random_systems.nodes import AFTER, SORTS, Applied, Constant, Node, Operator, Span, Variable
+from tests.random_systems.nodes import SORTS, Applied, Constant, Node, Operator, Span, Variable
 from tests.random_systems.operators import OPERATORS
-from tests.random_systems.switches import AFTER_IS_ONLY_COMPARED
 
 WIDEST = 1 << 61
 """Words stay below this in size, so that their sums fit 64 bits."""
@@ -99,8 +98,6 @@ class Draw:
         spans = [operand.span for operand in operands]
         if operator.masks and (not self.masks or min(lo for lo, _ in spans) < 0):
             return None
-        if AFTER_IS_ONLY_COMPARED and operator.name in "+-&|" and any(map(_reads_after, operands)):
-            return None
         span = (0, 62) if operator.span is None else operator.span(spans)
         return Applied(operator, tuple(operands), span) if max(map(abs, span)) < WIDEST else None
 
@@ -137,12 +134,3 @@ class Draw:
             case "one":
                 return () if self.symmetric or some.random() < 0.4 else (some.choice((-1, *self.ids)),)
         raise ValueError(f"there are no constants of the sort {sort}")
-
-
-def _reads_after(node: Node) -> bool:
-    match node:
-        case Variable():
-            return node.source == AFTER and node.sort in ("word", "words")
-        case Applied():
-            return any(map(_reads_after, node.operands))
-    return False

@@ -95,7 +95,7 @@ def integers_agree(case: Case, most: int = 24) -> None:
         for move, one in zip(moves, found, strict=True):
             after = engine.take(value, move).step.after
             cut = engine.outside(after)
-            case.same(f"cut on ints in {state}", cut, (one.cut[0] or "(state)") if one.cut else None)
+            case.same(f"cut on ints in {state}", cut, (one.cut[0].path or "(state)") if one.cut else None)
             if not one.cut:
                 case.same("led to on ints", after, state_to_rules(case.machine, one.after))
         case.same("may rest on ints", engine.may_rest(value), reader.rests(state))

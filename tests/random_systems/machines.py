@@ -14,6 +14,19 @@ State = tuple[Any, ...]
 
 
 @frozen
+class Crossed:
+    """A bound of a leaf's domain that a value is beyond.
+
+    Attributes:
+        path: of the leaf, as layouts name leaves.
+        declared: whether the domain says that this bound is meant.
+    """
+
+    path: str
+    declared: bool
+
+
+@frozen
 class Field:
     """A part of a state, an argument, or a part of an event.
 
@@ -24,6 +37,7 @@ class Field:
         size: brokers that an id, a set, a list or a list of at most one may name; items of a tuple.
         capacity: slots of a list.
         parts: fields of a record; of a tuple the one field that each item is.
+        capped: whether the upper bounds of its leaves are declared.
     """
 
     name: str
@@ -33,6 +47,7 @@ class Field:
     size: int = 0
     capacity: int = 0
     parts: tuple[Field, ...] = ()
+    capped: bool = False
 
     @property
     def sort(self) -> str:
@@ -51,19 +66,22 @@ class Field:
         """The span of a word, or of the words of a tuple."""
         return self.parts[0].span if self.is_tuple else (self.lo, self.hi)
 
-    def outside(self, value: Any, path: str) -> Iterator[str]:
-        """The paths of the leaves of a plain value that are outside their domains, as layouts name leaves."""
+    def outside(self, value: Any, path: str) -> Iterator[Crossed]:
+        """The bounds of domains that the leaves of a plain value are beyond."""
+        above = below = False
         match self.kind:
             case "word":
-                wrong = not self.lo <= value <= self.hi
+                below, above = value < self.lo, value > self.hi
             case "id":
-                wrong = not -1 <= value < self.size
+                below, above = value < -1, value >= self.size
             case "set":
-                wrong = any(b >= self.size for b in value)
-            case "one":
-                wrong = bool(value) and not -1 <= value[0] < self.size
+                above = any(b >= self.size for b in value)
+            case "one" if value:
+                below, above = value[0] < -1, value[0] >= self.size
             case "list":
-                yield from (f"{path}[{n}]" for n, b in enumerate(value) if not 0 <= b < self.size)
+                for n, b in enumerate(value):
+                    if not 0 <= b < self.size:
+                        yield Crossed(f"{path}[{n}]", self.capped and b > 0)
                 return
             case "tuple":
                 for number, item in enumerate(value):
@@ -72,10 +90,8 @@ class Field:
             case "record":
                 yield from outside(self.parts, value, path)
                 return
-            case _:
-                wrong = False
-        if wrong:
-            yield path
+        if below or above:
+            yield Crossed(path, self.capped and above)
 
     def told(self) -> str:
         """The field with its domain."""
@@ -91,7 +107,7 @@ class Field:
         return f"{self.name}: {self.kind}" + (f" of {self.size}" if self.size else "")
 
 
-def outside(fields: tuple[Field, ...], values: State, path: str = "") -> Iterator[str]:
+def outside(fields: tuple[Field, ...], values: State, path: str = "") -> Iterator[Crossed]:
     """As `Field.outside`, for a record; one of a single field adds no name to paths."""
     for one, value in zip(fields, values, strict=True):
         if one.kind != "truth":

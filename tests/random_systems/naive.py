@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from tests.random_systems.machines import Claim, Machine, Move, State, outside
+from tests.random_systems.machines import Claim, Crossed, Machine, Move, State, outside
 from tests.random_systems.nodes import plainly
 
 Arguments = tuple[Any, ...]
@@ -25,14 +25,14 @@ class Taken:
         arguments: plain argument values.
         after: the state it leads to, which is none where a field leaves its domain.
         event: plain parts of the event; None: none.
-        cut: the paths of the leaves that leave their domains.
+        cut: the bounds of domains that it crosses.
     """
 
     move: int
     arguments: Arguments
     after: State
     event: tuple[Any, ...] | None
-    cut: tuple[str, ...]
+    cut: tuple[Crossed, ...]
 
 
 class TooLargeError(Exception):
@@ -55,7 +55,7 @@ class Reader:
             None if (e := move.event) is None else [plainly(part) for part in (e.amount, e.flag, e.who)]
             for move in machine.moves
         ]
-        self._cuts: dict[State, tuple[str, ...]] = {}
+        self._cuts: dict[State, tuple[Crossed, ...]] = {}
         self._quiescent = None if machine.quiescent is None else plainly(machine.quiescent)
 
     def take(self, state: State, number: int, arguments: Arguments) -> Taken:
@@ -65,8 +65,8 @@ class Reader:
         event = None if told is None else tuple([part(env) for part in told])
         return Taken(number, arguments, after, event, self.cut(after))
 
-    def cut(self, state: State) -> tuple[str, ...]:
-        """The paths of the leaves of a state that are outside their domains."""
+    def cut(self, state: State) -> tuple[Crossed, ...]:
+        """The bounds of domains that the leaves of a state are beyond."""
         if state not in self._cuts:
             self._cuts[state] = tuple(outside(self.machine.fields, state))
         return self._cuts[state]
@@ -165,9 +165,14 @@ class Graph:
     def pruned(self) -> dict[str, int]:
         """Transitions that a domain cuts, by leaf."""
         counts: dict[str, int] = {}
-        for path in (path or "(state)" for found in self.taken.values() for one in found for path in one.cut):
+        for crossed in (crossed for found in self.taken.values() for one in found for crossed in one.cut):
+            path = crossed.path or self.machine.fields[0].name
             counts[path] = counts.get(path, 0) + 1
         return counts
+
+    def fault(self) -> bool:
+        """Whether a transition crosses a bound that nobody declared: what lies behind it is not known."""
+        return any(not c.declared for found in self.taken.values() for one in found for c in one.cut)
 
     def never(self, ever: set[tuple[int, str]]) -> set[tuple[str, str]]:
         """The guard conjuncts, by names, that are not among those of numbers of actions."""

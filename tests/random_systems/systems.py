@@ -15,7 +15,6 @@ from tests.random_systems.machines import Assignment, Event, Field, Machine, Mov
 from tests.random_systems.naive import Graph, TooLargeError, search
 from tests.random_systems.nodes import ARGUMENTS, BEFORE, BOUNDS, Applied, Constant, Node, Variable
 from tests.random_systems.operators import OPERATORS
-from tests.random_systems.switches import LISTS_HOLD_EVERY_BROKER, NO_EMPTY_RANGES
 
 MOST_STATES, MOST_STEPS = 160, 1_200
 """Size of a system that is kept; a larger one is drawn again."""
@@ -79,8 +78,6 @@ class _Drawing:
         self.brokers = WIDE if wide else some.choice((2, 3, 3, 4)) if not self.symmetric else some.choice((2, 3))
         self.ids = (0, 31, WIDE - 1) if wide else tuple(range(self.brokers))
         self.capacity = 0 if wide else self.brokers
-        if not LISTS_HOLD_EVERY_BROKER and not wide:
-            self.capacity = some.randint(1, self.brokers)
         self.items = self.brokers if self.symmetric else some.choice((2, 3))
         number = self._word("a")
         more = [self._field("c", "set")] if some.random() < 0.3 else []
@@ -118,10 +115,19 @@ class _Drawing:
         if self.symmetric:
             chosen[0] = some.choice(("set", "tuple", "id", "list"))
         for name, kind in zip(names, chosen, strict=True):
-            yield self._field(name, kind)
+            yield self._capped(self._field(name, kind))
         if some.random() < 0.3:
             self.bounds["budget"] = some.randint(1, 3)
             yield Field("spent", "word", 0, 3)
+
+    def _capped(self, one: Field) -> Field:
+        """The field, its bounds declared in two of three cases; drawn apart, so that systems stay what they were."""
+        capped = random.Random(f"{self.name}/{one.name}").random() < 2 / 3
+
+        def through(part: Field) -> Field:
+            return evolve(part, capped=capped, parts=tuple(map(through, part.parts)))
+
+        return through(one)
 
     def machine(self) -> Machine:
         """The machine, without claims."""
@@ -147,7 +153,7 @@ class _Drawing:
                 kind = "set"
             one = Field(name, "word", -2, 5) if kind == "word" else self._field(name, kind)
             values = tuple(self.ids) if kind == "id" else tuple(self._values(one, some.choice((1, 2, 3))))
-            if not NO_EMPTY_RANGES and some.random() < 0.05:
+            if some.random() < 0.05:
                 values = ()
             if kind == "word" and values:
                 one = evolve(one, lo=min(values), hi=max(values))

@@ -44,9 +44,13 @@ def occasion(graph: Graph, claim: Claim) -> int | None:
 
 
 def expected(graph: Graph, claim: Claim) -> Expected:
-    """The verdict on a claim of a space that is explored to its end."""
-    if claim.kind == "recovers":
-        return _recovers(graph, claim)
+    """The verdict on a claim of a space that is explored to its end, as far as declared bounds let it."""
+    verdict = _recovers(graph, claim) if claim.kind == "recovers" else _shown(graph, claim)
+    known = verdict.word == "Refuted" or (claim.kind in GOALS and verdict.word == "Holds")
+    return verdict if known or not graph.fault() else Expected("Incomplete")
+
+
+def _shown(graph: Graph, claim: Claim) -> Expected:
     length = occasion(graph, claim)
     if claim.kind in GOALS:
         return Expected("Vacuous" if length is None else "Holds", length)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from attrs import evolve, field, fields_dict, frozen
 
-from model.directories import MIGRATING, UNASSIGNED, is_online
+from model.directories import is_online
 from model.records import (
     BrokerRegistrationChangeRecord,
     Feature,
@@ -188,21 +188,3 @@ def changed(registration: Registration, record: RegistrationChange, rules: RuleS
         dirs=dirs,
         no_dir_left=none_left,
     )
-
-
-def default_directory(registration: Registration | None, directories: bool = True) -> int:
-    """The directory of a new replica on a broker.
-
-    Args:
-        registration: the broker's, or None if it is not registered.
-        directories: whether the metadata version knows directories.
-
-    Source: `ClusterControlManager.defaultDir`.
-    """
-    if not directories:
-        return MIGRATING
-    if registration is None:
-        return UNASSIGNED
-    if not registration.dirs:
-        return MIGRATING
-    return registration.dirs[0] if len(registration.dirs) == 1 else UNASSIGNED

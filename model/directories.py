@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 
 from attrs import frozen
 
-from model.brokersets import Brokers, BrokerSet
+from model.brokersets import Brokers
 from model.idlists import IdList
 from model.symbolic import described
 from model.terms import Term, Truth, Word
@@ -106,6 +106,11 @@ class DirectoryList:
             raise TypeError("a directory list belongs to an ordered replica list")
         return DirectoryList(replicas.ids, tuple(int(wanted(b)) for b in replicas))
 
+    def moved(self, broker: Word, directory: Word) -> DirectoryList:
+        """The same with one replica in another directory."""
+        pairs = zip(self.replicas, self.ids, strict=True)
+        return DirectoryList(self.replicas, tuple(int(directory) if b == broker else old for b, old in pairs))
+
     def same(self, other: Directories) -> bool:
         """Equality of the id lists, as the records compare them."""
         return isinstance(other, DirectoryList) and self.ids == other.ids
@@ -135,6 +140,10 @@ class DirectoryMap:
         return DirectoryMap(
             tuple(choose(replicas.has(b), wanted(b), UNASSIGNED) for b in range(len(self.slots)))
         )
+
+    def moved(self, broker: Word, directory: Word) -> DirectoryMap:
+        """The same with one replica in another directory."""
+        return DirectoryMap(tuple(choose(broker == b, directory, old) for b, old in enumerate(self.slots)))
 
     def same(self, other: Directories) -> Truth:
         """Equality of every entry."""
@@ -166,8 +175,3 @@ def assignment_map(replicas: Sequence[int], directories: Sequence[int]) -> dict[
     if len(set(replicas)) != len(replicas):
         raise DirectoryMismatch(f"a replica repeats in {list(replicas)}")
     return dict(zip(replicas, directories, strict=True))
-
-
-def local_mask(mask: BrokerSet, directory: Word) -> Truth:
-    """Whether a set of local directory numbers lists a directory id from FIRST_LOCAL on."""
-    return mask.has(directory - FIRST_LOCAL)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from model.brokersets import Brokers
+from model.partition import Partition
 from model.rules import RuleSet
 from model.terms import Truth, Word
 from model.words import NO_LEADER, all_of, any_of, choose, negate
@@ -98,14 +99,33 @@ def designate(c: Candidates, broker: Word, rules: RuleSet) -> Election:
     return Election(broker, negate(c.valid(rules).has(broker)), False)
 
 
-def may_designate(c: Candidates, broker: Word) -> dict[str, Truth]:
+LEADERLESS = "partition is leaderless"
+"""What every election on request but a preferred one asks for; Kafka answers ELECTION_NOT_NEEDED else."""
+
+DESIGNATED_ONLINE = "designated broker is unfenced and its directory online"
+
+
+def may_designate(p: Partition, eligible: Brokers, broker: Word, rules: RuleSet) -> dict[str, Truth]:
     """Named conditions of a designated election.
+
+    Args:
+        p: the partition.
+        eligible: brokers that may lead it.
+        broker: the one that is designated.
+        rules: the rule set.
 
     Source: unclean-recovery KIP, "Proposed Changes": only while leaderless, and
     only an unfenced replica on an online directory.
     """
-    return {
-        "partition is leaderless": c.leader == NO_LEADER,
-        "designated broker is a replica": c.replicas.has(broker),
-        "designated broker is unfenced and its directory online": c.acceptable.has(broker),
+    named = {
+        LEADERLESS: p.leader == NO_LEADER,
+        "designated broker is a replica": p.replicas.has(broker),
+        DESIGNATED_ONLINE: eligible.has(broker),
+        "designated broker is not being removed": negate(p.removing.has(broker)),
     }
+    waived = {
+        LEADERLESS: rules.designated_over_leader,
+        DESIGNATED_ONLINE: rules.designated_may_be_fenced,
+        "designated broker is not being removed": rules.designated_may_be_leaving,
+    }
+    return {name: truth for name, truth in named.items() if not waived.get(name, False)}

@@ -5,9 +5,10 @@ Source: KIP-966; `PartitionChangeBuilder.maybePopulateTargetElr`.
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from model.brokersets import Brokers
+from model.partition import Partition, PartitionChange, no_change
 from model.rules import RuleSet
 from model.terms import Truth, Word
 from model.words import NO_LEADER, Maybe, all_of, choose, negate
@@ -79,3 +80,19 @@ def by_leadership(known: Brokers, leader: Maybe[Word], enabled: Truth) -> tuple[
     lost = all_of(leader.present, leader.value == NO_LEADER)
     won = all_of(leader.present, leader.value >= 0)
     return all_of(enabled, lost, known.is_empty()), all_of(enabled, won, negate(known.is_empty()))
+
+
+def clears(p: Partition) -> Truth:
+    """Whether there is something to clear: an ELR or a last known leader."""
+    return negate(all_of(p.elr.is_empty(), p.last_known_elr.is_empty()))
+
+
+def clear_elr(p: Partition, when: Truth) -> PartitionChange:
+    """The record that clears ELR and last-known ELR, where one is not empty."""
+    change = no_change(p)
+    listed = all_of(when, clears(p))
+    return evolve(
+        change,
+        elr=change.elr.set_when(listed, p.elr.none()),
+        last_known_elr=change.last_known_elr.set_when(listed, p.last_known_elr.none()),
+    )

@@ -16,7 +16,7 @@ from model.brokersets import BrokerSet
 from model.directories import FIRST_LOCAL
 from model.reassignment import in_progress
 from model.system import Property, Setting
-from model.systems.elections.passes import acceptable, trigger
+from model.systems.elections.passes import eligible
 from model.systems.elections.state import Elections
 from model.terms import Truth
 from model.words import NO_LEADER, all_of, negate
@@ -36,7 +36,7 @@ def properties(setting: Setting) -> list[Property]:
     rules, returns = setting.rules, brokers_return(setting)
 
     def a_target_is_alive(s: Elections) -> Truth:
-        return all_of(s.unclean_election, negate(acceptable(s, trigger(s), rules).keep(targets(s)).is_empty()))
+        return all_of(s.unclean_election, negate(eligible(s, rules).keep(targets(s)).is_empty()))
 
     claims = [
         recovers("leader-returns", "a leaderless partition can get a leader while an ISR or ELR member is registered",

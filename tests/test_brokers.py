@@ -8,13 +8,13 @@ from model.brokers import (
     StaleEpochError,
     UnknownFlagError,
     changed,
-    default_directory,
     directory_order,
     in_order,
     register_record,
     registration_of,
 )
 from model.directories import LOST, MIGRATING, UNASSIGNED
+from model.directory_assignment import default_directory
 from model.records import (
     BrokerRegistrationChangeRecord,
     Feature,
@@ -163,8 +163,11 @@ def test_active():
 
 def test_default_directory():
     """New replicas go to the only directory; otherwise the answer says what is not known."""
-    assert default_directory(Registration(1, 5, "i", dirs=(DIR_A,))) == DIR_A
-    assert default_directory(FULL) == UNASSIGNED
-    assert default_directory(Registration(1, 5, "i")) == MIGRATING
-    assert default_directory(None) == UNASSIGNED
-    assert default_directory(None, directories=False) == MIGRATING
+    fixed, kip = preset("fixed"), preset("kip")
+    assert default_directory(True, 1, DIR_A, True, fixed) == DIR_A
+    assert default_directory(True, 2, DIR_A, True, fixed) == UNASSIGNED
+    assert default_directory(True, 0, UNASSIGNED, True, fixed) == MIGRATING
+    assert default_directory(False, 0, UNASSIGNED, True, fixed) == UNASSIGNED
+    assert default_directory(False, 0, UNASSIGNED, False, fixed) == MIGRATING
+    assert default_directory(True, 1, DIR_A, True, kip) == UNASSIGNED
+    assert default_directory(True, 1, DIR_A, False, kip) == MIGRATING

@@ -290,7 +290,7 @@ def test_unclean_election_is_a_word(value: str, allowed: bool) -> None:
 
 
 def test_changing_min_isr_and_the_elr() -> None:
-    """The code keeps an ELR formed under another min ISR; mended, it is dropped with the change."""
+    """The code keeps an ELR formed under another min ISR; mended, as from 4.0 on, any change drops it."""
     controller = with_topic(cluster(3, elr_enabled=True), "t", (0, 1, 2), min_insync_replicas="3")
     controller = changed(controller, "t", isr=(0,), elr=(1, 2))
     wanted = ConfigRecord(TOPIC, "t", MIN_ISR, "1")
@@ -299,8 +299,10 @@ def test_changing_min_isr_and_the_elr() -> None:
     dropped = play(controller, alter_config(controller, wanted, FIXED))
     assert lists(partition(dropped, "t")) == ([0], [], 0)
     assert alter_config(kept, wanted, KAFKA).records == ()
-    same = ConfigRecord(TOPIC, "t", MIN_ISR, "7")
-    assert alter_config(controller, same, FIXED).records == (same,)
+    beyond = ConfigRecord(TOPIC, "t", MIN_ISR, "7")  # above the replicas: as effective as 3 was, and yet a change
+    assert lists(partition(play(controller, alter_config(controller, beyond, FIXED)), "t")) == ([0], [], 0)
+    other = ConfigRecord(TOPIC, "t", UNCLEAN_ELECTION, "true")
+    assert alter_config(controller, other, FIXED).records == (other,)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from model.controller.configs import MIN_ISR, as_stored, is_valid
 from model.controller.errors import RequestError
 from model.controller.records import CLUSTER, NODE, TOPIC, ClearElrRecord, ConfigRecord, LogRecord
 from model.controller.state import Controller, Outcome
-from model.partition import no_change
+from model.min_isr import announced
 from model.records import PartitionChangeRecord
 from model.rules import RuleSet
 
@@ -69,26 +69,19 @@ def _nodes(controller: Controller) -> set[str]:
 
 
 def _announced(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> tuple[LogRecord, ...]:
-    """Records that empty the ELRs of topics whose effective min ISR changes, and tell leaders that it has risen.
+    """Records that empty the ELRs of topics whose min ISR changes, and tell leaders that it has risen.
 
     As found there are none, and no value is looked at before the next election needs it.
     """
     if rules.min_isr_change_keeps_elr and rules.min_isr_raise_is_silent:
         return ()
     after = evolve(controller, configs=controller.configs.replay(wanted))
-    records = []
+    elr, records = controller.features.elr(rules), []
     for place in controller.places():
-        p = place.partition
+        topic = controller.topic(place.topic_id).name
+        differs = after.config(topic, MIN_ISR) != controller.config(topic, MIN_ISR)
         new, old = (found.min_isr(place.topic_id, place.index, rules) for found in (after, controller))
-        drops = new != old and not rules.min_isr_change_keeps_elr
-        drops = drops and not (p.elr.is_empty() and p.last_known_elr.is_empty())
-        rises = new > old and controller.features.elr(rules) and not rules.min_isr_raise_is_silent
-        change = no_change(p)
-        change = evolve(
-            change,
-            elr=change.elr.set_when(drops or rises, p.elr.none() if drops else p.elr),
-            last_known_elr=change.last_known_elr.set_when(drops, p.last_known_elr.none()),
-        )
-        if drops or rises:
+        change = announced(place.partition, differs, new > old, elr, rules)
+        if not change.is_noop():
             records.append(PartitionChangeRecord(place.topic_id, place.index, change))
     return tuple(records)

@@ -7,14 +7,25 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.change import Target
+from model.alter_partition import (
+    ELIGIBLE,
+    ERRORS,
+    MEMBER_EPOCHS,
+    REPLICAS,
+    epoch_checks,
+    isr_checks,
+    member_checks,
+    proposed,
+    sender_check,
+)
 from model.controller.errors import NONE
-from model.controller.passes import Trigger, decide
+from model.controller.passes import decide, permits
 from model.controller.state import Controller, Outcome, Place
 from model.idlists import IdList
 from model.partition import Partition, merge
 from model.records import PartitionChangeRecord
 from model.rules import RuleSet
+from model.triggers import alter
 
 UNCHECKED = -1
 """The epoch of a member whose epoch the leader does not state."""
@@ -97,8 +108,9 @@ def _answer(
     if error != NONE:
         return Altered(proposal, error), None
     members = IdList.of(broker for broker, _ in proposal.new_isr)
-    target = evolve(Target.of(p), isr=members, recovering=proposal.recovering)
-    record = decide(controller, Place(topic_id, proposal.partition, p), target, Trigger(), rules)
+    place = Place(topic_id, proposal.partition, p)
+    wanted = alter(p, permits(controller, place, rules), proposed(p, members, proposal.recovering))
+    record = decide(controller, place, wanted, rules)
     if record is None:
         return Altered(proposal, NONE, p), None
     leader = record.change.leader
@@ -111,36 +123,24 @@ def _answer(
 def refusal(
     controller: Controller, request: AlterPartitionRequest, proposal: Proposal, p: Partition, rules: RuleSet
 ) -> str:
-    """The first check that refuses a proposal for a partition that exists, or NONE.
-
-    A proposal from the future means that this controller is out of date.
-    """
-    ahead = proposal.partition_epoch > p.partition_epoch and not rules.alter_partition_ignores_partition_epoch
-    if proposal.leader_epoch > p.leader_epoch or ahead:
-        return "NOT_CONTROLLER"
-    if proposal.leader_epoch < p.leader_epoch:
-        return "FENCED_LEADER_EPOCH"
-    if request.broker != p.leader:
-        return "INVALID_REQUEST"
-    if proposal.partition_epoch < p.partition_epoch and not rules.alter_partition_ignores_partition_epoch:
-        return "INVALID_UPDATE_VERSION"
-    members = [broker for broker, _ in proposal.new_isr]
-    distinct = len(set(members)) == len(members)
-    if not distinct or not all(b >= 0 and p.replicas.has(b) for b in members) or p.leader not in members:
-        return "INVALID_REQUEST"
-    grows = len(members) > 1 and not rules.recovering_isr_may_grow
-    if proposal.recovering and (grows or not p.recovering):
-        return "INVALID_REQUEST"
-    if not all(is_eligible(controller, broker, epoch, rules) for broker, epoch in proposal.new_isr):
-        return "INELIGIBLE_REPLICA" if request.version > 1 else "OPERATION_NOT_ATTEMPTED"
-    return NONE
+    """The first check that refuses a proposal for a partition that exists, or NONE."""
+    members, cluster = IdList.of(broker for broker, _ in proposal.new_isr), controller.cluster()
+    checks = {
+        **epoch_checks(p, proposal.leader_epoch, proposal.partition_epoch, rules),
+        **sender_check(p.leader, request.broker, cluster),
+        **isr_checks(p, members, proposal.recovering, rules),
+        **member_checks(members, cluster, _outdated(controller, proposal), rules),
+    }
+    if len(set(members)) != len(proposal.new_isr):
+        checks[REPLICAS] = False  # a list may repeat a member, which no set can
+    failed = next((name for name in ERRORS if not checks[name]), None)
+    if failed in (ELIGIBLE, MEMBER_EPOCHS):
+        return ERRORS[failed] if request.version > 1 else "OPERATION_NOT_ATTEMPTED"
+    return NONE if failed is None else ERRORS[failed]
 
 
-def is_eligible(controller: Controller, broker: int, epoch: int, rules: RuleSet) -> bool:
-    """Whether a broker may be in an ISR: registered, neither leaving nor fenced, of the stated epoch."""
-    known = controller.registration(broker)
-    if known is None or (known.in_controlled_shutdown and not rules.shutting_down_may_join_isr):
-        return False
-    if known.fenced and not rules.fenced_may_join_isr:
-        return False
-    return rules.alter_partition_ignores_broker_epoch or epoch in (UNCHECKED, known.epoch)
+def _outdated(controller: Controller, proposal: Proposal) -> bool:
+    """Whether a member's stated epoch is of another incarnation than the one registered."""
+    known = controller.image.registrations
+    stated = ((broker, epoch) for broker, epoch in proposal.new_isr if epoch != UNCHECKED)
+    return any(broker in known and known[broker].epoch != epoch for broker, epoch in stated)

@@ -15,7 +15,8 @@ from model.controller.heartbeat import Sessions
 from model.controller.records import ClearElrRecord, ConfigRecord, LogRecord, RegisterControllerRecord
 from model.controller.state import Controller, Outcome, Soft
 from model.directories import is_reserved
-from model.partition import Partition, merge, no_change
+from model.elr import clear_elr
+from model.partition import Partition, merge
 from model.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
@@ -27,7 +28,6 @@ from model.records import (
 )
 from model.replay import ClusterImage, ReplayError, Topic, replay
 from model.rules import RuleSet
-from model.words import present
 
 
 def batches(outcome: Outcome[Any], limit: int) -> tuple[tuple[LogRecord, ...], ...]:
@@ -114,11 +114,7 @@ def _without_elr(image: ClusterImage, name: str, rules: RuleSet) -> ClusterImage
     """
 
     def cleared(topic: Topic) -> Topic:
-        emptied = {
-            index: _emptied(p, rules) if clears(p) else p
-            for index, p in topic.partitions.items()
-        }
-        return evolve(topic, partitions=emptied)
+        return evolve(topic, partitions={index: _emptied(p, rules) for index, p in topic.partitions.items()})
 
     if name and all(topic.name != name for topic in image.topics.values()):
         raise ReplayError(f"cannot replay ClearElrRecord: there is no topic {name}")
@@ -126,16 +122,10 @@ def _without_elr(image: ClusterImage, name: str, rules: RuleSet) -> ClusterImage
     return evolve(image, topics=topics, next_offset=image.next_offset + 1)
 
 
-def clears(p: Partition) -> bool:
-    """Whether a ClearElrRecord changes a partition: it has an ELR or a last known leader."""
-    return not (p.elr.is_empty() and p.last_known_elr.is_empty())
-
-
 def _emptied(p: Partition, rules: RuleSet) -> Partition:
-    """The partition after a change of its ELR and last known leader to nothing; the partition epoch rises."""
-    change = no_change(p)
-    emptied = evolve(change, elr=present(p.elr.none()), last_known_elr=present(p.last_known_elr.none()))
-    return merge(p, emptied, rules)
+    """The partition without ELR and last known leader; the partition epoch rises where it had one."""
+    change = clear_elr(p, True)
+    return p if change.is_noop() else merge(p, change, rules)
 
 
 def _left_behind(topic: Topic) -> frozenset[int]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from model.change import Target
+from model import triggers
 from model.controller.errors import NONE, RequestError, TooManyRecords
-from model.controller.passes import Trigger, acceptable, decide, has_preferred_leader, imbalanced, leaderless
+from model.controller.passes import decide, eligible, imbalanced, leaderless, permits
 from model.controller.state import Controller, Outcome, Place
-from model.elections import Candidates, may_designate
+from model.elections import LEADERLESS, may_designate
 from model.records import PartitionChangeRecord
 from model.rules import RuleSet
-from model.words import NO_LEADER
+from model.triggers import Pass, elect_designated, elect_preferred, needs_leader, needs_preferred
 
 PREFERRED, UNCLEAN, DESIGNATED = 0, 1, 2
 """The types of an election, as requests number them; the snapshot does not know the third."""
@@ -62,7 +62,7 @@ def elect_leaders(
     results: list[Elected] = []
     records: list[PartitionChangeRecord] = []
     for topic, index, wanted in ballots:
-        error, record = _elect(controller, topic, index, _trigger(kind, wanted), rules)
+        error, record = _elect(controller, topic, index, kind, wanted, rules)
         if partitions is not None or error != "ELECTION_NOT_NEEDED":
             results.append(Elected(topic, index, error))
         records += [] if record is None else [record]
@@ -89,34 +89,37 @@ def _designated(partitions: tuple[tuple[str, int], ...] | None, leaders: tuple[i
 
 
 def _elect(
-    controller: Controller, topic: str, index: int, trigger: Trigger, rules: RuleSet
+    controller: Controller, topic: str, index: int, kind: int, designated: int | None, rules: RuleSet
 ) -> tuple[str, PartitionChangeRecord | None]:
     topic_id = controller.topic_id(topic)
     p = None if topic_id is None else controller.image.partition(topic_id, index)
     if topic_id is None or p is None:
         return "UNKNOWN_TOPIC_OR_PARTITION", None
-    if has_preferred_leader(p) if trigger.preferred else p.leader != NO_LEADER:
-        return "ELECTION_NOT_NEEDED", None
-    unavailable = "PREFERRED_LEADER_NOT_AVAILABLE" if trigger.preferred else "ELIGIBLE_LEADERS_NOT_AVAILABLE"
     place = Place(topic_id, index, p)
-    if trigger.designated is not None and not _may_designate(controller, place, trigger.designated, rules):
-        return unavailable, None
-    record = decide(controller, place, Target.of(p), trigger, rules)
+    needed, possible = _checks(controller, place, kind, designated, rules)
+    if not needed:
+        return "ELECTION_NOT_NEEDED", None
+    unavailable = "PREFERRED_LEADER_NOT_AVAILABLE" if kind == PREFERRED else "ELIGIBLE_LEADERS_NOT_AVAILABLE"
+    record = decide(controller, place, _wanted(controller, place, kind, designated, rules), rules) if possible else None
     return (unavailable, None) if record is None else (NONE, record)
 
 
-def _may_designate(controller: Controller, place: Place, broker: int, rules: RuleSet) -> bool:
-    """Whether a broker may be designated: an unfenced replica on an online directory, and not on its way out."""
+def _checks(
+    controller: Controller, place: Place, kind: int, designated: int | None, rules: RuleSet
+) -> tuple[bool, bool]:
+    """Whether an election is needed, and whether the leader that is designated may be elected."""
     p = place.partition
-    eligible = acceptable(controller, p, Trigger(), rules)
-    candidates = Candidates(p.replicas, p.isr, p.elr, p.leader, p.last_known_elr, eligible)
-    leaving = bool(p.removing.has(broker)) and not rules.designated_may_be_leaving
-    return not leaving and all(may_designate(candidates, broker).values())
+    if designated is None:
+        return bool(needs_preferred(p) if kind == PREFERRED else needs_leader(p)), True
+    named = may_designate(p, eligible(controller, place, rules), designated, rules)
+    return bool(named.pop(LEADERLESS, True)), all(named.values())
 
 
-def _trigger(kind: int, designated: int | None = None) -> Trigger:
-    """An unclean election ignores what the topic's configuration says."""
-    return Trigger(preferred=kind == PREFERRED, unclean=kind == UNCLEAN, designated=designated)
+def _wanted(controller: Controller, place: Place, kind: int, designated: int | None, rules: RuleSet) -> Pass:
+    p, allowed = place.partition, permits(controller, place, rules)
+    if designated is not None:
+        return elect_designated(p, allowed, designated)
+    return elect_preferred(p, allowed) if kind == PREFERRED else triggers.elect_unclean(p, allowed)
 
 
 def balance_leaders(controller: Controller, rules: RuleSet) -> Outcome[bool]:
@@ -139,6 +142,6 @@ def _some(controller: Controller, places: tuple[Place, ...], kind: int, rules: R
     for place in places:
         if len(records) >= limit:
             break
-        record = decide(controller, place, Target.of(place.partition), _trigger(kind), rules)
+        record = decide(controller, place, _wanted(controller, place, kind, None, rules), rules)
         records += [] if record is None else [record]
     return Outcome(tuple(records), len(records) >= limit, controller.soft)

@@ -6,6 +6,8 @@ Source: `ReplicationControlManager.processBrokerHeartbeat`,
 
 from __future__ import annotations
 
+from functools import reduce
+
 from attrs import evolve, frozen
 
 from model.controller.commits import replay_record
@@ -14,6 +16,7 @@ from model.controller.heartbeat import BrokerState, Wish
 from model.controller.lifecycle import Records, directories_failed, fenced, leaving, unfenced
 from model.controller.passes import led_by
 from model.controller.state import Controller, Outcome
+from model.heartbeats import STATE, passes_in_order, second_sees_first
 from model.records import Ids
 from model.rules import RuleSet
 
@@ -79,19 +82,18 @@ def heartbeat(
 def _records(
     controller: Controller, request: HeartbeatRequest, becomes: BrokerState | None, rules: RuleSet
 ) -> Records:
-    """The two passes: the change of state, then the failed directories.
-
-    The code decides both on the state before the event (defect B8). Mended,
-    the directories come first and the change of state is decided after them.
-    """
+    """The two passes: the change of state, and the failed directories."""
     failed = request.offline_dirs if controller.features.directories else ()
-    if rules.passes_share_one_base:
-        state = _change_of_state(controller, request.broker, becomes, rules)
-        return (*state, *directories_failed(controller, request.broker, failed, rules))
-    first = directories_failed(controller, request.broker, failed, rules)
-    for record in first:
-        controller = replay_record(controller, record, rules)
-    return (*first, *_change_of_state(controller, request.broker, becomes, rules))
+    decided: Records = ()
+    for step in passes_in_order(rules):
+        if step == STATE:
+            records = _change_of_state(controller, request.broker, becomes, rules)
+        else:
+            records = directories_failed(controller, request.broker, failed, rules)
+        if second_sees_first(rules):
+            controller = reduce(lambda known, record: replay_record(known, record, rules), records, controller)
+        decided = (*decided, *records)
+    return decided
 
 
 def _change_of_state(controller: Controller, broker: int, becomes: BrokerState | None, rules: RuleSet) -> Records:

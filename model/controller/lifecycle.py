@@ -7,15 +7,17 @@ the events that are nothing else. Source: `ReplicationControlManager`,
 
 from __future__ import annotations
 
+from functools import partial
+
 from attrs import evolve
 
+from model import triggers
 from model.brokers import Registration
 from model.controller.errors import RequestError, Resignation, TooManyRecords
-from model.controller.passes import Trigger, elect, in_elr, in_isr, leaderless, leave, online
+from model.controller.passes import decide_each, in_elr, in_isr, online
 from model.controller.records import LogRecord
 from model.controller.state import Controller, Outcome
 from model.directories import is_reserved
-from model.idlists import IdList
 from model.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
@@ -35,7 +37,7 @@ def fenced(controller: Controller, broker: int, rules: RuleSet) -> Records:
         Resignation: for a broker that is not registered.
     """
     known = _registered(controller, broker)
-    changes = leave(controller, in_isr(controller, broker), broker, Trigger(), rules)
+    changes = decide_each(controller, in_isr(controller, broker), partial(triggers.fence, broker=broker), rules)
     if controller.features.registration_changes:
         return (*changes, BrokerRegistrationChangeRecord(broker, known.epoch, fenced=1))
     return (*changes, FenceBrokerRecord(broker, known.epoch))
@@ -47,13 +49,14 @@ def unfenced(controller: Controller, broker: int, rules: RuleSet) -> Records:
     record: LogRecord = UnfenceBrokerRecord(broker, epoch)
     if controller.features.registration_changes:
         record = BrokerRegistrationChangeRecord(broker, epoch, fenced=-1)
-    return (record, *elect(controller, leaderless(controller), Trigger(counted=broker), rules))
+    again = partial(triggers.unfence, broker=broker, rules=rules)
+    return (record, *decide_each(controller, controller.places(), again, rules))
 
 
 def leaving(controller: Controller, broker: int, rules: RuleSet) -> Records:
     """A broker begins a controlled shutdown: the registration says so, then it leaves as if fenced."""
     known = _registered(controller, broker)
-    changes = leave(controller, in_isr(controller, broker), broker, Trigger(), rules)
+    changes = decide_each(controller, in_isr(controller, broker), partial(triggers.fence, broker=broker), rules)
     if controller.features.controlled_shutdown and not known.in_controlled_shutdown:
         return (BrokerRegistrationChangeRecord(broker, known.epoch, in_controlled_shutdown=1), *changes)
     return changes
@@ -62,18 +65,22 @@ def leaving(controller: Controller, broker: int, rules: RuleSet) -> Records:
 def unregistered(controller: Controller, broker: int, rules: RuleSet) -> Records:
     """A broker is removed: it leaves ISRs, then ELRs, then its registration goes."""
     known = _registered(controller, broker)
-    stopped = IdList() if rules.unregister_keeps_elr else IdList((broker,))
-    trigger = Trigger(stopped=stopped)
     visited = (*in_isr(controller, broker), *in_elr(controller, broker))
-    return (*leave(controller, visited, broker, trigger, rules), UnregisterBrokerRecord(broker, known.epoch))
+    removed = partial(triggers.unregister, broker=broker, rules=rules)
+    return (*decide_each(controller, visited, removed, rules), UnregisterBrokerRecord(broker, known.epoch))
 
 
 def stopped_uncleanly(controller: Controller, broker: int, rules: RuleSet) -> Records:
     """A broker is known to have stopped uncleanly: it leaves ISRs and ELRs; where ELR exists at all."""
-    if not controller.features.elr_supported:
-        return ()
+    return restarted(controller, broker, False, rules) if controller.features.elr_supported else ()
+
+
+def restarted(controller: Controller, broker: int, clean: bool, rules: RuleSet) -> Records:
+    """A new incarnation ends the membership of ISRs of the earlier one, and after an unclean stop that of ELRs."""
     visited = (*in_isr(controller, broker), *in_elr(controller, broker))
-    return leave(controller, visited, broker, Trigger(stopped=IdList((broker,))), rules)
+    known = controller.features.elr_supported
+    ended = partial(triggers.restart, broker=broker, clean=clean, known=known, rules=rules)
+    return decide_each(controller, visited, ended, rules)
 
 
 def directories_failed(controller: Controller, broker: int, failed: Ids, rules: RuleSet) -> Records:
@@ -93,10 +100,11 @@ def directories_failed(controller: Controller, broker: int, failed: Ids, rules: 
     for directory in lost:
         if rules.deleted_partition_stays_indexed and directory in controller.stale_dirs:
             raise Resignation(f"directory {directory} is indexed for a partition that does not exist")
-        if is_reserved(directory) or rules.offline_directory_leader_kept:
+        if is_reserved(directory):
             continue
         visited = (place for place in controller.places() if _lists(place.partition.directories, directory))
-        changes = (*changes, *leave(controller, visited, broker, Trigger(), rules))
+        failure = partial(triggers.directory_failure, broker=broker, failed=True, rules=rules)
+        changes = (*changes, *decide_each(controller, visited, failure, rules))
     left = known.directory_difference(failed)
     return (*changes, BrokerRegistrationChangeRecord(broker, known.epoch, log_dirs=left))
 
@@ -112,7 +120,7 @@ def amended(controller: Controller, broker: int, dirs: Ids, rules: RuleSet) -> R
     after = evolve(known, dirs=dirs)
     placed = (place for place in controller.places() if place.partition.replicas.has(broker))
     lost = (p for p in placed if not online(after, int(p.partition.directories.of(broker)), rules))
-    return leave(controller, lost, broker, Trigger(), rules)
+    return decide_each(controller, lost, partial(triggers.leave, broker=broker, when=True), rules)
 
 
 def _lists(directories: object, directory: int) -> bool:

@@ -6,152 +6,109 @@ All builds of an event read the state before it. Source: `LeaderAcceptor`,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import cast
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
-from model.brokers import Registration, default_directory
-from model.change import Build, BuildContext, Target, build
+from model.brokers import Registration
+from model.brokersets import Brokers
+from model.change import BuildContext, build
 from model.controller.errors import NoReplica
 from model.controller.state import Controller, Place
-from model.directories import UNASSIGNED, Directories, is_online
+from model.directories import UNASSIGNED, DirectoryList
+from model.directory_assignment import default_directory
 from model.idlists import IdList
+from model.leadership import lookup_failed, may_lead, replica_online
 from model.partition import Partition
-from model.records import PartitionChangeRecord
+from model.records import PartitionChangeRecord, ids
 from model.rules import RuleSet
-from model.terms import Word
-from model.words import NO_LEADER
-
-
-@frozen
-class Trigger:
-    """Who may lead and how; the columns of the trigger table.
-
-    Attributes:
-        barred: brokers that may not lead, whatever their status.
-        counted: a broker that counts as active although still fenced.
-        preferred: a preferred election.
-        unclean: whether unclean elections are allowed; None leaves it to the topic.
-        elr: whether the build may have ELR on.
-        stopped: brokers that stopped uncleanly.
-        designated: elect exactly this broker, which may lead; None: an ordinary election.
-    """
-
-    barred: tuple[int, ...] = ()
-    counted: int = NO_LEADER
-    preferred: bool = False
-    unclean: bool | None = None
-    elr: bool = True
-    stopped: IdList = field(factory=IdList)
-    designated: int | None = None
+from model.triggers import Pass, Permits, Trigger, needs_leader, needs_preferred, ordinary
 
 
 def online(registration: Registration, directory: int, rules: RuleSet) -> bool:
     """Whether a replica in this directory of a registered broker is online."""
     dirs = registration.dirs
-    unknown = len(dirs) <= 1 if rules.one_directory_means_all_online else registration.knows_no_dirs()
-    return bool(is_online(directory, True, unknown, directory in dirs))
+    listed, untold = directory in dirs, registration.knows_no_dirs()
+    return bool(replica_online(directory, True, len(dirs), untold, listed, rules))
 
 
-def acceptable(controller: Controller, p: Partition, trigger: Trigger, rules: RuleSet) -> IdList:
-    """Brokers that pass the leader test.
+def permits(controller: Controller, place: Place, rules: RuleSet) -> Permits:
+    """What topic and cluster allow."""
+    return Permits(controller.unclean_election(place.topic_id), controller.features.elr(rules))
 
-    An active broker that is no replica has no directory to look up: Kafka
-    throws there. It stays in the list, so that its election shows that the
-    lookup was reached.
-    """
 
-    def passes(broker: int, known: Registration) -> bool:
-        leaving = known.in_controlled_shutdown
-        active = known.is_active() or (rules.fenced_leader_acceptable and not leaving)
-        counted = broker == trigger.counted and (rules.unfence_ignores_controlled_shutdown or not leaving)
-        if broker in trigger.barred or not (active or counted):
-            return False
-        return not p.replicas.has(broker) or online(known, int(p.directories.of(broker)), rules)
+def acceptable(controller: Controller, p: Partition, trigger: Trigger, rules: RuleSet) -> Brokers:
+    """Brokers that pass the leader test for a trigger."""
+    known = controller.image.registrations
+    replicas = (broker for broker in ids(p.replicas) if broker in known)
+    offline = IdList.of(b for b in replicas if not online(known[b], int(p.directories.of(b)), rules))
+    return may_lead(controller.cluster(), offline, trigger.barred, trigger.counted, rules)
 
-    return IdList.of(broker for broker, known in controller.image.registrations.items() if passes(broker, known))
+
+def eligible(controller: Controller, place: Place, rules: RuleSet) -> Brokers:
+    """Brokers that may lead as the partition is."""
+    p = place.partition
+    return acceptable(controller, p, ordinary(p, permits(controller, place, rules)), rules)
 
 
 def directory_of_new_replica(controller: Controller, broker: int, rules: RuleSet) -> int:
-    """The directory of a new replica on a broker.
-
-    Source: `KRaftClusterDescriber.defaultDir`; KIP-858 says UNASSIGNED always.
-    """
-    if rules.default_directory_unassigned and controller.features.directories:
-        return UNASSIGNED
-    return default_directory(controller.registration(broker), controller.features.directories)
+    """The directory of a new replica on a broker; source: `KRaftClusterDescriber.defaultDir`."""
+    known, supported = controller.registration(broker), controller.features.directories
+    dirs = () if known is None else known.dirs
+    only = dirs[0] if dirs else UNASSIGNED
+    return int(default_directory(known is not None, len(dirs), only, supported, rules))
 
 
-def decide(
-    controller: Controller,
-    place: Place,
-    target: Target,
-    trigger: Trigger,
-    rules: RuleSet,
-    judged_on: Directories | None = None,
-) -> PartitionChangeRecord | None:
-    """The change of one partition towards a target; None where nothing changes.
+def decide(controller: Controller, place: Place, wanted: Pass, rules: RuleSet) -> PartitionChangeRecord | None:
+    """The change of one partition by a pass; None where nothing changes, or the partition is not concerned.
 
     Args:
         controller: the state before the event.
         place: the partition.
-        target: what the event wants of it.
-        trigger: who may lead, and how.
+        wanted: what the event wants of it.
         rules: the rule set.
-        judged_on: directories that decide who is online; None takes the partition's.
 
     Raises:
         NoReplica: when Kafka would look up the directory of a broker that is no replica.
     """
-    judged = place.partition if judged_on is None else evolve(place.partition, directories=judged_on)
-    eligible = acceptable(controller, judged, trigger, rules)
-    unclean = controller.unclean_election(place.topic_id) if trigger.unclean is None else trigger.unclean
+    if not wanted.when:
+        return None
+    p, trigger = place.partition, wanted.trigger
+    directories = cast(DirectoryList, p.directories)
+    moved = directories if wanted.placed is None else directories.moved(*wanted.placed)
+    able = acceptable(controller, evolve(p, directories=moved), trigger, rules)
     context = BuildContext(
-        acceptable=eligible,
+        acceptable=able,
         min_isr=controller.min_isr(place.topic_id, place.index, rules),
         preferred=trigger.preferred,
-        unclean=unclean,
-        elr=trigger.elr and controller.features.elr(rules),
+        unclean=trigger.unclean,
+        elr=trigger.elr,
         use_last_known_leader=True,
-        unclean_shutdown=trigger.stopped,
+        unclean_shutdown=trigger.unclean_shutdown,
         directory_assignment=controller.features.directories,
         leader_recovery=controller.features.leader_recovery,
         bump_on_isr_shrink=controller.features.bump_on_isr_shrink or rules.bump_on_isr_shrink,
         default_directory=lambda broker: directory_of_new_replica(controller, int(broker), rules),
         designated=trigger.designated,
     )
-    built = build(place.partition, target, context, rules)
-    if _lookup_failed(place.partition, built, eligible):
+    built = build(p, wanted.target, context, rules)
+    if lookup_failed(built.election, p.replicas, able):
         raise NoReplica(f"broker {built.election.leader} has no directory: it is no replica")
     return None if built.change.is_noop() else PartitionChangeRecord(place.topic_id, place.index, built.change)
 
 
-def _lookup_failed(p: Partition, built: Build, eligible: IdList) -> bool:
-    """Whether the election asked for the directory of a broker that is no replica."""
-    winner: Word = built.election.leader
-    outsider = bool(winner != NO_LEADER) and not p.replicas.has(winner)
-    return outsider and (not built.election.last_known or eligible.has(winner))
+Wanted = Callable[[Partition, Permits], Pass]
+"""What a trigger wants of a partition, given what its topic and the cluster allow."""
 
 
-def without(p: Partition, broker: int) -> Target:
-    """The target that takes a broker out of the ISR."""
-    return evolve(Target.of(p), isr=p.isr.minus(p.isr.just(broker)))
-
-
-def leave(
-    controller: Controller, places: Iterable[Place], broker: int, trigger: Trigger, rules: RuleSet
+def decide_each(
+    controller: Controller, places: Iterable[Place], wanted: Wanted, rules: RuleSet
 ) -> tuple[PartitionChangeRecord, ...]:
-    """A broker leaves the ISR and the leadership of these partitions."""
-    trigger = evolve(trigger, barred=(*trigger.barred, broker))
-    changes = (decide(controller, place, without(place.partition, broker), trigger, rules) for place in places)
-    return tuple(change for change in changes if change is not None)
-
-
-def elect(
-    controller: Controller, places: Iterable[Place], trigger: Trigger, rules: RuleSet
-) -> tuple[PartitionChangeRecord, ...]:
-    """An election in each of these partitions, nothing else wanted."""
-    changes = (decide(controller, place, Target.of(place.partition), trigger, rules) for place in places)
+    """What a trigger changes in these partitions, each decided on the state before the event."""
+    changes = (
+        decide(controller, place, wanted(place.partition, permits(controller, place, rules)), rules) for place in places
+    )
     return tuple(change for change in changes if change is not None)
 
 
@@ -176,14 +133,9 @@ def led_by(controller: Controller, broker: int) -> tuple[Place, ...]:
 
 def leaderless(controller: Controller) -> tuple[Place, ...]:
     """Partitions without a leader."""
-    return tuple(place for place in controller.places() if place.partition.leader == NO_LEADER)
+    return tuple(place for place in controller.places() if needs_leader(place.partition))
 
 
 def imbalanced(controller: Controller) -> tuple[Place, ...]:
     """Partitions that their first replica does not lead, leaderless ones included."""
-    return tuple(place for place in controller.places() if not has_preferred_leader(place.partition))
-
-
-def has_preferred_leader(p: Partition) -> bool:
-    """Whether the first replica leads."""
-    return bool(p.leader == p.replicas.first())
+    return tuple(place for place in controller.places() if needs_preferred(place.partition))

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import evolve, frozen
+from attrs import frozen
 
-from model.change import Target
+from model import reassigning
 from model.controller.assignments import check_assignment
 from model.controller.errors import NONE, RequestError, Resignation
-from model.controller.passes import Trigger, acceptable, decide
+from model.controller.passes import decide, eligible, permits
 from model.controller.state import Controller, Outcome, Place
 from model.directories import DirectoryMismatch
 from model.idlists import IdList
-from model.partition import Partition
-from model.reassignment import plan_for, revert
 from model.records import Ids, PartitionChangeRecord, ids
 from model.rules import RuleSet
 
@@ -81,40 +79,18 @@ def _row(controller: Controller, wanted: Reassignment, rules: RuleSet) -> Partit
     if wanted.replicas is None:
         return _cancel(controller, place, rules)
     check_assignment(controller, wanted.replicas)
-    return decide(controller, place, _target(p, wanted.replicas, rules), Trigger(unclean=False), rules)
-
-
-def _target(p: Partition, replicas: Ids, rules: RuleSet) -> Target:
-    """The start of a reassignment; an empty removing (adding) set does not replace an old one (defect B10)."""
-    plan = plan_for(p, IdList(replicas))
-    listed = IdList((*replicas, *ids(p.replicas))) if rules.reassignment_repeats_replicas else plan.replicas
-    keeps = rules.retarget_keeps_old_reassignment
-    removing = p.removing if keeps and plan.removing.is_empty() else plan.removing
-    adding = p.adding if keeps and plan.adding.is_empty() else plan.adding
-    return evolve(Target.of(p), replicas=listed, removing=removing, adding=adding)
+    started = reassigning.reassign(p, permits(controller, place, rules), IdList(wanted.replicas), rules)
+    return decide(controller, place, started, rules)
 
 
 def _cancel(controller: Controller, place: Place, rules: RuleSet) -> PartitionChangeRecord | None:
-    """Back to the original replicas; where none of them is in sync, the topic must allow unclean elections.
-
-    The code seats the first replica silently (defect B11); mended, one that can lead is elected uncleanly.
-    """
-    p = place.partition
-    if not p.reassigning():
-        raise RequestError("NO_REASSIGNMENT_IN_PROGRESS")
-    back = revert(p)
-    if not back.possible:
-        raise RequestError("INVALID_REPLICA_ASSIGNMENT", "no_original_replica")
-    if back.unclean and not controller.unclean_election(place.topic_id):
-        raise RequestError("INVALID_REPLICA_ASSIGNMENT", "unclean_election_needed")
-    isr = back.isr
-    if back.unclean and not rules.unclean_cancel_is_silent:
-        if acceptable(controller, p, Trigger(), rules).keep(back.replicas).is_empty():
-            raise RequestError("INVALID_REPLICA_ASSIGNMENT", "no_original_replica_can_lead")
-        isr = p.isr.none()
-    none = p.removing.none()
-    target = evolve(Target.of(p), replicas=back.replicas, isr=isr, removing=none, adding=none)
-    return decide(controller, place, target, Trigger(), rules)
+    """Back to the original replicas, if nothing forbids it."""
+    p, allowed = place.partition, permits(controller, place, rules)
+    checks = reassigning.may_cancel(p, eligible(controller, place, rules), allowed.unclean, rules)
+    for name, (error, reason) in reassigning.CANCEL_ERRORS.items():
+        if not checks[name]:
+            raise RequestError(error, reason)
+    return decide(controller, place, reassigning.cancel(p, allowed, rules), rules)
 
 
 def ongoing(controller: Controller, topics: Mapping[str, Ids] | None = None) -> tuple[Ongoing, ...]:

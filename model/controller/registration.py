@@ -11,8 +11,7 @@ from attrs import evolve, field, frozen
 
 from model.brokers import Registration
 from model.controller.errors import RequestError
-from model.controller.lifecycle import Records, amended, stopped_uncleanly
-from model.controller.passes import Trigger, in_isr, leave
+from model.controller.lifecycle import Records, amended, restarted
 from model.controller.records import RegisterControllerRecord
 from model.controller.state import Controller, Outcome
 from model.directories import is_reserved
@@ -145,13 +144,8 @@ def _ended(
     The code takes every stop for unclean (KAFKA-18635), and does nothing below
     the metadata versions with ELR (defect B6).
     """
-    clean = known is not None and request.previous_epoch == known.epoch and not rules.every_restart_is_unclean
-    broker = request.broker
-    if not clean and controller.features.elr_supported:
-        return stopped_uncleanly(controller, broker, rules)
-    if rules.stale_reregistration_keeps_isr and not controller.features.elr_supported:
-        return ()
-    return leave(controller, in_isr(controller, broker), broker, Trigger(), rules)
+    clean = known is not None and request.previous_epoch == known.epoch
+    return restarted(controller, request.broker, clean, rules)
 
 
 def register_controller(controller: Controller, record: RegisterControllerRecord) -> Outcome[None]:

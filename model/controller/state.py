@@ -19,6 +19,9 @@ from model.controller.heartbeat import Sessions
 from model.controller.placement import UsableBroker
 from model.controller.records import LogRecord, RegisterControllerRecord
 from model.controller.streams import RandomStream
+from model.idlists import IdList
+from model.leadership import Registered
+from model.min_isr import effective_min_isr
 from model.partition import Partition
 from model.replay import ClusterImage, Topic
 from model.rules import RuleSet
@@ -141,6 +144,13 @@ class Controller:
         """A broker's registration, or None."""
         return self.image.registrations.get(broker)
 
+    def cluster(self) -> Registered:
+        """The registered brokers, as rules take them."""
+        known = self.image.registrations
+        fenced = IdList.of(broker for broker, registration in known.items() if registration.fenced)
+        leaving = IdList.of(broker for broker, registration in known.items() if registration.in_controlled_shutdown)
+        return Registered(IdList.of(known), fenced, leaving)
+
     def is_active(self, broker: int) -> bool:
         """Whether a broker is registered, not fenced and not leaving."""
         known = self.registration(broker)
@@ -178,7 +188,7 @@ class Controller:
         configured = whole_number(self.config(topic.name, MIN_ISR))
         if counted is None or configured is None:
             raise Resignation(f"{topic.name} has no effective min ISR")
-        return min(configured, int(counted.replicas.size()))
+        return int(effective_min_isr(configured, counted.replicas.size()))
 
     def usable_brokers(self) -> tuple[UsableBroker, ...]:
         """Brokers that new replicas may be placed on."""

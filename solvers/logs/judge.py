@@ -14,9 +14,9 @@ from typing import Any
 from attrs import frozen
 
 from model.brokersets import BrokerSet
-from model.controller.commits import clears
 from model.controller.records import ClearElrRecord, ConfigRecord
 from model.controller.state import Controller, Place
+from model.elr import clears
 from model.partition import Partition
 from model.records import PartitionChangeRecord, ids
 from model.rules import RuleSet

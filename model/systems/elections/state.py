@@ -7,12 +7,16 @@ space finite without a budget; what is lost is the absolute number.
 
 from __future__ import annotations
 
+from typing import cast
+
 from attrs import evolve, field, fields, frozen
 
 from model.brokersets import BrokerSet, Replicas
-from model.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap, is_online
+from model.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
 from model.idlists import AtMostOne
 from model.layout import ints, subset_of, truth
+from model.leadership import active, replica_online
+from model.min_isr import effective_min_isr
 from model.partition import Partition
 from model.rules import RuleSet
 from model.system import Setting
@@ -66,12 +70,11 @@ class Elections:
 
     def active(self) -> BrokerSet:
         """Brokers that are registered, unfenced and not shutting down."""
-        return self.registered.minus(self.fenced).minus(self.shutting_down)
+        return cast(BrokerSet, active(self))
 
     def effective_min_isr(self) -> Word:
         """The smaller of the configured minimum and the replication factor."""
-        factor = self.replicas.size()
-        return choose(factor < self.min_insync_replicas, factor, self.min_insync_replicas)
+        return effective_min_isr(self.min_insync_replicas, self.replicas.size())
 
     def dirs_of(self, broker: Word) -> BrokerSet:
         """The registered directories of a broker."""
@@ -120,12 +123,10 @@ class Event:
 def directory_online(state: Elections, broker: int, directory: Word, rules: RuleSet) -> Truth:
     """Whether the controller takes a replica's directory on a broker to be online."""
     dirs = state.online_dirs[broker]
-    none_known: Truth = False
-    if rules.one_directory_means_all_online:
-        none_known = dirs.size() <= 1
-    elif rules.empty_directory_list_means_no_change:
-        none_known = dirs.is_empty()
-    return is_online(directory, state.registered.has(broker), none_known, dirs.has(directory - FIRST_LOCAL))
+    # By the right rules a broker without directories has lost them all.
+    untold = dirs.is_empty() if rules.empty_directory_list_means_no_change else False
+    listed = dirs.has(directory - FIRST_LOCAL)
+    return replica_online(directory, state.registered.has(broker), dirs.size(), untold, listed, rules)
 
 
 def replicas_online(state: Elections, rules: RuleSet) -> BrokerSet:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
+from model import alter_partition, reassigning
 from model.brokersets import BrokerSet, Replicas
 from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
-from model.elections import Candidates, may_designate
+from model.elections import LEADERLESS, may_designate
 from model.family import Family
 from model.layout import ints
-from model.reassignment import in_progress, revert
 from model.rules import RuleSet
 from model.symmetry import Symmetry
 from model.system import Action, Bound, Conjuncts, Setting, System
-from model.systems.elections.passes import acceptable, trigger
+from model.systems.elections.passes import eligible
 from model.systems.elections.state import Elections, initial, layout
 from model.systems.elections.triggers import Triggers
 from model.terms import Truth, Word
+from model.triggers import needs_leader, needs_preferred
 from model.words import NO_LEADER, all_of, any_of, implies, negate
 
 BOUNDS = (
@@ -79,25 +80,22 @@ def may_assign(state: Elections, broker: Word, directory: Word) -> Conjuncts:
 
 def may_alter(state: Elections, isr: BrokerSet, recovering: Truth, rules: RuleSet) -> Conjuncts:
     """Checks of AlterPartition that do not concern epochs; section 4, rows 5 and 7-11."""
-    grows = False if rules.recovering_isr_may_grow else all_of(recovering, isr.size() > 1)
+    members = alter_partition.member_checks(isr, state, False, rules)
     return {
-        "sender leads and is registered": all_of(state.leader >= 0, state.registered.has(state.leader)),
-        "ISR holds replicas only": isr.within(state.replicas),
-        "ISR holds the leader": isr.has(state.leader),
-        "a RECOVERING partition has one member": negate(grows),
-        "RECOVERING is not requested anew": implies(recovering, state.recovering),
-        "members are unfenced and not shutting down": isr.within(state.active()),
+        **alter_partition.sender_check(state.leader, state.leader, state),
+        **alter_partition.isr_checks(state.partition(), isr, recovering, rules),
+        alter_partition.ELIGIBLE: members[alter_partition.ELIGIBLE],
     }
 
 
 def not_preferred(state: Elections) -> Conjuncts:
     """Guard of preferred elections: else ELECTION_NOT_NEEDED."""
-    return {"leader is not the first replica": negate(state.leader == state.replicas.first())}
+    return {"leader is not the first replica": needs_preferred(state.partition())}
 
 
 def leaderless(state: Elections) -> Conjuncts:
     """Guard of unclean elections on request: else ELECTION_NOT_NEEDED."""
-    return {"partition is leaderless": state.leader == NO_LEADER}
+    return {LEADERLESS: needs_leader(state.partition())}
 
 
 def leaderless_and_unclean(state: Elections) -> Conjuncts:
@@ -111,22 +109,8 @@ def targets_registered(state: Elections, target: Replicas) -> Conjuncts:
 
 
 def may_cancel(state: Elections, rules: RuleSet) -> Conjuncts:
-    """Guard of a cancellation: else NO_REASSIGNMENT_IN_PROGRESS or INVALID_REPLICA_ASSIGNMENT.
-
-    Where a silent unclean revert is mended, a replica that can lead must be left.
-    """
-    back = revert(state.partition())
-    able = acceptable(state, trigger(state), rules).keep(back.replicas)
-    return {
-        "a reassignment is in progress": in_progress(state.removing, state.adding),
-        "an original replica is left": back.possible,
-        "the ISR keeps an original replica, or unclean election is allowed": any_of(
-            negate(back.unclean), state.unclean_election
-        ),
-        "an original replica can lead where the ISR keeps none": any_of(
-            negate(back.unclean), rules.unclean_cancel_is_silent, negate(able.is_empty())
-        ),
-    }
+    """Guard of a cancellation: else NO_REASSIGNMENT_IN_PROGRESS or INVALID_REPLICA_ASSIGNMENT."""
+    return reassigning.may_cancel(state.partition(), eligible(state, rules), state.unclean_election, rules)
 
 
 def other_min_isr(state: Elections, minimum: Word) -> Conjuncts:
@@ -220,12 +204,7 @@ def designation(rules: RuleSet) -> Callable[[Elections, Word], Conjuncts]:
     """The guard of designated elections under a rule set."""
 
     def guard(state: Elections, broker: Word) -> Conjuncts:
-        p = state.partition()
-        eligible = acceptable(state, trigger(state), rules)
-        named = may_designate(Candidates(p.replicas, p.isr, p.elr, p.leader, p.last_known_elr, eligible), broker)
-        if rules.designated_may_be_leaving:
-            return named
-        return {**named, "designated broker is not being removed": negate(p.removing.has(broker))}
+        return may_designate(state.partition(), eligible(state, rules), broker, rules)
 
     return guard
 

@@ -12,6 +12,7 @@ from model.brokersets import BrokerSet, Replicas
 from model.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
 from model.idlists import AtMostOne
 from model.layout import ints
+from model.min_isr import effective_min_isr
 from model.rules import RuleSet
 from model.system import Setting
 from model.systems.directories import state as directories
@@ -111,8 +112,7 @@ class Capped(Elections):
 
     def effective_min_isr(self) -> Word:
         """The smaller of the configured minimum and the first partition's replication factor."""
-        factor = self.first.size()
-        return choose(factor < self.min_insync_replicas, factor, self.min_insync_replicas)
+        return effective_min_isr(self.min_insync_replicas, self.first.size())
 
 
 def capped(placed: Placement, first: Replicas) -> Placement:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from model.alter_partition import ELIGIBLE, MEMBER_EPOCHS, isr_checks, member_checks, sender_check
 from model.brokersets import BrokerSet, Replicas
 from model.rules import RuleSet
 from model.system import Outcome
@@ -129,12 +130,8 @@ class Control:
         request, controller = state.request, state.controller
         return {
             "a request is in flight": request.isr.size() > 0,
-            "sender leads and is registered": all_of(
-                controller.leader >= 0, controller.registered.has(controller.leader)
-            ),
-            "ISR holds replicas only, and the leader": all_of(
-                request.isr.within(controller.replicas), request.isr.has(controller.leader)
-            ),
+            **sender_check(controller.leader, controller.leader, controller),
+            **isr_checks(controller.partition(), request.isr, False, self.rules),
         }
 
     def alter(self, state: Replication) -> Replication:
@@ -144,15 +141,9 @@ class Control:
         heard of its leader epoch; one that names another leader or leader epoch is ignored.
         Answers arrive in order, so a refusal of an earlier copy no longer arrives then.
         """
-        request, controller, rules = state.request, state.controller, self.rules
-        barred = BrokerSet()
-        if not rules.fenced_may_join_isr:
-            barred = barred.plus(controller.fenced)
-        if not rules.shutting_down_may_join_isr:
-            barred = barred.plus(controller.shutting_down)
-        stale = False if rules.alter_partition_ignores_broker_epoch else request.stale
-        members = all_of(request.isr.within(controller.registered), request.isr.keep(barred).is_empty())
-        eligible = all_of(members, negate(stale))
+        request, controller = state.request, state.controller
+        members = member_checks(request.isr, controller, request.stale, self.rules)
+        eligible = all_of(members[ELIGIBLE], members[MEMBER_EPOCHS])
         changed = self._decided(state, self.do.alter_partition(controller, request.isr, False))
         leader = controller.leader
         kept = all_of(changed.controller.leader == leader, changed.leader_epoch == state.leader_epoch)

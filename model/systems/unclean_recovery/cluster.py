@@ -7,17 +7,19 @@ from typing import cast
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet, Replicas
+from model.brokersets import Brokers, BrokerSet, Replicas
 from model.change import BuildContext, Target, build_change
 from model.directories import UNASSIGNED, DirectoryMap
-from model.elections import Candidates, may_designate
+from model.elections import may_designate
 from model.idlists import AtMostOne
+from model.leadership import Registered, may_lead
 from model.partition import Partition, merge
 from model.rules import RuleSet
 from model.system import Outcome
 from model.systems.unclean_recovery.state import CUT, DOWN, UP, Recovered, Recovery, replaced
 from model.systems.unclean_recovery.tool import Event
 from model.terms import Truth, Word
+from model.triggers import without
 from model.words import NO_LEADER, all_of, choose, negate, pick
 
 MIN_ISR = 1
@@ -34,17 +36,18 @@ def registration(p: Recovered) -> Partition:
     )  # fmt: skip
 
 
-def acceptable(p: Recovered, up: BrokerSet, rules: RuleSet) -> BrokerSet:
+def acceptable(p: Recovered, up: BrokerSet, rules: RuleSet) -> Brokers:
     """Brokers that may lead: unfenced, and their replica online."""
-    mask: Word = 0
+    everyone, none = BrokerSet.of(range(len(p.replicas))), BrokerSet()
+    offline: Word = 0
     for broker, replica in enumerate(p.replicas):
-        unfenced = True if rules.fenced_leader_acceptable else up.has(broker)
-        mask = mask | choose(all_of(unfenced, negate(replica.offline)), 1 << broker, 0)
-    return BrokerSet(mask)
+        offline = offline | choose(replica.offline, 1 << broker, 0)
+    cluster = Registered(everyone, everyone.minus(up), none)
+    return may_lead(cluster, BrokerSet(offline), none, none, rules)
 
 
 def changed(
-    p: Recovered, isr: BrokerSet, eligible: BrokerSet, rules: RuleSet, designated: Word | None = None
+    p: Recovered, isr: Brokers, eligible: Brokers, rules: RuleSet, designated: Word | None = None
 ) -> Recovered:
     """The partition after the build that wants this ISR, and elects where there is need."""
     before = registration(p)
@@ -66,14 +69,7 @@ def designation(p: Recovered, up: BrokerSet, rules: RuleSet) -> tuple[Truth, Rec
     at which the tool began.
     """
     eligible = acceptable(p, up, rules)
-    named = registration(p)
-    conditions = may_designate(
-        Candidates(named.replicas, p.isr, p.elr, p.leader, named.last_known_elr, eligible), p.chosen
-    )
-    if rules.designated_over_leader:
-        conditions.pop("partition is leaderless")
-    if rules.designated_may_be_fenced:
-        conditions.pop("designated broker is unfenced and its directory online")
+    conditions = may_designate(registration(p), eligible, p.chosen, rules)
     if not rules.recovery_ignores_new_epochs:
         conditions["no leader since the tool began"] = p.epoch == p.asked_at
     allowed = all_of(*conditions.values())
@@ -110,9 +106,9 @@ class Cluster:
             brokers=replaced(state.brokers, broker, status),
             left=evolve(state.left, faults=state.left.faults - 1),
         )
-        return Outcome(self._each(after, lambda p: p.isr.minus(p.isr.just(broker)), after.up()), Event())
+        return Outcome(self._each(after, lambda p: without(registration(p), broker).isr, after.up()), Event())
 
-    def _each(self, state: Recovery, isr: Callable[[Recovered], BrokerSet], up: BrokerSet) -> Recovery:
+    def _each(self, state: Recovery, isr: Callable[[Recovered], Brokers], up: BrokerSet) -> Recovery:
         partitions = tuple(changed(p, isr(p), acceptable(p, up, self.rules), self.rules) for p in state.partitions)
         return evolve(state, partitions=partitions)
 

@@ -76,9 +76,6 @@ class DirectoryRules(DataPlaneRules):
     single_directory_silent: bool = choice(
         "directories", "KIP-858", "a broker with one directory corrects assignments to LOST only"
     )
-    metadata_directory_unnamed: bool = choice(
-        "directories", "KIP-858, one draft", "metadata.log.dir has no directory id where it is a path of its own"
-    )
     reported_until_acknowledged: bool = choice(
         "directories", "KIP-858, first draft", "a failed directory is reported until a heartbeat is acknowledged"
     )
@@ -155,6 +152,6 @@ OF_SNAPSHOT = (
 OF_KIP = (
     "alter_partition_ignores_directories", "unknown_directory_hides_log", "unassigned_fills_while_offline",
     "assigned_fills_while_offline", "timeout_only_if_leading", "single_directory_silent",
-    "abandoned_assignments_accepted", "offline_replica_unreported", "metadata_directory_unnamed",
+    "abandoned_assignments_accepted", "offline_replica_unreported",
 )  # fmt: skip
 """Choices that hold in KIP-858 as written, last draft."""

@@ -253,10 +253,5 @@ def loses_directories(p: Partition) -> bool:
     return any(directory != MIGRATING for directory in _directory_ids(p))
 
 
-def record_version(directories: bool, elr: bool) -> int:
-    """The version of partition records under a metadata version that knows these fields."""
-    return 2 if elr else 1 if directories else 0
-
-
 def _directory_ids(p: Partition) -> Ids:
     return tuple(int(p.directories.of(b)) for b in ids(p.replicas))

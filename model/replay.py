@@ -7,8 +7,7 @@ configurations and the active controller's soft state are not part of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from attrs import evolve, field, frozen
@@ -97,15 +96,6 @@ def replay(image: ClusterImage, record: Record, rules: RuleSet = RIGHT) -> Clust
     except (UnknownFlagError, _TakenDirectoryError) as reason:
         raise ReplayError(f"cannot replay {record!r}: {reason}", "ILLEGAL_STATE") from None
     return evolve(after, next_offset=image.next_offset + 1)
-
-
-def replay_all(image: ClusterImage, records: Iterable[Record], rules: RuleSet = RIGHT) -> ClusterImage:
-    """The image after a batch: one record after the other.
-
-    Raises:
-        ReplayError: see `replay`.
-    """
-    return reduce(lambda known, record: replay(known, record, rules), records, image)
 
 
 class _RefusalError(Exception):

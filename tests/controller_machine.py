@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from model.controller.alter_configs import alter_config
 from model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
 from model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
-from model.controller.commits import activate, commit
+from model.controller.commits import commit
 from model.controller.configs import MIN_ISR, UNCLEAN_ELECTION
 from model.controller.elect_leaders import balance_leaders, elect_leaders, elect_unclean
 from model.controller.errors import CODES, NONE, RequestError, Resignation
@@ -33,7 +33,7 @@ from model.rules import RuleSet
 from model.words import NO_LEADER
 from solvers.tally import Tally
 from tests.controller_invariants import Event, broken, noted_bases
-from tests.controllers import FIXED, cluster, directory, with_topic
+from tests.controllers import FIXED, cluster, directory, failover, with_topic
 
 SIZE, DIRECTORIES = 9, 4
 BROKERS = st.integers(0, SIZE)  # the last is unknown
@@ -294,7 +294,7 @@ class ControllerMachine(RuleBasedStateMachine):
     def tick(self, how: str) -> None:
         """A timer, or another controller that takes over."""
         if how == "failover":
-            soft = activate(self.controller, Soft(now=self.controller.soft.now)).soft
+            soft = failover(self.controller, Soft(now=self.controller.soft.now)).soft
             self.ask((how,), lambda controller: Outcome((), None, soft))
             return
         handler = balance_leaders if how == "balance" else elect_unclean

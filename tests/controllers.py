@@ -11,7 +11,7 @@ from model.controller.commits import commit, replay_record
 from model.controller.heartbeat import Wish
 from model.controller.heartbeat_event import HeartbeatRequest
 from model.controller.records import TOPIC, ConfigRecord
-from model.controller.state import Controller, Features, Outcome, Settings
+from model.controller.state import Controller, Features, Outcome, Settings, Soft
 from model.controller.topics import CreateTopicsRequest, NewTopic, create_topics
 from model.directories import DirectoryList
 from model.idlists import IdList
@@ -96,3 +96,16 @@ def lists(p: Partition) -> tuple[list[int], list[int], int]:
 def created(outcome: Outcome[Any]) -> list[PartitionRecord]:
     """The new partitions that an event writes."""
     return [record for record in outcome.records if isinstance(record, PartitionRecord)]
+
+
+def failover(controller: Controller, soft: Soft) -> Controller:
+    """The state of a controller that takes over: every registered broker counts as heard of just now.
+
+    Args:
+        controller: what the log says; its soft state is lost.
+        soft: the new controller's own, without sessions.
+    """
+    sessions = soft.sessions
+    for broker, known in controller.image.registrations.items():
+        sessions = sessions.register(broker, known.fenced, soft.now)
+    return evolve(controller, soft=evolve(soft, sessions=sessions))

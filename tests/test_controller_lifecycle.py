@@ -7,7 +7,6 @@ from functools import partial
 import pytest
 from attrs import evolve
 
-from model.controller.commits import activate
 from model.controller.errors import CODES, NotTracked, RequestError, Resignation
 from model.controller.heartbeat import Sessions
 from model.controller.heartbeat_event import HeartbeatReply, expired_heartbeat, heartbeat
@@ -42,6 +41,7 @@ from tests.controllers import (
     changed,
     cluster,
     directory,
+    failover,
     lists,
     partition,
     play,
@@ -267,7 +267,7 @@ def test_a_controlled_shutdown_to_its_end() -> None:
 def test_a_failover_forgets_controlled_shutdowns() -> None:
     """A new controller takes a leaving broker for unfenced until its next heartbeat."""
     leaving = play(BASE, heartbeat(BASE, beat(0, shutdown=True), KAFKA))
-    after = activate(leaving, Soft(now=70))
+    after = failover(leaving, Soft(now=70))
     assert after.soft.sessions.shutdown_offset(0) is None
     assert {session.last_contact for session in after.soft.sessions.tracked.values()} == {70}
     assert after.registration(0).in_controlled_shutdown

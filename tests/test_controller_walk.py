@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from model.controller.alter_configs import alter_config
 from model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
 from model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
-from model.controller.commits import activate, commit
+from model.controller.commits import commit
 from model.controller.configs import MIN_ISR
 from model.controller.elect_leaders import balance_leaders, elect_leaders, elect_unclean
 from model.controller.errors import CODES, RequestError, Resignation
@@ -28,7 +28,7 @@ from model.controller.topics import CreateTopicsRequest, NewTopic, create_topics
 from model.directories import LOST, UNASSIGNED
 from model.rules import parse
 from tests.controller_invariants import DEFECTS, Event, broken, noted_bases
-from tests.controllers import FIXED, KAFKA, cluster, directory, with_topic
+from tests.controllers import FIXED, KAFKA, cluster, directory, failover, with_topic
 
 BROKERS = st.integers(0, 4)
 TOPICS = st.sampled_from(["foo", "bar", "baz", "none"])
@@ -68,7 +68,7 @@ def decide(controller: Controller, step: tuple, rules) -> Outcome:
     if op == "register":
         return registered(controller, *rest, rules)
     if op == "failover":
-        return Outcome((), None, activate(controller, Soft(now=controller.soft.now)).soft)
+        return Outcome((), None, failover(controller, Soft(now=controller.soft.now)).soft)
     if op == "minimum":
         return alter_config(controller, ConfigRecord(TOPIC, rest[0], MIN_ISR, str(rest[1])), rules)
     if op == "create":

@@ -24,9 +24,7 @@ from solvers.verdict import Refuted
 from tests.directories import setting
 from tests.successors import agree_with_ints
 
-UNJUDGED = {
-    "timeout-only-if-leading", "single-directory-silent", "reports-wait-for-assignments", "metadata-directory-unnamed",
-}  # fmt: skip
+UNJUDGED = {"timeout-only-if-leading", "single-directory-silent", "reports-wait-for-assignments"}
 """Choices that break no property: readings of the document, not mistakes."""
 
 

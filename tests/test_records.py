@@ -13,7 +13,6 @@ from model.records import (
     loses_directories,
     partition_of,
     partition_record,
-    record_version,
 )
 from tests.recordings import DIR_A, partition, partition_records
 
@@ -86,11 +85,6 @@ def test_loses_directories(directory, loses):
     p = partition(directories=(MIGRATING, MIGRATING, directory))
     assert loses_directories(p) is loses
     assert partition_record(p, "t", 0, directories=False).directories is None
-
-
-def test_record_versions():
-    """Directories make version 1, ELR version 2."""
-    assert [record_version(False, False), record_version(True, False), record_version(True, True)] == [0, 1, 2]
 
 
 @given(partition_records)

@@ -1,9 +1,9 @@
 """Replay: what each record does to the image, and what it refuses."""
 
+from functools import reduce
+
 import pytest
 from attrs import evolve
-from hypothesis import given
-from hypothesis import strategies as st
 
 from model.directories import MIGRATING
 from model.idlists import IdList
@@ -18,12 +18,12 @@ from model.records import (
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
 )
-from model.replay import ClusterImage, ReplayError, replay, replay_all
+from model.replay import ClusterImage, ReplayError, replay
 from model.words import NO_LEADER
-from tests.recordings import DIR_A, DIR_B, change, records
+from tests.recordings import DIR_A, DIR_B, change
 
 PARTITION = PartitionRecord("t", 0, (1, 2, 3), (1, 2), leader=1, leader_epoch=4, partition_epoch=7)
-BASE = replay_all(ClusterImage(), [TopicRecord("foo", "t"), PARTITION])
+BASE = reduce(replay, [TopicRecord("foo", "t"), PARTITION], ClusterImage())
 
 
 def after(**fields):
@@ -97,7 +97,7 @@ def test_registration_stores_its_offset():
     """The offset of a broker's last registration record is kept; unregistering forgets it."""
     image = replay(BASE, RegisterBrokerRecord(1, 5, "i"))
     assert image.registration_offsets == {1: 2}
-    image = replay_all(image, [BrokerRegistrationChangeRecord(1, 5, fenced=-1), RegisterBrokerRecord(1, 9, "j")])
+    image = reduce(replay, [BrokerRegistrationChangeRecord(1, 5, fenced=-1), RegisterBrokerRecord(1, 9, "j")], image)
     assert image.registration_offsets == {1: 4}
     assert image.registrations[1].fenced
     image = replay(image, UnregisterBrokerRecord(1, 9))
@@ -107,7 +107,7 @@ def test_registration_stores_its_offset():
 def test_registration_overwrites_controlled_shutdown():
     """Only a new registration ends controlled shutdown."""
     start = [RegisterBrokerRecord(1, 5, "i"), BrokerRegistrationChangeRecord(1, 5, in_controlled_shutdown=1)]
-    image = replay_all(BASE, start)
+    image = reduce(replay, start, BASE)
     assert image.registrations[1].in_controlled_shutdown
     image = replay(image, BrokerRegistrationChangeRecord(1, 5, fenced=-1))
     assert image.registrations[1].in_controlled_shutdown
@@ -156,21 +156,3 @@ def test_replay_leaves_the_image_alone():
     replay(REGISTERED, UnregisterBrokerRecord(1, 5))
     assert REGISTERED.partition("t", 0) is not None
     assert 1 in REGISTERED.registrations
-
-
-@given(st.lists(records, max_size=12))
-def test_batch_is_one_by_one(batch):
-    """Replaying a batch gives what replaying its records one by one gives, or fails on the same record."""
-    image, failure = ClusterImage(), None
-    for record in batch:
-        try:
-            image = replay(image, record)
-        except ReplayError as error:
-            failure = str(error)
-            break
-    try:
-        whole, message = replay_all(ClusterImage(), batch), None
-    except ReplayError as error:
-        whole, message = None, str(error)
-    assert message == failure
-    assert whole is None or (whole == image and whole.next_offset == len(batch))

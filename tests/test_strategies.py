@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from model.codecs import decode, encode
 from model.fields import INT32, FormError
 from model.layout import Flag, Range, leaves
 from model.records import PartitionRecord
-from model.replay import ClusterImage, ReplayError, replay_all
+from model.replay import ClusterImage, ReplayError, replay
 from model.rules import parse
 from model.system import Action
 from properties.catalogue import SYSTEMS
@@ -140,7 +140,7 @@ def test_batches_replay() -> None:
 
     def rich(batch: list[Any]) -> bool:
         try:
-            image = replay_all(ClusterImage(), batch)
+            image = reduce(replay, batch, ClusterImage())
         except ReplayError:
             return False
         return len(batch) >= 3 and bool(image.registrations)

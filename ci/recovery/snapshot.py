@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from ci.files import read_json
 from ci.refusal import Refusal
 from ci.vectors.forms import RECOVERY, brokers, directories
 from ci.vectors.scenario_given import configuration
-from model.controller.commits import replay_record
+from model.controller.commits import replay_all
 from model.controller.errors import CODES
 from model.controller.records import TOPIC, ConfigRecord, LogRecord
 from model.controller.state import Controller, Features, Settings
@@ -123,7 +122,7 @@ def _snapshot(fields: Fields, rules: RuleSet) -> Snapshot:
         features=Features(elr_enabled=switches.read_or("elr_enabled", flag, True)), settings=Settings()
     )
     records = [*known.values(), *_topics(fields)]
-    controller = reduce(lambda state, record: replay_record(state, record, rules), records, controller)
+    controller = replay_all(controller, records, rules)
     return Snapshot(
         document=fields.data,
         controller=controller,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 
 from ci.vectors.core import Unsupported
 from ci.vectors.forms import directories, read_levels, read_listeners, read_partition
-from model.controller.commits import replay_record
+from model.controller.commits import replay_all
 from model.controller.records import TOPIC, ConfigRecord, LogRecord
 from model.controller.state import Controller, Features, Settings
 from model.fields import Fields, FormError, each, flag, integer, long, text
@@ -38,7 +37,7 @@ def start(given: Fields, rules: RuleSet) -> Controller:
     listed = given.read("brokers", each(Fields.of)) if given.has("brokers") else ()
     brokers = [registration(fields, "id") for fields in listed]
     records = [*brokers, *_topics(given), *_configs(given)]
-    return reduce(lambda known, record: replay_record(known, record, rules), records, controller)
+    return replay_all(controller, records, rules)
 
 
 def _features(fields: Fields) -> Features:

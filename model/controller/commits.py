@@ -5,6 +5,7 @@ Source: `QuorumController.appendRecords`, the `replay` methods of its managers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
@@ -13,7 +14,7 @@ from attrs import evolve
 from model.controller.errors import ExcessiveBatch
 from model.controller.heartbeat import Sessions
 from model.controller.records import ClearElrRecord, ConfigRecord, LogRecord, RegisterControllerRecord
-from model.controller.state import Controller, Outcome, Soft
+from model.controller.state import Controller, Outcome
 from model.directories import is_reserved
 from model.elr import clear_elr
 from model.partition import Partition, merge
@@ -54,7 +55,7 @@ def stages(controller: Controller, outcome: Outcome[Any], rules: RuleSet) -> tup
     """
     states = [evolve(controller, soft=outcome.soft)]
     for batch in batches(outcome, controller.settings.max_records):
-        states.append(reduce(lambda known, record: replay_record(known, record, rules), batch, states[-1]))
+        states.append(replay_all(states[-1], batch, rules))
     return tuple(states)
 
 
@@ -72,17 +73,13 @@ def commit(controller: Controller, outcome: Outcome[Any], rules: RuleSet) -> Con
     return evolve(after, soft=evolve(after.soft, sessions=sessions))
 
 
-def activate(controller: Controller, soft: Soft) -> Controller:
-    """The state of a controller that takes over: every registered broker counts as heard of just now.
+def replay_all(controller: Controller, records: Iterable[LogRecord], rules: RuleSet) -> Controller:
+    """The state after these records, one after the other.
 
-    Args:
-        controller: what the log says; its soft state is lost.
-        soft: the new controller's own, without sessions.
+    Raises:
+        ReplayError: see `replay_record`.
     """
-    sessions = soft.sessions
-    for broker, known in controller.image.registrations.items():
-        sessions = sessions.register(broker, known.fenced, soft.now)
-    return evolve(controller, soft=evolve(soft, sessions=sessions))
+    return reduce(lambda known, record: replay_record(known, record, rules), records, controller)
 
 
 def replay_record(controller: Controller, record: LogRecord, rules: RuleSet) -> Controller:

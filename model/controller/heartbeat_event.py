@@ -6,11 +6,9 @@ Source: `ReplicationControlManager.processBrokerHeartbeat`,
 
 from __future__ import annotations
 
-from functools import reduce
-
 from attrs import evolve, frozen
 
-from model.controller.commits import replay_record
+from model.controller.commits import replay_all
 from model.controller.errors import RequestError
 from model.controller.heartbeat import BrokerState, Wish
 from model.controller.lifecycle import Records, directories_failed, fenced, leaving, unfenced
@@ -91,7 +89,7 @@ def _records(
         else:
             records = directories_failed(controller, request.broker, failed, rules)
         if second_sees_first(rules):
-            controller = reduce(lambda known, record: replay_record(known, record, rules), records, controller)
+            controller = replay_all(controller, records, rules)
         decided = (*decided, *records)
     return decided
 

@@ -183,6 +183,19 @@ def test_alter_partition_is_checked(changes: dict[str, Any], isr: BrokerSet, rec
     assert refused(state, "alter_partition", isr=isr, recovering=recovering) == [conjunct]
 
 
+@pytest.mark.parametrize(
+    ("changes", "variant"),
+    [({"fenced": ids(2)}, "fenced-may-join-isr"), ({"shutting_down": ids(2)}, "shutting-down-may-join-isr")],
+)
+def test_members_that_a_variant_admits(changes: dict[str, Any], variant: str) -> None:
+    """A variant of who may join an ISR lifts the check for those brokers, and only for those."""
+    state, wanted = evolve(HEALTHY, isr=ids(0, 1), **changes), {"isr": ids(0, 1, 2), "recovering": False}
+    assert refused(state, "alter_partition", f"fixed+{variant}", **wanted) == []
+    assert after(state, "alter_partition", f"fixed+{variant}", **wanted).isr == ids(0, 1, 2)
+    gone = evolve(state, registered=ids(0, 1), fenced=ids(), shutting_down=ids())
+    assert refused(gone, "alter_partition", f"fixed+{variant}", **wanted) != []
+
+
 def test_elections_on_request() -> None:
     """A preferred election seats the first replica; an unclean one ignores the topic's flag."""
     assert after(evolve(HEALTHY, leader=1), "elect_preferred").leader == 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from attrs import evolve, field, fields_dict, frozen
 
-from model.directories import is_online
+from model.leadership import replica_online
 from model.records import (
     BrokerRegistrationChangeRecord,
     Feature,
@@ -95,9 +95,10 @@ class Registration:
         """Whether its directories are unknown, so that each counts as online."""
         return not self.dirs and not self.no_dir_left
 
-    def has_online_dir(self, directory: int) -> bool:
+    def has_online_dir(self, directory: int, rules: RuleSet = RIGHT) -> bool:
         """Whether a replica in this directory is online."""
-        return bool(is_online(directory, True, self.knows_no_dirs(), directory in self.dirs))
+        listed = directory in self.dirs
+        return bool(replica_online(directory, True, len(self.dirs), self.knows_no_dirs(), listed, rules))
 
     def directory_intersection(self, directories: Ids) -> Ids:
         """Those of the registered directories that are among some."""

@@ -16,7 +16,6 @@ from attrs import frozen
 
 from model.change import Build, build
 from model.controller import passes
-from model.controller.passes import online
 from model.controller.state import Controller, Outcome
 from model.partition import Partition
 from model.records import PartitionChangeRecord
@@ -108,9 +107,9 @@ def _led(p: Partition) -> bool:
 
 def _online(event: Event, p: Partition) -> bool:
     known = event.after.registration(int(p.leader))
-    return (
-        known is not None and p.replicas.has(p.leader) and online(known, int(p.directories.of(p.leader)), event.rules)
-    )
+    if known is None or not p.replicas.has(p.leader):
+        return False
+    return known.has_online_dir(int(p.directories.of(p.leader)), event.rules)
 
 
 STATE: dict[int | str, Callable[[Event, Partition], bool]] = {

@@ -18,7 +18,6 @@ from model.controller.passes import (
     in_isr,
     leaderless,
     led_by,
-    online,
 )
 from model.controller.reassign import ongoing
 from model.controller.records import TOPIC
@@ -92,7 +91,7 @@ def _session(end: Ended, query: Fields) -> dict[str, int] | None:
 
 def _has_online_dir(end: Ended, query: Fields) -> bool:
     known = end.controller.registration(_broker(query))
-    return known is not None and online(known, query.read("dir", directory), end.rules)
+    return known is not None and known.has_online_dir(query.read("dir", directory), end.rules)
 
 
 def _is_unfenced(end: Ended, query: Fields) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from model.controller.errors import NONE, RequestError
-from model.controller.passes import decide, online, permits
+from model.controller.passes import decide, permits
 from model.controller.state import Controller, Outcome, Place
 from model.directory_assignment import assign
 from model.rules import RuleSet
@@ -48,7 +48,7 @@ def assign_replicas_to_dirs(
         results.append(AssignmentResult(assignment, error))
         if error != NONE:
             continue
-        place, offline = _place(controller, assignment), not online(known, assignment.directory, rules)
+        place, offline = _place(controller, assignment), not known.has_online_dir(assignment.directory, rules)
         allowed = permits(controller, place, rules)
         first, *further = assign(place.partition, allowed, broker, assignment.directory, offline, rules)
         placed.append(decide(controller, place, first, rules))

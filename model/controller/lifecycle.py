@@ -14,7 +14,7 @@ from attrs import evolve
 from model import triggers
 from model.brokers import Registration
 from model.controller.errors import RequestError, Resignation, TooManyRecords
-from model.controller.passes import decide_each, in_elr, in_isr, online
+from model.controller.passes import decide_each, in_elr, in_isr
 from model.controller.records import LogRecord
 from model.controller.state import Controller, Outcome
 from model.directories import is_reserved
@@ -119,7 +119,7 @@ def amended(controller: Controller, broker: int, dirs: Ids, rules: RuleSet) -> R
         return ()
     after = evolve(known, dirs=dirs)
     placed = (place for place in controller.places() if place.partition.replicas.has(broker))
-    lost = (p for p in placed if not online(after, int(p.partition.directories.of(broker)), rules))
+    lost = (p for p in placed if not after.has_online_dir(int(p.partition.directories.of(broker)), rules))
     return decide_each(controller, lost, partial(triggers.leave, broker=broker, when=True), rules)
 
 

@@ -11,7 +11,6 @@ from typing import cast
 
 from attrs import evolve
 
-from model.brokers import Registration
 from model.brokersets import Brokers
 from model.change import BuildContext, build
 from model.controller.errors import NoReplica
@@ -19,18 +18,11 @@ from model.controller.state import Controller, Place
 from model.directories import UNASSIGNED, DirectoryList
 from model.directory_assignment import default_directory
 from model.idlists import IdList
-from model.leadership import lookup_failed, may_lead, replica_online
+from model.leadership import lookup_failed, may_lead
 from model.partition import Partition
 from model.records import PartitionChangeRecord, ids
 from model.rules import RuleSet
 from model.triggers import Pass, Permits, Trigger, needs_leader, needs_preferred, ordinary
-
-
-def online(registration: Registration, directory: int, rules: RuleSet) -> bool:
-    """Whether a replica in this directory of a registered broker is online."""
-    dirs = registration.dirs
-    listed, untold = directory in dirs, registration.knows_no_dirs()
-    return bool(replica_online(directory, True, len(dirs), untold, listed, rules))
 
 
 def permits(controller: Controller, place: Place, rules: RuleSet) -> Permits:
@@ -42,7 +34,7 @@ def acceptable(controller: Controller, p: Partition, trigger: Trigger, rules: Ru
     """Brokers that pass the leader test for a trigger."""
     known = controller.image.registrations
     replicas = (broker for broker in ids(p.replicas) if broker in known)
-    offline = IdList.of(b for b in replicas if not online(known[b], int(p.directories.of(b)), rules))
+    offline = IdList.of(b for b in replicas if not known[b].has_online_dir(int(p.directories.of(b)), rules))
     return may_lead(controller.cluster(), offline, trigger.barred, trigger.counted, rules)
 
 

@@ -131,9 +131,7 @@ class Moves:
         if not self.rules.offline_assignment_ignored:
             return Triggers(self.rules).assign(state.controller, broker, directory)
         # The defect: the entry changes, and nothing else.
-        slots = state.controller.directories.slots
-        placed = tuple(choose(broker == b, directory, old) for b, old in enumerate(slots))
-        changed = evolve(state.controller, directories=evolve(state.controller.directories, slots=placed))
+        changed = evolve(state.controller, directories=state.controller.directories.moved(broker, directory))
         written = choose(directory == state.assigned(broker), 0, 1)
         return Outcome(changed, evolve(start(state.controller).event, records=written, partition_epoch_bumps=written))
 

@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 
 from model.brokersets import BrokerSet, Replicas
 from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED, DirectoryMap
+from model.directory_assignment import default_directory
 from model.idlists import AtMostOne
 from model.layout import ints, subset_of, truth
 from model.rules import RuleSet
@@ -177,7 +178,7 @@ def initial(setting: Setting) -> list[Placement]:
     brokers, slots, began = setting["brokers"], setting["directories"], setting["start"]
     replicas = BrokerSet.of(range(setting["replication"]))
     everyone = BrokerSet.of(range(brokers))
-    first = UNASSIGNED if slots > 1 or setting.rules.default_directory_unassigned else FIRST_LOCAL
+    first = int(default_directory(True, slots, FIRST_LOCAL, True, setting.rules))
     assigned = MIGRATING if began else first
     controller = Elections(
         replicas=Replicas.of(range(setting["replication"]), brokers),

@@ -13,6 +13,7 @@ from attrs import evolve, field, fields, frozen
 
 from model.brokersets import BrokerSet, Replicas
 from model.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
+from model.directory_assignment import default_directory
 from model.idlists import AtMostOne
 from model.layout import ints, subset_of, truth
 from model.leadership import active, replica_online
@@ -159,7 +160,7 @@ def initial(setting: Setting) -> list[Elections]:
     """A new topic on live brokers, for each replication factor and min ISR of the scope."""
     brokers, everyone = setting["brokers"], BrokerSet.of(range(setting["brokers"]))
     dirs = setting["directories"]
-    first = UNASSIGNED if dirs > 1 or setting.rules.default_directory_unassigned else FIRST_LOCAL
+    first = default_directory(True, dirs, FIRST_LOCAL, True, setting.rules)
     states = []
     smallest = 1 if setting["reassignment"] else setting["replication"]
     for factor in range(smallest, setting["replication"] + 1):

@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 
 from model.directories import FIRST_LOCAL, DirectoryMap
 from model.layout import ints
+from model.min_isr import effective_min_isr
 from model.rules import RuleSet
 from model.system import Outcome, Setting
 from model.systems.directories import state as directories
@@ -129,7 +130,7 @@ def initial(setting: Setting) -> list[Kraft]:
 
 def _of_first(setting: Setting) -> Setting:
     """The setting of the first partition: its min ISR is at most its replication factor."""
-    least = min(setting["min-isr"], setting["replication"])
+    least = int(effective_min_isr(setting["min-isr"], setting["replication"]))
     return evolve(setting, bounds={**setting.bounds, "min-isr": least})
 
 

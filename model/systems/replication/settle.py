@@ -19,6 +19,7 @@ from collections.abc import Callable
 from attrs import evolve
 
 from model.brokersets import BrokerSet
+from model.min_isr import effective_min_isr
 from model.system import Setting
 from model.systems.replication.endless import unbounded
 from model.systems.replication.history import isrs_rewritten, kept_at, rewritten
@@ -95,4 +96,4 @@ def fixes_min_isr(setting: Setting) -> bool:
 
 def smallest_min_isr(setting: Setting) -> int:
     """The smallest effective min ISR there can be; what stands where none is known."""
-    return min(setting["min-isr"], setting["replication"]) if fixes_min_isr(setting) else 1
+    return int(effective_min_isr(setting["min-isr"], setting["replication"])) if fixes_min_isr(setting) else 1

@@ -20,6 +20,7 @@ from solvers.explorer import explore
 from solvers.objectcache import ObjectCache
 from solvers.program import trace
 from solvers.recordset import BATCH
+from solvers.way import Way
 from tests import toys
 from tests.edges import grid
 
@@ -155,7 +156,7 @@ def test_what_flows_back_is_what_the_native_search_finds(scope: str) -> None:
         assert sum(mark & about > 0 for mark in told) == one.concerned
         for bits, shallowest in ((about, one.lost), (about | leaves, one.uncertain)):
             depths = [depth for depth, mark in zip(depth_of, told, strict=True) if mark == bits]
-            wanted = None if shallowest is None else len(explored.store.path(shallowest)[1])
+            wanted = len(shallowest.instances) if isinstance(shallowest, Way) else shallowest
             assert min(depths, default=None) == wanted
     kinds = {type(v.verdict).__name__ for v in explored.verdicts if v.kind == "recovers"}
     assert kinds == ({"Holds", "Refuted", "Vacuous"} if scope == "budget" else {"Unknown"})
@@ -169,7 +170,7 @@ def result(bucket: int, claims: dict[int, int]) -> Any:
 
 
 def frame(*values: int) -> Any:
-    """The counters of a task."""
+    """The counters of a task; the last counts the states that it expanded."""
     return SimpleNamespace(kind="frame", payload=np.array(values, dtype=np.int64).tobytes())
 
 
@@ -178,8 +179,9 @@ COST = {"expand_tasks": 2, "sift_tasks": 2}
 
 def test_the_results_of_a_level_are_put_together() -> None:
     """Frames, files, groups and candidates of all tasks are there, and of each claim the first state."""
-    level = found([frame(1, 2), result(0, {5: 9}), result(3, {5: 4, 6: 7}), frame(3, 4)], COST)
+    level = found([frame(1, 2, 7), result(0, {5: 9}), result(3, {5: 4, 6: 7}), frame(3, 4, 2)], COST)
     assert level.frames.tolist() == [[1, 2], [3, 4]]
+    assert level.expanded == 9
     assert [(group.bucket, group.file) for group in level.groups] == [(0, "part-0.parquet"), (3, "part-3.parquet")]
     assert level.claims == {5: 4, 6: 7}
     assert level.cost["candidates"] == 6

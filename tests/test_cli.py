@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ci import explore
+from ci import explore, settings
 from ci.commands import cli
 from model.rules import PRESETS, variants
 from properties.catalogue import ELECTIONS, SYSTEMS
@@ -116,6 +116,13 @@ def test_a_fault_of_kraftcheck_is_no_verdict(monkeypatch: pytest.MonkeyPatch) ->
     assert ran.err.count("\n") == 1
 
 
+@pytest.fixture
+def unsampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compared before a run, as if the sample met none of the states that differ."""
+    monkeypatch.setattr(settings, "check_sample", lambda _: None)
+
+
+@pytest.mark.usefixtures("unsampled")
 @pytest.mark.parametrize("words", [(), ("--audit", "all"), ("--stop-at-first",)])
 def test_a_system_that_is_two_things_gets_no_verdict(words: tuple[str, ...]) -> None:
     """A rule that differs between ints and terms ends the run in one line and exit code 24, whatever the verdict."""
@@ -126,6 +133,7 @@ def test_a_system_that_is_two_things_gets_no_verdict(words: tuple[str, ...]) -> 
     assert ran.err.count("\n") == 1
 
 
+@pytest.mark.usefixtures("unsampled")
 def test_a_fault_can_be_shown_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
     """With KRAFTCHECK_TRACEBACK set, the place of an internal error or of a disagreement is shown."""
     monkeypatch.setenv("KRAFTCHECK_TRACEBACK", "1")

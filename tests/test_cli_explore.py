@@ -127,7 +127,7 @@ def test_report_tells_what_was_audited() -> None:
         ("none", "--audit takes a number of states such as 100, 100@SEED, or all, not 'none'"),
         ("-1", "not '-1'"),
         ("1.5", "not '1.5'"),
-        ("", "not ''"),
+        ("", "--audit is empty"),
         ("5@", "not '5@'"),
         ("5@-1", "not '5@-1'"),
         ("all@x", "not 'all@x'"),

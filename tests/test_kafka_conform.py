@@ -24,7 +24,8 @@ pytestmark = pytest.mark.xdist_group("kafka")
 def test_bad_input_is_one_line() -> None:
     """An unknown version, too many replicas, two sources at once."""
     assert kraftcheck("conform", "--kafka", "1.0.0").err.startswith("kraftcheck: no digests of Kafka 1.0.0; known: 3.9")
-    assert "--exhaustive 9: 0 to 3 replicas" in kraftcheck("conform", "--kafka", "4.1.0", "--exhaustive", "9").err
+    many = kraftcheck("conform", "--kafka", "4.1.0", "--exhaustive", "9")
+    assert "'--exhaustive': 9 is not in the range 0<=x<=3" in many.err
     assert "not both" in kraftcheck("conform", "--kafka", "4.1.0", "--vectors", "x.json").err
     assert "unknown rule set 'nonsense'" in kraftcheck("conform", "--kafka", "4.1.0", "--rules", "nonsense").err
 

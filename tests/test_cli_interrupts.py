@@ -122,12 +122,12 @@ def test_while_modules_are_imported(seed: int) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("explore", "replication", "--scope", "small", "--no-cache", "--quiet"),
-        ("prove", "elections", "--rules", "fixed", "--workers", 1, "--quiet"),
-        ("prove", "elections", "--rules", "fixed", "--workers", 2, "--quiet"),
+        ("explore", "replication", "--scope", "medium", "--rules", "fixed", "--no-cache", "--quiet"),
+        ("prove", "replication", "--rules", "fixed", "--workers", 1, "--quiet"),
+        ("prove", "replication", "--rules", "fixed", "--workers", 2, "--quiet"),
         ("prove", "elections", "--rules", "fixed", "--bmc", 40, "--quiet"),
         ("prove", "elections", "--rules", "fixed", "--pdr", "--quiet"),
-        ("simulate", "replication", "--scope", "large", "--no-cache", "--runs", 10**6, "--quiet"),
+        ("simulate", "replication", "--scope", "large", "--rules", "fixed", "--no-cache", "--runs", 10**6, "--quiet"),
         ("check", "--quiet"),
         ("bugs", "--quiet"),
         ("explain", "--quiet"),
@@ -188,7 +188,7 @@ def test_a_swallowed_interruption_ends_all_the_same() -> None:
 def test_a_tour_is_interrupted() -> None:
     """Whether the jars are fetched, the graph is explored or Java answers, a tour ends as soon."""
     delay = random.Random("tour").uniform(3, 9)
-    ended = interrupted(WATCHED, ("conform", "--kafka", "4.1.2", "--tour", "directories"), delay)
+    ended = interrupted(WATCHED, ("conform", "--kafka", "4.1.2", "--tour", "elections"), delay)
     check_ended(ended)
     assert ended.code == EXIT_INTERRUPTED
 

@@ -41,7 +41,7 @@ def lane(*claims: Property, walled: bool = True) -> Program:
         name="lane",
         summary="A way in one direction.",
         initial=lambda setting: [Milestone(0)],
-        layout=lambda setting: Milestone(Range(0, LENGTH - 1)),
+        layout=lambda setting: Milestone(Range(0, LENGTH - 1, cap="the lane ends there")),
         actions=lambda setting: [Action("go", lambda s, by: Milestone(s.at + by), room, {"by": [1, 2]})],
         properties=lambda setting: claims,
         quiescent=lambda s: s.at == LENGTH - 1,

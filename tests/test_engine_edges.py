@@ -86,17 +86,17 @@ def test_small_slices_and_rounds_find_the_same(threads: int, monkeypatch: pytest
 
 def test_what_every_thread_counted_counts() -> None:
     """Transitions are added up over the threads, coverage bits are joined, and of claims the first mark stays."""
-    program = trace(HOTEL, HOTEL.setting())
+    program = trace(toys.COUNTER, toys.COUNTER.setting())
     work = search.Search(load_kernel(program), search.Limits(1 << 30), 3, threading.Event(), lambda _: None)
     plan = work.kernel.plan
     for number, hand in enumerate(work.hands):
         hand.frame[plan.fired] = 10 + number
         hand.frame[plan.pruned] = number
-        hand.frame[plan.covered[0]] = 1 << number
+        hand.frame[plan.covered[-1]] = 1 << number
         hand.frame[plan.claims] = (0, 9, 7)[number]
     together = work.counters()
     assert (together[plan.fired], work.generated) == (33, 33 + len(program.initial))
-    assert (together[plan.pruned], together[plan.covered[0]], together[plan.claims]) == (3, 0b111, 7)
+    assert (together[plan.pruned], together[plan.covered[-1]], together[plan.claims]) == (3, 0b111, 7)
 
 
 def test_what_fails_in_a_thread_fails_the_run() -> None:

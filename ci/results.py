@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ci.files import write
 from ci.refusal import Refusal
+from ci.urls import check_local
 
 MARK = ".kraftcheck"
 """The file that lists what a run wrote, one path a line."""
@@ -62,8 +63,11 @@ def check_results(option: str, place: Path | None, *others: str | Path | None) -
         others: files that the run writes besides, which may not lie in it; None and `-` pass.
 
     Raises:
-        Refusal: for a file, a folder that no run made or that holds other files, one that cannot be replaced.
+        Refusal: for a URL, a file, a folder that no run made or that holds other files, one that cannot be replaced.
     """
+    for name in (place, *others):
+        if name is not None:
+            check_local(name)
     if place is None:
         return
     target = place.resolve()

@@ -119,7 +119,8 @@ def test_ints_look_for_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def forged(search: Search, stop: threading.Event) -> Any:
         found = original(search, stop)
         shut = next(n for n, state in identified(search) if search.kernel.program.layout.unpack(state).state.shut)
-        return tuple(evolve(one, lost=shut) if search.kernel.program.initial != mutated else one for one in found)
+        way = search.store.way(shut)
+        return tuple(evolve(one, lost=way) if search.kernel.program.initial != mutated else one for one in found)
 
     mutated = mutate(LOCK, LOCK.setting(None)).program.initial
     monkeypatch.setattr("solvers.explain.graph_findings", forged)

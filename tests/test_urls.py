@@ -23,7 +23,7 @@ COMMANDS = {
     "check": ("check", "--out"),
     "replay": ("replay", ELR, "--engine", "spark", "--out"),
     "query": ("query",),
-    "query to a picture": ("query", "{out}", "--plot"),
+    "query to a picture": ("query", "{out}", "--system", "tests.toys:CLOCK", "--plot"),
     "sweep": ("sweep",),
 }
 

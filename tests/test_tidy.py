@@ -1,16 +1,15 @@
-"""The style of the project as tests: layers, effects, lengths, docstrings."""
+"""The style of the project as tests: layers, effects, lengths, docstrings. Each rule lists all who offend it."""
 
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import re
 import tokenize
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ("model", "properties", "solvers", "ci")
@@ -28,14 +27,25 @@ PURE = frozenset({
 })  # fmt: skip
 """What `model` and `properties` may import besides each other: nothing that has effects."""
 
+LOOKS_AT_THE_STACK = "model/untraceable.py"
+"""The error of a rule names the rule's line, so this file may ask `sys` for the call stack."""
+
+EXPORTS = frozenset({"ci/vectors/__init__.py"})
+"""Packages whose `__init__` exports names."""
+
 EFFECTS_OF_CI = ("print", "open", "input")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def name_of(path: Path) -> str:
-    """A path as test ids show it."""
+    """A path as offenders are listed."""
     return str(path.relative_to(ROOT))
+
+
+def layer_of(path: Path) -> str:
+    """The layer of a source file."""
+    return path.relative_to(ROOT).parts[0]
 
 
 def module_of(path: Path) -> str:
@@ -44,22 +54,24 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
 def tree_of(path: Path) -> ast.Module:
     """The syntax tree of a file."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imports_of(path: Path) -> set[str]:
+@functools.cache
+def imports_of(path: Path) -> frozenset[str]:
     """Every module that a file imports, at the top or inside functions."""
-    found: set[str] = set()
+    modules: set[str] = set()
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name_of(path)}:{node.lineno} imports relatively"
             base = node.module or ""
-            found |= {f"{base}.{a.name}" if f"{base}.{a.name}" in MODULES else base for a in node.names}
-    return found
+            modules |= {f"{base}.{a.name}" if f"{base}.{a.name}" in MODULES else base for a in node.names}
+    return frozenset(modules)
 
 
 MODULES = {module_of(path): path for path in SOURCES}
@@ -70,12 +82,14 @@ def functions_of(tree: ast.Module) -> Iterator[Function]:
     return (node for node in ast.walk(tree) if isinstance(node, Function))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_imports_go_one_way(path: Path) -> None:
-    """`ci` imports `solvers`, which imports `properties`, which imports `model`; never the other way."""
-    allowed = LAYERS[: LAYERS.index(path.relative_to(ROOT).parts[0]) + 1]
-    ours = {name for name in imports_of(path) if name.split(".")[0] in (*LAYERS, "tests")}
-    assert {name for name in ours if name.split(".")[0] not in allowed} == set()
+def test_imports_go_one_way() -> None:
+    """`ci` imports `solvers`, which imports `properties`, which imports `model`; never the other way, and no test."""
+    offenders = []
+    for path in SOURCES:
+        allowed = LAYERS[: LAYERS.index(layer_of(path)) + 1]
+        ours = {name for name in imports_of(path) if name.split(".")[0] in (*LAYERS, "tests")}
+        offenders += [f"{name_of(path)}: {n}" for n in ours if n.split(".")[0] not in allowed]
+    assert offenders == []
 
 
 def test_no_module_imports_itself_through_others() -> None:
@@ -87,11 +101,13 @@ def test_no_module_imports_itself_through_others() -> None:
         waiting = {name: needed for name, needed in waiting.items() if name not in ready}
 
 
-@pytest.mark.parametrize("path", [p for p in SOURCES if module_of(p).split(".")[0] in LAYERS[:2]], ids=name_of)
-def test_rules_are_pure(path: Path) -> None:
+def test_rules_are_pure() -> None:
     """`model` and `properties` import nothing with effects; only the error of a rule looks at the call stack."""
-    allowed = PURE | set(LAYERS[:2]) | ({"sys"} if name_of(path) == "model/untraceable.py" else set())
-    assert {name.split(".")[0] for name in imports_of(path)} - allowed == set()
+    offenders = []
+    for path in (p for p in SOURCES if layer_of(p) in LAYERS[:2]):
+        allowed = PURE | set(LAYERS[:2]) | ({"sys"} if name_of(path) == LOOKS_AT_THE_STACK else set())
+        offenders += [f"{name_of(path)}: {n}" for n in imports_of(path) if n.split(".")[0] not in allowed]
+    assert offenders == []
 
 
 def calls_of(tree: ast.Module) -> Iterator[tuple[str, int]]:
@@ -103,25 +119,32 @@ def calls_of(tree: ast.Module) -> Iterator[tuple[str, int]]:
             yield ast.unparse(node.func), node.lineno
 
 
-@pytest.mark.parametrize("path", [p for p in SOURCES if module_of(p).split(".")[0] != "ci"], ids=name_of)
-def test_only_ci_prints_and_reads_the_clock(path: Path) -> None:
+def test_only_ci_prints_and_reads_the_clock() -> None:
     """Below `ci` nothing prints, opens by name, or asks the time: clocks are arguments."""
     dotted = re.compile(r"^(time\.|datetime\.|sys\.std|random\.|os\.environ)")
-    assert [(call, line) for call, line in calls_of(tree_of(path)) if call in EFFECTS_OF_CI or dotted.match(call)] == []
-    assert not imports_of(path) & {"time", "datetime", "random", "logging", "argparse", "click", "rich"}
+    offenders = []
+    for path in (p for p in SOURCES if layer_of(p) != "ci"):
+        calls = calls_of(tree_of(path))
+        offenders += [f"{name_of(path)}:{line} {c}" for c, line in calls if c in EFFECTS_OF_CI or dotted.match(c)]
+        banned = imports_of(path) & {"time", "datetime", "random", "logging", "argparse", "click", "rich"}
+        offenders += [f"{name_of(path)}: {name}" for name in banned]
+    assert offenders == []
 
 
-@pytest.mark.parametrize("path", EVERY, ids=name_of)
-def test_files_fit(path: Path) -> None:
+def test_files_fit() -> None:
     """A source file has at most 300 lines, a test file 400."""
-    limit = TEST_LINES if path in TESTS else MODULE_LINES
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= limit
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in EVERY}
+    limits = {path: TEST_LINES if path in TESTS else MODULE_LINES for path in EVERY}
+    assert {name_of(path): length for path, length in lengths.items() if length > limits[path]} == {}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_functions_fit_a_screen(path: Path) -> None:
+def test_functions_fit_a_screen() -> None:
     """A function has at most 50 lines."""
-    lengths = {f.name: (f.end_lineno or 0) - f.lineno + 1 for f in functions_of(tree_of(path))}
+    lengths = {
+        f"{name_of(path)}: {f.name}": (f.end_lineno or 0) - f.lineno + 1
+        for path in SOURCES
+        for f in functions_of(tree_of(path))
+    }
     assert {name: length for name, length in lengths.items() if length > FUNCTION_LINES} == {}
 
 
@@ -137,12 +160,10 @@ def undocumented(node: ast.Module | ast.ClassDef, where: str) -> Iterator[str]:
             yield from undocumented(item, f"{where}.{item.name}")
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_public_names_are_documented(path: Path) -> None:
+def test_public_names_are_documented() -> None:
     """Modules and their public classes, functions and methods have docstrings."""
-    tree = tree_of(path)
-    assert ast.get_docstring(tree)
-    assert list(undocumented(tree, module_of(path))) == []
+    assert [name_of(path) for path in EVERY if not ast.get_docstring(tree_of(path))] == []
+    assert [name for path in SOURCES for name in undocumented(tree_of(path), module_of(path))] == []
 
 
 def asserts(test: Function) -> bool:
@@ -157,13 +178,16 @@ def asserts(test: Function) -> bool:
     return False
 
 
-@pytest.mark.parametrize("path", [p for p in TESTS if p.name.startswith("test_")], ids=name_of)
-def test_tests_state_a_fact_and_assert_it(path: Path) -> None:
-    """Every test function has a docstring and an assertion, and no name is used twice."""
-    tests = [f for f in functions_of(tree_of(path)) if f.name.startswith("test_")]
-    assert [f.name for f in tests if not ast.get_docstring(f)] == []
-    assert [f.name for f in tests if not asserts(f)] == []
-    assert len({f.name for f in tests}) == len(tests)
+def test_tests_state_a_fact_and_assert_it() -> None:
+    """Every test function has a docstring and an assertion, and no name is used twice in a file."""
+    offenders = []
+    for path in (p for p in TESTS if p.name.startswith("test_")):
+        tests = [f for f in functions_of(tree_of(path)) if f.name.startswith("test_")]
+        names = [f.name for f in tests]
+        offenders += [f"{name_of(path)}: {f.name} says nothing" for f in tests if not ast.get_docstring(f)]
+        offenders += [f"{name_of(path)}: {f.name} cannot fail" for f in tests if not asserts(f)]
+        offenders += [f"{name_of(path)}: {n} twice" for n in set(names) if names.count(n) > 1]
+    assert offenders == []
 
 
 def comments_of(path: Path) -> Iterator[tuple[int, str]]:
@@ -173,23 +197,22 @@ def comments_of(path: Path) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
-@pytest.mark.parametrize("path", EVERY, ids=name_of)
-def test_no_loose_ends(path: Path) -> None:
+def test_no_loose_ends() -> None:
     """No leftover notes to self, no ignored type error without its code, no blanket noqa, no bare except."""
-    notes = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX|HA" + r"CK)\b")
-    blanket = re.compile(r"type: ignore(?!\[)|noqa(?!: ?[A-Z])")
-    assert [(line, text) for line, text in comments_of(path) if notes.search(text) or blanket.search(text)] == []
-    handlers = (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ExceptHandler))
-    assert [handler.lineno for handler in handlers if handler.type is None] == []
+    loose = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX|HA" + r"CK)\b|type: ignore(?!\[)|noqa(?!: ?[A-Z])")
+    offenders = []
+    for path in EVERY:
+        offenders += [f"{name_of(path)}:{line} {text}" for line, text in comments_of(path) if loose.search(text)]
+        handlers = (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ExceptHandler))
+        offenders += [f"{name_of(path)}:{h.lineno} bare except" for h in handlers if h.type is None]
+    assert offenders == []
 
 
-@pytest.mark.parametrize("layer", LAYERS)
-def test_packages_hold_no_code(layer: str) -> None:
+def test_packages_hold_no_code() -> None:
     """An `__init__` file says what its package is, and imports nothing that others could import from it."""
-    for path in (ROOT / layer).rglob("__init__.py"):
-        extra = [node for node in tree_of(path).body if isinstance(node, ast.Import | ast.ImportFrom)]
-        exported = [node for node in extra if "__future__" not in ast.unparse(node)]
-        assert exported == [] or name_of(path) == "ci/vectors/__init__.py"
+    inits = [path for path in SOURCES if path.name == "__init__.py" and name_of(path) not in EXPORTS]
+    imports = {name_of(path): imports_of(path) - {"__future__"} for path in inits}
+    assert {name: modules for name, modules in imports.items() if modules} == {}
 
 
 def test_every_dependency_says_why() -> None:

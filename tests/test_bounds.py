@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
+from collections.abc import Container, Iterator
+from typing import Any
 
 import pytest
+import z3
 from attrs import evolve
 
 from model.layout import Range
@@ -13,7 +17,7 @@ from model.system import Property, System
 from solvers.bounds import faultless, left_out
 from solvers.induction import prove
 from solvers.judgement import Searched, judge
-from solvers.queries import Effort
+from solvers.queries import Effort, new_solver
 from solvers.spacer import infer
 from solvers.theory import Theory, theory
 from solvers.unroll import check_bounded, check_inductive
@@ -58,6 +62,40 @@ def test_bounded_runs_end_where_a_domain_is_left() -> None:
     assert bmc(UNCAPPED, 5) == dict.fromkeys(CLAIMS, Incomplete("no counterexample of at most 5 steps"))
     assert bmc(CAPPED, 9) == dict.fromkeys(CLAIMS, Incomplete("no counterexample of at most 9 steps"))
     assert bmc(WITHIN, 9) == dict.fromkeys(CLAIMS, Incomplete("no counterexample of at most 9 steps"))
+
+
+class Undecided:
+    """A solver that gives up some of the questions of a run, and must not be asked again then."""
+
+    def __init__(self, right: Any, asked: Iterator[int], given_up: Container[int]) -> None:
+        self._right, self._asked, self._given_up, self._over = right, asked, given_up, False
+        self.add, self.push, self.pop = right.add, right.push, right.pop
+
+    def check(self) -> Any:
+        """The answer of the right one, unless this question is given up."""
+        assert not self._over, "asked again"
+        self._over = next(self._asked) in self._given_up
+        return z3.unknown if self._over else self._right.check()
+
+    def reason_unknown(self) -> str:
+        """Why."""
+        return "given up"
+
+
+@pytest.mark.parametrize(
+    ("given_up", "told"),
+    [
+        ([], "no counterexample of at most 1 steps"),
+        ([1], "no counterexample of at most 1 steps"),
+        ([1, 2], f"no counterexample of at most 0 steps; level may leave its domain in step 1: {MEND}"),
+    ],
+)
+def test_a_domain_that_z3_gives_up_may_be_left(given_up: list[int], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Z3 gave up, of all fields and then of one, counts as left, and another solver is asked what comes next."""
+    asked = itertools.count()
+    monkeypatch.setattr("solvers.unroll.new_solver", lambda *given: Undecided(new_solver(*given), asked, given_up))
+    found = check_bounded(theory_of(WITHIN), ["below-six"], 1, EFFORT, threading.Event())
+    assert found == {"below-six": Incomplete(told)}
 
 
 def test_bounded_runs_find_what_is_behind_the_bound_once_there_is_room() -> None:

@@ -17,7 +17,7 @@ from model.system import Action, Property, System
 from model.terms import Graph, Term
 from solvers.induction import obligations, prove
 from solvers.judgement import Searched, judge
-from solvers.queries import PROVEN, REFUTED, UNDECIDED, Effort, Questions
+from solvers.queries import PROVEN, REFUTED, UNDECIDED, Effort, Questions, new_solver
 from solvers.replay import EngineDisagreement
 from solvers.runs import Taken, trace_on_ints
 from solvers.session import Z3Engine
@@ -108,10 +108,11 @@ def test_a_run_that_z3_gives_up_is_unknown(monkeypatch: pytest.MonkeyPatch) -> N
     """Where Z3 does not decide, a bounded run is neither found nor excluded, and nothing is proven by k-induction."""
     monkeypatch.setattr("solvers.unroll.new_solver", lambda *_: Mute())
     assert Unrolling(of(APART), EFFORT, initial=True).broken("not-8") == "mute"
-    found = check_bounded(of(APART), ["not-8"], 2, EFFORT, threading.Event())
-    assert found == {"not-8": Unknown("no answer at depth 0: mute")}
-    based = {"not-8": Incomplete("the base")}
-    monkeypatch.setattr("solvers.unroll.check_bounded", lambda *_: based)
+    silent = {"not-8": Unknown("no answer at depth 0: mute")}
+    assert check_bounded(of(APART), ["not-8"], 2, EFFORT, threading.Event()) == silent
+    assert check_inductive(of(APART), ["not-8"], 1, EFFORT, threading.Event()) == silent
+    base = itertools.chain([new_solver], itertools.repeat(lambda *_: Mute()))
+    monkeypatch.setattr("solvers.unroll.new_solver", lambda *given: next(base)(*given))
     assert check_inductive(of(APART), ["not-8"], 1, EFFORT, threading.Event()) == {
         "not-8": Unknown("not 1-inductive: mute")
     }
@@ -192,6 +193,19 @@ def test_what_the_second_solver_does_not_decide_is_unknown(monkeypatch: pytest.M
     verdicts = {one.verdict.claim: one.verdict.verdict for one in told}
     assert verdicts["not-8"] == Unknown("cvc5 has no answer: stay")
     assert isinstance(verdicts["not-9"], Holds)
+
+
+def test_what_rests_on_what_the_second_solver_does_not_decide_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does a proof hold that uses an invariant of which one query has no second answer."""
+    subject = of(toys.DIGRAPH, not_at(8), not_at(9))
+    proof = prove(lambda: subject, effort=EFFORT, clock=time.monotonic)
+    assert proof.support("not-8") == ["not-9"]
+    monkeypatch.setattr(second, "_undecided", lambda *_: {"not-9": "follow"})
+    told = second.second_opinion(proof, judge(proof, Searched()), None, "cvc5", EFFORT, 1)
+    assert {one.verdict.claim: one.verdict.verdict for one in told} == {
+        "not-8": Unknown("cvc5 has no answer: not-9, follow"),
+        "not-9": Unknown("cvc5 has no answer: follow"),
+    }
 
 
 class Here:

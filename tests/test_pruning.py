@@ -6,16 +6,21 @@ import time
 from typing import Any
 
 import pytest
+from attrs import evolve
+from llvmlite import ir
 
 from ci.settings import program, subject
 from model.layout import Layout, LayoutError, Range, subset_of
-from model.system import System
+from model.system import Action, System
 from properties.catalogue import SYSTEMS
 from properties.expected import EXPECTED
 from solvers.explorer import Exploration, explore
 from solvers.integers import Integers
+from solvers.irtools import TRUTH
+from solvers.kinds import KindFunction
 from solvers.machine import LeavesDomainError, machine, run
 from solvers.program import trace
+from solvers.replay import EngineDisagreement
 from solvers.tally import Tally
 from solvers.verdict import Holds, Incomplete, Refuted, Unknown, Vacuous, exit_code
 from solvers.walks import Walks, simulate
@@ -83,6 +88,17 @@ def test_a_cap_says_nothing_of_the_lower_bound(system: System, sides: dict[str, 
     assert {"above" if one.above else "below": one.cap for one in found.prunings} == sides
     assert {one.count for one in found.prunings} == {1}
     assert found.cut == "level left its domain 0..5, below, in 1 transition by drain: widen it, or mend the rules"
+
+
+@pytest.mark.parametrize(("side", "told"), [(0, "1 transitions of shift on ints, and 0"), (1, "0 .* on ints, and 1")])
+def test_the_audit_compares_the_sides(side: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code that counts a step out of a domain on no side, or on both, differs from ints, and the audit says where."""
+    shift = Action("shift", lambda s, by: Tank(s.level + by), parameters={"by": [-1, 1]})
+    system = evolve(CAPPED, name="shifted", actions=lambda setting: [shift])
+    assert [(one.above, one.count) for one in explored(system).prunings] == [(False, 1), (True, 1)]
+    monkeypatch.setattr(KindFunction, "_is_side", lambda *_: ir.Constant(TRUTH, side))
+    with pytest.raises(EngineDisagreement, match=f"the domain of level cuts {told} compiled"):
+        explored(system)
 
 
 def test_strict_takes_no_cap() -> None:

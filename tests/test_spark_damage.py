@@ -40,17 +40,22 @@ class Whole:
         return self.run.log.out
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+def explored(place: Path) -> Whole:
     """Runs of hasty two-phase commit, and of the right one: the first levels native, the others as tasks."""
     made = []
     for system in (toys.HASTY, toys.TWO_PHASE):
-        run, runner = begun(program_of(system, "3"), tmp_path_factory.mktemp(system.name) / "out", handover=40)
+        run, runner = begun(program_of(system, "3"), place / system.name / "out", handover=40)
         run.expand(runner)
         assert {level.engine for level in run.commits} == {"native", "spark"}
         made.append((run, runner))
     (run, runner), (other, _) = made
     return Whole(run, runner, other.log.out, run.log.read_run()["identity"])
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    """The runs, once for all tests."""
+    return explored(tmp_path_factory.mktemp("whole"))
 
 
 def flipped(at: float) -> Damage:

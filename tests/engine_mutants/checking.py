@@ -16,6 +16,7 @@ from tests.engine_mutants.mutant import Killer, Mutant
 
 WAY_BACK = Killer(test_confirm_edges.test_a_long_way_back_is_found, (0,))
 WAY_OUT = Killer(test_recovery.test_the_way_out_is_restricted)
+CAPPED = Killer(test_recovery.test_a_way_out_that_a_cap_cuts_makes_its_state_uncertain)
 BOUND = Killer(test_recovery.test_a_way_that_a_bound_cuts_is_unknown)
 CASES = Killer(test_recovery.test_a_claim_without_cases_is_vacuous)
 CUT = Killer(test_recovery.test_a_cut_search_never_holds_and_may_refute)
@@ -40,14 +41,19 @@ RECOVERY = (
     Mutant("way-out-ignored", "Any action heals.",
            "solvers.recovery:way_bits", "if one.allowed[row])", ")", WAY_OUT),
     Mutant("way-out-mask", "An action counts as a way out only if all its instances are.",
-           "solvers.sweep:way_mask", "any(one.allowed[row] for row in rows)", "all(one.allowed[row] for row in rows)",
-           WAY_BACK),
+           "solvers.sweep:way_mask", "int.__or__", "int.__and__", WAY_BACK),
     Mutant("when-ignored", "A claim is about every state.",
            "solvers.sweep:emit_survey", "b.zext(scope.value(one.when), WORD)", "word(1)", CASES),
     Mutant("leaves-lost-beyond", "That a way leads beyond what was explored is not noted.",
            "solvers.sweep:_mark_of", "word(((1 << n) - 1) << n)", "word(0)", CUT),
     Mutant("leaves-lost-at-a-bound", "That a bound cut a way is not noted.",
-           "solvers.sweep:emit_follow", "b.select(cut, word(mask << n), word(0))", "word(0)", BOUND),
+           "solvers.sweep:emit_follow", "b.select(cut, word(ways << n), word(0))", "word(0)", BOUND),
+    Mutant("crossings-of-a-part", "What a domain cuts of an action is not noted where a part of it is a way out.",
+           "solvers.kinds:KindFunction._take", "in plan.crossings_of(self._number):",
+           "in plan.crossings_of(self._number) * any(kind is self._kind for kind in self._program.kinds):", CAPPED),
+    Mutant("cut-of-any-instance", "What a domain cuts of an action is noted though the way out may not use it.",
+           "solvers.sweep:_cutting", "if not kind.unchecked or uniform:", "if True:",
+           Killer(test_recovery.test_what_the_way_out_may_not_use_makes_nothing_uncertain)),
     Mutant("leaves-does-not-flow", "That a way leads beyond flows no further back than a step.",
            "solvers.recovery:way_bits", "(1 << number) | (1 << n + number)", "1 << number",
            Killer(test_confirm_edges.test_what_lies_beyond_a_bound_is_unknown_from_far_off)),
@@ -61,7 +67,7 @@ RECOVERY = (
     Mutant("without-need-holds", "A claim that every state satisfies holds instead of being vacuous.",
            "solvers.backward:_unrefuted", "if not found.failing:", "if not found.failing and False:", CASES),
     Mutant("deepest-lost", "The trace leads to a lost state that is not the shallowest.",
-           "solvers.backward:Backward._shallowest", "return min(first", "return max(first", WAY_BACK),
+           "solvers.backward:Backward._shallowest", "return min(ways", "return max(ways", WAY_BACK),
 )  # fmt: skip
 
 SYMMETRY = (

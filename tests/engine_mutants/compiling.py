@@ -93,7 +93,7 @@ TERMS = (
            "model.terms:Graph.ite", "return self.ite(condition.args[0], b, a)",
            "return self.ite(condition.args[0], a, b)", TRUTHS),
     Mutant("interval-of-choice", "The interval of a choice is that of its first arm.",
-           "model.terms:Graph.ite", "lo, hi = min(a.lo, b.lo), max(a.hi, b.hi)", "lo, hi = a.lo, a.hi",
+           "model.terms:Graph.ite", "min(a.lo, b.lo), max(a.hi, b.hi)", "a.lo, a.hi",
            Killer(test_proof_edges.test_z3_reads_every_truth_as_ints_do, (5,))),
 )  # fmt: skip
 
@@ -103,8 +103,8 @@ TRACING = (
     Mutant("bottom-unchecked", "A field that may pass its bottom by one only is not checked.",
            "solvers.program:_trace_action", "term.lo < slot.domain.lo", "term.lo < slot.domain.lo - 1", LIFT),
     Mutant("claim-loses-a-part", "Of a claim's conjuncts only the last counts.",
-           "solvers.program:_conjunction", 'graph.apply("and", result, _truth',
-           'graph.apply("and", graph.constant(True), _truth', LIFT),
+           "solvers.truths:Truths._conjunction", 'self.graph.apply("and", result,',
+           'self.graph.apply("and", self.graph.constant(True),', LIFT),
     Mutant("argument-interval", "The interval of an argument lacks its largest value.",
            "solvers.arguments:_variable", "graph.variable(name, min(column), max(column))",
            "graph.variable(name, min(column), max(min(column), max(column) - 1))", LIFT),

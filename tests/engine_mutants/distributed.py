@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from ci.spark.errors import JobFailedError
 from ci.spark.levelfiles import DamagedLevelError
-from tests import test_block_edges, test_blocks, test_engine_edges, test_spark_levels
+from tests import (
+    test_block_edges,
+    test_blocks,
+    test_engine_edges,
+    test_spark_damage,
+    test_spark_lease,
+    test_spark_levels,
+)
 from tests.engine_mutants.mutant import Killer, Mutant
 
 APART = Killer(test_block_edges.test_states_whose_hashes_meet_stay_apart, (0,))
@@ -34,6 +41,18 @@ def missing(position: int) -> Killer:
     """The test that results which are missing or twice end the run."""
     return Killer(test_block_edges.test_results_that_are_missing_or_twice_end_the_run, (position,))
 
+RUNS = {"whole": test_spark_damage.explored}
+COUNTED = Killer(test_spark_damage.test_completeness_is_read_off_the_levels, (), RUNS)
+UNLEASED = Killer(test_spark_lease.test_a_driver_without_its_lease_commits_nothing, (0,))
+TAKEN_OVER = Killer(test_spark_lease.test_a_driver_without_its_lease_commits_nothing, (1,))
+
+
+def edited(sealed: int, edit: str) -> Killer:
+    """The test that an edited document is refused, as it is or with its digest made anew."""
+    return Killer(test_spark_damage.test_no_edit_gives_a_wrong_answer, (sealed, EDITS.index(edit)), RUNS)
+
+
+EDITS = tuple(test_spark_damage.EDITS)
 
 BLOCKS = (
     Mutant("block-tag-only", "A record whose hash has the tag of another counts as the same state.",
@@ -103,7 +122,8 @@ TASKS = (
            "ci.spark.tasks:_grouped", "    if blocks:\n        yield", "    if blocks and lo == 0:\n        yield",
            SMALL_SETS, slow=True),
     Mutant("frontier-group-lost", "A task of several row groups leaves out the last.",
-           "ci.spark.jobs:splits", "for group in groups:", "for group in groups[: max(1, len(groups) - 1)]:", HOTEL),
+           "ci.spark.jobs:splits", "for group in groups:", "for group in groups[: max(1, len(groups) - 1)]:", HOTEL,
+           (JobFailedError,)),
     Mutant("claims-of-task-lost", "What a task finds broken in its later buckets is not told.",
            "ci.spark.tasks:sift_task", "claims.setdefault(claim, bucket << ROW_BITS | row)",
            "claims.setdefault(claim, row)", natively(0, 6), slow=True),
@@ -111,8 +131,8 @@ TASKS = (
            "ci.spark.engine:Run._made", "plan.join(np.stack([self.counters(), frame]))",
            "plan.join(np.stack([0 * frame, frame]))", HOTEL),
     Mutant("steps-of-level-before", "Claims about steps are told of the level that they lead to.",
-           "ci.spark.engine:Run._made", "steps[number] = (depth - 1, mark >> 16",
-           "steps[number] = (depth, mark >> 16", LIFT, (DamagedLevelError,)),
+           "ci.spark.engine:Run._made", "Place(depth - 1, mark >> 16)", "Place(depth, mark >> 16)", LIFT,
+           (DamagedLevelError,)),
     Mutant("result-lost", "A task whose result did not come back is not missed.",
            "ci.spark.jobs:found", 'if len(frames) != cost["expand_tasks"] or parts != cost["sift_tasks"] or twice:',
            "if twice:", missing(0)),
@@ -153,8 +173,32 @@ COMMITS = (
            "self.new_ids[(marks[later] >> np.uint64(16)).astype(np.int64)].astype(np.uint64)",
            "marks[later] >> np.uint64(16)", natively(2, 6), (DamagedLevelError,), slow=True),
     Mutant("handed-over-twice", "The counters of the native start count twice.",
-           "ci.spark.engine:Run.start", "frame = tuple(native.counters[depth].tolist())",
-           "frame = tuple((2 * native.counters[depth]).tolist())", natively(1, 5), slow=True),
+           "ci.spark.engine:Run.start", "tuple(native.counters[depth].tolist())",
+           "tuple((2 * native.counters[depth]).tolist())", natively(1, 5), slow=True),
 )  # fmt: skip
 
-DISTRIBUTED = (*BLOCKS, *TASKS, *COMMITS)
+MANIFESTS = (
+    Mutant("seal-unread", "A document that was edited by hand is believed.",
+           "ci.spark.sealed:read_sealed", "if told is None or told != digest(found):", "if told is None:",
+           edited(0, "counters")),
+    Mutant("chain-unread", "A manifest that does not follow the one before it is believed.",
+           "ci.spark.commits:CommitLog.commits", 'if told.get("previous") != seal:', "if False:",
+           edited(1, "counters")),
+    Mutant("expanded-unread", "A level that was made from a part of the one before it is believed.",
+           "ci.spark.manifests:check", "if level.expanded != before or", "if", COUNTED),
+    Mutant("emptied-unseen", "A level whose manifest lost its states ends the run.",
+           "ci.spark.manifests:check", "if level.last and", "if False and", COUNTED),
+    Mutant("complete-by-flag", "A dataset is complete when its last manifest says so.",
+           "ci.spark.dataset:Dataset.complete", "self.commits[-1].last",
+           'self.commits[-1].last or \'"last": true\' in self.log.manifest(len(self.commits) - 1).read_text()',
+           COUNTED),
+    Mutant("expanded-uncounted", "A level is committed though its tasks left states out.",
+           "ci.spark.engine:Run._made", "if found.expanded != before:", "if False:",
+           Killer(test_spark_damage.test_a_task_that_expands_too_little_fails_the_level)),
+    Mutant("lease-unchecked", "A driver that lost its lease goes on writing.",
+           "ci.spark.commits:CommitLog._check_lease", "self.lease.check()", "pass", UNLEASED),
+    Mutant("lease-of-another", "A lease that another driver took over counts as one's own.",
+           "ci.spark.lease:Lease.holds", "== self.token", "is not None", TAKEN_OVER),
+)  # fmt: skip
+
+DISTRIBUTED = (*BLOCKS, *TASKS, *COMMITS, *MANIFESTS)

@@ -13,13 +13,13 @@ import importlib
 import inspect
 import textwrap
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
-from attrs import frozen
+from attrs import field, frozen
 
 from solvers.replay import EngineDisagreement
 
@@ -27,7 +27,7 @@ KILLED = (AssertionError, EngineDisagreement, pytest.fail.Exception)
 """How a test fails that tells a mutant; anything else, as a NameError, is a fault of the mutant or of the test."""
 
 PROVIDED = ("tmp_path", "monkeypatch")
-"""Fixtures that a killer may ask for."""
+"""Fixtures that every killer may ask for."""
 
 
 @frozen
@@ -37,10 +37,12 @@ class Killer:
     Attributes:
         test: the test function.
         case: for each `parametrize` of it, the closest first, the position among its cases.
+        fixtures: what makes the other fixtures that it asks for, each in a folder.
     """
 
     test: Callable[..., None]
     case: tuple[int, ...] = ()
+    fixtures: Mapping[str, Callable[[Path], Any]] = field(factory=dict)
 
     @property
     def name(self) -> str:
@@ -58,7 +60,7 @@ class Killer:
         found: dict[str, Any] = {}
         for mark, position in zip(marks, self.case, strict=True):
             names = [n.strip() for n in mark.args[0].split(",")] if isinstance(mark.args[0], str) else mark.args[0]
-            value = mark.args[1][position]
+            value = list(mark.args[1])[position]
             values = value.values if hasattr(value, "values") and hasattr(value, "marks") else value
             one = len(names) == 1 and values is value
             found |= dict(zip(names, (values,) if one else values, strict=True))
@@ -72,6 +74,7 @@ class Killer:
             return
         with pytest.MonkeyPatch.context() as patch:
             provided = dict(zip(PROVIDED, (folder, patch), strict=True))
+            provided |= {name: make(folder / name) for name, make in self.fixtures.items()}
             given = self.arguments()
             asked = inspect.signature(self.test).parameters.keys() - given.keys()
             self.test(**given, **{name: provided[name] for name in asked})

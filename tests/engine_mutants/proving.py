@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tests import test_bounded, test_induction, test_parts, test_proof_edges, test_session, test_smtlib, test_z3reader
+from tests import (
+    test_bounded,
+    test_bounds,
+    test_induction,
+    test_parts,
+    test_proof_edges,
+    test_session,
+    test_smtlib,
+    test_z3reader,
+)
 from tests.engine_mutants.mutant import Killer, Mutant
 
 Z3_ENDS = Killer(test_z3reader.test_z3_agrees_with_ints_on_every_operator_at_the_ends)
@@ -19,6 +28,11 @@ BMC_STARTS = Killer(test_proof_edges.test_every_initial_state_is_where_a_run_may
 AS_DEEP = Killer(test_proof_edges.test_bounded_checking_looks_as_deep_as_it_says)
 MUTE = Killer(test_proof_edges.test_a_run_that_z3_gives_up_is_unknown)
 TELLS_APART = Killer(test_proof_edges.test_k_induction_tells_what_is_inductive_from_what_is_not)
+
+
+def given_up(position: int) -> Killer:
+    """The test of what is said of domains where Z3 gives up so many questions."""
+    return Killer(test_bounds.test_a_domain_that_z3_gives_up_may_be_left, (position,))
 
 
 def truths(position: int) -> Killer:
@@ -91,10 +105,10 @@ INDUCTION = (
     Mutant("fallen-proofs-kept", "Proofs that rest on an invariant that fell are kept.",
            "solvers.induction:prove", "or {*fallen} & {*rests_on(answers[one])}", "", FALLEN),
     Mutant("proven-in-part", "A claim is proven once one of its obligations is.",
-           "solvers.induction:Proof.proven", "if answer.result == PROVEN} == wanted",
+           "solvers.induction:Proof.inductive", "if answer.result == PROVEN} == wanted",
            "if answer.result == PROVEN} <= wanted", REACHABLE),
     Mutant("proven-unfinished", "What was proven before a stop holds.",
-           "solvers.induction:Proof.proven", "if self.stopped or", "if",
+           "solvers.induction:Proof.inductive", "if self.stopped or", "if",
            Killer(test_proof_edges.test_a_proof_that_was_stopped_between_rounds_proves_nothing)),
     Mutant("only-the-first-part", "Of a claim of many conjuncts only the first few are asked for.",
            "solvers.session:Session._check", "range(0, len(parts), self._part)", "range(0, 1, self._part)", PARTS),
@@ -123,12 +137,21 @@ INDUCTION = (
     Mutant("unsearched-is-unreachable", "A state that a cut search did not meet counts as unreachable.",
            "solvers.cti:locate", "if explored.cut is not None:", "if explored.cut is not None and False:",
            Killer(test_induction.test_a_search_that_was_cut_decides_nothing)),
+    Mutant("domain-unshown-by-spacer", "Spacer's lemma holds although a step may leave a domain.",
+           "solvers.spacer:Horn.__init__", "for kind in program.kinds if faultless(program, kind)]",
+           "for kind in ()]", Killer(test_bounds.test_spacer_shows_the_domains_as_well)),
     Mutant("strengthening-believed", "Spacer's lemma is not checked.",
            "solvers.spacer:Horn.confirms", "return False", "pass",
            Killer(test_bounded.test_a_wrong_strengthening_is_not_believed)),
     Mutant("second-unknown-holds", "What the second solver does not decide holds.",
-           "ci.second:second_opinion", "and one.verdict.claim in open_ else one", "and False else one",
+           "ci.second:_confirmed", "or not missing:", "or True:",
            Killer(test_proof_edges.test_what_the_second_solver_does_not_decide_is_unknown)),
+    Mutant("second-unknown-below-holds", "What rests on an invariant that the second solver does not decide holds.",
+           "ci.second:_confirmed", "(claim, *proof.support(claim))", "(claim,)",
+           Killer(test_proof_edges.test_what_rests_on_what_the_second_solver_does_not_decide_is_unknown)),
+    Mutant("domain-unshown", "What is inductive is proven although a step may leave a domain.",
+           "solvers.induction:Proof.proven", "and not self.faults()", "",
+           Killer(test_bounds.test_induction_shows_the_domains_as_well)),
     Mutant("second-unheard", "What the second solver denies holds.",
            "ci.second:_undecided", 'if wanted is not None and said not in (wanted, "unknown"):', "if False:",
            Killer(test_proof_edges.test_solvers_that_differ_are_a_fault)),
@@ -142,10 +165,10 @@ UNROLLING = (
            "solvers.unroll:Unrolling.extend", "zip(self._after, kind.after, strict=True)]",
            "zip(self._after[:-1], kind.after[:-1], strict=True)]", BMC_DIGRAPH),
     Mutant("guards-lost", "The guard of an action is not asked for.",
-           "solvers.unroll:Unrolling.extend", "(*kind.allowed.values(), *kind.guard.values())",
+           "solvers.unroll:Unrolling._instance", "(*kind.allowed.values(), *kind.guard.values())",
            "(*kind.allowed.values(),)", BMC_DIGRAPH),
     Mutant("arguments-lost", "An argument may have any value of its interval.",
-           "solvers.unroll:Unrolling.extend", "(*kind.allowed.values(), *kind.guard.values())",
+           "solvers.unroll:Unrolling._instance", "(*kind.allowed.values(), *kind.guard.values())",
            "(*kind.guard.values(),)", BMC_DIGRAPH),
     Mutant("initial-states-lost", "A run may begin anywhere.",
            "solvers.unroll:Unrolling.__init__", "if initial:", "if initial and False:", BMC_STARTS),
@@ -156,21 +179,31 @@ UNROLLING = (
            "solvers.unroll:Unrolling.broken", "z3.Not(self.truth(claim, self.length))",
            "self.truth(claim, self.length)", BMC_DIGRAPH),
     Mutant("property-stays-negated", "The denial of one property stays for the next.",
-           "solvers.unroll:Unrolling.broken", "self.solver.pop()", "pass", BMC_DIGRAPH),
+           "solvers.unroll:Unrolling.broken", "self._pop(found)", "pass", BMC_DIGRAPH),
     Mutant("judged-a-step-early", "A claim is asked of the state before the last.",
            "solvers.unroll:Unrolling.broken", "self.truth(claim, self.length)",
            "self.truth(claim, max(0, self.length - (self.subject.claim(claim).kind == 'always')))", BMC_DIGRAPH),
     Mutant("depth-short", "Bounded checking stops one step before the depth that it names.",
-           "solvers.unroll:check_bounded", "range(depth + 1)", "range(depth)", AS_DEEP),
+           "solvers.unroll:_searched", "range(depth + 1)", "range(depth)", AS_DEEP),
     Mutant("depth-overstated", "Bounded checking names one step more than it looked at.",
-           "solvers.unroll:check_bounded", "reached = now", "reached = now + 1", AS_DEEP),
+           "solvers.unroll:_searched", "reached = now", "reached = now + 1", AS_DEEP),
     Mutant("unknown-in-a-run", "Where Z3 gives up, bounded checking goes on as if there were no run.",
            "solvers.unroll:Unrolling.broken", "result = str(self.solver.reason_unknown())", "result = None", MUTE),
     Mutant("k-off-by-one", "k-induction assumes one step more than the base looked at.",
            "solvers.unroll:_held", "for depth in range(k):", "for depth in range(k + 1):", K_INDUCTION),
+    Mutant("domain-unshown-in-a-run", "Bounded checking goes on behind a step that may leave a domain.",
+           "solvers.unroll:_searched", "if faults:", "if faults and False:",
+           Killer(test_bounds.test_bounded_runs_end_where_a_domain_is_left)),
+    Mutant("domain-unshown-in-k-steps", "A claim is k-inductive although its last step may leave a domain.",
+           "solvers.unroll:check_inductive", "if not failed and faults:", "if False:",
+           Killer(test_bounds.test_k_induction_shows_the_domains_as_well)),
+    Mutant("domain-undecided-is-kept", "Where Z3 gives up, no step leaves a domain.",
+           "solvers.unroll:Unrolling._may", "found != z3.unsat", "found == z3.sat", given_up(2)),
+    Mutant("cut-unrolling-kept", "A solver of runs whose time was up goes on with what it had read.",
+           "solvers.unroll:Unrolling._pop", "if found == z3.unknown:", "if False:", given_up(1)),
     Mutant("base-too-short", "The base of k-induction is two steps short.",
-           "solvers.unroll:check_inductive", "check_bounded(subject, claims, k, effort, stop)",
-           "check_bounded(subject, claims, k - 2, effort, stop)", K_INDUCTION),
+           "solvers.unroll:check_inductive", "_searched(subject, claims, k,", "_searched(subject, claims, k - 2,",
+           K_INDUCTION),
     Mutant("assumed-before-proven", "k-induction assumes of the last state what it is to show.",
            "solvers.unroll:_held", "    return unrolled", "    unrolled.assume(claims)\n    return unrolled",
            K_INDUCTION),

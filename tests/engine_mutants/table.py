@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.engine_mutants.auditing import AUDIT, PRUNING
 from tests.engine_mutants.checking import CACHES, RECOVERY, SYMMETRY, WALKS, WITNESSES
 from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
-from tests.engine_mutants.distributed import BLOCKS, COMMITS, TASKS
+from tests.engine_mutants.distributed import BLOCKS, COMMITS, MANIFESTS, TASKS
 from tests.engine_mutants.equivalent import EQUIVALENT
 from tests.engine_mutants.mutant import Mutant
 from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
@@ -21,6 +22,8 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "The visited set": VISITED,
     "Expanding a level": EXPANSION,
     "Levels, limits, verdicts": LEVELS,
+    "Steps that leave a domain": PRUNING,
+    "The audit": AUDIT,
     "Recovery": RECOVERY,
     "Symmetry": SYMMETRY,
     "Witnesses and their files": WITNESSES,
@@ -29,6 +32,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Blocks of a distributed search": BLOCKS,
     "Tasks and jobs of a distributed search": TASKS,
     "Levels that are committed": COMMITS,
+    "Manifests and the lease": MANIFESTS,
     "Terms in Z3": READING,
     "Proofs by induction": INDUCTION,
     "Bounded runs and k-induction": UNROLLING,

@@ -136,21 +136,6 @@ def cap_of(domain: Domain) -> str:
     return domain.cap if isinstance(domain, Range) else ""
 
 
-def only(value: Any) -> Any:
-    """The domains of a value that nothing changes: each leaf has the one that it has.
-
-    >>> only(3), only(False)
-    (Range(lo=3, hi=3), Flag(lo=0, hi=0))
-    """
-    values = iter([leaf for _, leaf in leaves(value)])
-
-    def alone() -> Domain:
-        leaf = next(values)
-        return Flag(int(leaf), int(leaf)) if isinstance(leaf, bool) else Range(leaf, leaf)
-
-    return rebuild(value, alone)
-
-
 _LEAVES = (*DOMAINS, Anything, Filled, Term)
 """Records that are leaves."""
 

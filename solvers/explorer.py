@@ -15,8 +15,8 @@ from attrs import frozen
 from model.system import Property
 from solvers.audit import Audit
 from solvers.backward import NOT_RECOVERED, Recovered, recover, recovery_verdicts
+from solvers.coverage import never_met
 from solvers.discovered import Discovered
-from solvers.frame import CONJUNCTS_PER_WORD
 from solvers.native import Compiler, Kernel
 from solvers.program import Program
 from solvers.pruning import Pruning, by_field, fault, prunings
@@ -231,7 +231,7 @@ def concluded(
     left_out = prunings(plan, counters)
     why = _cut_text(search) if search.cut is not None else fault(left_out, strict)
     bound = _bound_text(search, kernel, left_out)
-    never_true, never_false = _coverage(kernel, counters)
+    never_true, never_false = never_met(kernel, counters)
     return Exploration(
         program, _verdicts(search, kernel, recovered, bound, why), search.distinct, search.generated,
         len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recovered, kernel.cached, fired,
@@ -239,27 +239,6 @@ def concluded(
         (*kernel.warnings, *recovered.warnings()),
         search.store if keep and isinstance(search.store, Store) else None, audit,
     )  # fmt: skip
-
-
-Names = tuple[tuple[str, str], ...]
-
-
-def _coverage(kernel: Kernel, counters: npt.NDArray[np.int64]) -> tuple[Names, Names]:
-    """The guard conjuncts that were never true, and those never false."""
-    plan = kernel.plan
-    never_true, never_false = [], []
-    for number, kind in enumerate(kernel.program.kinds):
-        if kind.action.guard is None or not kind.instances:
-            continue
-        words = plan.coverage_words(kind)
-        for position, name in enumerate(kind.guard):
-            at = plan.covered[number] + position // CONJUNCTS_PER_WORD
-            bit = position % CONJUNCTS_PER_WORD
-            if not int(counters[at]) >> bit & 1:
-                never_true.append((kind.action.name, name))
-            if not int(counters[at + words]) >> bit & 1:
-                never_false.append((kind.action.name, name))
-    return tuple(never_true), tuple(never_false)
 
 
 def _bound_text(search: Findings[Mark], kernel: Kernel, left_out: Sequence[Pruning]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from attrs import evolve
 
 from model.brokersets import BrokerSet
-from model.layout import ints, only, subset_of, truth
+from model.layout import Domain, Flag, Range, ints, leaves, rebuild, subset_of, truth
 from model.system import Setting
 from model.systems.zk_controller.state import (
     AWAKE,
@@ -26,6 +28,21 @@ from model.systems.zk_controller.state import (
 )
 from model.terms import Truth
 from model.words import NO_LEADER, all_of, any_of, none_of
+
+
+def only(value: Any) -> Any:
+    """The domains of a value that nothing changes: each leaf has the one that it has.
+
+    >>> only(3), only(False)
+    (Range(lo=3, hi=3), Flag(lo=0, hi=0))
+    """
+    values = iter([leaf for _, leaf in leaves(value)])
+
+    def alone() -> Domain:
+        leaf = next(values)
+        return Flag(int(leaf), int(leaf)) if isinstance(leaf, bool) else Range(leaf, leaf)
+
+    return rebuild(value, alone)
 
 BUDGETS = (
     "stops", "session_losses", "controller_failures", "replica_failures", "isr_changes", "depositions",

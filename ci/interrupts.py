@@ -13,6 +13,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -58,6 +59,7 @@ class _Watch:
 
     def __init__(self) -> None:
         self.stops: list[Stop] = []
+        self.terminal = 2
         self.lock = threading.Lock()
         self.announced = False
 
@@ -69,6 +71,8 @@ def begin() -> None:
     """Watch for Ctrl-C from now on, until the process ends."""
     global _watch
     _watch = _Watch()
+    with contextlib.suppress(OSError):  # there is none
+        _watch.terminal = os.dup(2)  # standard error may lead to a log while a signal arrives
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.signal(signal.SIGINT, _interrupt)
@@ -80,6 +84,9 @@ def end() -> None:
     """The outcome is said: Ctrl-C changes nothing any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.close(signal.set_wakeup_fd(-1))
+    if _watch.terminal != 2:
+        os.close(_watch.terminal)
+        _watch.terminal = 2
 
 
 def interrupted() -> bool:
@@ -94,8 +101,10 @@ def announce() -> None:
             return
         _watch.announced = True
     with contextlib.suppress(OSError):
-        os.write(2, (b"\r\x1b[K" if os.isatty(2) else b"") + LINE)
+        place = _watch.terminal
+        os.write(place, (b"\r\x1b[K" if os.isatty(place) else b"") + LINE)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, one that is led back is not used
 
 
 def abandon(code: int) -> NoReturn:

@@ -22,6 +22,7 @@ from ci.progress import Interrupted
 from properties.bugs import BUGS
 from solvers.search import STOPPED
 from tests.commands import ROOT, kraftcheck
+from tests.samples import one_in
 
 SOON = 15
 """Seconds that an interrupted process may take on a machine with much other work; two where it has none."""
@@ -102,7 +103,7 @@ def check_ended(ended: Ended) -> None:
         assert (ended.code, ended.err) == (EXIT_INTERRUPTED, LINE.decode())
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", one_in(2, range(6)))
 def test_at_any_moment_of_an_exploration(seed: int) -> None:
     """While modules are imported, the system is traced and compiled, and the search is on."""
     delay = random.Random(f"explore {seed}").uniform(0, 3.0)
@@ -121,7 +122,7 @@ def test_while_modules_are_imported(seed: int) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [
+    one_in(3, [
         ("explore", "replication", "--scope", "medium", "--rules", "fixed", "--no-cache", "--quiet"),
         ("prove", "replication", "--rules", "fixed", "--workers", 1, "--quiet"),
         ("prove", "replication", "--rules", "fixed", "--workers", 2, "--quiet"),
@@ -131,7 +132,7 @@ def test_while_modules_are_imported(seed: int) -> None:
         ("check", "--quiet"),
         ("bugs", "--quiet"),
         ("explain", "--quiet"),
-    ],
+    ]),
     ids=lambda words: " ".join(map(str, words[:2])) if words[0] != "prove" else " ".join(map(str, words[4:6])),
 )
 def test_every_long_command(words: tuple[object, ...]) -> None:

@@ -29,15 +29,15 @@ FAILED: dict[int, str] = {
 """Seeds that failed once, with the reason; all engines judge them at every change."""
 
 ENGINES = {
-    "walks": (8, walks_agree),
-    "bounded": (2, bounded_agrees),
-    "induction": (4, induction_agrees),
-    "integers": (3, integers_agree),
-    "round trips": (3, round_trips_agree),
+    "walks": (10, walks_agree),
+    "bounded": (4, bounded_agrees),
+    "induction": (8, induction_agrees),
+    "integers": (4, integers_agree),
+    "round trips": (4, round_trips_agree),
 }
 """For each engine that is cheap or rare, every how many seeds it runs."""
 
-TASKS_EVERY = 25
+TASKS_EVERY = 40
 """Every how many seeds the tasks of the Spark engine run."""
 
 

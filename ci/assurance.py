@@ -8,7 +8,7 @@ from typing import Any
 from solvers.audit import Audit
 from solvers.explorer import Exploration
 from solvers.pruning import Pruning
-from solvers.verdict import Holds, Refuted, Trace
+from solvers.verdict import Holds, Refuted, Trace, Verdict
 
 
 def of_explorations(results: Sequence[Exploration]) -> str:
@@ -36,6 +36,12 @@ def of_proof(solver: str, second: str | None, domains: Sequence[str], capped: Se
     return f"assurance: {who}; {_bounds(len(capped), len(domains))}"
 
 
+def of_bounded(verdicts: Sequence[Verdict]) -> str:
+    """The same of bounded runs, k-induction and Spacer; each verdict says up to which length, or bound, it speaks."""
+    traces = sum(_trace(verdict) is not None for verdict in verdicts)
+    return f"assurance: answered by Z3 alone; {_count(traces, 'trace')} replayed on ints"
+
+
 def _line(first: str, traces: int, prunings: Sequence[Pruning]) -> str:
     declared = sum(bool(one.cap) for one in prunings)
     replayed = f"{_count(traces, 'trace')} replayed on ints"
@@ -47,7 +53,7 @@ def _bounds(declared: int, undeclared: int) -> str:
     return f"bounds that left steps out: {' and '.join(parts) or 'none'}"
 
 
-def _trace(verdict: object) -> Trace | None:
+def _trace(verdict: Verdict) -> Trace | None:
     match verdict:
         case Refuted(trace):
             return trace

@@ -9,7 +9,7 @@ import z3
 from attrs import frozen
 from rich.table import Table
 
-from ci import report
+from ci import assurance, report
 from ci.files import write_json
 from ci.progress import stoppable, tallied
 from ci.screen import Screen, console, escape
@@ -45,6 +45,7 @@ def bounded(chosen: Subject, effort: Effort, flags: Mapping[str, Any]) -> int:
     _print_traces(screen, judged, flags["shown"])
     if flags["target"] is not None:
         write_json(flags["target"], _document(chosen, judged, found, flags, code))
+    screen.plain(assurance.of_bounded([one.verdict for one in judged]))
     words = [report.WORDS[type(one.verdict)] for one in judged]
     counts = [f"{words.count(word)} {word}" for word in report.WORST_FIRST if word in words]
     screen.plain(", ".join(counts) + f" (exit {code})")

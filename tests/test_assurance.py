@@ -44,6 +44,7 @@ def test_every_way_has_a_guard_and_a_test() -> None:
         ("explore tests.toys:CLOCK", "assurance: audited 2 states and 2 transitions on ints, no difference; "),
         ("explore tests.toys:COUNTER", "; bounds that left steps out: 1 declared"),
         ("simulate tests.toys:CLOCK --runs 2 --steps 5", "assurance: no audit of walks; "),
+        ("prove tests.toys:CLOCK --bmc 2", "assurance: answered by Z3 alone; "),
         ("prove elections --scope tiny --rules fixed --property isr-elr-disjoint", "assurance: answered by Z3 "),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from solvers.explorer import explore
 from solvers.objectcache import ObjectCache
 from tests import toys
 from tests.commands import kraftcheck
-from tests.levels import program_of
+from tests.levels import begun, program_of
 
 PAGE = (Path(__file__).parent.parent / "docs" / "query.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```sql\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
@@ -183,15 +182,12 @@ def test_a_query_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize("command", [["query", "SELECT 1"], ["query", "--plot=a.svg"], ["sweep"]])
-def test_a_dataset_does_not_choose_what_is_run(command: list[str], elections: Path, tmp_path: Path) -> None:
+def test_a_dataset_does_not_choose_what_is_run(command: list[str], tmp_path: Path) -> None:
     """A dataset that names a user's module has it imported only where the command line names it too."""
-    about = json.loads((elections / "run.json").read_text())
-    about["identity"]["system"] = "evil_module:SYSTEM"
-    changed = tmp_path / "out"
-    shutil.copytree(elections, changed)
-    (changed / "run.json").write_text(json.dumps(about))
-    told = kraftcheck(command[0], changed, *command[1:]).refusal()
-    assert told.endswith("whose module would be run; if you trust it, --system evil_module:SYSTEM")
+    run, runner = begun(program_of(toys.HASTY, "3"), tmp_path / "out")
+    run.expand(runner)
+    told = kraftcheck(command[0], tmp_path / "out", *command[1:]).refusal()
+    assert told.endswith("whose module would be run; if you trust it, --system tests.toys:HASTY")
 
 
 @pytest.mark.parametrize(

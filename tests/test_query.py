@@ -184,7 +184,8 @@ def test_a_query_leaves_nothing_behind(
 @pytest.mark.parametrize("command", [["query", "SELECT 1"], ["query", "--plot=a.svg"], ["sweep"]])
 def test_a_dataset_does_not_choose_what_is_run(command: list[str], tmp_path: Path) -> None:
     """A dataset that names a user's module has it imported only where the command line names it too."""
-    run, runner = begun(program_of(toys.HASTY, "3"), tmp_path / "out")
+    named = evolve(toys.HASTY, name="tests.toys:HASTY")
+    run, runner = begun(program_of(named, "3"), tmp_path / "out")
     run.expand(runner)
     told = kraftcheck(command[0], tmp_path / "out", *command[1:]).refusal()
     assert told.endswith("whose module would be run; if you trust it, --system tests.toys:HASTY")

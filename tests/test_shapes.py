@@ -81,7 +81,7 @@ def wide_system(words: int) -> System:
         name="wide",
         summary="Independent digits.",
         initial=lambda setting: [Wide((Cell(-3, 0),) * words, False)],
-        layout=lambda setting: Wide((Cell(Range(-3, 4), Range(0, STAMP)),) * words, Flag()),
+        layout=lambda setting: Wide((Cell(Range(-3, 4, cap="a digit has a top"), Range(0, STAMP)),) * words, Flag()),
         actions=lambda setting: [
             Action("up", count_up, parameters={"place": list(range(words)), "by": [2, 1]}),
             Action("set", lambda state, on: evolve(state, flag=on), _may_set, {"on": [True, False]}),

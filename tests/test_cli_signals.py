@@ -120,20 +120,36 @@ def test_a_stopped_recovery_writes_what_was_elected(tmp_path: Path) -> None:
     assert [left.name for left in tmp_path.iterdir()] == ["cluster.json"]
 
 
+STOPPED_READING = """
+import os, signal
+import ci.recovery.tool as tool
+from ci.main import main
+
+read = tool.read_snapshot
+
+def read_snapshot(*place):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return read(*place)
+
+tool.read_snapshot = read_snapshot
+main()
+"""
+"""The command line in a process that gets a SIGTERM while it reads the snapshot."""
+
+
 def test_a_recovery_stopped_before_it_elects_changes_nothing(tmp_path: Path) -> None:
     """SIGTERM while the snapshot is still being read ends the run, not with 0, and no file is there or changed."""
-    path, output = tmp_path / "cluster.json", tmp_path / "after.json"
-    os.mkfifo(path)
+    path = written(tmp_path / "cluster.json", cluster({1: [log(0, 5, 10)]}, 1))
+    before, output = path.read_bytes(), tmp_path / "after.json"
     words = ("unclean-recovery", "--snapshot", path, "--all-offline-partitions", "--automated-recovery", "--output")
-    process = start((*words, output))
-    with path.open("w", encoding="utf-8") as half:
-        half.write('{"version": 1, ')
-        half.flush()
-        process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=60)
-    assert process.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM)
-    assert (out, "Traceback" in err) == ("", False)
+    ran = subprocess.run(
+        [sys.executable, "-c", STOPPED_READING, *map(str, (*words, output))],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert ran.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM)
+    assert (ran.stdout, "Traceback" in ran.stderr) == ("", False)
     assert [left.name for left in tmp_path.iterdir()] == ["cluster.json"]
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(

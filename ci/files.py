@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from ci.refusal import Refusal
 from ci.screen import OutputClosed
+from ci.sync import sync
 from ci.urls import check_local
 
 MOST_JSON = 256 << 20
@@ -35,24 +36,40 @@ def write(path: Path, text: str) -> None:
         if place.exists() and not place.is_file() and not place.is_dir():
             place.write_text(text, encoding="utf-8")
         else:
-            _replace(place, text)
+            replace(place, text)
     except OSError as error:
         _refuse(path, error.strerror or str(error), error)
 
 
-def _replace(path: Path, text: str) -> None:
+def replace(path: Path, text: str, *, durable: bool = False) -> None:
+    """Write a file beside its place, and rename it; after an error the old file is there, or none.
+
+    Args:
+        path: the place.
+        text: the whole content.
+        durable: whether content and name are written through, so that a crash of the machine leaves one whole file.
+
+    Raises:
+        OSError: when the place cannot be written.
+    """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            os.fchmod(handle, 0o666 & ~_umask())
+            os.fchmod(handle, 0o666 & ~umask())
             stream.write(text)
+            if durable:
+                stream.flush()
+                os.fsync(handle)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+    if durable:
+        sync(path.parent)
 
 
-def _umask() -> int:
+def umask() -> int:
+    """The permissions that new files of this process do not get."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

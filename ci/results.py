@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ci.files import write
+from ci.files import umask, write
 from ci.refusal import Refusal
 from ci.urls import check_local
 
@@ -42,7 +42,7 @@ def results(option: str, place: Path) -> Iterator[Path]:
     except OSError as error:
         raise _refusal(option, place, error.strerror or str(error)) from error
     try:
-        os.chmod(made, 0o777 & ~_umask())
+        os.chmod(made, 0o777 & ~umask())
         yield made
         listed = sorted(str(path.relative_to(made)) for path in _files(made))
         write(made / MARK, "\n".join([_FIRST, *listed]) + "\n")
@@ -120,12 +120,6 @@ def _replace(made: Path, target: Path) -> None:
         os.replace(old, target)
         raise
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _refusal(option: str, place: Path, why: str) -> Refusal:

@@ -13,7 +13,7 @@ from solvers.frame import NO_ACTION, live_kinds
 from solvers.native import Kernel
 from solvers.noted import NativeEngine
 from solvers.program import Program
-from solvers.sampling import Packed, Rows, Sampling
+from solvers.sampling import Packed, Rows, Sampling, one_by_one
 from solvers.search import Search
 from solvers.store import Store
 
@@ -50,8 +50,7 @@ class Discovered:
         """See `Space`."""
         for depth in range(len(self.ends)):
             for rows in self._rows(depth):
-                for start in range(0, len(rows), 1024):
-                    yield from map(tuple, rows[start : start + 1024].tolist())
+                yield from one_by_one(rows)
 
     def entries(self, program: Program) -> dict[Packed, list[int]]:
         """For each action kind a state from which it led to a new one, with the instance that did."""

@@ -59,6 +59,12 @@ class Space(Protocol):
         """All packed states, level by level, in an order that is the same for any number of threads."""
 
 
+def one_by_one(rows: Rows) -> Iterator[Packed]:
+    """The packed states of an array, a few at a time: a level may be much larger than what is taken of it."""
+    for start in range(0, len(rows), 1024):
+        yield from map(tuple, rows[start : start + 1024].tolist())
+
+
 def hashed(rows: Rows, seed: int) -> Rows:
     """A 64-bit hash of each row; other seeds order the same rows otherwise."""
     made = np.full(len(rows), seed, dtype=np.uint64) * _ODD[0] + _ODD[1]

@@ -15,7 +15,7 @@ from pathlib import Path
 from ci.files import folder
 from ci.refusal import Refusal
 from ci.spark.lease import NAME, leased
-from ci.spark.levelfiles import sync
+from ci.sync import sync
 
 UNFINISHED = ".unfinished"
 LOG = "spark.log"

@@ -14,7 +14,7 @@ from ci.spark.levelfiles import Group, read_states
 from ci.spark.manifests import Commit
 from solvers.audit import Audit, audited
 from solvers.noted import BlockEngine, Engine, NativeEngine
-from solvers.sampling import Packed, Rows, Sampling
+from solvers.sampling import Packed, Rows, Sampling, one_by_one
 
 GROUPS = 4
 """Most row groups of a level that candidates are read from."""
@@ -54,8 +54,7 @@ class Committed:
         """See `Space`."""
         for depth in range(len(self.sizes)):
             for rows in self._read(depth, self.commits[depth].groups):
-                for start in range(0, len(rows), 1024):
-                    yield from map(tuple, rows[start : start + 1024].tolist())
+                yield from one_by_one(rows)
 
 
 def audit_run(run: Run, sampling: Sampling) -> Audit:

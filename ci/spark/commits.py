@@ -27,10 +27,10 @@ from attrs import frozen
 from ci.refusal import Refusal
 from ci.settings import Subject
 from ci.spark.lease import Lease
-from ci.spark.levelfiles import sync
 from ci.spark.manifests import Commit, check, content, parsed, reason
 from ci.spark.sealed import read_sealed, write_sealed
 from ci.spark.tasks import Stored
+from ci.sync import sync
 from ci.urls import check_local
 from solvers.program import Program
 

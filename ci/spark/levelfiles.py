@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import define, field, frozen
 
+from ci.sync import sync
 from solvers.blocks import ROW_BITS, Words
 
 COMPRESSION = "lz4"
@@ -51,15 +52,6 @@ class LevelFile:
     rows: int
     bytes: int
     sha256: str
-
-
-def sync(folder: Path) -> None:
-    """Write a folder through to the disk, so that names in it survive a crash of the machine."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def schema(words: int, claim_words: int) -> pa.Schema:

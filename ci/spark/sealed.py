@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ci.files import read_json
+from ci.files import read_json, replace
 from ci.refusal import Refusal
-from ci.spark.levelfiles import sync
 
 SEAL = "sha256"
 
@@ -34,18 +31,8 @@ def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
     """
     plain = json.loads(json.dumps(content))
     text = json.dumps({**plain, SEAL: digest(plain)}, indent=1) + "\n"
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        try:
-            with open(temporary, "x", encoding="utf-8") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        sync(path.parent)
+        replace(path, text, durable=True)
     except OSError as error:
         raise Refusal(f"cannot write {path}: {error.strerror or error}; mend that, then --resume") from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ci import interrupts
+from kraftcheck.ci.terminal import interrupts
 
 
 def main() -> None:
@@ -16,7 +16,7 @@ def main() -> None:
     interrupts.begin()
     code = interrupts.EXIT_INTERRUPTED
     try:
-        from ci.commands import run  # a second's imports
+        from kraftcheck.ci.terminal.commands import run  # a second's imports
 
         code = run()
     except KeyboardInterrupt:

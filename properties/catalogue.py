@@ -1,48 +1,45 @@
 """The catalogue: every shipped system with its properties.
 
-Expected verdicts are data in `properties.expected`.
+Expected verdicts are data in `kraftcheck.properties.expected.verdicts`.
 """
 
 from __future__ import annotations
 
 from attrs import evolve
 
-from model.nearest import nearest
-from model.rules import variants
-from model.system import Property, ScopeError, Setting, System
-from model.systems.broker_ids.system import BROKER_IDS as BROKER_IDS_SYSTEM
-from model.systems.directories.system import DIRECTORIES as DIRECTORIES_SYSTEM
-from model.systems.elections.system import ELECTIONS as ELECTIONS_SYSTEM
-from model.systems.kraft.system import KRAFT as KRAFT_SYSTEM
-from model.systems.replication.system import REPLICATION as REPLICATION_SYSTEM
-from model.systems.unclean_recovery.system import UNCLEAN_RECOVERY as UNCLEAN_RECOVERY_SYSTEM
-from model.systems.zk_controller.system import ZK_CONTROLLER as ZK_CONTROLLER_SYSTEM
-from model.systems.zk_jbod.system import ZK_JBOD as ZK_JBOD_SYSTEM
-from properties import (
-    composed,
-    decisions,
-    disks,
-    durability,
-    eligibility,
-    goals,
-    identity,
-    leadership,
-    lemmas_directories,
-    lemmas_elections,
-    lemmas_identity,
-    lemmas_replication,
-    lemmas_restarts,
-    lemmas_salvage,
-    placement,
-    placement_goals,
-    placement_recovery,
-    recovery,
-    recovery_replication,
-    restarts,
-    salvage,
-    shape,
-)
-from properties.core import validate
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.language.system import Property, ScopeError, Setting, System
+from kraftcheck.model.rules.ruleset import variants
+from kraftcheck.model.systems.broker_ids.system import BROKER_IDS as BROKER_IDS_SYSTEM
+from kraftcheck.model.systems.directories.system import DIRECTORIES as DIRECTORIES_SYSTEM
+from kraftcheck.model.systems.elections.system import ELECTIONS as ELECTIONS_SYSTEM
+from kraftcheck.model.systems.kraft.system import KRAFT as KRAFT_SYSTEM
+from kraftcheck.model.systems.replication.system import REPLICATION as REPLICATION_SYSTEM
+from kraftcheck.model.systems.unclean_recovery.system import UNCLEAN_RECOVERY as UNCLEAN_RECOVERY_SYSTEM
+from kraftcheck.model.systems.zk_controller.system import ZK_CONTROLLER as ZK_CONTROLLER_SYSTEM
+from kraftcheck.model.systems.zk_jbod.system import ZK_JBOD as ZK_JBOD_SYSTEM
+from kraftcheck.properties.broker_ids import lemmas as lemmas_identity
+from kraftcheck.properties.broker_ids import promises as identity
+from kraftcheck.properties.directories import assignment as placement
+from kraftcheck.properties.directories import disks
+from kraftcheck.properties.directories import goals as placement_goals
+from kraftcheck.properties.directories import healing as placement_recovery
+from kraftcheck.properties.directories import lemmas as lemmas_directories
+from kraftcheck.properties.elections import elr as eligibility
+from kraftcheck.properties.elections import goals, leadership
+from kraftcheck.properties.elections import healing as recovery
+from kraftcheck.properties.elections import lemmas as lemmas_elections
+from kraftcheck.properties.elections import registration as shape
+from kraftcheck.properties.kinds import validate
+from kraftcheck.properties.kraft import both as composed
+from kraftcheck.properties.replication import durability
+from kraftcheck.properties.replication import healing as recovery_replication
+from kraftcheck.properties.replication import lemmas as lemmas_replication
+from kraftcheck.properties.unclean_recovery import lemmas as lemmas_salvage
+from kraftcheck.properties.unclean_recovery import promises as salvage
+from kraftcheck.properties.zk_controller import promises as decisions
+from kraftcheck.properties.zk_jbod import lemmas as lemmas_restarts
+from kraftcheck.properties.zk_jbod import promises as restarts
 
 
 def elections_properties(setting: Setting) -> tuple[Property, ...]:

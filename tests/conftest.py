@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from solvers import profiles
-from tests import leftovers
+from kraftcheck.solvers.hypothesis import profiles
+from tests.project import leftovers
 
 PROFILE = os.environ.get("KRAFTCHECK_PROFILE", "ci")
-"""Which profile of `solvers.profiles` counts for tests that name no settings."""
+"""Which profile of `kraftcheck.solvers.hypothesis.profiles` counts for tests that name no settings."""
 
 ORDER = os.environ.get("KRAFTCHECK_ORDER", "")
 """In which order tests run: as written, `reverse`, or shuffled by any other text as a seed."""
@@ -62,7 +62,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     It has little execution memory, so that what should spill does.
     """
-    from ci.spark.session import started  # tests without Spark do not need it
+    from kraftcheck.ci.spark.session import started  # tests without Spark do not need it
 
     place = tmp_path_factory.mktemp("spark")
     conf = {"spark.driver.memory": "512m", "spark.local.dir": str(place), "spark.memory.fraction": "0.05"}
@@ -88,5 +88,9 @@ class Unstoppable:
 @pytest.fixture
 def shared(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands use the shared session and leave it running."""
-    for place in ("ci.spark.explore.started", "ci.query.started", "ci.logs.pipeline.started"):
+    for place in (
+        "kraftcheck.ci.spark.explore.started",
+        "kraftcheck.ci.dataset.query.started",
+        "kraftcheck.ci.logs.spark.pipeline.started",
+    ):
         monkeypatch.setattr(place, lambda *_: Unstoppable(session))

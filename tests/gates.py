@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.layout import Flag, Range
-from model.system import Action, Property, Setting, System
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, negate
-from properties.core import recovers
+from kraftcheck.model.language.layout import Flag, Range
+from kraftcheck.model.language.system import Action, Property, Setting, System
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.properties.kinds import recovers
 
 
 @frozen

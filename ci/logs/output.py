@@ -12,10 +12,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from ci.files import folder
-from ci.refusal import Refusal
-from ci.spark.lease import NAME, leased
-from ci.sync import sync
+from kraftcheck.ci.spark.store.lease import NAME, leased
+from kraftcheck.ci.terminal.files import folder
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.sync import sync
 
 UNFINISHED = ".unfinished"
 LOG = "spark.log"

@@ -7,20 +7,20 @@ from functools import lru_cache
 
 from attrs import frozen
 
-from ci.logs.reading import LogFiles, Skipped, read_compact
-from ci.logs.summary import Summary
-from ci.refusal import Refusal
-from model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, is_valid, trimmed
-from model.controller.state import Settings
-from model.nearest import nearest
-from model.replay import ReplayError
-from model.rules import RuleSet, parse
-from solvers.logs.follow import Follower
-from solvers.logs.image import ELR_SETTING, EntryError
-from solvers.logs.lookup import Quick
-from solvers.logs.quick import QuickReplay
-from solvers.logs.replay import Replayed
-from solvers.logs.shares import ShareReplay
+from kraftcheck.ci.logs.format.read import LogFiles, Skipped, read_compact
+from kraftcheck.ci.logs.summary import Summary
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, is_valid, trimmed
+from kraftcheck.model.controller.state import Settings
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.records.replay import ReplayError
+from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.solvers.logs.explain.replay import Replayed
+from kraftcheck.solvers.logs.explain.state import ELR_SETTING, EntryError
+from kraftcheck.solvers.logs.memo.follow import Follower
+from kraftcheck.solvers.logs.memo.lookup import Quick
+from kraftcheck.solvers.logs.memo.replay import QuickReplay
+from kraftcheck.solvers.logs.runs.shares import ShareReplay
 
 SINCE = (
     (26, "kafka-4.1"),

@@ -8,14 +8,14 @@ from typing import Any
 
 from attrs import define, field
 
-from solvers.logs.entries import Batch, Compact
-from solvers.logs.explain import Explanation, Miss
-from solvers.logs.image import METADATA_VERSION, Passed, State
-from solvers.logs.judge import Violation, claims
-from solvers.logs.lookup import Quick
-from solvers.logs.matching import Difference
-from solvers.logs.replay import Replayed
-from solvers.verdict import EXIT_SAFETY
+from kraftcheck.solvers.logs.explain.entries import Batch, Compact
+from kraftcheck.solvers.logs.explain.explain import Explanation, Miss
+from kraftcheck.solvers.logs.explain.judge import Violation, claims
+from kraftcheck.solvers.logs.explain.matching import Difference
+from kraftcheck.solvers.logs.explain.replay import Replayed
+from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, Passed, State
+from kraftcheck.solvers.logs.memo.lookup import Quick
+from kraftcheck.solvers.program.verdict import EXIT_SAFETY
 
 NON_CONFORMANT = 23
 """Exit code when a batch is not explained."""

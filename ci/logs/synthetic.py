@@ -14,19 +14,19 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from ci.logs import encoding
-from ci.logs.bodies import CHANGE_FRAME, REST_FROM
-from model.codecs import CODE_FORM, encode
-from model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
-from model.controller.elect_leaders import PREFERRED, elect_leaders
-from model.controller.lifecycle import fenced, leaving, unfenced
-from model.controller.records import TOPIC as TOPIC_SCOPE
-from model.controller.records import ClearElrRecord, ConfigRecord, LogRecord
-from model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from model.controller.state import Controller
-from model.controller.topics import CreateTopicsRequest, NewTopic, create_topics
-from model.partition import Partition
-from model.records import (
+from kraftcheck.ci.logs.format import encode as encoding
+from kraftcheck.ci.logs.format.bodies import CHANGE_FRAME, REST_FROM
+from kraftcheck.model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
+from kraftcheck.model.controller.elect_leaders import PREFERRED, elect_leaders
+from kraftcheck.model.controller.lifecycle import fenced, leaving, unfenced
+from kraftcheck.model.controller.records import TOPIC as TOPIC_SCOPE
+from kraftcheck.model.controller.records import ClearElrRecord, ConfigRecord, LogRecord
+from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.records.codecs import CODE_FORM, encode
+from kraftcheck.model.records.records import (
     Feature,
     Listener,
     PartitionChangeRecord,
@@ -35,10 +35,10 @@ from model.records import (
     TopicRecord,
     ids,
 )
-from model.rules import RuleSet, parse
-from solvers.logs.image import ELR_FEATURE, METADATA_VERSION, FeatureRecord, Known, State, empty
-from solvers.logs.ledger import Ledger
-from solvers.logs.locality import EPOCH, TOPIC, Situation, partition_in, plain_registration
+from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.solvers.logs.explain.state import ELR_FEATURE, METADATA_VERSION, FeatureRecord, Known, State, empty
+from kraftcheck.solvers.logs.memo.ledger import Ledger
+from kraftcheck.solvers.logs.memo.situation import EPOCH, TOPIC, Situation, partition_in, plain_registration
 
 LEVELS = {METADATA_VERSION: 27, ELR_FEATURE: 1}
 """Kafka 4.1 with ELR."""

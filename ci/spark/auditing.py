@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from attrs import evolve, frozen
 
-from ci.spark.commits import CommitLog
-from ci.spark.engine import Run
-from ci.spark.levelfiles import Group, read_states
-from ci.spark.manifests import Commit
-from solvers.audit import Audit, audited
-from solvers.noted import BlockEngine, Engine, NativeEngine
-from solvers.sampling import Packed, Rows, Sampling, one_by_one
+from kraftcheck.ci.spark.engine import Run
+from kraftcheck.ci.spark.store.commits import CommitLog
+from kraftcheck.ci.spark.store.levelfiles import Group, read_states
+from kraftcheck.ci.spark.store.manifests import Commit
+from kraftcheck.solvers.audit.audit import Audit, audited
+from kraftcheck.solvers.audit.sampling import Packed, Rows, Sampling, one_by_one
+from kraftcheck.solvers.audit.single_state import BlockEngine, Engine, NativeEngine
 
 GROUPS = 4
 """Most row groups of a level that candidates are read from."""
@@ -22,7 +22,7 @@ GROUPS = 4
 
 @frozen
 class Committed:
-    """The committed levels, as `solvers.sampling.Space`.
+    """The committed levels, as `kraftcheck.solvers.audit.sampling.Space`.
 
     Attributes:
         log, commits: where they are.

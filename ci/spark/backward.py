@@ -1,11 +1,11 @@
 """`recovers` properties under Spark: marks flow backward over the transitions of the committed states.
 
 The native engine sweeps over all states until no mark changes
-(`solvers.backward`). Here each round is a join: what rose in the last round
+(`kraftcheck.solvers.search.backward`). Here each round is a join: what rose in the last round
 flows over the transitions into it. Transitions are computed once, for states
 that do not satisfy a claim by themselves, through the actions that its way out
 allows, and kept beside the run until the search ends. The marks are those of
-`solvers.sweep`, so is the fixpoint, and so are the verdicts.
+`kraftcheck.solvers.machine_code.backward_sweep`, so is the fixpoint, and so are the verdicts.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ import numpy as np
 import pyarrow as pa
 from attrs import define, field, frozen
 
-from ci.spark.commits import CommitLog
-from ci.spark.errors import explained
-from ci.spark.jobs import Cluster, cancelled_on
-from ci.spark.manifests import Commit
-from ci.spark.origins import Origins
-from ci.spark.places import PLACE_BITS, Place
-from ci.spark.session import for_sql
-from ci.spark.tasks import Batches
-from solvers.backward import Finding, Recovered
-from solvers.blocks import BlockKernel, BlockSpec, Words, loaded
-from solvers.program import Program
+from kraftcheck.ci.spark.errors import explained
+from kraftcheck.ci.spark.jobs import Cluster, cancelled_on
+from kraftcheck.ci.spark.origins import Origins
+from kraftcheck.ci.spark.session import for_sql
+from kraftcheck.ci.spark.store.commits import CommitLog
+from kraftcheck.ci.spark.store.manifests import Commit
+from kraftcheck.ci.spark.store.places import PLACE_BITS, Place
+from kraftcheck.ci.spark.tasks import Batches
+from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, Words, loaded
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.search.backward import Finding, Recovered
 
 FOLDER = "backward"
 """Below a run's folder, while the search lasts."""

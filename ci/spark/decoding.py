@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from model.layout import Flag, leaves
-from solvers.program import Program
+from kraftcheck.model.language.layout import Flag, leaves
+from kraftcheck.solvers.program.program import Program
 
 
 def decoding(traced: Program) -> dict[str, Any]:

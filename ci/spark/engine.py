@@ -14,26 +14,26 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from ci.spark.commits import CommitLog
-from ci.spark.digests import checked_here
-from ci.spark.errors import JobFailedError
-from ci.spark.handover import Export, NativeStart
-from ci.spark.jobs import Found, Runner, plan
-from ci.spark.manifests import Commit
-from ci.spark.options import Bounds
-from ci.spark.origins import Origins
-from ci.spark.places import Occasion, Place
-from solvers.backward import NOT_RECOVERED, Recovered, recover
-from solvers.blocks import BlockKernel
-from solvers.explorer import Progress
-from solvers.frame import NO_ACTION
-from solvers.native import Kernel
-from solvers.search import FIRST_VIOLATION, STOPPED, Limits, Search
+from kraftcheck.ci.spark.errors import JobFailedError
+from kraftcheck.ci.spark.jobs import Found, Runner, plan
+from kraftcheck.ci.spark.options import Bounds
+from kraftcheck.ci.spark.origins import Origins
+from kraftcheck.ci.spark.store.commits import CommitLog
+from kraftcheck.ci.spark.store.digests import checked_here
+from kraftcheck.ci.spark.store.handover import Export, NativeStart
+from kraftcheck.ci.spark.store.manifests import Commit
+from kraftcheck.ci.spark.store.places import Occasion, Place
+from kraftcheck.solvers.blocks.tasks import BlockKernel
+from kraftcheck.solvers.machine_code.compile import Kernel
+from kraftcheck.solvers.machine_code.frame import NO_ACTION
+from kraftcheck.solvers.search.backward import NOT_RECOVERED, Recovered, recover
+from kraftcheck.solvers.search.explore import Progress
+from kraftcheck.solvers.search.levels import FIRST_VIOLATION, STOPPED, Limits, Search
 
 
 @define
 class Run:
-    """A distributed search at work, and what it found, as `solvers.explorer.Findings`.
+    """A distributed search at work, and what it found, as `kraftcheck.solvers.search.explore.Findings`.
 
     Attributes:
         kernel: the program, compiled for the native start and for judging.

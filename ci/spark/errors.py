@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ci.refusal import Refusal
+from kraftcheck.ci.terminal.refusal import Refusal
 
 
 class JobFailedError(Refusal):

@@ -11,31 +11,31 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ci.files import folder
-from ci.progress import Meter, attended, metered, stoppable
-from ci.refusal import Refusal
-from ci.settings import Subject
-from ci.spark.auditing import audit_run
-from ci.spark.backward import Backward
-from ci.spark.commits import CommitLog, identity
-from ci.spark.decoding import decoding
-from ci.spark.digests import check_on
-from ci.spark.engine import Run
-from ci.spark.jobs import Cluster
-from ci.spark.lease import leased
-from ci.spark.manifests import Commit
-from ci.spark.options import Bounds, ClusterOptions
-from ci.spark.part import SparkPart
-from ci.spark.session import parse_conf, started
-from ci.spark.shipping import ship_sources
-from solvers.blockkernel import block_spec
-from solvers.blocks import BlockSpec, loaded
-from solvers.explorer import Exploration, Progress, concluded
-from solvers.native import Kernel, load_kernel
-from solvers.objectcache import ObjectCache
-from solvers.objectcode import portable
-from solvers.program import Program
-from solvers.sampling import Sampling
+from kraftcheck.ci.spark.auditing import audit_run
+from kraftcheck.ci.spark.backward import Backward
+from kraftcheck.ci.spark.decoding import decoding
+from kraftcheck.ci.spark.engine import Run
+from kraftcheck.ci.spark.jobs import Cluster
+from kraftcheck.ci.spark.options import Bounds, ClusterOptions
+from kraftcheck.ci.spark.part import SparkPart
+from kraftcheck.ci.spark.session import parse_conf, started
+from kraftcheck.ci.spark.shipping import ship_sources
+from kraftcheck.ci.spark.store.commits import CommitLog, identity
+from kraftcheck.ci.spark.store.digests import check_on
+from kraftcheck.ci.spark.store.lease import leased
+from kraftcheck.ci.spark.store.manifests import Commit
+from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.ci.terminal.files import folder
+from kraftcheck.ci.terminal.progress import Meter, attended, metered, stoppable
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.audit.sampling import Sampling
+from kraftcheck.solvers.blocks.kernel import block_spec
+from kraftcheck.solvers.blocks.tasks import BlockSpec, loaded
+from kraftcheck.solvers.machine_code.compile import Kernel, load_kernel
+from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import portable
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.search.explore import Exploration, Progress, concluded
 
 LOG = "spark.log"
 SOURCES = "sources.zip"

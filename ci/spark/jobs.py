@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from ci.spark.commits import CommitLog
-from ci.spark.errors import JobFailedError, explained
-from ci.spark.levelfiles import Group, LevelFile
-from ci.spark.manifests import Commit
-from ci.spark.tasks import CANDIDATE_SCHEMA, RESULT_SCHEMA, Level, expand_task, sift_task
-from solvers.blocks import BlockSpec
+from kraftcheck.ci.spark.errors import JobFailedError, explained
+from kraftcheck.ci.spark.store.commits import CommitLog
+from kraftcheck.ci.spark.store.levelfiles import Group, LevelFile
+from kraftcheck.ci.spark.store.manifests import Commit
+from kraftcheck.ci.spark.tasks import CANDIDATE_SCHEMA, RESULT_SCHEMA, Level, expand_task, sift_task
+from kraftcheck.solvers.blocks.tasks import BlockSpec
 
 SPLIT_ROWS = 1 << 18
 """States that one task of the first stage expands, at most about."""

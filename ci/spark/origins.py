@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import pyarrow.parquet as pq
 from attrs import frozen
 
-from ci.spark.commits import CommitLog
-from ci.spark.levelfiles import NO_PARENT, DamagedLevelError
-from ci.spark.manifests import Commit
-from ci.spark.places import Occasion, Place
-from solvers.blocks import ROW_BITS
-from solvers.way import Way
+from kraftcheck.ci.spark.store.commits import CommitLog
+from kraftcheck.ci.spark.store.levelfiles import NO_PARENT, DamagedLevelError
+from kraftcheck.ci.spark.store.manifests import Commit
+from kraftcheck.ci.spark.store.places import Occasion, Place
+from kraftcheck.solvers.blocks.tasks import ROW_BITS
+from kraftcheck.solvers.traces.path import Way
 
 
 @frozen

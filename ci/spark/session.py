@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ci.refusal import Refusal
+from kraftcheck.ci.terminal.refusal import Refusal
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""

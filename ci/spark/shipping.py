@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent.parent
-PACKAGES = ("model", "properties", "solvers", "ci")
+PACKAGE = Path(__file__).parents[2]
+"""The package's folder: in a checkout it holds links to the four layers, which are followed."""
 
 
 def ship_sources(session: Any, archive: Path) -> None:
@@ -21,7 +23,11 @@ def ship_sources(session: Any, archive: Path) -> None:
     if context.master.startswith("local[") or context.master == "local":
         return
     with zipfile.ZipFile(archive, "w") as bundle:
-        for package in PACKAGES:
-            for path in sorted((ROOT / package).rglob("*.py")):
-                bundle.write(path, path.relative_to(ROOT))
+        for path in sorted(_sources()):
+            bundle.write(path, path.relative_to(PACKAGE.parent))
     context.addPyFile(str(archive))
+
+
+def _sources() -> Iterator[Path]:
+    for folder, _, names in os.walk(PACKAGE, followlinks=True):
+        yield from (Path(folder, name) for name in names if name.endswith(".py"))

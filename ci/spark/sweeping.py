@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 from attrs import field, frozen
 
-from ci.settings import program, subject
-from ci.spark.tasks import Batches
-from model.layout import DomainError
-from solvers.blocks import BlockSpec, Words, loaded
-from solvers.program import Program
-from solvers.replay import successor
+from kraftcheck.ci.spark.tasks import Batches
+from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.model.language.layout import DomainError
+from kraftcheck.solvers.blocks.tasks import BlockSpec, Words, loaded
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.reference.confirm import successor
 
 SCHEMA = "payload string"
 

@@ -20,8 +20,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import asdict, field, frozen
 
-from ci.spark.levelfiles import Group, LevelFile, LevelWriter, read_states, verify
-from solvers.blocks import ROW_BITS, BlockSpec, Expansion, Words, first_claims, loaded, sift
+from kraftcheck.ci.spark.store.levelfiles import Group, LevelFile, LevelWriter, read_states, verify
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockSpec, Expansion, Words, first_claims, loaded, sift
 
 BLOCK_BYTES = 1 << 20
 """Most bytes of a block, about."""

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from model.controller.configs import MIN_ISR, as_stored, is_valid
-from model.controller.errors import RequestError
-from model.controller.records import CLUSTER, NODE, TOPIC, ClearElrRecord, ConfigRecord, LogRecord
-from model.controller.state import Controller, Outcome
-from model.min_isr import announced
-from model.records import PartitionChangeRecord
-from model.rules import RuleSet
+from kraftcheck.model.controller.configs import MIN_ISR, as_stored, is_valid
+from kraftcheck.model.controller.errors import RequestError
+from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ClearElrRecord, ConfigRecord, LogRecord
+from kraftcheck.model.controller.state import Controller, Outcome
+from kraftcheck.model.records.records import PartitionChangeRecord
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers.min_isr import announced
 
 
 def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> Outcome[None]:

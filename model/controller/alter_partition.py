@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.alter_partition import (
+from kraftcheck.model.controller.errors import NONE
+from kraftcheck.model.controller.passes import decide, permits
+from kraftcheck.model.controller.state import Controller, Outcome, Place
+from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.partition.registration import Partition, merge
+from kraftcheck.model.records.records import PartitionChangeRecord
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers.alter_partition import (
     ELIGIBLE,
     ERRORS,
     MEMBER_EPOCHS,
@@ -18,14 +25,7 @@ from model.alter_partition import (
     proposed,
     sender_check,
 )
-from model.controller.errors import NONE
-from model.controller.passes import decide, permits
-from model.controller.state import Controller, Outcome, Place
-from model.idlists import IdList
-from model.partition import Partition, merge
-from model.records import PartitionChangeRecord
-from model.rules import RuleSet
-from model.triggers import alter
+from kraftcheck.model.triggers.table import alter
 
 UNCHECKED = -1
 """The epoch of a member whose epoch the leader does not state."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from model.controller.errors import NONE, RequestError
-from model.controller.passes import decide, permits
-from model.controller.state import Controller, Outcome, Place
-from model.directory_assignment import assign
-from model.rules import RuleSet
+from kraftcheck.model.controller.errors import NONE, RequestError
+from kraftcheck.model.controller.passes import decide, permits
+from kraftcheck.model.controller.state import Controller, Outcome, Place
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers.directory_assignment import assign
 
 
 @frozen

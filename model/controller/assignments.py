@@ -6,11 +6,11 @@ Source: `ReplicationControlManager.validateManualPartitionAssignment`,
 
 from __future__ import annotations
 
-from model.controller.errors import RequestError
-from model.controller.passes import directory_of_new_replica
-from model.controller.state import Controller
-from model.records import Ids, PartitionRecord
-from model.rules import RuleSet
+from kraftcheck.model.controller.errors import RequestError
+from kraftcheck.model.controller.passes import directory_of_new_replica
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.records.records import Ids, PartitionRecord
+from kraftcheck.model.rules.ruleset import RuleSet
 
 
 def check_assignment(controller: Controller, replicas: Ids, factor: int | None = None) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 
 from attrs import evolve
 
-from model.controller.errors import ExcessiveBatch
-from model.controller.heartbeat import Sessions
-from model.controller.records import ClearElrRecord, ConfigRecord, LogRecord, RegisterControllerRecord
-from model.controller.state import Controller, Outcome
-from model.directories import is_reserved
-from model.elr import clear_elr
-from model.partition import Partition, merge
-from model.records import (
+from kraftcheck.model.controller.errors import ExcessiveBatch
+from kraftcheck.model.controller.heartbeat import Sessions
+from kraftcheck.model.controller.records import ClearElrRecord, ConfigRecord, LogRecord, RegisterControllerRecord
+from kraftcheck.model.controller.state import Controller, Outcome
+from kraftcheck.model.partition.directories import is_reserved
+from kraftcheck.model.partition.elr import clear_elr
+from kraftcheck.model.partition.registration import Partition, merge
+from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
     RegisterBrokerRecord,
@@ -27,8 +27,8 @@ from model.records import (
     UnregisterBrokerRecord,
     ids,
 )
-from model.replay import ClusterImage, ReplayError, Topic, replay
-from model.rules import RuleSet
+from kraftcheck.model.records.replay import ClusterImage, ReplayError, Topic, replay
+from kraftcheck.model.rules.ruleset import RuleSet
 
 
 def batches(outcome: Outcome[Any], limit: int) -> tuple[tuple[LogRecord, ...], ...]:
@@ -86,7 +86,7 @@ def replay_record(controller: Controller, record: LogRecord, rules: RuleSet) -> 
     """The state after one more record, sessions included.
 
     Raises:
-        ReplayError: see `model.replay.replay`.
+        ReplayError: see `kraftcheck.model.records.replay.replay`.
     """
     image = controller.image
     if isinstance(record, ClearElrRecord):

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
-from model.controller.records import CLUSTER, TOPIC, ConfigRecord
-from model.fields import INT32
-from model.rules import RuleSet
+from kraftcheck.model.controller.records import CLUSTER, TOPIC, ConfigRecord
+from kraftcheck.model.records.fields import INT32
+from kraftcheck.model.rules.ruleset import RuleSet
 
 MIN_ISR = "min.insync.replicas"
 UNCLEAN_ELECTION = "unclean.leader.election.enable"

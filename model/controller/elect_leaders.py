@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from model import triggers
-from model.controller.errors import NONE, RequestError, TooManyRecords
-from model.controller.passes import decide, eligible, imbalanced, leaderless, permits
-from model.controller.state import Controller, Outcome, Place
-from model.elections import LEADERLESS, may_designate
-from model.records import PartitionChangeRecord
-from model.rules import RuleSet
-from model.triggers import Pass, elect_designated, elect_preferred, needs_leader, needs_preferred
+from kraftcheck.model.controller.errors import NONE, RequestError, TooManyRecords
+from kraftcheck.model.controller.passes import decide, eligible, imbalanced, leaderless, permits
+from kraftcheck.model.controller.state import Controller, Outcome, Place
+from kraftcheck.model.partition.election import LEADERLESS, may_designate
+from kraftcheck.model.records.records import PartitionChangeRecord
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers import table as triggers
+from kraftcheck.model.triggers.table import Pass, elect_designated, elect_preferred, needs_leader, needs_preferred
 
 PREFERRED, UNCLEAN, DESIGNATED = 0, 1, 2
 """The types of an election, as requests number them; the snapshot does not know the third."""

@@ -12,8 +12,8 @@ from enum import Enum
 
 from attrs import evolve, field, frozen
 
-from model.controller.errors import NotTracked, Resignation
-from model.controller.placement import UsableBroker
+from kraftcheck.model.controller.errors import NotTracked, Resignation
+from kraftcheck.model.controller.topics.placement import UsableBroker
 
 UNKNOWN = -1
 """A metadata offset not yet reported, and the offset of a controlled shutdown that has not begun."""

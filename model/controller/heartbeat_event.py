@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.controller.commits import replay_all
-from model.controller.errors import RequestError
-from model.controller.heartbeat import BrokerState, Wish
-from model.controller.lifecycle import Records, directories_failed, fenced, leaving, unfenced
-from model.controller.passes import led_by
-from model.controller.state import Controller, Outcome
-from model.heartbeats import STATE, passes_in_order, second_sees_first
-from model.records import Ids
-from model.rules import RuleSet
+from kraftcheck.model.controller.commits import replay_all
+from kraftcheck.model.controller.errors import RequestError
+from kraftcheck.model.controller.heartbeat import BrokerState, Wish
+from kraftcheck.model.controller.lifecycle import Records, directories_failed, fenced, leaving, unfenced
+from kraftcheck.model.controller.passes import led_by
+from kraftcheck.model.controller.state import Controller, Outcome
+from kraftcheck.model.records.records import Ids
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers.heartbeat import STATE, passes_in_order, second_sees_first
 
 
 @frozen

@@ -11,21 +11,21 @@ from functools import partial
 
 from attrs import evolve
 
-from model import triggers
-from model.brokers import Registration
-from model.controller.errors import RequestError, Resignation, TooManyRecords
-from model.controller.passes import decide_each, in_elr, in_isr
-from model.controller.records import LogRecord
-from model.controller.state import Controller, Outcome
-from model.directories import is_reserved
-from model.records import (
+from kraftcheck.model.controller.errors import RequestError, Resignation, TooManyRecords
+from kraftcheck.model.controller.passes import decide_each, in_elr, in_isr
+from kraftcheck.model.controller.records import LogRecord
+from kraftcheck.model.controller.state import Controller, Outcome
+from kraftcheck.model.partition.directories import is_reserved
+from kraftcheck.model.records.brokers import Registration
+from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
     Ids,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
 )
-from model.rules import RuleSet
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers import table as triggers
 
 Records = tuple[LogRecord, ...]
 

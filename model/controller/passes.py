@@ -11,18 +11,18 @@ from typing import cast
 
 from attrs import evolve
 
-from model.brokersets import Brokers
-from model.change import BuildContext, build
-from model.controller.errors import NoReplica
-from model.controller.state import Controller, Place
-from model.directories import UNASSIGNED, DirectoryList
-from model.directory_assignment import default_directory
-from model.idlists import IdList
-from model.leadership import lookup_failed, may_lead
-from model.partition import Partition
-from model.records import PartitionChangeRecord, ids
-from model.rules import RuleSet
-from model.triggers import Pass, Permits, Trigger, needs_leader, needs_preferred, ordinary
+from kraftcheck.model.controller.errors import NoReplica
+from kraftcheck.model.controller.state import Controller, Place
+from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.partition.change import BuildContext, build
+from kraftcheck.model.partition.directories import UNASSIGNED, DirectoryList
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.records.records import PartitionChangeRecord, ids
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers.directory_assignment import default_directory
+from kraftcheck.model.triggers.leadership import lookup_failed, may_lead
+from kraftcheck.model.triggers.table import Pass, Permits, Trigger, needs_leader, needs_preferred, ordinary
 
 
 def permits(controller: Controller, place: Place, rules: RuleSet) -> Permits:

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from model import reassigning
-from model.controller.assignments import check_assignment
-from model.controller.errors import NONE, RequestError, Resignation
-from model.controller.passes import decide, eligible, permits
-from model.controller.state import Controller, Outcome, Place
-from model.directories import DirectoryMismatch
-from model.idlists import IdList
-from model.records import Ids, PartitionChangeRecord, ids
-from model.rules import RuleSet
+from kraftcheck.model.controller.assignments import check_assignment
+from kraftcheck.model.controller.errors import NONE, RequestError, Resignation
+from kraftcheck.model.controller.passes import decide, eligible, permits
+from kraftcheck.model.controller.state import Controller, Outcome, Place
+from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.partition.directories import DirectoryMismatch
+from kraftcheck.model.records.records import Ids, PartitionChangeRecord, ids
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers import reassignment as reassigning
 
 
 @frozen

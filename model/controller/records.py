@@ -1,4 +1,4 @@
-"""Records of the controller's log beside those of `model.records`: configurations and controllers."""
+"""Records of the controller's log beside those of `model.records.records`: configurations and controllers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from model.records import Record
+from kraftcheck.model.records.records import Record
 
 TOPIC, NODE, CLUSTER = "topic", "node", "cluster"
 

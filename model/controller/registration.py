@@ -9,14 +9,14 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
-from model.brokers import Registration
-from model.controller.errors import RequestError
-from model.controller.lifecycle import Records, amended, restarted
-from model.controller.records import RegisterControllerRecord
-from model.controller.state import Controller, Outcome
-from model.directories import is_reserved
-from model.records import Feature, Ids, Listener, RegisterBrokerRecord
-from model.rules import RuleSet
+from kraftcheck.model.controller.errors import RequestError
+from kraftcheck.model.controller.lifecycle import Records, amended, restarted
+from kraftcheck.model.controller.records import RegisterControllerRecord
+from kraftcheck.model.controller.state import Controller, Outcome
+from kraftcheck.model.partition.directories import is_reserved
+from kraftcheck.model.records.brokers import Registration
+from kraftcheck.model.records.records import Feature, Ids, Listener, RegisterBrokerRecord
+from kraftcheck.model.rules.ruleset import RuleSet
 
 METADATA_VERSION = "metadata.version"
 """The feature that every broker is assumed to support at its first level."""

@@ -1,6 +1,6 @@
 """The controller's state, and what an event yields.
 
-Handlers decide; `model.controller.commits` replays. A handler that raises
+Handlers decide; `kraftcheck.model.controller.commits` replays. A handler that raises
 changes nothing. Source: `QuorumController`, `ReplicationControlManager`,
 `ClusterControlManager`.
 """
@@ -12,19 +12,19 @@ from typing import Generic, TypeVar
 
 from attrs import evolve, field, frozen
 
-from model.brokers import Registration
-from model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs, is_true, whole_number
-from model.controller.errors import RequestError, Resignation
-from model.controller.heartbeat import Sessions
-from model.controller.placement import UsableBroker
-from model.controller.records import LogRecord, RegisterControllerRecord
-from model.controller.streams import RandomStream
-from model.idlists import IdList
-from model.leadership import Registered
-from model.min_isr import effective_min_isr
-from model.partition import Partition
-from model.replay import ClusterImage, Topic
-from model.rules import RuleSet
+from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs, is_true, whole_number
+from kraftcheck.model.controller.errors import RequestError, Resignation
+from kraftcheck.model.controller.heartbeat import Sessions
+from kraftcheck.model.controller.records import LogRecord, RegisterControllerRecord
+from kraftcheck.model.controller.topics.placement import UsableBroker
+from kraftcheck.model.controller.topics.streams import RandomStream
+from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.records.brokers import Registration
+from kraftcheck.model.records.replay import ClusterImage, Topic
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers.leadership import Registered
+from kraftcheck.model.triggers.min_isr import effective_min_isr
 
 T = TypeVar("T")
 

@@ -20,17 +20,17 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
-from model.controller.commits import replay_record
-from model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs
-from model.controller.errors import Resignation
-from model.controller.lifecycle import Records, directories_failed, fenced, unfenced
-from model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from model.controller.state import Controller, Place
-from model.partition import Partition
-from model.records import ids
-from model.replay import ReplayError, Topic
-from model.rules import RIGHT, RuleSet
-from model.words import NO_LEADER
+from kraftcheck.model.controller.commits import replay_record
+from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs
+from kraftcheck.model.controller.errors import Resignation
+from kraftcheck.model.controller.lifecycle import Records, directories_failed, fenced, unfenced
+from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
+from kraftcheck.model.controller.state import Controller, Place
+from kraftcheck.model.language.words import NO_LEADER
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.records.records import ids
+from kraftcheck.model.records.replay import ReplayError, Topic
+from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
 
 Key: TypeAlias = tuple[Any, ...]
 

@@ -1,4 +1,4 @@
-"""Writes docs/engine-mutants.md."""
+"""Writes docs/reference/engine-mutants.md."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests import test_audit, test_pruning
 from tests.engine_mutants.mutant import Killer, Mutant
+from tests.solvers.audit import test_audit
+from tests.solvers.program import test_pruning
 
 UNDECLARED = Killer(test_pruning.test_behind_an_undeclared_bound_nothing_holds)
 BELOW = Killer(test_pruning.test_a_cap_says_nothing_of_the_lower_bound, (0,))
@@ -20,38 +21,40 @@ def compiled_as_another(position: int) -> Killer:
 
 PRUNING = (
     Mutant("side-swapped", "A transition that leaves a domain is counted on the other side.",
-           "solvers.kinds:KindFunction._is_side", "self._b.not_(below) if one.above else below",
+           "solvers.machine_code.transition:KindFunction._is_side", "self._b.not_(below) if one.above else below",
            "below if one.above else self._b.not_(below)", BELOW),
     Mutant("undeclared-as-declared", "A bound without a cap is taken as meant.",
-           "solvers.pruning:fault", "if not one.cap]", "if not one.cap and strict]", UNDECLARED),
+           "solvers.program.pruning:fault", "if not one.cap]", "if not one.cap and strict]", UNDECLARED),
     Mutant("cap-below", "A cap declares the lower bound too.",
-           "solvers.pruning:prunings", 'cap_of(slot.domain) if above else ""', "cap_of(slot.domain)", BELOW),
+           "solvers.program.pruning:prunings", 'cap_of(slot.domain) if above else ""', "cap_of(slot.domain)", BELOW),
     Mutant("strict-takes-caps", "Strictly, a cap that left a step out still counts as meant.",
-           "solvers.pruning:fault", "for one in found if strict]", "for one in found[:0] if strict]", STRICT),
+           "solvers.program.pruning:fault", "for one in found if strict]", "for one in found[:0] if strict]", STRICT),
 )  # fmt: skip
 
 AUDIT = (
     Mutant("audit-compares-nothing", "A state passes the audit unseen.",
-           "solvers.comparison:Comparison.state", "return self._state(state, noted, instances)",
+           "solvers.audit.comparison:Comparison.state", "return self._state(state, noted, instances)",
            "return len(noted.after)", compiled_as_another(0)),
     Mutant("audit-without-successors", "What a transition leads to is not compared.",
-           "solvers.comparison:Comparison._instance", "if packed != compiled:", "if False:", compiled_as_another(1)),
+           "solvers.audit.comparison:Comparison._instance",
+           "if packed != compiled:", "if False:", compiled_as_another(1)),
     Mutant("audit-without-claims", "Truths of properties are not compared.",
-           "solvers.comparison:Comparison._same", "if bool(on_ints) != compiled:", "if False:",
+           "solvers.audit.comparison:Comparison._same", "if bool(on_ints) != compiled:", "if False:",
            compiled_as_another(2)),
     Mutant("audit-without-steps", "Properties of transitions are not compared.",
-           "solvers.comparison:Comparison._of_step", "if first < instance:", "if True:", compiled_as_another(4)),
+           "solvers.audit.comparison:Comparison._of_step", "if first < instance:", "if True:", compiled_as_another(4)),
     Mutant("audit-without-cuts", "What a domain cuts is not compared.",
-           "solvers.comparison:Comparison._cut", "if one > other or (whole and one != other):", "if False:",
+           "solvers.audit.comparison:Comparison._cut", "if one > other or (whole and one != other):", "if False:",
            Killer(test_pruning.test_the_audit_compares_the_sides, (0,))),
     Mutant("audit-without-all-cuts", "Cuts that ints do not have are not noticed.",
-           "solvers.comparison:Comparison._cut", "(whole and one != other)", "False",
+           "solvers.audit.comparison:Comparison._cut", "(whole and one != other)", "False",
            Killer(test_pruning.test_the_audit_compares_the_sides, (1,))),
     Mutant("audit-unvisited", "A successor that the search did not visit is not missed.",
-           "solvers.comparison:Comparison._instance", "if self.visited is not None and not self.visited(packed):",
+           "solvers.audit.comparison:Comparison._instance", "if self.visited is not None and not self.visited(packed):",
            "if False:", LOST_STATE),
     Mutant("audit-of-better-code", "The code that a long search began with is not audited.",
-           "solvers.discovered:Discovered.audited", "else [first, search.kernel]", "else [search.kernel]", BOTH),
+           "solvers.audit.visited_space:Discovered.audited",
+           "else [first, search.kernel]", "else [search.kernel]", BOTH),
     Mutant("audit-without-start", "The initial states are not compared.",
-           "solvers.audit:audited", "auditor.comparison.initial(INITIAL)", "pass", ASKED_AGAIN),
+           "solvers.audit.audit:audited", "auditor.comparison.initial(INITIAL)", "pass", ASKED_AGAIN),
 )  # fmt: skip

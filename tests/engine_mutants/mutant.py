@@ -21,7 +21,7 @@ import hypothesis
 import pytest
 from attrs import field, frozen
 
-from solvers.replay import EngineDisagreement
+from kraftcheck.solvers.reference.confirm import EngineDisagreement
 
 KILLED = (AssertionError, EngineDisagreement, pytest.fail.Exception)
 """How a test fails that tells a mutant; anything else, as a NameError, is a fault of the mutant or of the test."""
@@ -104,7 +104,7 @@ class Mutant:
     Attributes:
         name: of the mutant.
         breaks: what it does, in a sentence.
-        where: `module:function` or `module:Class.method`.
+        where: `module:function` or `module:Class.method`, the module named from `kraftcheck` on.
         old: a piece of the function's text that occurs once.
         new: what stands there instead.
         killer: the test that fails for it.
@@ -124,7 +124,7 @@ class Mutant:
     def function(self) -> types.FunctionType:
         """The function that is changed."""
         module, _, path = self.where.partition(":")
-        found: Any = importlib.import_module(module)
+        found: Any = importlib.import_module(f"kraftcheck.{module}")
         for part in path.split("."):
             found = inspect.getattr_static(found, part)
         found = getattr(found, "fget", None) or getattr(found, "__func__", found)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tests.engine_mutants.auditing import AUDIT, PRUNING
 from tests.engine_mutants.checking import CACHES, RECOVERY, SYMMETRY, WALKS, WITNESSES
 from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
@@ -12,8 +10,9 @@ from tests.engine_mutants.equivalent import EQUIVALENT
 from tests.engine_mutants.mutant import Mutant
 from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
 from tests.engine_mutants.proving import INDUCTION, READING, UNROLLING
+from tests.shared.places import DOCS
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "engine-mutants.md"
+PAGE = DOCS / "reference" / "engine-mutants.md"
 
 GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Terms and their folding": TERMS,
@@ -43,8 +42,8 @@ MUTANTS = tuple(mutant for group in GROUPS.values() for mutant in group)
 HEAD = """# Mutants of the engines
 
 Each line is a fault that was put into an engine on purpose, and the test that fails for it. None survives:
-`tests/test_engine_mutants.py` applies every mutant to the engine at hand, one function with one piece of its text
-replaced, and asserts that the test named beside it passes without the mutant and fails with it. Those marked *nightly*
+`tests/engine_mutants` applies every mutant to the engine at hand, one function with one piece of its text replaced,
+and asserts that the test named beside it passes without the mutant and fails with it. Those marked *nightly*
 take longer and run in that profile only. (Mutants of Kafka's rules, not of engines, are in
 [load-bearing.md](load-bearing.md).)
 

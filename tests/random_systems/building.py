@@ -8,12 +8,12 @@ from typing import Any
 
 import attrs
 
-from model.brokersets import BrokerSet, Replicas
-from model.idlists import AtMostOne
-from model.layout import Flag, Range, subset_of
-from model.symmetry import Symmetry
-from model.system import Action, Bound, Outcome, Property, Setting, Step, System
-from model.words import choose
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.idlists import AtMostOne
+from kraftcheck.model.language.layout import Flag, Range, subset_of
+from kraftcheck.model.language.symmetry import Symmetry
+from kraftcheck.model.language.system import Action, Bound, Outcome, Property, Setting, Step, System
+from kraftcheck.model.language.words import choose
 from tests.random_systems.machines import Assignment, Claim, Field, Machine, Move, State
 from tests.random_systems.nodes import Node, in_rules
 

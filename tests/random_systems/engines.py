@@ -9,20 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
-from ci.spark.sweeping import compare
-from solvers import itf
-from solvers.blockkernel import block_spec
-from solvers.induction import prove
-from solvers.integers import Integers
-from solvers.objectcache import ObjectCache
-from solvers.queries import Effort
-from solvers.replay import confirm
-from solvers.theory import Theory, theory
-from solvers.trace import replayed
-from solvers.unroll import check_bounded, check_inductive
-from solvers.verdict import DEADLOCK, Holds, Incomplete, Refuted, Trace
-from solvers.walks import Occasion, simulate
-from tests.levels import begun, finished
+from kraftcheck.ci.spark.sweeping import compare
+from kraftcheck.solvers.blocks.kernel import block_spec
+from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, Refuted, Trace
+from kraftcheck.solvers.reference.confirm import confirm
+from kraftcheck.solvers.reference.interpreter import Integers
+from kraftcheck.solvers.smt.bounded import check_bounded, check_inductive
+from kraftcheck.solvers.smt.induction import prove
+from kraftcheck.solvers.smt.queries import Effort
+from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.traces import itf
+from kraftcheck.solvers.traces.render import replayed
+from kraftcheck.solvers.walks.walks import Occasion, simulate
+from tests.ci.spark.levels import begun, finished
 from tests.random_systems.building import build, state_to_rules, to_plain
 from tests.random_systems.comparison import Case, agrees, is_witness
 from tests.random_systems.naive import Reader

@@ -159,7 +159,7 @@ class Claim:
     """A property.
 
     Attributes:
-        id, kind: as of `model.system.Property`.
+        id, kind: as of `kraftcheck.model.language.system.Property`.
         parts: named conjuncts; one truth where the only name is empty.
         about: for claims about steps, the action that it is about; empty: every one.
         when: for `recovers`, the states concerned; None: all.

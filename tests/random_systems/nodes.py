@@ -11,8 +11,8 @@ from typing import Any
 
 from attrs import frozen
 
-from model.brokersets import BrokerSet, Replicas
-from model.idlists import AtMostOne, IdList
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.idlists import AtMostOne, IdList
 
 SORTS = ("word", "truth", "id", "set", "list", "one", "words", "truths", "record", "records", "idlist", "number")
 """What an expression can stand for; `id` is the number of a broker or -1, `number` one that is known."""

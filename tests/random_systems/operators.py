@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from model.words import (
+from kraftcheck.model.language.words import (
     Maybe,
     absent,
     all_of,

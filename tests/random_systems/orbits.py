@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from solvers.explorer import explore
-from solvers.symmetry import reduced
+from kraftcheck.solvers.search.explore import explore
+from kraftcheck.solvers.search.symmetry import reduced
 from tests.random_systems.comparison import Case, agree_on_verdicts
 from tests.random_systems.machines import Field, Machine, State
 from tests.random_systems.naive import Graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from model.system import System
+from kraftcheck.model.language.system import System
 from tests.random_systems.building import build
 from tests.random_systems.comparison import Case, agrees, successors_agree
 from tests.random_systems.engines import (

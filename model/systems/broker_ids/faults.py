@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.rules import RuleSet
-from model.system import Outcome
-from model.systems.broker_ids.startup import Event
-from model.systems.broker_ids.state import DOWN, FAILED, NONE, BrokerIds, replaced
-from model.terms import Truth, Word
-from model.words import all_of, choose, negate, none_of, pick
+from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, choose, negate, none_of, pick
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.broker_ids.startup import Event
+from kraftcheck.model.systems.broker_ids.state import DOWN, FAILED, NONE, BrokerIds, replaced
 
 
 @frozen

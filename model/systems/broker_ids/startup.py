@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.rules import RuleSet
-from model.system import Outcome
-from model.systems.broker_ids.cost import HOST_READS, LIST_READS, missing_id_reads
-from model.systems.broker_ids.state import (
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.broker_ids.cost import HOST_READS, LIST_READS, missing_id_reads
+from kraftcheck.model.systems.broker_ids.state import (
     BY_ELIMINATION,
     BY_HOSTNAME,
     CHOSEN,
@@ -27,8 +29,6 @@ from model.systems.broker_ids.state import (
     Machine,
     replaced,
 )
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, negate, pick
 
 
 @frozen

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from model.system import Action, Bound, Setting, System
-from model.systems.broker_ids.faults import Faults
-from model.systems.broker_ids.startup import Startup
-from model.systems.broker_ids.state import BrokerIds, initial, layout
-from model.terms import Truth
-from model.words import all_of, any_of
+from kraftcheck.model.language.system import Action, Bound, Setting, System
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of, any_of
+from kraftcheck.model.systems.broker_ids.faults import Faults
+from kraftcheck.model.systems.broker_ids.startup import Startup
+from kraftcheck.model.systems.broker_ids.state import BrokerIds, initial, layout
 
 BOUNDS = (
     Bound("machines", 1, 4, "number of machines"),
@@ -100,4 +100,4 @@ BROKER_IDS = System(
     quiescent=settled,
     rules=True,
 )
-"""The system without its properties; `properties.catalogue` adds them."""
+"""The system without its properties; `kraftcheck.properties.catalogue` adds them."""

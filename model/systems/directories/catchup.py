@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
-from model.rules import RuleSet
-from model.systems.directories.host import (
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of
+from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.directories.host import (
     ABSENT,
     ACCEPTED,
     IDLE,
@@ -23,8 +25,6 @@ from model.systems.directories.host import (
     Host,
     Slots,
 )
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, negate, none_of
 
 
 @frozen

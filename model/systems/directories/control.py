@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet, Replicas
-from model.directories import MIGRATING, UNASSIGNED
-from model.rules import RuleSet
-from model.system import Conjuncts, Outcome
-from model.systems.directories.host import Host, Slots, failing
-from model.systems.directories.state import Placement, decided
-from model.systems.elections import system as guards
-from model.systems.elections.triggers import Triggers
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, implies, negate, word
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.system import Conjuncts, Outcome
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, word
+from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.directories.host import Host, Slots, failing
+from kraftcheck.model.systems.directories.state import Placement, decided
+from kraftcheck.model.systems.elections import system as guards
+from kraftcheck.model.systems.elections.triggers import Triggers
 
 
 @frozen

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.directories import FIRST_LOCAL, LOST
-from model.rules import RuleSet
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, negate, none_of, pick
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of, pick
+from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST
+from kraftcheck.model.rules.ruleset import RuleSet
 
 ABSENT = 0
 """The broker hosts no replica, as far as it knows."""

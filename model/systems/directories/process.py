@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.rules import RuleSet
-from model.system import Conjuncts, Outcome
-from model.systems.directories.catchup import Assigned, decide, left, swapped, taken
-from model.systems.directories.host import NOTHING, failing
-from model.systems.directories.state import Placement, decided
-from model.systems.elections.triggers import Triggers
-from model.terms import Word
-from model.words import all_of, any_of, choose, negate, word
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Conjuncts, Outcome
+from kraftcheck.model.language.terms import Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, word
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.directories.catchup import Assigned, decide, left, swapped, taken
+from kraftcheck.model.systems.directories.host import NOTHING, failing
+from kraftcheck.model.systems.directories.state import Placement, decided
+from kraftcheck.model.systems.elections.triggers import Triggers
 
 
 @frozen

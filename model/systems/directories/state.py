@@ -9,18 +9,28 @@ from collections.abc import Mapping
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet, Replicas
-from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED, DirectoryMap
-from model.directory_assignment import default_directory
-from model.idlists import AtMostOne
-from model.layout import ints, subset_of, truth
-from model.rules import RuleSet
-from model.system import Outcome, Setting
-from model.systems.directories.host import ABSENT, ACCEPTED, IDLE, NEW, NOTHING, SERVING, UNOPENED, Host, Slots
-from model.systems.elections import state as elections
-from model.systems.elections.state import Elections, Event, directory_online
-from model.terms import Truth, Word
-from model.words import NO_LEADER, all_of, any_of, choose, negate, pick
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.idlists import AtMostOne
+from kraftcheck.model.language.layout import ints, subset_of, truth
+from kraftcheck.model.language.system import Outcome, Setting
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, pick
+from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED, DirectoryMap
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.directories.host import (
+    ABSENT,
+    ACCEPTED,
+    IDLE,
+    NEW,
+    NOTHING,
+    SERVING,
+    UNOPENED,
+    Host,
+    Slots,
+)
+from kraftcheck.model.systems.elections import state as elections
+from kraftcheck.model.systems.elections.state import Elections, Event, directory_online
+from kraftcheck.model.triggers.directory_assignment import default_directory
 
 RUNNING, MIGRATION, UPGRADE = 0, 1, 2
 """How a scope starts: a new partition; brokers stopped to leave ZooKeeper mode; brokers without directories on file."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from model.directories import FIRST_LOCAL
-from model.system import Action, Bound, Setting, System
-from model.systems.directories.control import Control
-from model.systems.directories.moves import Moves
-from model.systems.directories.process import Process
-from model.systems.directories.state import MIGRATION, UPGRADE, Placement, initial, layout
-from model.systems.elections.system import replica_lists
-from model.terms import Truth
-from model.words import all_of, negate
+from kraftcheck.model.language.system import Action, Bound, Setting, System
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of, negate
+from kraftcheck.model.partition.directories import FIRST_LOCAL
+from kraftcheck.model.systems.directories.control import Control
+from kraftcheck.model.systems.directories.moves import Moves
+from kraftcheck.model.systems.directories.process import Process
+from kraftcheck.model.systems.directories.state import MIGRATION, UPGRADE, Placement, initial, layout
+from kraftcheck.model.systems.elections.system import replica_lists
 
 Parameters = Mapping[str, Sequence[Any]]
 
@@ -158,4 +158,4 @@ DIRECTORIES = System(
     quiescent=at_rest,
     rules=True,
 )
-"""The system without its properties; `properties.catalogue` adds them."""
+"""The system without its properties; `kraftcheck.properties.catalogue` adds them."""

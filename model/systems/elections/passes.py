@@ -11,17 +11,17 @@ from typing import Any
 
 from attrs import evolve, fields, frozen
 
-from model.brokersets import Brokers, BrokerSet, mask_of
-from model.change import Build, BuildContext, build
-from model.directories import FIRST_LOCAL
-from model.directory_assignment import default_directory
-from model.leadership import lookup_failed, may_lead
-from model.partition import Partition, PartitionChange, merge
-from model.rules import RuleSet
-from model.systems.elections.state import Elections, Event, replicas_online
-from model.terms import Truth, Word
-from model.triggers import Pass, Permits, Trigger, ordinary
-from model.words import Maybe, all_of, any_of, choose, negate, word
+from kraftcheck.model.language.brokersets import Brokers, BrokerSet, mask_of
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import Maybe, all_of, any_of, choose, negate, word
+from kraftcheck.model.partition.change import Build, BuildContext, build
+from kraftcheck.model.partition.directories import FIRST_LOCAL
+from kraftcheck.model.partition.registration import Partition, PartitionChange, merge
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.elections.state import Elections, Event, replicas_online
+from kraftcheck.model.triggers.directory_assignment import default_directory
+from kraftcheck.model.triggers.leadership import lookup_failed, may_lead
+from kraftcheck.model.triggers.table import Pass, Permits, Trigger, ordinary
 
 
 def permits(state: Elections) -> Permits:

@@ -11,18 +11,18 @@ from typing import cast
 
 from attrs import evolve, field, fields, frozen
 
-from model.brokersets import BrokerSet, Replicas
-from model.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
-from model.directory_assignment import default_directory
-from model.idlists import AtMostOne
-from model.layout import ints, subset_of, truth
-from model.leadership import active, replica_online
-from model.min_isr import effective_min_isr
-from model.partition import Partition
-from model.rules import RuleSet
-from model.system import Setting
-from model.terms import Truth, Word
-from model.words import EMPTY, NO_LEADER, choose, pick
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.idlists import AtMostOne
+from kraftcheck.model.language.layout import ints, subset_of, truth
+from kraftcheck.model.language.system import Setting
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import EMPTY, NO_LEADER, choose, pick
+from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers.directory_assignment import default_directory
+from kraftcheck.model.triggers.leadership import active, replica_online
+from kraftcheck.model.triggers.min_isr import effective_min_isr
 
 
 @frozen

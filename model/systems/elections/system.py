@@ -5,21 +5,22 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
-from model import alter_partition, reassigning
-from model.brokersets import BrokerSet, Replicas
-from model.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
-from model.elections import LEADERLESS, may_designate
-from model.family import Family
-from model.layout import ints
-from model.rules import RuleSet
-from model.symmetry import Symmetry
-from model.system import Action, Bound, Conjuncts, Setting, System
-from model.systems.elections.passes import eligible
-from model.systems.elections.state import Elections, initial, layout
-from model.systems.elections.triggers import Triggers
-from model.terms import Truth, Word
-from model.triggers import needs_leader, needs_preferred
-from model.words import NO_LEADER, all_of, any_of, implies, negate
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.family import Family
+from kraftcheck.model.language.layout import ints
+from kraftcheck.model.language.symmetry import Symmetry
+from kraftcheck.model.language.system import Action, Bound, Conjuncts, Setting, System
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate
+from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.partition.election import LEADERLESS, may_designate
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.elections.passes import eligible
+from kraftcheck.model.systems.elections.state import Elections, initial, layout
+from kraftcheck.model.systems.elections.triggers import Triggers
+from kraftcheck.model.triggers import alter_partition
+from kraftcheck.model.triggers import reassignment as reassigning
+from kraftcheck.model.triggers.table import needs_leader, needs_preferred
 
 BOUNDS = (
     Bound("brokers", 2, 5, "number of brokers", proven_to=9),
@@ -229,4 +230,4 @@ ELECTIONS = System(
     rules=True,
     symmetries=symmetries,
 )
-"""The system without its properties; `properties.catalogue` adds them."""
+"""The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -11,19 +11,19 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from model.directories import FIRST_LOCAL
-from model.rules import RuleSet
-from model.system import Action, Conjuncts, Outcome, Setting
-from model.systems.directories.control import Control
-from model.systems.directories.host import ABSENT, NOTHING, Host
-from model.systems.directories.state import Placement, Told, decided
-from model.systems.directories.system import actions as directory_actions
-from model.systems.elections.passes import start
-from model.systems.elections.triggers import Triggers
-from model.systems.kraft.second import Second, capped
-from model.systems.kraft.state import Kraft
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, negate
+from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.partition.directories import FIRST_LOCAL
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.directories.control import Control
+from kraftcheck.model.systems.directories.host import ABSENT, NOTHING, Host
+from kraftcheck.model.systems.directories.state import Placement, Told, decided
+from kraftcheck.model.systems.directories.system import actions as directory_actions
+from kraftcheck.model.systems.elections.passes import start
+from kraftcheck.model.systems.elections.triggers import Triggers
+from kraftcheck.model.systems.kraft.second import Second, capped
+from kraftcheck.model.systems.kraft.state import Kraft
 
 SHARED = (
     "start", "unfence", "report", "fail_directory", "log_dir_timeout", "lose_report", "fail_while_reporting",

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from attrs import evolve, fields, frozen
 
-from model.brokersets import BrokerSet, Replicas
-from model.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
-from model.idlists import AtMostOne
-from model.layout import ints
-from model.min_isr import effective_min_isr
-from model.rules import RuleSet
-from model.system import Setting
-from model.systems.directories import state as directories
-from model.systems.directories.host import ABSENT, IDLE, NEW, NOTHING, Host, Slots
-from model.systems.directories.state import Placement
-from model.systems.elections.state import Elections
-from model.terms import Truth, Word
-from model.words import NO_LEADER, choose
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.idlists import AtMostOne
+from kraftcheck.model.language.layout import ints
+from kraftcheck.model.language.system import Setting
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, choose
+from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.directories import state as directories
+from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NEW, NOTHING, Host, Slots
+from kraftcheck.model.systems.directories.state import Placement
+from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.model.triggers.min_isr import effective_min_isr
 
 OF_PARTITION = ("replicas", "directories", "isr", "elr", "last_known_elr", "leader", "recovering")
 """What the controller keeps of a partition; brokers, ELR and the topic's configuration are the cluster's."""

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.directories import FIRST_LOCAL, DirectoryMap
-from model.layout import ints
-from model.min_isr import effective_min_isr
-from model.rules import RuleSet
-from model.system import Outcome, Setting
-from model.systems.directories import state as directories
-from model.systems.directories.host import ABSENT, IDLE, NOTHING, SERVING, Host, Slots
-from model.systems.directories.state import Placement
-from model.systems.elections.passes import start
-from model.systems.elections.state import Elections
-from model.systems.kraft import second
-from model.systems.kraft.second import Second
-from model.systems.replication import shape as replication
-from model.systems.replication import state as data_plane
-from model.systems.replication.log import smaller
-from model.systems.replication.state import STOPPED_UNCLEAN, Broker, Replication
-from model.terms import Truth, Word
-from model.words import all_of, choose, negate, word
+from kraftcheck.model.language.layout import ints
+from kraftcheck.model.language.system import Outcome, Setting
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, choose, negate, word
+from kraftcheck.model.partition.directories import FIRST_LOCAL, DirectoryMap
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.directories import state as directories
+from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NOTHING, SERVING, Host, Slots
+from kraftcheck.model.systems.directories.state import Placement
+from kraftcheck.model.systems.elections.passes import start
+from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.model.systems.kraft import second
+from kraftcheck.model.systems.kraft.second import Second
+from kraftcheck.model.systems.replication import shape as replication
+from kraftcheck.model.systems.replication import state as data_plane
+from kraftcheck.model.systems.replication.log import smaller
+from kraftcheck.model.systems.replication.state import STOPPED_UNCLEAN, Broker, Replication
+from kraftcheck.model.triggers.min_isr import effective_min_isr
 
 
 @frozen

@@ -7,22 +7,22 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from model.rules import RuleSet
-from model.system import Action, Bound, Conjuncts, Outcome, Setting, System, conjuncts
-from model.systems.directories.state import Placement, Told
-from model.systems.directories.system import actions as directory_actions
-from model.systems.directories.system import at_rest
-from model.systems.elections.triggers import Triggers
-from model.systems.kraft.pair import Beside
-from model.systems.kraft.state import Kraft, decided, initial, layout, moved, replicated
-from model.systems.replication import state as data_plane
-from model.systems.replication.control import Control
-from model.systems.replication.settle import settle
-from model.systems.replication.state import Replication
-from model.systems.replication.system import BOUNDS as DATA_BOUNDS
-from model.systems.replication.system import unsettled_actions
-from model.terms import Truth, Word
-from model.words import all_of, choose, implies
+from kraftcheck.model.language.system import Action, Bound, Conjuncts, Outcome, Setting, System, conjuncts
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, choose, implies
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.directories.state import Placement, Told
+from kraftcheck.model.systems.directories.system import actions as directory_actions
+from kraftcheck.model.systems.directories.system import at_rest
+from kraftcheck.model.systems.elections.triggers import Triggers
+from kraftcheck.model.systems.kraft.pair import Beside
+from kraftcheck.model.systems.kraft.state import Kraft, decided, initial, layout, moved, replicated
+from kraftcheck.model.systems.replication import state as data_plane
+from kraftcheck.model.systems.replication.control import Control
+from kraftcheck.model.systems.replication.settle import settle
+from kraftcheck.model.systems.replication.state import Replication
+from kraftcheck.model.systems.replication.system import BOUNDS as DATA_BOUNDS
+from kraftcheck.model.systems.replication.system import unsettled_actions
 
 DATA = {
     "produce": ("broker",), "produce_acks_1": ("broker",), "fetch": ("follower", "leader"), "apply_metadata": (),
@@ -222,4 +222,4 @@ KRAFT = System(
     quiescent=calm,
     rules=True,
 )
-"""The system without its properties; `properties.catalogue` adds them."""
+"""The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.alter_partition import ELIGIBLE, MEMBER_EPOCHS, isr_checks, member_checks, sender_check
-from model.brokersets import BrokerSet, Replicas
-from model.rules import RuleSet
-from model.system import Outcome
-from model.systems.elections import system as guards
-from model.systems.elections.triggers import Triggers
-from model.systems.replication.log import smaller
-from model.systems.replication.metadata import forget_incarnation
-from model.systems.replication.state import (
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, word
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.elections import system as guards
+from kraftcheck.model.systems.elections.triggers import Triggers
+from kraftcheck.model.systems.replication.log import smaller
+from kraftcheck.model.systems.replication.metadata import forget_incarnation
+from kraftcheck.model.systems.replication.state import (
     ACCEPTED,
     INELIGIBLE,
     NONE,
@@ -24,8 +25,7 @@ from model.systems.replication.state import (
     Replication,
     decided,
 )
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, negate, word
+from kraftcheck.model.triggers.alter_partition import ELIGIBLE, MEMBER_EPOCHS, isr_checks, member_checks, sender_check
 
 
 @frozen

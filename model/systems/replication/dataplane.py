@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.rules import RuleSet
-from model.systems.replication.log import larger, smaller
-from model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, UNKNOWN, Broker, Replication, Request, no_request
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, negate
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.replication.log import larger, smaller
+from kraftcheck.model.systems.replication.state import (
+    ACCEPTED,
+    NONE,
+    OVERTAKEN,
+    UNKNOWN,
+    Broker,
+    Replication,
+    Request,
+    no_request,
+)
 
 
 @frozen

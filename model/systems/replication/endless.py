@@ -6,13 +6,13 @@ from typing import Any, NoReturn
 
 from attrs import evolve, frozen
 
-from model.family import Family
-from model.layout import LayoutError, counter
-from model.sequences import Sequence, every, least
-from model.system import Setting
-from model.systems.replication.log import VACANT, Claim, Log, larger, smaller
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, implies, negate
+from kraftcheck.model.language.family import Family
+from kraftcheck.model.language.layout import LayoutError, counter
+from kraftcheck.model.language.sequences import Sequence, every, least
+from kraftcheck.model.language.system import Setting
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
+from kraftcheck.model.systems.replication.log import VACANT, Claim, Log, larger, smaller
 
 
 def unbounded(setting: Setting) -> bool:

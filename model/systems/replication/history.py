@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from model.brokersets import BrokerSet
-from model.sequences import Sequence as Endless
-from model.sequences import every, greatest, some
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, concrete, implies, pick
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.sequences import Sequence as Endless
+from kraftcheck.model.language.sequences import every, greatest, some
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, concrete, implies, pick
 
 Kept = Any
-"""A tuple by leader epoch, or a `model.sequences.Sequence`; of sets of brokers that has their masks."""
+"""A tuple by leader epoch, or a `model.language.sequences.Sequence`; of sets of brokers that has their masks."""
 
 Rule = Callable[[Word, Any], Any]
 """What is kept of an epoch from now on, by the epoch and what was."""

@@ -14,8 +14,8 @@ from itertools import pairwise
 
 from attrs import frozen
 
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, concrete, implies, word
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, concrete, implies, word
 
 VACANT = 0
 

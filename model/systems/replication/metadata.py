@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.systems.replication.dataplane import DataPlane
-from model.systems.replication.log import smaller
-from model.systems.replication.state import UNKNOWN, Broker, Replication
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, negate
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.systems.replication.dataplane import DataPlane
+from kraftcheck.model.systems.replication.log import smaller
+from kraftcheck.model.systems.replication.state import UNKNOWN, Broker, Replication
 
 
 @frozen

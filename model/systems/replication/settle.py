@@ -18,15 +18,15 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from model.brokersets import BrokerSet
-from model.min_isr import effective_min_isr
-from model.system import Setting
-from model.systems.replication.endless import unbounded
-from model.systems.replication.history import isrs_rewritten, kept_at, rewritten
-from model.systems.replication.log import larger
-from model.systems.replication.state import NONE, UNKNOWN, Broker, Replication
-from model.terms import Truth, Word
-from model.words import NO_LEADER, all_of, any_of, choose, none_of
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Setting
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, none_of
+from kraftcheck.model.systems.replication.endless import unbounded
+from kraftcheck.model.systems.replication.history import isrs_rewritten, kept_at, rewritten
+from kraftcheck.model.systems.replication.log import larger
+from kraftcheck.model.systems.replication.state import NONE, UNKNOWN, Broker, Replication
+from kraftcheck.model.triggers.min_isr import effective_min_isr
 
 
 def settling(effect: Callable[..., Replication], setting: Setting) -> Callable[..., Replication]:

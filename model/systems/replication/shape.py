@@ -6,17 +6,18 @@ from typing import Any
 
 from attrs import evolve
 
-from model.brokersets import BrokerSet, Replicas
-from model.directories import DirectoryMap
-from model.initially import anything, filled
-from model.layout import UNBOUNDED, Flag, counter, endless, ints, subset_of, truth
-from model.system import ScopeError, Setting
-from model.systems.elections import state as elections
-from model.systems.elections.state import Elections
-from model.systems.replication.endless import EndlessLog, unbounded
-from model.systems.replication.log import VACANT, Log
-from model.systems.replication.settle import fixes_min_isr, limits_lag, settle, smallest_min_isr
-from model.systems.replication.state import (
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.initially import anything, filled
+from kraftcheck.model.language.layout import UNBOUNDED, Flag, counter, endless, ints, subset_of, truth
+from kraftcheck.model.language.system import ScopeError, Setting
+from kraftcheck.model.language.words import NO_LEADER
+from kraftcheck.model.partition.directories import DirectoryMap
+from kraftcheck.model.systems.elections import state as elections
+from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.model.systems.replication.endless import EndlessLog, unbounded
+from kraftcheck.model.systems.replication.log import VACANT, Log
+from kraftcheck.model.systems.replication.settle import fixes_min_isr, limits_lag, settle, smallest_min_isr
+from kraftcheck.model.systems.replication.state import (
     INELIGIBLE,
     NONE,
     RUNNING,
@@ -28,7 +29,6 @@ from model.systems.replication.state import (
     Request,
     no_request,
 )
-from model.words import NO_LEADER
 
 BUDGETS = (
     "records", "unclean_stops", "clean_stops", "fences", "shrinks", "reassignments", "unclean_elections",

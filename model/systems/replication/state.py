@@ -25,14 +25,14 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.rules import RuleSet
-from model.system import Outcome
-from model.systems.elections.state import Elections
-from model.systems.replication.history import first_kept, isr_kept_at, isrs_rewritten, kept_at, rewritten
-from model.systems.replication.log import Log
-from model.terms import Truth, Word
-from model.words import NO_LEADER, all_of, any_of, choose, pick
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, pick
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.model.systems.replication.history import first_kept, isr_kept_at, isrs_rewritten, kept_at, rewritten
+from kraftcheck.model.systems.replication.log import Log
 
 RUNNING = 0
 """The process runs; registered anew since its last stop."""

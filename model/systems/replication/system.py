@@ -7,17 +7,17 @@ from typing import Any
 
 from attrs import evolve
 
-from model.system import Action, Bound, Setting, System
-from model.systems.elections.system import replica_lists
-from model.systems.replication.control import Control
-from model.systems.replication.dataplane import DataPlane
-from model.systems.replication.endless import any_number, unbounded
-from model.systems.replication.metadata import Metadata
-from model.systems.replication.settle import settling
-from model.systems.replication.shape import initial, layout
-from model.systems.replication.state import Replication
-from model.terms import Truth, Word
-from model.words import all_of, any_of, negate
+from kraftcheck.model.language.system import Action, Bound, Setting, System
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, negate
+from kraftcheck.model.systems.elections.system import replica_lists
+from kraftcheck.model.systems.replication.control import Control
+from kraftcheck.model.systems.replication.dataplane import DataPlane
+from kraftcheck.model.systems.replication.endless import any_number, unbounded
+from kraftcheck.model.systems.replication.metadata import Metadata
+from kraftcheck.model.systems.replication.settle import settling
+from kraftcheck.model.systems.replication.shape import initial, layout
+from kraftcheck.model.systems.replication.state import Replication
 
 Parameters = Mapping[str, Sequence[Any]]
 
@@ -166,4 +166,4 @@ REPLICATION = System(
     quiescent=healed,
     rules=True,
 )
-"""The system without its properties; `properties.catalogue` adds them."""
+"""The system without its properties; `kraftcheck.properties.catalogue` adds them."""

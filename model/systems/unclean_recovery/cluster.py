@@ -7,20 +7,20 @@ from typing import cast
 
 from attrs import evolve, frozen
 
-from model.brokersets import Brokers, BrokerSet, Replicas
-from model.change import BuildContext, Target, build_change
-from model.directories import UNASSIGNED, DirectoryMap
-from model.elections import may_designate
-from model.idlists import AtMostOne
-from model.leadership import Registered, may_lead
-from model.partition import Partition, merge
-from model.rules import RuleSet
-from model.system import Outcome
-from model.systems.unclean_recovery.state import CUT, DOWN, UP, Recovered, Recovery, replaced
-from model.systems.unclean_recovery.tool import Event
-from model.terms import Truth, Word
-from model.triggers import without
-from model.words import NO_LEADER, all_of, choose, negate, pick
+from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
+from kraftcheck.model.language.idlists import AtMostOne
+from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, all_of, choose, negate, pick
+from kraftcheck.model.partition.change import BuildContext, Target, build_change
+from kraftcheck.model.partition.directories import UNASSIGNED, DirectoryMap
+from kraftcheck.model.partition.election import may_designate
+from kraftcheck.model.partition.registration import Partition, merge
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.unclean_recovery.state import CUT, DOWN, UP, Recovered, Recovery, replaced
+from kraftcheck.model.systems.unclean_recovery.tool import Event
+from kraftcheck.model.triggers.leadership import Registered, may_lead
+from kraftcheck.model.triggers.table import without
 
 MIN_ISR = 1
 """Of every topic."""

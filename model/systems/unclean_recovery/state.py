@@ -11,12 +11,12 @@ from typing import TypeVar
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.layout import ints, subset_of, truth
-from model.recovery.choice import NOBODY, SILENT, Answer
-from model.system import Setting
-from model.terms import Truth, Word
-from model.words import NO_LEADER, all_of, choose, negate
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.layout import ints, subset_of, truth
+from kraftcheck.model.language.system import Setting
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, all_of, choose, negate
+from kraftcheck.model.unclean_recovery.choice import NOBODY, SILENT, Answer
 
 T = TypeVar("T")
 

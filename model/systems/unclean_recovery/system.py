@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from model.system import Action, Bound, Setting, System
-from model.systems.unclean_recovery.cluster import STATUSES, Cluster, designation
-from model.systems.unclean_recovery.state import IDLE, Recovery, initial, layout
-from model.systems.unclean_recovery.tool import OUTCOMES, Tool
-from model.terms import Truth
+from kraftcheck.model.language.system import Action, Bound, Setting, System
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.systems.unclean_recovery.cluster import STATUSES, Cluster, designation
+from kraftcheck.model.systems.unclean_recovery.state import IDLE, Recovery, initial, layout
+from kraftcheck.model.systems.unclean_recovery.tool import OUTCOMES, Tool
 
 _MANY = 1000
 """What proofs take where exploration takes a few."""
@@ -91,4 +91,4 @@ UNCLEAN_RECOVERY = System(
     quiescent=settled,
     rules=True,
 )
-"""The system without its properties; `properties.catalogue` adds them."""
+"""The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.recovery.choice import NOBODY, SILENT, Answer, best, is_candidate
-from model.recovery.status import exits_zero, is_recovered
-from model.rules import RuleSet
-from model.system import Outcome
-from model.systems.unclean_recovery.state import (
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick, word
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.unclean_recovery.state import (
     ASKING,
     DOWN,
     ELECTED,
@@ -25,8 +25,8 @@ from model.systems.unclean_recovery.state import (
     Recovery,
     replaced,
 )
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, negate, pick, word
+from kraftcheck.model.unclean_recovery.choice import NOBODY, SILENT, Answer, best, is_candidate
+from kraftcheck.model.unclean_recovery.status import exits_zero, is_recovered
 
 SERVED = 0
 """The request is served, and answered."""

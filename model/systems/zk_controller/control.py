@@ -10,10 +10,12 @@ from collections.abc import Iterable
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.rules import RuleSet
-from model.system import Outcome
-from model.systems.zk_controller.state import (
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, none_of, pick
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.zk_controller.state import (
     AWAKE,
     NOTHING,
     UNREAD,
@@ -28,8 +30,6 @@ from model.systems.zk_controller.state import (
     not_read,
     replaced,
 )
-from model.terms import Truth, Word
-from model.words import NO_LEADER, all_of, any_of, choose, negate, none_of, pick
 
 
 @frozen

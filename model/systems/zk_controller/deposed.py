@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.system import Outcome
-from model.systems.zk_controller.control import Control, Event
-from model.systems.zk_controller.state import ZkController, blank
-from model.terms import Truth, Word
-from model.words import all_of, any_of, negate
+from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, negate
+from kraftcheck.model.systems.zk_controller.control import Control, Event
+from kraftcheck.model.systems.zk_controller.state import ZkController, blank
 
 
 @frozen

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.rules import RuleSet
-from model.system import Outcome
-from model.systems.zk_controller.control import Event
-from model.systems.zk_controller.state import (
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.zk_controller.control import Event
+from kraftcheck.model.systems.zk_controller.state import (
     AWAKE,
     DEAF,
     NOTHING,
@@ -24,8 +26,6 @@ from model.systems.zk_controller.state import (
     Replica,
     ZkController,
 )
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, implies, negate, none_of
 
 
 @frozen

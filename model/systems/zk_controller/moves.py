@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.rules import RuleSet
-from model.system import Outcome
-from model.systems.zk_controller.control import Control, Event
-from model.systems.zk_controller.state import (
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.zk_controller.control import Control, Event
+from kraftcheck.model.systems.zk_controller.state import (
     NOTHING,
     REPLACED,
     RESTING,
@@ -24,8 +26,6 @@ from model.systems.zk_controller.state import (
     ZkController,
     replaced,
 )
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, negate, pick
 
 
 @frozen

@@ -6,10 +6,12 @@ from typing import Any
 
 from attrs import evolve
 
-from model.brokersets import BrokerSet
-from model.layout import Domain, Flag, Range, ints, leaves, rebuild, subset_of, truth
-from model.system import Setting
-from model.systems.zk_controller.state import (
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.layout import Domain, Flag, Range, ints, leaves, rebuild, subset_of, truth
+from kraftcheck.model.language.system import Setting
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, none_of
+from kraftcheck.model.systems.zk_controller.state import (
     AWAKE,
     NOTHING,
     REPLACED,
@@ -26,8 +28,6 @@ from model.systems.zk_controller.state import (
     ZkController,
     blank,
 )
-from model.terms import Truth
-from model.words import NO_LEADER, all_of, any_of, none_of
 
 
 def only(value: Any) -> Any:

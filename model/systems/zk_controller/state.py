@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.terms import Truth, Word
-from model.words import NO_LEADER, all_of, any_of, choose, negate, none_of, pick
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, none_of, pick
 
 T = TypeVar("T")
 

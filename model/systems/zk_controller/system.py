@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from model.system import Action, Bound, Setting, System
-from model.systems.zk_controller.control import Control
-from model.systems.zk_controller.deposed import Deposed
-from model.systems.zk_controller.hosts import Faults, Hosts
-from model.systems.zk_controller.moves import Moves
-from model.systems.zk_controller.start import initial, layout, settled
-from model.systems.zk_controller.topics import Topics
+from kraftcheck.model.language.system import Action, Bound, Setting, System
+from kraftcheck.model.systems.zk_controller.control import Control
+from kraftcheck.model.systems.zk_controller.deposed import Deposed
+from kraftcheck.model.systems.zk_controller.hosts import Faults, Hosts
+from kraftcheck.model.systems.zk_controller.moves import Moves
+from kraftcheck.model.systems.zk_controller.start import initial, layout, settled
+from kraftcheck.model.systems.zk_controller.topics import Topics
 
 BOUNDS = (
     Bound(
@@ -204,4 +204,4 @@ ZK_CONTROLLER = System(
     quiescent=settled,
     rules=True,
 )
-"""The system without its properties; `properties.catalogue` adds them."""
+"""The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.rules import RuleSet
-from model.system import Outcome
-from model.systems.zk_controller.control import Event
-from model.systems.zk_controller.state import NOTHING, RESTING, UNREAD, ZkController, replaced
-from model.terms import Truth, Word
-from model.words import none_of, pick
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import none_of, pick
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.zk_controller.control import Event
+from kraftcheck.model.systems.zk_controller.state import NOTHING, RESTING, UNREAD, ZkController, replaced
 
 
 @frozen

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.rules import RuleSet
-from model.system import Outcome
-from model.systems.zk_jbod.errors import NONE
-from model.systems.zk_jbod.handler import Event
-from model.systems.zk_jbod.state import Controller, Partition, PartitionSet, ZkJbod, any_set, replaced
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, implies, negate, pick
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.zk_jbod.errors import NONE
+from kraftcheck.model.systems.zk_jbod.handler import Event
+from kraftcheck.model.systems.zk_jbod.state import Controller, Partition, PartitionSet, ZkJbod, any_set, replaced
 
 
 def select(partition: Partition, broker: Word, live: BrokerSet, rules: RuleSet) -> Partition:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from model.rules import RuleSet
-from model.terms import Truth, Word
-from model.words import all_of, choose, negate
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, choose, negate
+from kraftcheck.model.rules.ruleset import RuleSet
 
 APPEND = 0
 """LogAppendException(log)."""

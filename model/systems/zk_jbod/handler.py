@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from model.brokersets import BrokerSet
-from model.rules import RuleSet
-from model.system import Outcome
-from model.systems.zk_jbod.errors import DIRECTORY, HALT, NONE, NOTHING, WATERMARK, decision, raised
-from model.systems.zk_jbod.state import (
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.language.terms import Term, Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.zk_jbod.errors import DIRECTORY, HALT, NONE, NOTHING, WATERMARK, decision, raised
+from kraftcheck.model.systems.zk_jbod.state import (
     CHECKPOINTS_CUT,
     CLEANING_STOPPED,
     DETECTED,
@@ -24,8 +26,6 @@ from model.systems.zk_jbod.state import (
     ZkJbod,
     replaced,
 )
-from model.terms import Term, Truth, Word
-from model.words import all_of, any_of, choose, negate
 
 NO_DIRECTORY = BrokerSet()
 """A step that writes nowhere."""

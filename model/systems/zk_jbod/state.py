@@ -9,12 +9,12 @@ from typing import TypeVar
 
 from attrs import frozen
 
-from model.brokersets import BrokerSet
-from model.layout import ints, subset_of, truth
-from model.system import Setting
-from model.systems.zk_jbod.errors import NONE
-from model.terms import Truth, Word
-from model.words import all_of, any_of, choose, negate, pick
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.layout import ints, subset_of, truth
+from kraftcheck.model.language.system import Setting
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
+from kraftcheck.model.systems.zk_jbod.errors import NONE
 
 T = TypeVar("T")
 

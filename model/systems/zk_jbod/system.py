@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from model.system import Action, Bound, Setting, System
-from model.systems.zk_jbod.control import Control
-from model.systems.zk_jbod.errors import KINDS
-from model.systems.zk_jbod.faults import Faults
-from model.systems.zk_jbod.handler import Handler
-from model.systems.zk_jbod.state import initial, layout, settled
+from kraftcheck.model.language.system import Action, Bound, Setting, System
+from kraftcheck.model.systems.zk_jbod.control import Control
+from kraftcheck.model.systems.zk_jbod.errors import KINDS
+from kraftcheck.model.systems.zk_jbod.faults import Faults
+from kraftcheck.model.systems.zk_jbod.handler import Handler
+from kraftcheck.model.systems.zk_jbod.state import initial, layout, settled
 
 BOUNDS = (
     Bound("brokers", 1, 4, "number of brokers; each has a replica of every partition"),
@@ -143,4 +143,4 @@ ZK_JBOD = System(
     quiescent=settled,
     rules=True,
 )
-"""The system without its properties; `properties.catalogue` adds them."""
+"""The system without its properties; `kraftcheck.properties.catalogue` adds them."""

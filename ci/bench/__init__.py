@@ -1,0 +1,1 @@
+"""The benchmarks: `python -m kraftcheck.ci.bench`. Nothing else in the project measures time."""

@@ -1,0 +1,282 @@
+"""The benchmark: `python -m kraftcheck.ci.bench [--spark|--walks|--logs|--conform] [--runs N] [--json FILE] [CASE...]`.
+
+Prints compile time, generated and distinct states a second, bytes a state and
+the time of backward searches, with one thread and with two, medians of the runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import platform
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, evolve, frozen
+
+from kraftcheck.ci.bench import audit as bench_audit
+from kraftcheck.ci.bench import conformance as bench_conform
+from kraftcheck.ci.bench import logs as bench_logs
+from kraftcheck.ci.bench import walks as bench_walks
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.properties.catalogue import find
+from kraftcheck.properties.kinds import recovers
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Incomplete
+from kraftcheck.solvers.search.explore import Exploration, explore
+from kraftcheck.solvers.search.symmetry import reduced
+
+THREADS = (1, 2)
+ELECTIONS_STATES = 5_000_000
+REPLICATION_STATES = 2_000_000
+TWO_PHASE_7_ORBITS = 920
+
+
+@frozen
+class Case:
+    """A system to measure.
+
+    Attributes:
+        name: as on the command line.
+        program: makes the traced system.
+        distinct: the states it must have; None: not pinned.
+        max_states: where to stop; None: nowhere.
+    """
+
+    name: str
+    program: Callable[[], Program]
+    distinct: int | None = None
+    max_states: int | None = None
+
+
+@frozen
+class Row:
+    """Medians of one case with one number of threads."""
+
+    case: str
+    threads: int
+    distinct: int
+    generated: int
+    compile_seconds: float
+    seconds: float
+    generated_per_second: float
+    distinct_per_second: float
+    bytes_per_state: float
+    backward_seconds: float
+    processor_seconds: float
+
+
+class Clocks:
+    """A clock of the wall that notes the processor's beside it.
+
+    On a machine with other work only the processor's tells what a search takes.
+    """
+
+    def __init__(self) -> None:
+        self.noted: list[tuple[float, float]] = []
+
+    def __call__(self) -> float:
+        """Seconds of the wall; noted."""
+        self.noted.append((time.perf_counter(), time.process_time()))
+        return self.noted[-1][0]
+
+    def processor(self, found: Exploration) -> float:
+        """Seconds of all processors in the search: those up to its end, less those between readings for compiling."""
+        wall, begun = self.noted[0]
+        end = next(n for n, (at, _) in enumerate(self.noted) if at - wall - found.compile_seconds == found.seconds)
+        compiling = sum(self.noted[n + 1][1] - self.noted[n][1] for n in range(1, end, 2))
+        return self.noted[end][1] - begun - compiling
+
+
+class WrongCountError(AssertionError):
+    """A benchmark that counts wrong measures nothing."""
+
+
+def two_phase_commit(managers: int) -> Program:
+    """Two-phase commit, the toy of the tests."""
+    system = importlib.import_module("tests.toys").TWO_PHASE
+    return trace(system, system.setting(str(managers)))
+
+
+def elections() -> Program:
+    """The default scope of `elections` under the rules of Kafka 4.0."""
+    system = find("elections")
+    return trace(system, system.setting(rules=parse("kafka-4.0")))
+
+
+def recovering(managers: int) -> Program:
+    """Two-phase commit with a claim that holds after a long way, and one that most states never satisfy again."""
+    system = importlib.import_module("tests.toys").TWO_PHASE
+    claims = (
+        recovers("decided", "every manager can decide", lambda s: s.committed.plus(s.aborted).size() == managers),
+        recovers("undecided", "the decision can be taken back", lambda s: s.manager == 0),
+    )
+    system = evolve(system, properties=lambda _: claims)
+    return trace(system, system.setting(str(managers)))
+
+
+def directories() -> Program:
+    """`elections` with two directories for each broker, mended."""
+    system = find("elections")
+    return trace(system, system.setting("directories", rules=parse("fixed")))
+
+
+def replication(scope: str, rules: str) -> Program:
+    """`replication` without what asks for a backward search; `small` has the bounds of KIP-966's TLA+ specification."""
+    system = find("replication")
+    plain = evolve(system, properties=lambda at: [p for p in system.properties(at) if p.kind != "recovers"])
+    return trace(plain, plain.setting(scope, rules=parse(rules)))
+
+
+CASES = (
+    Case("two-phase-commit-7", lambda: two_phase_commit(7), 296_448),
+    Case("two-phase-commit-9", lambda: two_phase_commit(9), 10_340_352),
+    Case("two-phase-9-recovers", lambda: recovering(9), 10_340_352),
+    Case("two-phase-7-symmetry", lambda: reduced(two_phase_commit(7)), TWO_PHASE_7_ORBITS),
+    Case("elections", elections, max_states=ELECTIONS_STATES),
+    Case("elections-directories", directories, 634_344),
+    Case("replication-small", lambda: replication("small", "kip"), 124_008),
+    Case("replication-one-crash", lambda: replication("one-crash", "fixed"), max_states=REPLICATION_STATES),
+    Case("elections-dirs-symmetry", lambda: reduced(directories()), 273_136),
+)
+
+
+def measure(case: Case, threads: int, runs: int, *, quick: bool = True) -> Row:
+    """The medians of several runs, nothing cached; `quick` as in `explore`.
+
+    Raises:
+        WrongCountError: when a run finds another number of states than it must.
+    """
+    program = case.program()
+    found, processor = [], []
+    for _ in range(runs):
+        clocks = Clocks()
+        one = explore(program, clock=clocks, threads=threads, max_states=case.max_states, keep=False, quick=quick)
+        check(case, one)
+        found.append(one)
+        processor.append(clocks.processor(one))
+    seconds = statistics.median(one.seconds for one in found)
+    first = found[0]
+    return Row(
+        case.name, threads, first.distinct, first.generated, statistics.median(one.compile_seconds for one in found),
+        seconds, first.generated / seconds, first.distinct / seconds, first.bytes_per_state,
+        statistics.median(one.recovered.seconds for one in found), statistics.median(processor),
+    )  # fmt: skip
+
+
+def check(case: Case, found: Exploration) -> None:
+    """Refuse a run that found another number of states, or was cut although nothing limits it."""
+    cut = any(isinstance(verdict.verdict, Incomplete) for verdict in found.verdicts)
+    if (case.distinct is not None and found.distinct != case.distinct) or (cut and case.max_states is None):
+        raise WrongCountError(f"{case.name}: {found.distinct:,} states instead of {case.distinct}, cut: {found.cut}")
+
+
+def line(row: Row, alone: Row) -> str:
+    """A row of the table."""
+    speed_up = f"{alone.seconds / row.seconds:.2f}" if row.threads > 1 else ""
+    return (
+        f"{row.case:23} {row.threads:7} {row.distinct:12,} {row.generated:13,} {row.compile_seconds:9.2f} "
+        f"{row.seconds:8.2f} {row.generated_per_second / 1e6:12.2f} {row.distinct_per_second / 1e6:11.2f} "
+        f"{row.bytes_per_state:11.1f} {row.backward_seconds:10.2f} {row.processor_seconds:8.2f} {speed_up:>8}"
+    )
+
+
+def compilers(cases: Sequence[Case], runs: int) -> int:
+    """Print for each case, on one thread, what quick compiling saves and what it costs."""
+    print(f"{'system':23} {'compile s':>9} {'quick':>9} {'ratio':>9} {'search s':>9} {'quick':>9} {'ratio':>9}")
+    for case in cases:
+        best, quick = measure(case, 1, runs, quick=False), measure(case, 1, runs)
+        pairs = ((best.compile_seconds, quick.compile_seconds), (best.seconds, quick.seconds))
+        print(f"{case.name:23} " + " ".join(f"{a:9.2f} {b:9.2f} {b / a:9.2f}" for a, b in pairs), flush=True)
+    return 0
+
+
+HEADER = (
+    f"{'system':23} {'threads':>7} {'distinct':>12} {'generated':>13} {'compile s':>9} {'search s':>8} "
+    f"{'M gener./s':>12} {'M dist./s':>11} {'bytes/state':>11} {'backward s':>10} {'CPU s':>8} {'speed-up':>8}"
+)
+
+
+def spark(parser: argparse.ArgumentParser, cases: Sequence[str], target: Path | None) -> int:
+    """Measure the Spark engine; its packages are there only with the extra."""
+    from kraftcheck.ci.bench import spark as bench_spark
+
+    known = {case.name for case in bench_spark.CASES}
+    if set(cases) - known:
+        parser.error(f"unknown case: {', '.join(sorted(set(cases) - known))}; --spark has {', '.join(sorted(known))}")
+    rows = bench_spark.measure(cases)
+    if target is not None:
+        target.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    return 0
+
+
+BESIDE: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]]]] = {
+    "audit": (tuple(bench_audit.CASES), bench_audit.measured),
+    "walks": (tuple(bench_walks.CASES), bench_walks.measured),
+    "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.SPREAD), bench_logs.measured),
+    "conform": (tuple(bench_conform.CASES), bench_conform.measured),
+}
+"""Other things to measure, by option: the cases there are, and what measures them."""
+
+
+def beside(parser: argparse.ArgumentParser, options: argparse.Namespace, what: str) -> int:
+    """Measure something else than the explorer."""
+    known, measured = BESIDE[what]
+    unknown = set(options.cases) - set(known)
+    if unknown:
+        parser.error(f"unknown case: {', '.join(sorted(unknown))}; --{what} has {', '.join(known)}")
+    rows = measured(options.cases, options.runs)
+    if options.json is not None:
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure the cases and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m kraftcheck.ci.bench", description="Measures the native explorer.")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(case.name for case in CASES))
+    parser.add_argument("--runs", type=int, default=3, help="runs of which the median counts (default 3)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
+    parser.add_argument("--spark", action="store_true", help="measure the Spark engine beside the native one")
+    parser.add_argument("--walks", action="store_true", help="measure random walks: steps a second")
+    parser.add_argument("--audit", action="store_true", help="measure the audit: its share of a run's time")
+    parser.add_argument("--compilers", action="store_true", help="measure quick compiling beside thorough")
+    parser.add_argument("--logs", action="store_true", help="measure the replay of metadata logs: records a second")
+    parser.add_argument("--conform", action="store_true", help="measure conformance with Kafka: cases a second")
+    options = parser.parse_args(arguments)
+    for what in BESIDE:
+        if getattr(options, what):
+            return beside(parser, options, what)
+    if options.spark:
+        return spark(parser, options.cases, options.json)
+    unknown = set(options.cases) - {case.name for case in CASES}
+    if unknown or options.runs < 1:
+        parser.error(f"unknown case: {', '.join(sorted(unknown))}" if unknown else "--runs must be at least 1")
+    if options.compilers:
+        return compilers([case for case in CASES if not options.cases or case.name in options.cases], options.runs)
+    rows = []
+    print(HEADER)
+    for case in CASES:
+        if not options.cases or case.name in options.cases:
+            measured = [measure(case, threads, options.runs) for threads in THREADS]
+            rows += measured
+            for row in measured:
+                print(line(row, measured[0]), flush=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\nmedians of {options.runs}; peak memory of this process {peak:,.0f} MB; {platform.machine()}, "
+          f"Python {platform.python_version()}")  # fmt: skip
+    print(f"elections stops once {ELECTIONS_STATES:,} states are known, replication-one-crash {REPLICATION_STATES:,}.")
+    if options.json is not None:
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

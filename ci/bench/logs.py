@@ -1,0 +1,216 @@
+"""The benchmark of metadata logs: `python -m kraftcheck.ci.bench --logs [--runs N] [--json FILE] [CASE ...]`.
+
+The cases `million` and `ten-millions` replay a synthetic log of one cluster, `kraftcheck.ci.logs.synthetic`;
+with `-spark` behind the name under Spark,
+by partition on two cores, with `-spark-1` on one, with `-cluster` by cluster on two.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from attrs import frozen
+
+from kraftcheck.ci.logs.command import replay
+from kraftcheck.ci.logs.format.read import LogFiles, Skipped, find, read
+from kraftcheck.ci.logs.replaying import Replaying
+from kraftcheck.ci.logs.synthetic import Size, Synthetic
+from kraftcheck.solvers.logs.explain.entries import Compact
+from kraftcheck.solvers.logs.explain.replay import Replayed
+from kraftcheck.solvers.logs.memo.lookup import Quick
+
+LOG = Path(__file__).resolve().parents[2] / "tests" / "captured" / "elr"
+"""The log that is measured: 226 records of a real cluster, 12 partitions."""
+
+COPIES = {"read": 200, "replay": 20, "spark": 200}
+"""How many copies of it each case takes."""
+
+CORES = 2
+"""Cores of the Spark case."""
+
+
+SYNTHETIC = {
+    "million": Size(records=1_000_000),
+    "ten-millions": Size(brokers=12, topics=80, partitions=25, records=10_000_000),
+}
+"""Clusters and lengths of the synthetic logs."""
+
+NEVER = 1 << 60
+"""Bytes that no log has."""
+
+SPREAD = {
+    f"{name}-spark{how}": (name, cores, large)
+    for name in SYNTHETIC
+    for how, cores, large in (("", 2, 0), ("-1", 1, 0), ("-cluster", 2, NEVER))
+}
+"""A synthetic log under Spark: which, on how many cores, and from which size on it is spread by partition."""
+
+
+@frozen
+class Row:
+    """Medians of one case; seconds of one core where it has one, else of the clock.
+
+    Attributes:
+        start: seconds before, in which Spark and its workers start.
+        processor: seconds of all processors meanwhile, those of Spark too.
+        later: records a second of the second half of a synthetic log, when every situation has been met.
+    """
+
+    case: str
+    records: int
+    seconds: float
+    per_second_and_core: float
+    later: float | None = None
+    start: float | None = None
+    processor: float | None = None
+
+
+class UnexplainedError(AssertionError):
+    """The log is not explained: nothing is measured."""
+
+
+def _read(copies: int) -> int:
+    log = find((LOG,))[0]
+    return sum(len(batch.entries) for _ in range(copies) for batch in read(log, Skipped(0)))
+
+
+def _replay(copies: int) -> int:
+    log = find((LOG,))[0]
+    found = [replay(log, None) for _ in range(copies)]
+    if any(summary.exit_code() for summary in found):
+        raise UnexplainedError(str(LOG))
+    return sum(summary.records for summary in found)
+
+
+def _spark(copies: int) -> int:
+    from kraftcheck.ci.logs.spark.pipeline import replay_with_spark
+
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
+        for number in range(copies):
+            shutil.copytree(LOG, Path(place, "logs", str(number)))
+        told = replay_with_spark(find((Path(place, "logs"),)), Replaying(None), Path(place, "out"), (), CORES)
+    if any(one.code for one in told):
+        raise UnexplainedError(str(LOG))
+    return sum(int(one.document["records"]) for one in told)
+
+
+CASES: dict[str, tuple[Callable[[int], int], Callable[[], float], int]] = {
+    "read": (_read, time.process_time, 1),
+    "replay": (_replay, time.process_time, 1),
+    "spark": (_spark, time.perf_counter, CORES),
+}
+"""The work, the clock and the cores of each case; Spark's includes its start."""
+
+
+def _segment(case: str, folder: Path) -> LogFiles:
+    """The synthetic log of a case, written to a folder."""
+    with (folder / f"{0:020}.log").open("wb") as segment:
+        segment.writelines(Synthetic(SYNTHETIC[case]).batches())
+    return find((folder,))[0]
+
+
+def _synthetic(case: str, runs: int) -> Row:
+    """A synthetic log, made once; its reading, explanation and judgement are measured."""
+    seconds, later, records = [], [], 0
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
+        log = _segment(case, Path(place))
+        for _ in range(runs):
+            clock = _Halfway(SYNTHETIC[case].records // 2)
+            begun = time.process_time()
+            summary = replay(log, None, tell=clock, detailed=False)
+            end = time.process_time()
+            if summary.exit_code():
+                raise UnexplainedError(case)
+            records = summary.records
+            seconds.append(end - begun)
+            later.append((records - clock.records) / (end - clock.at))
+    median = statistics.median(seconds)
+    return Row(case, records, median, records / median, statistics.median(later))
+
+
+def _spread(case: str, runs: int) -> Row:
+    """Seconds of the clock, and apart from them those in which Spark's session and workers start."""
+    from kraftcheck.ci.bench.spark import processor_time
+    from kraftcheck.ci.logs.spark.pipeline import replay_with_spark
+
+    name, cores, large = SPREAD[case]
+    seconds, starts, busy, records = [], [], [], 0
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place, processor_time() as processor:
+        logs = Path(place, "log")
+        logs.mkdir()
+        log = _segment(name, logs)
+        for run in range(runs):
+            noted: list[tuple[float, float]] = []
+            begun, out = time.perf_counter(), Path(place, f"out-{run}")
+            (told,) = replay_with_spark(
+                [log], Replaying(None), out, (), cores, large, partial(_note, noted, processor)
+            )  # fmt: skip
+            _note(noted, processor)
+            (ready, before), (end, after) = noted
+            seconds.append(end - ready)
+            starts.append(ready - begun)
+            busy.append(after - before)
+            if told.code:
+                raise UnexplainedError(case)
+            records = int(told.document["records"])
+    median = statistics.median(seconds)
+    start, processor_seconds = statistics.median(starts), statistics.median(busy)
+    return Row(case, records, median, records / median / cores, start=start, processor=processor_seconds)
+
+
+def _note(noted: list[tuple[float, float]], processor: Callable[[], float]) -> None:
+    """Note both clocks."""
+    noted.append((time.perf_counter(), processor()))
+
+
+class _Halfway:
+    """Notes the processor's time at which so many records are replayed."""
+
+    def __init__(self, half: int) -> None:
+        self.records, self.at, self._half = 0, 0.0, half
+
+    def __call__(self, replayed: Replayed | Quick) -> None:
+        """Count one more batch."""
+        if not self.at:
+            batch = replayed.batch
+            self.records += len(batch if isinstance(batch, Compact) else batch.entries)
+            if self.records >= self._half:
+                self.at = time.process_time()
+
+
+def measured(cases: Sequence[str], runs: int) -> list[Row]:
+    """Measure the cases, `read` and `replay` by default, and print the table."""
+    head = f"{'case':12} {'records':>10} {'seconds':>8} {'records/s and core':>19} {'second half':>12} "
+    print(f"{head}{'start':>6} {'CPU s':>7}")
+    rows = []
+    for case in cases or ("read", "replay"):
+        if case in SYNTHETIC or case in SPREAD:
+            rows.append(_synthetic(case, runs) if case in SYNTHETIC else _spread(case, runs))
+            _tell(rows[-1])
+            continue
+        work, clock, cores = CASES[case]
+        seconds, records = [], 0
+        for _ in range(runs):
+            begun = clock()
+            records = work(COPIES[case])
+            seconds.append(clock() - begun)
+        median = statistics.median(seconds)
+        rows.append(Row(case, records, median, records / median / cores))
+        _tell(rows[-1])
+    print(f"\ncopies of {LOG.name}, or synthetic; medians of {runs}; processor seconds, of spark seconds of the clock "
+          "after its start, of the case spark with it")  # fmt: skip
+    return rows
+
+
+def _tell(row: Row) -> None:
+    later = "" if row.later is None else f"{row.later:,.0f}"
+    start, busy = ("" if value is None else f"{value:.1f}" for value in (row.start, row.processor))
+    text = f"{row.case:12} {row.records:10,} {row.seconds:8.2f} {row.per_second_and_core:19,.0f} {later:>12} {start:>6}"
+    text += f" {busy:>7}"
+    print(text.rstrip(), flush=True)

@@ -1,0 +1,269 @@
+"""The benchmark of the Spark engine: `python -m kraftcheck.ci.bench --spark [CASE ...]`.
+
+Explores each case natively and under Spark in one run of the machine, so that
+their ratio means something even where seconds do not, and prints the machine's
+load beside.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from attrs import evolve, field, frozen
+
+from kraftcheck.ci.spark.decoding import decoding
+from kraftcheck.ci.spark.engine import Run
+from kraftcheck.ci.spark.jobs import Cluster
+from kraftcheck.ci.spark.options import HANDOVER, Bounds
+from kraftcheck.ci.spark.session import ATTEMPTS, started
+from kraftcheck.ci.spark.store.commits import CommitLog, identity
+from kraftcheck.ci.spark.store.digests import check_on, checked_here
+from kraftcheck.ci.spark.store.lease import leased
+from kraftcheck.ci.systems.subject import Subject, program, subject
+from kraftcheck.solvers.blocks.kernel import block_spec
+from kraftcheck.solvers.blocks.tasks import loaded
+from kraftcheck.solvers.machine_code.compile import load_kernel
+from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.search.explore import explore
+
+BUCKET_BITS = 6
+SMALL = 20_000
+"""A level with fewer states measures the fixed cost of a level."""
+
+
+class WrongSpaceError(AssertionError):
+    """The engines found different spaces: nothing is measured."""
+
+
+@frozen
+class SparkCase:
+    """What to explore with both engines.
+
+    Attributes:
+        name: as on the command line.
+        system, scope, rules: what is explored.
+        handover: states of the first level left to Spark.
+        cores: how many, in turn.
+        conf: settings of Spark's.
+    """
+
+    name: str
+    system: str
+    scope: str
+    rules: str
+    handover: int = HANDOVER
+    cores: tuple[int, ...] = (2,)
+    conf: Mapping[str, str] = field(factory=lambda: {"spark.driver.memory": "1g"})
+
+
+CASES = (
+    SparkCase("fixed-cost", "elections", "tiny", "kafka-4.0", handover=0),
+    SparkCase("one-million", "elections", "directories", "kafka-4.0", handover=20_000, cores=(1, 2)),
+    SparkCase("two-million", "elections", "default", "fixed", handover=20_000),
+    SparkCase("twenty-five-million", "elections", "default", "kafka-4.0"),
+    SparkCase("beyond-memory", "replication", "one-crash", "fixed", conf={"spark.driver.memory": "480m"}),
+)
+DEFAULT_CASES = ("fixed-cost", "one-million", "two-million", "twenty-five-million")
+
+
+@frozen
+class Measured:
+    """One run of one engine."""
+
+    case: str
+    engine: str
+    cores: int
+    distinct: int
+    generated: int
+    depth: int
+    seconds: float
+    levels: int = 0
+    level_seconds: float = 0.0
+    shuffled: float = 0.0
+    spilled: float = 0.0
+    disk: float = 0.0
+    packed: int = 0
+    peak: int = 0
+    load: float = 0.0
+    check_seconds: float = 0.0
+
+
+def children(of: int) -> Iterator[int]:
+    """All processes below one."""
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            try:
+                parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, IndexError):
+                continue
+            if parent == of:
+                yield int(place.name)
+                yield from children(int(place.name))
+
+
+def resident(process: int) -> int:
+    """Bytes of a process in memory; 0 once it has ended."""
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0
+
+
+@contextmanager
+def peak_memory() -> Iterator[Callable[[], int]]:
+    """Meanwhile, the most memory that the processes below this one (the JVM and its workers) took together."""
+    over, seen = threading.Event(), [0]
+
+    def watch() -> None:
+        while not over.wait(0.5):
+            seen[0] = max(seen[0], sum(resident(child) for child in set(children(os.getpid()))))
+
+    watcher = threading.Thread(target=watch, name="memory", daemon=True)
+    watcher.start()
+    try:
+        yield lambda: seen[0]
+    finally:
+        over.set()
+        watcher.join()
+
+
+def processor(process: int) -> float:
+    """Seconds that a process has had a processor; 0 once it has ended."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def processor_time() -> Iterator[Callable[[], float]]:
+    """Meanwhile, the seconds that this process and those below it have had processors, those that have ended too."""
+    over = threading.Event()
+    seen: dict[int, float] = {}
+
+    def now() -> float:
+        for process in {os.getpid(), *children(os.getpid())}:
+            seen[process] = max(seen.get(process, 0.0), processor(process))
+        return sum(seen.values())
+
+    def watch() -> None:
+        while not over.wait(0.5):
+            now()
+
+    watcher = threading.Thread(target=watch, name="processor", daemon=True)
+    watcher.start()
+    try:
+        yield now
+    finally:
+        over.set()
+        watcher.join()
+
+
+def native(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> Measured:
+    """The native engine on a case."""
+    found = explore(
+        program(chosen), clock=time.perf_counter, threads=cores, cache_dir=cache, keep=False, memory=12 << 30
+    )
+    load = os.getloadavg()[0]
+    return Measured(case.name, "native", cores, found.distinct, found.generated, found.depth, found.seconds, load=load)
+
+
+def spark(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> Measured:
+    """The Spark engine on a case; a warm session, as the first level would else be charged with its start."""
+    traced = program(chosen)
+    kernel, spec = load_kernel(traced, cache), block_spec(traced, BUCKET_BITS, ObjectCache(cache))
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-bench-") as place, peak_memory() as peak, _log(place) as log:
+        log.begin(identity(chosen, traced, BUCKET_BITS), decoding(traced))
+        session = started(f"local[{cores},{ATTEMPTS}]", cores, case.conf, Path(place) / "spark.log")
+        try:
+            session.range(0, cores, 1, cores).mapInArrow(lambda batches: batches, "id bigint").collect()
+            run = Run(
+                kernel, loaded(spec), log, Bounds(case.handover, 4 << 30, cores), threading.Event(), lambda *_: None
+            )
+            begun = time.perf_counter()
+            run.start()
+            run.expand(Cluster.of(session, spec, Path(place) / "spark.log"))
+            seconds = time.perf_counter() - begun
+            begun = time.perf_counter()
+            commits = log.commits()
+            if not checked_here(log, commits):
+                check_on(session, log, commits, Path(place) / "spark.log")
+            check_seconds = time.perf_counter() - begun
+        finally:
+            session.stop()
+        return evolve(_measured(case, run, cores, seconds, peak()), check_seconds=check_seconds)
+
+
+@contextmanager
+def _log(place: str) -> Iterator[CommitLog]:
+    with leased(Path(place)) as lease:
+        yield CommitLog(Path(place), lease)
+
+
+def _measured(case: SparkCase, run: Run, cores: int, seconds: float, peak: int) -> Measured:
+    costs = [level.cost for level in run.commits if level.engine == "spark"]
+    sizes = [run.commits[level.depth - 1].rows + level.rows for level in run.commits if level.engine == "spark"]
+    small = [cost["seconds"] for cost, size in zip(costs, sizes, strict=True) if size < SMALL]
+    return Measured(
+        case.name, "spark", cores, run.distinct, run.generated, len(run.levels) - 1, seconds, len(costs),
+        statistics.median(small) if small else 0.0, sum(cost["shuffled"] for cost in costs),
+        sum(cost["spilled"] for cost in costs), run.touched() / max(1, run.distinct),
+        8 * run.blocks.spec.words * run.distinct, peak, os.getloadavg()[0],
+    )  # fmt: skip
+
+
+HEADER = (
+    f"{'case':20} {'engine':7} {'cores':>5} {'distinct':>12} {'generated':>13} {'seconds':>8} {'M gen./s':>9} "
+    f"{'of native':>9} {'levels':>6} {'s/level':>7} {'shuffled':>10} {'spilled':>9} {'B/state':>7} {'visited':>9} "
+    f"{'peak':>9} {'load':>5} {'check':>6}"
+)
+
+
+def line(row: Measured, beside: Measured) -> str:
+    """A row of the table; megabytes; the share of the native engine's rate with as many threads."""
+    mega = [f"{value / 1e6:,.0f}" for value in (row.shuffled, row.spilled, row.packed, row.peak)]
+    text = (
+        f"{row.case:20} {row.engine:7} {row.cores:5} {row.distinct:12,} {row.generated:13,} {row.seconds:8.1f} "
+        f"{row.generated / row.seconds / 1e6:9.2f}"
+    )
+    if row.engine == "native":
+        return f"{text} {'':9} {'':6} {'':7} {'':10} {'':9} {'':7} {'':9} {'':9} {row.load:5.1f}"
+    return (
+        f"{text} {beside.seconds / row.seconds:9.2f} {row.levels:6} {row.level_seconds:7.2f} {mega[0]:>10} "
+        f"{mega[1]:>9} {row.disk:7.1f} {mega[2]:>9} {mega[3]:>9} {row.load:5.1f} {row.check_seconds:6.2f}"
+    )
+
+
+def measure(names: Sequence[str]) -> list[Measured]:
+    """Measure cases (the default ones for none) and print a table as they come.
+
+    Raises:
+        WrongSpaceError: when the engines differ in distinct, generated or depth.
+    """
+    print(HEADER)
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-cache-") as cache:
+        for case in CASES:
+            if case.name not in (names or DEFAULT_CASES):
+                continue
+            chosen = subject(case.system, case.scope, {}, case.rules)
+            for cores in case.cores:
+                pair = [engine(case, chosen, cores, Path(cache)) for engine in (native, spark)]
+                if len({(row.distinct, row.generated, row.depth) for row in pair}) != 1:
+                    raise WrongSpaceError(f"{case.name}: {pair}")
+                for row in pair:
+                    print(line(row, pair[0]), flush=True)
+                rows += pair
+    print(
+        "\nshuffled, spilled, visited (packed) and peak (JVM and workers) in MB; s/level: median of levels with fewer "
+        f"than {SMALL:,} states; check: seconds to open the dataset and compare all digests"
+    )
+    return rows

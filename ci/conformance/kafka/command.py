@@ -1,0 +1,112 @@
+"""What `kraftcheck conform --kafka` does: presets by version, progress, report, exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from attrs import asdict, frozen
+
+from kraftcheck.ci.conformance.kafka.change.checks import CheckRow, Size, conform_with_kafka, lines
+from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.conformance.kafka.java import DriverError
+from kraftcheck.ci.conformance.kafka.tour.report import TourRow
+from kraftcheck.ci.conformance.kafka.tour.report import lines as tour_lines
+from kraftcheck.ci.conformance.kafka.tour.requests import TourError
+from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS, tour_with_kafka
+from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.system import ScopeError
+from kraftcheck.model.rules.ruleset import RELEASES, parse
+
+NON_CONFORMANT = 23
+DOCUMENT_VERSION = 1
+EVERY = "all"
+"""Stands for every known version."""
+
+
+def run(version: str, rules: str | None, size: Size, target: str | None) -> int:
+    """Compare, report, and say with which exit code the command ends: 0 or 23."""
+    check_writable(target)
+    versions = _versions(version)
+    screen = console(to_stderr=target == "-")
+    found: list[CheckRow] = []
+    for one in versions:
+        name = _rule_set(one, rules)
+        rows = _rows(one, name, size)
+        screen.plain("\n".join(lines(rows, name)))
+        found += rows
+    if target is not None:
+        write_json(target, _document(found))
+    code = NON_CONFORMANT if any(row.differences for row in found) else 0
+    screen.plain(f"{len(versions)} versions, {sum(row.cases for row in found):,} cases (exit {code})")
+    return code
+
+
+@frozen
+class TourSize:
+    """What a tour covers: a system, its scope, how many transitions are drawn (0: all), the seed of the draw."""
+
+    system: str
+    scope: str
+    sample: int
+    seed: int
+
+
+def run_tour(version: str, rules: str | None, size: TourSize, target: str | None) -> int:
+    """Tour, report, and say with which exit code the command ends: 0 or 23."""
+    check_writable(target)
+    screen = console(to_stderr=target == "-")
+    found: list[TourRow] = []
+    for one in _versions(version):
+        name = _rule_set(one, rules)
+        found.append(_tour(one, name, size))
+        screen.plain("\n".join(tour_lines(found[-1], name)))
+    if target is not None:
+        rows = [{**asdict(row), "share": row.share} for row in found]
+        write_json(target, {"version": DOCUMENT_VERSION, "command": "conform --kafka --tour", "rows": rows})
+    code = NON_CONFORMANT if any(row.differing for row in found) else 0
+    screen.plain(f"{len(found)} versions, {sum(row.covered for row in found):,} transitions executed (exit {code})")
+    return code
+
+
+def _tour(version: str, rules: str, size: TourSize) -> TourRow:
+    try:
+        system = SYSTEMS[size.system]
+        setting = system.setting(size.scope, rules=parse(rules))
+        return tour_with_kafka(version, system, setting, size.sample, size.seed, _told)
+    except (ScopeError, DriverError, TourError) as reason:
+        raise Refusal(str(reason)) from None
+
+
+def _versions(version: str) -> tuple[str, ...]:
+    versions = known_versions() if version == EVERY else (version,)
+    if not set(versions) <= set(known_versions()):
+        raise Refusal(f"no digests of Kafka {version}; known: {', '.join(known_versions())}")
+    return versions
+
+
+def _rule_set(version: str, rules: str | None) -> str:
+    name = rules or f"kafka-{version}"
+    if rules is None and name not in RELEASES:
+        raise Refusal(f"there is no preset {name}; name a rule set with --rules")
+    return name
+
+
+def _rows(version: str, rules: str, size: Size) -> list[CheckRow]:
+    try:
+        chosen = parse(rules)
+        return list(conform_with_kafka(version, chosen, size, _told))
+    except (ScopeError, DriverError) as reason:
+        raise Refusal(str(reason)) from None
+
+
+def _told(check: str, cases: int, differences: int) -> None:
+    """Progress on a terminal; nothing where standard error is a file."""
+    if sys.stderr.isatty():
+        print(f"\r{check}: {cases:,} cases, {differences:,} differences", end="\r", file=sys.stderr)
+
+
+def _document(rows: list[CheckRow]) -> dict[str, Any]:
+    return {"version": DOCUMENT_VERSION, "command": "conform --kafka", "rows": [asdict(row) for row in rows]}

@@ -1,0 +1,200 @@
+"""Kafka's answers beside the model's: what differs, grouped by cause, and the shortest case of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, frozen
+
+from kraftcheck.ci.conformance.kafka.columns import VACANT, Columns, Rows
+
+AFTER = "after."
+"""What columns of the state after the replay start with; a record that differs is the nearer cause."""
+
+
+class Asked(Protocol):
+    """Who answers questions: Kafka."""
+
+    def ask(self, rows: Rows) -> Rows:
+        """One answer for each question."""
+
+
+class Answering(Protocol):
+    """Who answers questions: the model."""
+
+    inputs: Columns
+    outputs: Columns
+
+    def answer(self, rows: Rows) -> npt.NDArray[np.int64]:
+        """One answer for each question."""
+
+
+@define
+class Cause:
+    """Differences in the same columns.
+
+    Attributes:
+        columns: names of what differs.
+        cases: how many cases there are.
+        case: the shortest one seen.
+        expected, actual: Kafka's answer to it, and the model's.
+    """
+
+    columns: tuple[str, ...]
+    cases: int
+    case: Rows
+    expected: Rows
+    actual: npt.NDArray[np.int64]
+
+
+@frozen
+class Comparison:
+    """Of one version and one check: how many cases were asked, and what differs."""
+
+    cases: int
+    causes: tuple[Cause, ...]
+
+    @property
+    def differences(self) -> int:
+        """How many cases differ."""
+        return sum(cause.cases for cause in self.causes)
+
+
+def compare(kafka: Asked, model: Answering, tables: Iterable[Rows]) -> Iterator[Comparison]:
+    """What both say to tables of questions: the comparison so far, after each table.
+
+    Kafka answers a table while the model does, and while the next one is made; memory is that of two tables.
+    """
+    causes: dict[tuple[str, ...], Cause] = {}
+    cases = 0
+    with ThreadPoolExecutor(1) as ours, ThreadPoolExecutor(1) as theirs:
+        waiting: tuple[Rows, Future[Rows], Future[npt.NDArray[np.int64]]] | None = None
+        for table in _with_end(tables):
+            asked = None
+            if table is not None:
+                asked = table, theirs.submit(kafka.ask, table), ours.submit(model.answer, table)
+            if waiting is not None:
+                rows, expected, actual = waiting
+                _note(causes, model, rows, expected.result(), actual.result())
+                cases += len(rows)
+                yield Comparison(cases, _sorted(causes))
+            waiting = asked
+
+
+def _with_end(tables: Iterable[Rows]) -> Iterator[Rows | None]:
+    yield from tables
+    yield None
+
+
+def _sorted(causes: dict[tuple[str, ...], Cause]) -> tuple[Cause, ...]:
+    return tuple(sorted(causes.values(), key=lambda cause: -cause.cases))
+
+
+def _note(
+    causes: dict[tuple[str, ...], Cause],
+    model: Answering,
+    rows: Rows,
+    expected: Rows,
+    actual: npt.NDArray[np.int64],
+) -> None:
+    wrong = np.flatnonzero((expected != actual).any(axis=1))
+    if not len(wrong):
+        return
+    differs = expected[wrong] != actual[wrong]
+    names = list(model.outputs)
+    by_name = np.stack([differs[:, model.outputs.slice(name)].any(axis=1) for name in names], axis=1)
+    patterns, which = np.unique(by_name, axis=0, return_inverse=True)
+    weights = weight(model.inputs, rows[wrong])
+    for number, pattern in enumerate(patterns):
+        found = np.flatnonzero(which.ravel() == number)
+        best = wrong[found[np.argmin(weights[found])]]
+        cause = Cause(_near(names, pattern), len(found), rows[best].copy(), expected[best].copy(), actual[best].copy())
+        _merge(causes, model.inputs, cause)
+
+
+def _near(names: list[str], pattern: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+    """The record's columns; those of the state after it only where the record is the same."""
+    found = [name for name, wrong in zip(names, pattern, strict=True) if wrong]
+    record = [name for name in found if not name.startswith(AFTER)]
+    return tuple(dict.fromkeys(name.rstrip("?") for name in record or found))
+
+
+def _merge(causes: dict[tuple[str, ...], Cause], columns: Columns, new: Cause) -> None:
+    old = causes.setdefault(new.columns, new)
+    if old is new:
+        return
+    cases = old.cases + new.cases
+    both = np.stack([old.case, new.case])
+    shorter = new if np.argmin(weight(columns, both)) == 1 else old
+    shorter.cases = cases
+    causes[new.columns] = shorter
+
+
+def weight(columns: Columns, rows: Rows) -> npt.NDArray[np.int64]:
+    """How long cases are: members of lists and sets, and everything that is not as in a plain ISR election."""
+    total = np.zeros(len(rows), dtype=np.int64)
+    for name in columns:
+        values = columns.get(rows, name)
+        if columns.is_list(name):
+            total += (values != VACANT).sum(axis=1)
+        elif name in ("removing", "adding", "target_removing", "target_adding", "acceptable", "unclean_shutdown"):
+            total += np.bitwise_count(values.astype(np.int64))
+        else:
+            total += np.abs(values - PLAIN.get(name, 0))
+    return total
+
+
+PLAIN = {
+    "last_known": -2, "placed": 1, "min_isr": 1, "assigned": VACANT, "leader": 0,
+    "record.leader": -2, "record.recovery": -1, "record.last_known": -2,
+}  # fmt: skip
+"""The plainest value of single columns, 0 for the others."""
+
+
+def shrunk(kafka: Asked, model: Answering, cause: Cause) -> Cause:
+    """The shortest case of the same cause that dropping members and settings one at a time leads to."""
+    while True:
+        shorter = _neighbours(model.inputs, cause.case)
+        if not len(shorter):
+            return cause
+        causes: dict[tuple[str, ...], Cause] = {}
+        _note(causes, model, shorter, kafka.ask(shorter), model.answer(shorter))
+        found = causes.get(cause.columns)
+        if found is None:
+            return cause
+        found.cases = cause.cases
+        cause = found
+
+
+def _neighbours(columns: Columns, case: Rows) -> Rows:
+    """Cases that are shorter by one member of a list or set, or by one setting made plain."""
+    found: list[Rows] = []
+    for name in columns:
+        place = columns.slice(name)
+        values: list[int] = case[place].tolist()
+        for other in _shorter(name, values, columns.is_list(name)):
+            row = case.copy()
+            row[place] = other
+            found.append(row)
+    table = np.array(found, dtype=np.int32).reshape(-1, columns.width)
+    lighter: Rows = table[weight(columns, table) < weight(columns, case[None])[0]]
+    return lighter
+
+
+def _shorter(name: str, values: list[int], is_list: bool) -> Iterator[list[int]]:
+    if is_list:
+        if name in ("replicas", "target_replicas", "target"):
+            return  # everything else refers to them
+        for at, value in enumerate(values):
+            if value != VACANT:
+                yield [*values[:at], *values[at + 1 :], VACANT]
+        return
+    yield [PLAIN.get(name, 0)]
+    if name == "leader":
+        yield [-1]
+    for bit in range(values[0].bit_length() if values[0] > 0 else 0):
+        yield [values[0] & ~(1 << bit)]

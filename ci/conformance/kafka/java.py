@@ -1,0 +1,158 @@
+"""A process that answers questions with Kafka's own classes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+import numpy as np
+
+from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
+from kraftcheck.ci.conformance.kafka.jars import HERE, SHORT_RUN, alone, cache_folder, jars, program
+from kraftcheck.ci.terminal.files import folder
+from kraftcheck.ci.terminal.refusal import Refusal
+
+PACKAGE = "org.apache.kafka.controller"
+"""Where drivers live: the classes they drive are package-private."""
+
+
+TOUR = "TourDriver"
+"""The driver of the managers."""
+
+
+class DriverError(RuntimeError):
+    """The process died or wrote something else than answers; the message has the end of its log."""
+
+
+def compiled(version: str, name: str) -> str:
+    """The class path of a driver, compiled for a version where the cache does not hold it yet.
+
+    Raises:
+        Refusal: where jars or a compiler are missing, or the version's classes are not those the driver knows.
+    """
+    classes = jars(version)
+    written = sources(version, name)
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in written)).hexdigest()[:16]
+    place = folder(cache_folder() / version) / f"driver-{digest}"
+    with alone():
+        if not place.is_dir():
+            compile_java(written, classes, place, f"the driver for Kafka {version}")
+    return os.pathsep.join((str(place), classes))
+
+
+def sources(version: str, name: str) -> tuple[Path, ...]:
+    """The files of a driver; that of the managers has one more, of what each line of releases has in its own way."""
+    line = "39" if version.startswith("3.") else "40"
+    return (HERE / f"{name}.java", *((HERE / f"TourRelease{line}.java",) if name == TOUR else ()))
+
+
+def compile_java(sources: Sequence[Path], class_path: str, place: Path, what: str) -> None:
+    """Compile files into a folder, whole or not at all.
+
+    Raises:
+        Refusal: where there is no compiler, or it refuses a file.
+    """
+    javac = program("javac")
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".classes.") as temporary:
+        target = Path(temporary) / "classes"
+        options = [*(f"-J{option}" for option in SHORT_RUN), "-nowarn", "-encoding", "UTF-8"]
+        command = [javac, *options, "-cp", class_path, "-d", str(target), *map(str, sources)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            errors = [line for line in done.stderr.splitlines() if "error:" in line] or [done.stderr.strip()]
+            raise Refusal(f"javac cannot compile {what}: {errors[0]}")
+        target.rename(place)
+
+
+class JavaProcess:
+    """A running driver: `with JavaProcess(...) as driver: driver.ask(rows)`.
+
+    Args:
+        version: Kafka's release.
+        name: of the driver's class.
+        arguments: its arguments.
+        columns: those of an answer.
+        options: of the virtual machine.
+    """
+
+    def __init__(
+        self, version: str, name: str, arguments: Sequence[str], columns: Columns, options: Sequence[str] = ()
+    ) -> None:
+        self._columns = columns
+        command = [program("java"), *options, "-cp", compiled(version, name), f"{PACKAGE}.{name}", *arguments]
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
+
+    def __enter__(self) -> Self:
+        """The driver."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """End the process; it is killed where it does not end by itself."""
+        if kind is not None:
+            self._process.kill()
+        else:
+            self._pipe(self._process.stdin).write(np.int32(0).tobytes())
+        self._pipe(self._process.stdin).close()
+        self._pipe(self._process.stdout).close()
+        self._process.wait()
+        self._log.close()
+
+    def ask(self, rows: Rows) -> Rows:
+        """One answer for each question.
+
+        Raises:
+            DriverError: when the process ends before it has answered.
+        """
+        if not len(rows):
+            return np.empty((0, self._columns.width), dtype=np.int32)
+        try:
+            stream = self._pipe(self._process.stdin)
+            stream.write(np.int32(len(rows)).tobytes())
+            stream.write(np.ascontiguousarray(rows, dtype="<i4").data)
+            stream.flush()
+        except BrokenPipeError:
+            raise self._failed() from None
+        data = self._pipe(self._process.stdout).read(len(rows) * self._columns.width * 4)
+        if len(data) < len(rows) * self._columns.width * 4:
+            raise self._failed()
+        return np.frombuffer(data, dtype="<i4").reshape(len(rows), self._columns.width)
+
+    @staticmethod
+    def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+        if stream is None:
+            raise DriverError("the driver has no pipe")
+        return stream
+
+    def _failed(self) -> DriverError:
+        code = self._process.wait()
+        self._log.seek(0)
+        said = self._log.read().decode(errors="replace").strip().splitlines()
+        relevant = [line for line in said if not line.startswith(("SLF4J", "\tat "))]
+        return DriverError(f"the driver ended with code {code}: {' | '.join(relevant[:3]) or 'it wrote no reason'}")
+
+
+class Driver(JavaProcess):
+    """A running driver of one check.
+
+    Args:
+        version: Kafka's release.
+        check: `change`, `merge`, `reassignment` or `registration`.
+        slots: slots of a list.
+        columns: those of an answer.
+        metadata_version: a constant of `MetadataVersion`, or `latest`: the latest in production.
+    """
+
+    def __init__(
+        self, version: str, check: str, slots: int, columns: Columns, metadata_version: str = "latest"
+    ) -> None:
+        # Of the change builder many millions of cases are asked: it is worth compiling well.
+        kind = ("-XX:+UseParallelGC", "-Xms256m") if check == "change" else SHORT_RUN
+        options = (*kind, "-Xmx1g")
+        super().__init__(version, "ConformanceDriver", (check, str(slots), metadata_version), columns, options)

@@ -1,0 +1,190 @@
+"""A counterexample as a JUnit 5 test of Kafka's own managers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from kraftcheck.ci.conformance.kafka.jars import HERE
+from kraftcheck.ci.conformance.kafka.java import PACKAGE
+from kraftcheck.ci.conformance.kafka.tour.requests import ARGUMENTS
+from kraftcheck.ci.terminal.files import write
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.result_folders import results
+from kraftcheck.model.language.layout import leaves
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.directories.control import Control
+from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import Trace, TraceStep
+
+DRIVERS = (HERE / "TourDriver.java", HERE / "TourRelease40.java")
+"""What a test stands on: the managers of 4.0.0 and later, how they are made, and how events reach them."""
+
+CONTROLLER_STAYS = "controller-stays"
+"""The property whose last step is an exception."""
+
+IN_NO_RELEASE = ("elect_designated", "sweep_sessions")
+
+SETS = ("isr", "elr", "removing", "adding")
+
+NAMES = {"removing": "removingReplicas", "adding": "addingReplicas", "last_known_elr": "lastKnownElr"}
+"""Fields of `PartitionRegistration` that have another name."""
+
+
+@frozen
+class Act:
+    """One event on the managers, and what the trace says of it.
+
+    Attributes:
+        said: the step in the trace.
+        action, broker, first, second, target: as `TourDriver.Managers.act` takes them.
+        after: the partition after it; None once it is deleted.
+        resigned: whether the event ends in an exception.
+    """
+
+    said: str
+    action: str
+    broker: int
+    first: int
+    second: int
+    target: tuple[int, ...]
+    after: Elections | None
+    resigned: bool
+
+
+def junit(trace: Trace, program: Program, title: str) -> dict[str, str]:
+    """The files of a test that takes the steps of a trace on Kafka's managers, by name.
+
+    It asks after each step whether the partition is as the trace says; so it passes on a release that has the defect,
+    and fails on one that has it no more.
+
+    Args:
+        trace: of the system `elections`, or of `kraft` with a second partition, which the test is about then.
+        program: what it was found in.
+        title: what is checked, in a line.
+
+    Raises:
+        Refusal: for a trace that no event of the managers corresponds to.
+    """
+    name = program.system.name
+    if name == "elections":
+        start, acts = trace.initial, list(_elections(trace))
+    elif name == "kraft" and trace.initial.others:
+        start, acts = _second(trace.initial), list(_kraft(trace, program.setting.rules))
+    else:
+        raise Refusal(f"a trace of {name} has no form on the controller's managers; those of elections have")
+    unknown = [act.said for act in acts if act.action in IN_NO_RELEASE]
+    if unknown:
+        raise Refusal(f"{unknown[0]} is an event of no release: it has no form on the controller's managers")
+    written = f"{''.join(part.title() for part in re.split('[^a-z0-9]+', trace.claim))}Test"
+    drivers = {driver.name: driver.read_text("utf-8") for driver in DRIVERS}
+    return {f"{written}.java": _source(written, trace, title, start, acts), **drivers}
+
+
+def _elections(trace: Trace) -> Iterator[Act]:
+    for step in trace.steps:
+        values: dict[str, tuple[int, ...]] = {}
+        for name, value in step.arguments.items():
+            values.update(dict.fromkeys(ARGUMENTS.get(name, ()), tuple(int(leaf) for _, leaf in leaves(value))))
+        broker, first, second = values.get("broker", (-1,)), values.get("first", (0,)), values.get("second", (0,))
+        target = tuple(member for member in values.get("target", ()) if member >= 0)
+        resigned = bool(step.event.resigned)
+        yield Act(_said(step), step.action, broker[0], first[0], second[0], target, step.state, resigned)
+
+
+def _second(state: Any) -> Elections:
+    """The second partition of `kraft` as `elections` has one."""
+    found: Elections = state.others[0].placement(state.placement()).controller
+    return found
+
+
+def _kraft(trace: Trace, rules: RuleSet) -> Iterator[Act]:
+    """The controller's events; a step of a broker or its disks alone is none."""
+    before = trace.initial
+    for step in trace.steps:
+        broker = int(step.arguments.get("broker", -1))
+        deleted = len(tuple(step.state.others[0].replicas)) == 0
+        after = None if deleted else _second(step.state)
+        resigned = step is trace.steps[-1] and trace.claim == CONTROLLER_STAYS
+        failed = int(Control(rules).news(before.placement(), broker).mask) if broker >= 0 else 0
+        plain = {"fence": (0,), "delete_second": (0,), "unfence": (failed,), "report": (failed,)}
+        if step.action == "assign":
+            placed = before.others[0].directories.of(broker), step.state.others[0].directories.of(broker)
+            if placed[0] != placed[1]:
+                yield Act(_said(step), "assign", broker, int(placed[1]), 0, (), after, resigned)
+        elif step.action in plain:
+            action = {"delete_second": "delete_topic", "unfence": "heartbeat", "report": "directories_offline"}
+            named = action.get(step.action, step.action)
+            yield Act(_said(step), named, broker, plain[step.action][0], 0, (), after, resigned)
+        elif before.data.controller != step.state.data.controller:
+            raise Refusal(f"{step.action} of kraft has no form on the controller's managers")
+        before = step.state
+
+
+def _said(step: TraceStep) -> str:
+    return f"{step.action}({', '.join(f'{name}={value}' for name, value in step.arguments.items())})"
+
+
+def _source(name: str, trace: Trace, title: str, start: Elections, acts: list[Act]) -> str:
+    method = name[0].lower() + name[1:].removesuffix("Test")
+    row = ", ".join(str(int(value)) for _, value in leaves(start))
+    brokers, directories = len(start.online_dirs), max(int(dirs.mask).bit_length() for dirs in start.online_dirs)
+    lines = [
+        f"package {PACKAGE};", "", "import static org.junit.jupiter.api.Assertions.assertEquals;", "",
+        "import java.util.List;", "import java.util.stream.IntStream;",
+        "import org.apache.kafka.metadata.LeaderRecoveryState;",
+        "import org.apache.kafka.metadata.PartitionRegistration;", "import org.junit.jupiter.api.Test;", "",
+        f"/** Shows a defect: {trace.claim}. Found by kraftcheck in {title}. */", f"class {name} {{", "    @Test",
+        f"    void {method}() throws Exception {{",
+        f"        TourDriver.Managers managers = TourDriver.Managers.in({brokers}, {directories}, {row});",
+    ]  # fmt: skip
+    for number, act in enumerate(acts, 1):
+        lines += ["", f"        // {number}. {act.said}", *_assertions(act, number)]
+    return "\n".join([*lines, "    }", *HELPERS, "}", ""])
+
+
+HELPERS = (
+    "", "    private static List<Integer> ordered(int[] members) {",
+    "        return IntStream.of(members).boxed().toList();", "    }", "",
+    "    private static List<Integer> sorted(int[] members) {",
+    "        return IntStream.of(members).sorted().boxed().toList();", "    }",
+)  # fmt: skip
+
+
+def _assertions(act: Act, number: int) -> Iterator[str]:
+    ended = "RESIGNED" if act.resigned else "DONE"
+    arguments = ", ".join(str(value) for value in (act.broker, act.first, act.second, *act.target))
+    yield f'        assertEquals(TourDriver.{ended}, managers.act("{act.action}", {arguments}));'
+    if act.after is None:
+        return
+    yield from _fields(act.after, f"after{number}")
+
+
+def _fields(after: Elections, p: str) -> Iterator[str]:
+    yield f"        PartitionRegistration {p} = managers.partition();"
+    yield f'        assertEquals({int(after.leader)}, {p}.leader, "leader");'
+    listed = {"replicas": ("ordered", list(after.replicas)), "last_known_elr": ("ordered", list(after.last_known_elr))}
+    for name in SETS:
+        listed[name] = ("sorted", sorted(getattr(after, name)))
+    for name, (how, members) in listed.items():
+        wanted = ", ".join(str(int(member)) for member in members)
+        yield f'        assertEquals(List.of({wanted}), {how}({p}.{NAMES.get(name, name)}), "{name}");'
+    state = "RECOVERING" if after.recovering else "RECOVERED"
+    yield f"        assertEquals(LeaderRecoveryState.{state}, {p}.leaderRecoveryState);"
+
+
+def write_junit(folder: Path, files: dict[str, str]) -> list[Path]:
+    """Write the files of a test to a folder; the paths written.
+
+    Raises:
+        Refusal: when the folder cannot be used.
+    """
+    with results("--out", folder) as place:
+        for name, text in files.items():
+            write(place / name, text)
+    return [folder / name for name in files]

@@ -1,0 +1,1 @@
+"""Conformance of whole runs: action sequences that cover an explored graph, on Kafka's own managers."""

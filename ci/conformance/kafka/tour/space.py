@@ -1,0 +1,96 @@
+"""The states that an exploration found, with the shortest way to each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from kraftcheck.ci.conformance.kafka.tour.model import CHUNK, States, TourModel
+from kraftcheck.ci.conformance.kafka.tour.requests import REFUSED_BEFORE
+from kraftcheck.ci.explore.command import cache_folder
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.system import Setting, System
+from kraftcheck.solvers.machine_code.search_kernel import SHARDS
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.search.explore import explore
+from kraftcheck.solvers.search.visited import NO_PARENT
+
+Places = npt.NDArray[np.int64]
+
+
+class Space:
+    """The reachable states of a system at a setting, by place.
+
+    Attributes:
+        model: the system's steps.
+        reachable: how many transitions the states have.
+        fired: how many transitions each action has.
+        silent, refused: how many of them ask nothing of the managers, and are refused before they are asked.
+
+    Raises:
+        Refusal: when the states do not fit into memory.
+    """
+
+    def __init__(self, system: System, setting: Setting) -> None:
+        program = trace(system, setting)
+        found = explore(program, clock=time.monotonic, cache_dir=cache_folder())
+        if found.cut is not None or found.pruned or found.store is None:
+            raise Refusal(f"the graph of {system.name} at {setting.scope} is not complete: {found.cut or found.pruned}")
+        self.model = TourModel(program)
+        self.reachable = found.generated - len(program.initial)
+        self.fired = dict(found.fired)
+        self.refused = sum(self.fired[name] for name in REFUSED_BEFORE if name in self.fired)
+        self.silent = sum(self.fired[kind.name] for kind in self.model.kinds if kind.rules is None) - self.refused
+        self._packed = found.packed()
+        shards = found.store.shards
+        counts = np.array([shard.count for shard in shards], dtype=np.int64)
+        offsets = np.cumsum(counts) - counts
+        parents = np.concatenate([shard.parents[: shard.count] for shard in shards]).astype(np.int64)
+        self._parents = np.where(parents == NO_PARENT, -1, offsets[parents % SHARDS] + parents // SHARDS)
+        self._actions = np.concatenate([shard.actions[: shard.count] for shard in shards])
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def leaves(self, places: Places) -> States:
+        """The leaves of states."""
+        return self.model.unpacked(self._packed[places])
+
+    def depths(self) -> npt.NDArray[np.int32]:
+        """How far each state is from an initial one."""
+        depth = np.where(self._parents < 0, 0, -1).astype(np.int32)
+        while (unknown := np.flatnonzero(depth < 0)).size:
+            above = depth[self._parents[unknown]]
+            depth[unknown] = np.where(above < 0, -1, above + 1)
+        return depth
+
+    def ways(self, places: Places) -> tuple[Places, Places, Places]:
+        """The transitions on the shortest ways to states, each once: states before, states after, action instances.
+
+        Those that cannot be put to the managers are left out: there may be another way, or none.
+        """
+        reached = np.zeros(len(self), dtype=np.bool_)
+        while len(places := np.unique(places[~reached[places]])):
+            reached[places] = True
+            places = self._parents[places]
+            places = places[places >= 0]
+        after = np.flatnonzero(reached & (self._parents >= 0))
+        before, by = self._parents[after], self._actions[after].astype(np.int64)
+        possible = np.ones(len(before), dtype=np.bool_)
+        for number in np.unique(by).tolist():
+            if not self.model.silent(number):
+                at = np.flatnonzero(by == number)
+                possible[at] = self.model.requests(self.leaves(before[at]), number)[0]
+        return before[possible], after[possible], by[possible]
+
+    def enabled(self, places: Places) -> Iterator[tuple[int, Places, States]]:
+        """Each instance that asks something, with those of the states that enable it, and their leaves; in parts."""
+        for first in range(0, len(places), CHUNK):
+            part = places[first : first + CHUNK]
+            states = self.leaves(part)
+            for number, at in self.model.enabled(states):
+                if len(at):
+                    yield number, part[at], states[at]

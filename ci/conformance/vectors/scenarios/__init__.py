@@ -1,0 +1,1 @@
+"""Vectors that are scenarios: a controller starts, steps are run, the end is compared."""

@@ -1,0 +1,216 @@
+"""Vectors of the scenario files: a controller is started, steps are run, the end is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from kraftcheck.ci.conformance.vectors.core import MISSING, Difference, Function, Vector, compare_values, whole
+from kraftcheck.ci.conformance.vectors.forms import directory_text, write_change, write_partition, write_registration
+from kraftcheck.ci.conformance.vectors.scenarios.compare import (
+    compare_brokers,
+    compare_partitions,
+    compare_response,
+    same_broker_changes,
+    same_changes,
+)
+from kraftcheck.ci.conformance.vectors.scenarios.given import start
+from kraftcheck.ci.conformance.vectors.scenarios.queries import Ended, answer, compare_answer
+from kraftcheck.ci.conformance.vectors.scenarios.requests import run_step
+from kraftcheck.ci.conformance.vectors.scenarios.steps import Happened
+from kraftcheck.model.controller.errors import NONE, RequestError, Resignation
+from kraftcheck.model.controller.records import LogRecord
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.records.brokers import register_record, registration_of
+from kraftcheck.model.records.fields import Fields, each
+from kraftcheck.model.records.records import (
+    BrokerRegistrationChangeRecord,
+    FenceBrokerRecord,
+    PartitionChangeRecord,
+    TopicRecord,
+    UnfenceBrokerRecord,
+)
+from kraftcheck.model.records.replay import ReplayError
+from kraftcheck.model.rules.ruleset import RuleSet
+
+
+@frozen
+class End:
+    """How a scenario ended: what its last step did, its error with details, and the first id of each topic."""
+
+    last: Happened
+    error: Mapping[str, Any]
+    first_ids: Mapping[str, str]
+
+
+def _run(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    end = _played(start(vector.given, rules), vector.when.read("steps", each(Fields.of)), rules)
+    controller, happened = end.last.controller, end.last
+    actual = {
+        **end.error,
+        "top_level_error": end.error.get("error", NONE),
+        "changes": _changes(controller, happened.records),
+        "changes_not_empty": any(isinstance(record, PartitionChangeRecord) for record in happened.records),
+        "broker_changes": _broker_changes(happened.records),
+        "creates_nothing": not any(isinstance(record, TopicRecord) for record in happened.records),
+        "partitions": _partitions(controller),
+        "brokers": {str(b): write_registration(known) for b, known in controller.image.registrations.items()},
+        "serialized_brokers": _serialized(controller),
+        "queries": _answers(vector.then, Ended(controller, end.first_ids, rules)),
+    }
+    if not end.error:
+        actual["response"] = happened.response
+        actual["response_matches_state"] = _matches_state(happened.response, actual["partitions"])
+    return {**actual, "with_reference_random": actual}
+
+
+def _played(controller: Controller, steps: tuple[Fields, ...], rules: RuleSet) -> End:
+    """The end of the steps; a failure ends them, and is the scenario's own only in the last one."""
+    happened, first_ids = Happened(controller), _first_ids(controller, {})
+    for number, step in enumerate(steps):
+        before = happened.controller
+        try:
+            happened = run_step(before, step, rules)
+        except (RequestError, Resignation, ReplayError) as failure:
+            error = _error(failure)
+            if number < len(steps) - 1:
+                error["error"] = f"{error['error']} in step {number}"
+            return End(Happened(before), error, first_ids)
+        first_ids = _first_ids(happened.controller, first_ids)
+    return End(happened, {}, first_ids)
+
+
+def _error(failure: RequestError | Resignation | ReplayError) -> dict[str, Any]:
+    if isinstance(failure, RequestError):
+        return {"error": failure.error, **failure.details}
+    return {"error": failure.kind}
+
+
+def _first_ids(controller: Controller, known: Mapping[str, str]) -> dict[str, str]:
+    return {**{topic.name: topic_id for topic_id, topic in controller.image.topics.items()}, **known}
+
+
+def _changes(controller: Controller, records: tuple[LogRecord, ...]) -> list[dict[str, Any]]:
+    return [
+        {
+            "topic": controller.topic(record.topic_id).name,
+            "partition": record.partition_id,
+            "change": write_change(record.change),
+        }
+        for record in records
+        if isinstance(record, PartitionChangeRecord)
+    ]
+
+
+def _broker_changes(records: tuple[LogRecord, ...]) -> list[dict[str, Any]]:
+    changes = []
+    for record in records:
+        fields: dict[str, Any] = {}
+        if isinstance(record, FenceBrokerRecord | UnfenceBrokerRecord):
+            fields["fenced"] = isinstance(record, FenceBrokerRecord)
+        elif isinstance(record, BrokerRegistrationChangeRecord):
+            if record.fenced:
+                fields["fenced"] = record.fenced == 1
+            if record.in_controlled_shutdown:
+                fields["in_controlled_shutdown"] = True
+            if record.log_dirs is not None:
+                fields["dirs"] = [directory_text(d) for d in record.log_dirs]
+        else:
+            continue
+        changes.append({"broker": record.broker_id, **fields})
+    return changes
+
+
+def _partitions(controller: Controller) -> dict[str, dict[str, Any]]:
+    return {
+        f"{controller.topic(place.topic_id).name}-{place.index}": write_partition(place.partition)
+        for place in controller.places()
+    }
+
+
+def _serialized(controller: Controller) -> dict[str, dict[str, Any]]:
+    """The registrations as the metadata version stores them."""
+    features = controller.features
+    stored = {
+        broker: register_record(
+            known, controlled_shutdown=features.controlled_shutdown, directories=features.directories
+        )
+        for broker, known in controller.image.registrations.items()
+    }
+    return {str(broker): write_registration(registration_of(record)) for broker, record in stored.items()}
+
+
+def _answers(then: Fields, end: Ended) -> list[Any]:
+    queries = then.read("queries", each(Fields.of)) if then.has("queries") else ()
+    return [answer(end, query) for query in queries]
+
+
+def _matches_state(response: Any, partitions: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether each row that succeeded tells the state after the step."""
+    listed = response if isinstance(response, list) else []
+    rows = [row for row in listed if row.get("error") == NONE and "partition_epoch" in row]
+    for row in rows:
+        state = partitions[f"{row['topic']}-{row['partition']}"]
+        if any(row.get(key) != state[key] for key in ("leader", "leader_epoch", "partition_epoch", "isr")):
+            return False
+    return bool(rows)
+
+
+def _same_answers(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+    """Every query's result; the answers come in the order of the queries."""
+    differences = []
+    for query, answered in zip(expected, actual, strict=True):
+        name = query["query"]
+        found = compare_answer(query.get("result", MISSING), answered)
+        differences += [Difference(f".{name}{one.field}", one.expected, one.actual) for one in found]
+    return differences
+
+
+def _same_nested(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+    """Expectations of their own, each compared as the one of that name is."""
+    if not isinstance(expected, dict):
+        return [Difference("", expected, "an object is wanted")]
+    differences = []
+    for key, value in expected.items():
+        if key not in _THEN or key == "with_reference_random":
+            differences.append(Difference(f".{key}", value, MISSING))
+            continue
+        for found in _THEN[key](value, actual.get(key, MISSING), vector):
+            differences.append(Difference(f".{key}{found.field}", found.expected, found.actual))
+    return differences
+
+
+def _plain(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+    return compare_values(expected, actual, "", partial=False)
+
+
+_THEN = {
+    "response": compare_response,
+    "response_matches_state": _plain,
+    "changes": same_changes,
+    "changes_not_empty": _plain,
+    "broker_changes": same_broker_changes,
+    "partitions": compare_partitions,
+    "brokers": compare_brokers,
+    "serialized_brokers": compare_brokers,
+    "creates_nothing": _plain,
+    "queries": _same_answers,
+    "top_level_error": _plain,
+    "feature": whole,
+    "finalized": whole,
+    "accepted_range": whole,
+    "with_reference_random": _same_nested,
+}
+
+FUNCTIONS = {
+    "scenario": Function(
+        _run,
+        ("features", "static_config", "topic_config", "cluster_id", "brokers", "topics"),
+        ("steps",),
+        _THEN,
+        ("changes_exact",),
+    ),
+}
+"""The function of the files by name."""

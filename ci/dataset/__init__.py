@@ -1,0 +1,1 @@
+"""`kraftcheck query` and `kraftcheck sweep`: questions to an explored space that Spark has stored."""

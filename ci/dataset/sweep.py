@@ -1,0 +1,91 @@
+"""`kraftcheck sweep`: the compiled rules against the rules on ints, over an explored space."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kraftcheck.ci.conformance.command import NON_CONFORMANT
+from kraftcheck.ci.dataset.query import opened
+from kraftcheck.ci.explore.command import cache_folder
+from kraftcheck.ci.spark.session import check_packages
+from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.files import check_named
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.blocks.kernel import block_spec
+from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
+
+if TYPE_CHECKING:
+    from kraftcheck.ci.spark.sweeping import Swept
+
+SHARES = 1 << 30
+
+
+@click.command("sweep", short_help="Compiled rules against rules on ints, state by state.")
+@click.argument("out", type=click.Path(path_type=Path), metavar="OUT")
+@click.option("--system", help="The system explored, module:attribute, where it is one of your own: its module is run.")
+@click.option("--fraction", type=float, default=1.0, show_default=True, help="Share of the states, chosen by hash.")
+@click.option("--master", metavar="URL", help="The cluster; default local[WORKERS].")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; repeatable.")
+@options.workers
+def sweep_command(
+    out: Path, system: str | None, fraction: float, master: str | None, conf: tuple[str, ...], workers: int
+) -> None:
+    """Compare, for the states in OUT, every transition and property of the compiled rules with Python ints.
+
+    \b
+    Exit codes: 0 no disagreement, 23 a disagreement, 20 the space or the sample is not whole, 2 bad input.
+
+    \b
+    Examples:
+      kraftcheck sweep OUT --fraction 0.01
+    """
+    if not 0 < fraction <= 1:
+        raise Refusal(f"--fraction is above 0 and at most 1, not {fraction}")
+    check_packages()
+    from kraftcheck.ci.spark.errors import explained
+    from kraftcheck.ci.spark.store.dataset import Dataset, packed
+    from kraftcheck.ci.spark.sweeping import SCHEMA, Swept, Wanted, sweep_task
+
+    data = Dataset.open(out)
+    check_named(out, data.of["system"], system)
+    chosen, traced = data.traced()
+    bits = int(data.of["buckets"]).bit_length() - 1
+    wanted = Wanted(
+        chosen.name, chosen.setting.scope, tuple(chosen.setting.bounds.items()), chosen.rules,
+        tuple(claim.id for claim in traced.claims),
+    )  # fmt: skip
+    words = [f"w{i}" for i in range(data.table["words"])]
+    with opened(data, master, workers, conf) as (session, messages):
+        handle = session.sparkContext.broadcast(block_spec(traced, bits, ObjectCache(cache_folder())))
+        rows = packed(session, data).select(*words)
+        if fraction < 1:
+            rows = rows.where(f"pmod(xxhash64({', '.join(words)}), {SHARES}) < {max(1, round(fraction * SHARES))}")
+        parts = max(workers, 2) * 4
+        try:
+            told = rows.repartition(parts).mapInArrow(sweep_task(lambda: handle.value, wanted), SCHEMA).collect()
+        except Exception as error:
+            raise explained(error, messages) from error
+    found = functools.reduce(Swept.plus, (Swept(*json.loads(row.payload)) for row in told), Swept())
+    sys.exit(_conclude(found, sum(level.rows for level in data.levels), data.complete, fraction))
+
+
+def _conclude(found: Swept, known: int, complete: bool, fraction: float) -> int:
+    screen = console()
+    for line in found.wrong:
+        screen.plain(line)
+    share = "every state" if found.states == known else f"{found.states:,} of {known:,} states"
+    screen.plain(f"{share}: {found.transitions:,} transitions, {found.disagreements:,} disagreements")
+    if found.disagreements:
+        return NON_CONFORMANT
+    if not complete or found.states == 0 or (fraction == 1 and found.states != known):
+        screen.plain("incomplete: " + ("no state was compared" if found.states == 0 else "the space is not whole"))
+        return EXIT_INCOMPLETE
+    return 0

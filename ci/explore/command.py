@@ -1,0 +1,289 @@
+"""`kraftcheck explore`: exhaustive search of one system."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import threading
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+import click
+from attrs import frozen
+
+from kraftcheck.ci.spark.options import Bounds, ClusterOptions, cluster_options, default_handover
+from kraftcheck.ci.spark.part import SparkPart
+from kraftcheck.ci.spark.session import check_packages
+from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.flags import parse_words
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, find_system, program, subject
+from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.terminal.files import check_writable, folder, write, write_json
+from kraftcheck.ci.terminal.progress import attended, metered, stoppable
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.result_folders import check_results, results
+from kraftcheck.model.language.symmetry import SymmetryError
+from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
+from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import Refuted, Trace, worst_exit_code
+from kraftcheck.solvers.search.explore import Exploration, Progress, explore
+from kraftcheck.solvers.search.symmetry import reduced
+from kraftcheck.solvers.traces import itf
+from kraftcheck.solvers.traces.render import lines
+
+TRACE = ".itf.json"
+"""How names of traces end."""
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels are kept between runs."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(home) / "kraftcheck"
+
+
+@frozen
+class Budget:
+    """What a search may use.
+
+    Attributes:
+        workers: threads.
+        memory: bytes.
+        max_depth, max_states, stop_at_first: limits, as `explore` takes them.
+        cache: whether compiled code is kept.
+        keep: whether the result keeps the states.
+        strict: whether what a declared cap cuts is incomplete too.
+        sampling: how much is audited.
+    """
+
+    workers: int
+    memory: int
+    max_depth: int | None = None
+    max_states: int | None = None
+    stop_at_first: bool = False
+    cache: bool = True
+    keep: bool = False
+    strict: bool = False
+    sampling: Sampling = DEFAULT
+
+
+def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
+    """Explore with progress on standard error; Ctrl-C and SIGTERM cut it.
+
+    Raises:
+        Refusal: when a term of the system is too wide for the engine, or a symmetry is none.
+        Interrupted: when it was cut before the search began.
+    """
+    begun = threading.Event()
+    with stoppable(patient=True) as stop, metered(quiet) as meter:
+
+        def note(now: Progress) -> None:
+            begun.set()
+            if meter is not None:
+                meter(now)
+
+        def work() -> Exploration:
+            return explore(
+                traced, clock=time.monotonic, threads=budget.workers, memory=budget.memory, progress=note, stop=stop,
+                cache_dir=cache_folder() if budget.cache else None, keep=budget.keep, max_depth=budget.max_depth,
+                max_states=budget.max_states, stop_at_first=budget.stop_at_first, strict=budget.strict,
+                sampling=budget.sampling,
+            )  # fmt: skip
+
+        try:
+            return attended(work, stop, begun)
+        except LoweringError as error:
+            raise Refusal(f"{traced.system.name}: {error}") from error
+        except SymmetryError as error:
+            raise Refusal(f"--symmetry on: {error}") from error
+
+
+def traces(result: Exploration) -> list[Trace]:
+    """The counterexamples, shortest first."""
+    found = [v.verdict.trace for v in result.verdicts if isinstance(v.verdict, Refuted)]
+    return sorted(found, key=lambda trace: (len(trace.steps), trace.claim))
+
+
+def print_traces(screen: Screen, chosen: Subject, result: Exploration, number: int) -> None:
+    """Show the shortest counterexamples, each with the command that finds it again."""
+    sentences = {claim.id: claim.sentence for claim in chosen.system.properties(chosen.setting)}
+    found = traces(result)
+    for trace in found[:number]:
+        sentence = sentences.get(trace.claim, "a state that is not quiescent has no successor")
+        screen.plain(f"\n{trace.claim} is refuted: {sentence}")
+        screen.plain("\n".join(lines(trace)))
+        screen.plain(f"     again: {chosen.command()} --property {shlex.quote(trace.claim)}")
+    if len(found) > number:
+        rest = ", ".join(trace.claim for trace in found[number:])
+        screen.plain(f"\nalso refuted (--traces {len(found)} shows all): {rest}")
+
+
+def write_traces(place: Path, chosen: Subject, result: Exploration) -> list[str]:
+    """Write every counterexample as ITF into a folder; returns the names of the files."""
+    written = []
+    for trace in traces(result):
+        written.append(f"{quote(trace.claim, safe=' +')}{TRACE}")
+        content = itf.document(trace, result.program, chosen.name, chosen.rules, shortest=True)
+        write(folder(place) / written[-1], itf.text(content))
+    return written
+
+
+def check_out(out: Path | None, engine: str, target: str | None) -> None:
+    """Refuse a folder for results that cannot be used, before anything is explored.
+
+    Raises:
+        Refusal: see `check_results`; of Spark's datasets, which go on, for a folder of something else.
+    """
+    if engine == "native" or out is None:
+        check_results("--out", out, target)
+        return
+    foreign = sorted(path.name for path in out.iterdir() if path.name[0] != ".") if out.is_dir() else []
+    if foreign and not (out / "run.json").exists() and "levels" not in foreign:
+        raise Refusal(f"{out} holds {foreign[0]} and no exploration; choose another --out")
+    folder(out)
+
+
+def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) -> list[Path]:
+    """Write the counterexamples of this run, and none of an earlier one, into its folder; returns the files."""
+    if engine == "native":
+        with results("--out", out) as place:
+            names = write_traces(place, chosen, result)
+    else:
+        names = write_traces(out, chosen, result)
+        for old in out.glob(f"*{TRACE}"):
+            if old.name not in names:
+                old.unlink()
+    return [out / name for name in names]
+
+
+@click.command(
+    "explore", context_settings={"ignore_unknown_options": True}, short_help="Exhaustive search of one system."
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
+@click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
+@click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
+@click.option("--property", "only", multiple=True, help="Judge only this property (and deadlock); repeatable.")
+@click.option("--engine", type=click.Choice(["native", "spark"]), default="native", help="Which engine.")
+@click.option("--symmetry", type=click.Choice(["on", "off"]), default="off", show_default=True,
+              help="Explore states that differ by names alone once; off: all of them.")
+@cluster_options
+@options.workers
+@options.memory
+@click.option("--max-depth", type=click.IntRange(0), help="Stop after this many steps (verdict incomplete).")
+@click.option("--max-states", type=click.IntRange(1), help="Stop after this many states (verdict incomplete).")
+@click.option("--stop-at-first", is_flag=True, help="Stop at the first violation.")
+@options.strict
+@options.audit
+@click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="Write every counterexample there as ITF JSON; spark: the dataset too.")
+@options.document
+@click.option("--no-cache", is_flag=True, help="Compile anew, keep nothing.")
+@options.quiet
+@click.pass_context
+def explore_command(
+    context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
+    engine: str, symmetry: str, cluster: ClusterOptions, workers: int, memory: int, max_depth: int | None,
+    max_states: int | None, stop_at_first: bool, strict: bool, sampling: Sampling,
+    shown: int, out: Path | None, target: str | None, no_cache: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).
+
+    Each bound of the system is a flag too, such as --brokers 2.
+
+    \b
+    Exit codes: 0 all hold, 11 deadlock, 12 a property is refuted, 13 only one that
+    asks for recovery, 20 incomplete, 21 vacuous, 22 unknown, 24 the engine disagrees
+    with the rules, 2 bad input.
+
+    \b
+    Examples:
+      kraftcheck explore elections --scope tiny --rules kafka-4.0
+      kraftcheck explore elections --rules fixed+fenced-leader-acceptable --property leader-active
+      kraftcheck explore mymodule:SYSTEM --json - --quiet
+      kraftcheck explore elections --engine spark --out run1
+    """
+    flags = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
+    typed = parse_words(words, flags)
+    bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], flags)
+    chosen = subject(typed.system, scope, bounds, rules, only)
+    traced = by_symmetry(chosen, engine) if symmetry == "on" else program(chosen)
+    check_writable(target)
+    check_out(out, engine, target)
+    limits = (max_depth, max_states, stop_at_first)
+    budget = Budget(workers, memory, *limits, cache=not no_cache, strict=strict, sampling=sampling)
+    result, spark = explored(chosen, traced, budget, engine, cluster, None if out is None else str(out), quiet)
+    screen = console(to_stderr=target == "-")
+    _print(screen, chosen, result, shown)
+    for line in spark.lines() if spark is not None else ():
+        screen.plain(line)
+    if out is not None:
+        for path in keep_traces(out, engine, chosen, result):
+            screen.plain(f"wrote {path}")
+    if target is not None:
+        write_json(target, report.document(chosen, result, None if spark is None else spark.document()))
+    code = worst_exit_code(found.verdict for found in result.verdicts)
+    screen.plain(last_line(result, code))
+    sys.exit(code)
+
+
+def by_symmetry(chosen: Subject, engine: str) -> Program:
+    """The subject traced, with states reduced by the symmetries that its system declares.
+
+    Raises:
+        Refusal: where it has none at this setting, or the engine does not reduce.
+    """
+    if engine != "native":
+        raise Refusal(f"--symmetry on works with --engine native, not with {engine}")
+    try:
+        return reduced(program(chosen))
+    except SymmetryError as error:
+        raise Refusal(f"--symmetry on: {error}") from error
+
+
+def explored(
+    chosen: Subject, traced: Program, budget: Budget, engine: str, cluster: ClusterOptions, out: str | None, quiet: bool
+) -> tuple[Exploration, SparkPart | None]:
+    """Explore with the engine asked for.
+
+    Raises:
+        Refusal: for options of the other engine, and what `run` and `explore_with_spark` refuse.
+    """
+    if engine == "native":
+        if cluster.given():
+            raise Refusal(f"{cluster.given()[0]} is an option of --engine spark")
+        return run(traced, budget, quiet), None
+    check_packages()
+    from kraftcheck.ci.spark.explore import explore_with_spark  # what it imports is there only with the extra
+
+    bounds = Bounds(
+        default_handover(cluster), budget.memory, budget.workers, budget.max_depth, budget.max_states,
+        budget.stop_at_first, budget.strict,
+    )  # fmt: skip
+    try:
+        return explore_with_spark(
+            chosen, traced, bounds, cluster, out, cache_folder() if budget.cache else None, quiet, budget.sampling
+        )
+    except LoweringError as error:
+        raise Refusal(f"{traced.system.name}: {error}") from error
+
+
+def _print(screen: Screen, chosen: Subject, result: Exploration, shown: int) -> None:
+    screen.plain(chosen.title())
+    for warning in result.warnings:
+        screen.plain(f"warning: {warning}")
+    screen.print(report.verdict_table(result))
+    print_traces(screen, chosen, result, shown)
+    screen.print()
+    for line in report.summary(result):
+        screen.plain(line)
+
+
+def last_line(result: Exploration, code: int) -> str:
+    """How many properties have which verdict, the worst first."""
+    words = [report.WORDS[type(found.verdict)] for found in result.verdicts]
+    counts = [f"{words.count(word)} {word}" for word in report.WORST_FIRST if word in words]
+    return ", ".join(counts) + f" (exit {code})"

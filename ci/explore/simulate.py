@@ -1,0 +1,188 @@
+"""`kraftcheck simulate`: seeded random walks of one system."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+import click
+from attrs import frozen
+
+from kraftcheck.ci.explore import walk_report as walkreport
+from kraftcheck.ci.explore.command import TRACE, cache_folder
+from kraftcheck.ci.explore.starts import ways
+from kraftcheck.ci.systems.flags import parse_words
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, find_system, program, subject
+from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
+from kraftcheck.ci.terminal.plots import check_plot, plot_walks
+from kraftcheck.ci.terminal.progress import attended, metered, stoppable
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.result_folders import check_results, results
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.traces import itf
+from kraftcheck.solvers.traces.path import Way
+from kraftcheck.solvers.walks.findings import Finding, findings, witnesses
+from kraftcheck.solvers.walks.walker import SCHEDULES
+from kraftcheck.solvers.walks.walks import Point, Walks, simulate
+
+
+def weights_of(texts: tuple[str, ...], traced: Program) -> dict[str, int]:
+    """Weights from `ACTION=N`.
+
+    Raises:
+        Refusal: for anything else, or an action that the system does not have.
+    """
+    known = list(dict.fromkeys(kind.action.name for kind in traced.kinds))
+    found = dict[str, int]()
+    for text in texts:
+        name, _, number = text.partition("=")
+        if name not in known:
+            raise Refusal(f"--weight {text}: no action {name!r}; {nearest(name, known)}")
+        if not (number.isascii() and number.isdigit() and 0 < int(number) <= 1000):
+            raise Refusal(f"--weight {text}: the weight must be 1 to 1000, as in {name}=5")
+        if name in found:
+            raise Refusal(f"--weight {text}: {name} has the weight {found[name]} already; give it once")
+        found[name] = int(number)
+    return found
+
+
+@frozen
+class Plan:
+    """What was asked for; as `kraftcheck.solvers.walks.walks.simulate` takes it."""
+
+    runs: int
+    steps: int
+    seed: int
+    schedule: str
+    weights: Mapping[str, int]
+    ways: tuple[Way, ...]
+    workers: int
+    cache: bool
+    strict: bool
+
+
+def walk(traced: Program, plan: Plan, quiet: bool) -> Walks:
+    """Walk with progress on standard error; Ctrl-C and SIGTERM cut it.
+
+    Raises:
+        Refusal: when a term of the system is too wide for the engine.
+        Interrupted: when it was cut before the walks began.
+    """
+    begun = threading.Event()
+    with stoppable(patient=True) as stop, metered(quiet) as meter:
+
+        def note(now: Point) -> None:
+            begun.set()
+            if meter is not None:
+                meter.write_when_due(
+                    f"{now.runs:,} of {plan.runs:,} runs: {now.steps:,} steps, {now.distinct:,} distinct, "
+                    f"{now.goals} goals reached"
+                )
+
+        def work() -> Walks:
+            return simulate(
+                traced, plan.runs, plan.steps, plan.seed, clock=time.monotonic, threads=plan.workers,
+                schedule=plan.schedule, starts=[way.end for way in plan.ways], weights=plan.weights,
+                cache_dir=cache_folder() if plan.cache else None, progress=note, stop=stop,
+                strict=plan.strict,
+            )  # fmt: skip
+
+        try:
+            return attended(work, stop, begun)
+        except LoweringError as error:
+            raise Refusal(f"{traced.system.name}: {error}") from error
+
+
+def write_findings(out: Path, chosen: Subject, walks: Walks, found: Sequence[Finding]) -> list[Path]:
+    """Write counterexamples and witnesses as ITF; returns the files."""
+    written = []
+    with results("--out", out) as place:
+        for one in found:
+            name = f"{quote(one.trace.claim, safe=' +')}{TRACE}"
+            content = itf.document(one.trace, walks.program, chosen.name, chosen.rules, shortest=False)
+            write(place / name, itf.text(content))
+            written.append(out / name)
+    return written
+
+
+@click.command(
+    "simulate", context_settings={"ignore_unknown_options": True}, short_help="Random walks of one system."
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
+@click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
+@click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
+@click.option("--property", "only", multiple=True, help="Judge only this property (and deadlock); repeatable.")
+@click.option("--runs", type=click.IntRange(1), default=1000, show_default=True, help="How many walks.")
+@click.option("--steps", type=click.IntRange(1, 1_000_000), default=1000, show_default=True, help="Longest walk.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Decides everything drawn.")
+@click.option("--schedule", type=click.Choice(list(SCHEDULES)), default="both", show_default=True,
+              help="Draw steps by weight, by changing priorities, or both in turn.")
+@click.option("--weight", "weights", multiple=True, metavar="ACTION=N", help="Prefer an action; repeatable.")
+@click.option("--from", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+              help="Start in the last state of this trace (ITF JSON); repeatable.")
+@options.workers
+@options.strict
+@click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="Write every counterexample and every goal's witness there as ITF JSON.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE",
+              help="Plot states and goals over steps, as FILE.png or FILE.svg.")
+@options.document
+@click.option("--no-cache", is_flag=True, help="Compile anew, keep nothing.")
+@options.quiet
+@click.pass_context
+def simulate_command(
+    context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
+    runs: int, steps: int, seed: int, schedule: str, weights: tuple[str, ...], files: tuple[Path, ...], workers: int,
+    strict: bool, shown: int, out: Path | None, plot: Path | None, target: str | None, no_cache: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Walk through SYSTEM at random, and judge every transition of every state on the way.
+
+    The same seed finds the same, whatever the number of workers. What breaks a
+    property is shortened and confirmed on the rules. Walks that find nothing prove
+    nothing: their exit code is 0, and they say so.
+
+    \b
+    Exit codes: 0 nothing found, 11 deadlock, 12 a property is refuted, 20 stopped
+    before the end or left a domain, 21 a goal was never reached, 2 bad input.
+
+    \b
+    Examples:
+      kraftcheck simulate replication --scope large --runs 10000
+      kraftcheck simulate elections --rules kafka-4.0 --seed 7 --plot curve.svg
+    """
+    flags = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
+    typed = parse_words(words, flags)
+    bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], flags)
+    chosen = subject(typed.system, scope, bounds, rules, only)
+    traced = program(chosen)
+    preferred, known = weights_of(weights, traced), ways(files, chosen, traced)
+    check_writable(target)
+    check_apart(json=target, plot=plot)
+    if plot is not None:
+        check_plot(plot)
+    check_results("--out", out, target, plot)
+    walks = walk(traced, Plan(runs, steps, seed, schedule, preferred, known, workers, not no_cache, strict), quiet)
+    found = findings(walks, known, shown)
+    screen = console(to_stderr=target == "-")
+    for line in walkreport.lines(chosen, walks, found, steps, schedule, shown):
+        screen.plain(line)
+    if out is not None:
+        for path in write_findings(out, chosen, walks, (*found, *witnesses(walks, known))):
+            screen.plain(f"wrote {path}")
+    if plot is not None:
+        plot_walks(plot, chosen.title(), walks)
+        screen.plain(f"wrote {plot}")
+    code = walkreport.exit_code(walks, found)
+    if target is not None:
+        write_json(target, walkreport.document(chosen, walks, found, steps, schedule, code))
+    screen.plain(walkreport.last_line(walks, found, code))
+    sys.exit(code)

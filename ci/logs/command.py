@@ -1,0 +1,136 @@
+"""`kraftcheck replay`: a real cluster's metadata log, explained by the model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kraftcheck.ci.logs.format.read import LogFiles, find
+from kraftcheck.ci.logs.replaying import Replaying, settings_of
+from kraftcheck.ci.logs.summary import DOCUMENT_VERSION, Summary, lines
+from kraftcheck.ci.spark.session import check_packages
+from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.parameter_types import check_idle
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.system import ScopeError
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.solvers.logs.explain.replay import Replayed
+from kraftcheck.solvers.logs.memo.lookup import Quick
+from kraftcheck.solvers.program.verdict import EXIT_SAFETY
+
+
+def replay(
+    log: LogFiles, rules: str | None, static: tuple[str, ...] = (), allow_skipped: int = 0,
+    tell: Callable[[Replayed | Quick], None] = lambda replayed: None, detailed: bool = True,
+) -> Summary:  # fmt: skip
+    """Read one log and explain it; see `Replaying.stepwise`.
+
+    Args:
+        tell: told of each batch once it is replayed.
+    """
+    ended: list[Summary] = []
+
+    def followed() -> Iterator[Replayed | Quick]:
+        ended.append((yield from Replaying(rules, static, allow_skipped).stepwise(log, detailed)))
+
+    for replayed in followed():
+        tell(replayed)
+    return ended[0]
+
+
+@click.command("replay", short_help="Explain a real cluster's metadata log with the model.")
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; by default that of the metadata version.")
+@click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
+@click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
+@click.option("--json", "target", metavar="FILE|-", help="Write one row per batch as a JSON document.")
+@click.option(
+    "--engine",
+    type=click.Choice(["python", "spark"]),
+    default="python",
+    show_default=True,
+    help="spark: a task for each log, results in --out.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for what Spark finds, as Parquet.")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; repeatable.")
+@click.option(
+    "--by-partition-from",
+    type=click.FloatRange(0),
+    metavar="MB",
+    default=16,
+    show_default=True,
+    help="Spark spreads the partitions of a log over tasks that is as large as this and beside the others.",
+)
+@options.processes
+@click.option("--verbose", is_flag=True, help="Show every batch with its events.")
+def replay_command(
+    logs: tuple[str, ...], rules: str | None, static: tuple[str, ...], allow_skipped: int, target: str | None,
+    engine: str, out: Path | None, conf: tuple[str, ...], by_partition_from: float, workers: int,
+    verbose: bool,
+) -> None:  # fmt: skip
+    """Say which controller events wrote each batch of a metadata log, and check the properties on the way.
+
+    A LOG is a segment or snapshot of __cluster_metadata-0, the output of
+    kafka-dump-log --cluster-metadata-decoder, JSON lines of records, or a folder.
+
+    Exit code 0: all is explained and every property holds; 12: a property does not
+    hold; 23: a batch is not explained; 2: bad input, or nothing read.
+
+    \b
+    Examples:
+      kraftcheck replay /var/kafka/__cluster_metadata-0
+      kraftcheck replay decoded.txt --rules kafka-4.0 --json rows.json
+    """
+    check_writable(target)
+    _check_engine(engine, out)
+    try:
+        if rules is not None:
+            parse(rules)
+        settings_of(static)
+        found = find(tuple(Path(log) for log in logs))
+        if out is None:
+            told = [
+                _told(replay(log, rules, static, allow_skipped, detailed=verbose or target is not None), verbose)
+                for log in found
+            ]
+        else:
+            from kraftcheck.ci.logs.spark.pipeline import replay_with_spark  # Spark is an extra
+
+            asked = Replaying(rules, static, allow_skipped)
+            spread = replay_with_spark(found, asked, out, conf, workers, int(by_partition_from * (1 << 20)))
+            told = [(t.code, t.document, t.lines) for t in spread]
+    except ScopeError as reason:
+        raise Refusal(str(reason)) from None
+    codes = [code for code, _, _ in told]
+    code = EXIT_SAFETY if EXIT_SAFETY in codes else max(codes)
+    if target is not None:
+        document = {"version": DOCUMENT_VERSION, "command": "replay", "exit": code}
+        write_json(target, {**document, "logs": [document for _, document, _ in told]})
+    screen = console(to_stderr=target == "-")
+    for _, _, text in told:
+        for line in text:
+            screen.plain(line)
+    screen.plain(f"(exit {code})")
+    sys.exit(code)
+
+
+def _check_engine(engine: str, out: Path | None) -> None:
+    """Refuse options of the other engine, and Spark where its packages are not installed."""
+    if (engine == "spark") != (out is not None):
+        raise Refusal("--engine spark needs --out, the folder for what it finds, and only it does")
+    if engine == "spark":
+        check_idle("shows batches with --engine python only", "verbose")
+        check_packages()
+    else:
+        check_idle("is an option of --engine spark", "conf", "by_partition_from")
+
+
+def _told(summary: Summary, verbose: bool) -> tuple[int, Mapping[str, Any], Sequence[str]]:
+    """Exit code, document and lines of one log."""
+    return summary.exit_code(), summary.document(), lines(summary, verbose)

@@ -1,0 +1,146 @@
+"""The bytes of a record, decoded by its layout into the dict that Kafka's tools print."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from typing import Any
+
+from attrs import define
+
+from kraftcheck.ci.logs.format.schemas import RECORDS, STRUCTS, FieldForm
+
+FRAME_VERSION = 1
+"""Version of the frame around each record of the metadata log."""
+
+FIXED = {
+    "bool": ">?", "int8": ">b", "int16": ">h", "int32": ">i", "int64": ">q", "uint16": ">H", "float64": ">d",
+}  # fmt: skip
+
+
+class WireError(ValueError):
+    """Bytes that are no record of a known layout."""
+
+
+@define
+class Bytes:
+    """Bytes with a position, which only goes forward."""
+
+    data: bytes | memoryview
+    position: int = 0
+
+    def take(self, count: int) -> bytes:
+        """The next bytes.
+
+        Raises:
+            WireError: when there are not so many.
+        """
+        end = self.position + count
+        if count < 0 or end > len(self.data):
+            raise WireError(f"{count} bytes wanted at byte {self.position} of {len(self.data)}")
+        found = bytes(self.data[self.position : end])
+        self.position = end
+        return found
+
+    def fixed(self, form: str) -> Any:
+        """The next value of a `struct` format."""
+        return struct.unpack(form, self.take(struct.calcsize(form)))[0]
+
+    def unsigned(self) -> int:
+        """The next unsigned varint."""
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+            if shift > 63:
+                raise WireError(f"varint at byte {self.position} is too long")
+
+    def signed(self) -> int:
+        """The next zigzag varint."""
+        value = self.unsigned()
+        return (value >> 1) ^ -(value & 1)
+
+
+def unframed(data: bytes) -> tuple[int, int, Bytes]:
+    """Number and version of a record, and the bytes of its fields.
+
+    Raises:
+        WireError: when the frame is unknown.
+    """
+    rest = Bytes(data)
+    frame = rest.unsigned()
+    if frame != FRAME_VERSION:
+        raise WireError(f"frame version {frame}, not {FRAME_VERSION}")
+    return rest.unsigned(), rest.unsigned(), rest
+
+
+def decode(data: bytes) -> tuple[str, int, dict[str, Any] | None]:
+    """Name, version and fields of a record; no fields where its kind is unknown.
+
+    Raises:
+        WireError: when the bytes do not fit the layout.
+    """
+    number, version, rest = unframed(data)
+    form = RECORDS.get(number)
+    if form is None:
+        return f"UNKNOWN_{number}", version, None
+    if version > form.highest:
+        raise WireError(f"{form.name} has version {version}; known are 0 to {form.highest}")
+    fields = _struct(rest, form.fields, version)
+    if rest.position != len(data):
+        raise WireError(f"{form.name} leaves {len(data) - rest.position} bytes over")
+    return form.name, version, fields
+
+
+def _struct(rest: Bytes, fields: tuple[FieldForm, ...], version: int) -> dict[str, Any]:
+    known = [field for field in fields if field.since <= version]
+    found = {field.name: _field(rest, field, version) for field in known if field.tag is None}
+    tagged = {field.tag: field for field in known if field.tag is not None}
+    for _ in range(rest.unsigned()):
+        tag, size = rest.unsigned(), rest.unsigned()
+        if tag not in tagged:
+            rest.take(size)
+            continue
+        end = rest.position + size
+        found[tagged[tag].name] = _field(rest, tagged[tag], version)
+        if rest.position != end:
+            raise WireError(f"tagged field {tagged[tag].name} is not of its size {size}")
+    return found
+
+
+def _field(rest: Bytes, field: FieldForm, version: int) -> Any:
+    if not field.many:
+        return _value(rest, field.type, field, version)
+    count = rest.unsigned() - 1
+    if count < 0:
+        return _null(field)
+    if count > len(rest.data):
+        raise WireError(f"{field.name} has {count} elements, more than there are bytes")
+    return [_value(rest, field.type, field, version) for _ in range(count)]
+
+
+def _null(field: FieldForm) -> None:
+    if not field.nullable:
+        raise WireError(f"{field.name} is null")
+
+
+def _value(rest: Bytes, kind: str, field: FieldForm, version: int) -> Any:
+    if kind in FIXED:
+        return rest.fixed(FIXED[kind])
+    if kind in STRUCTS:
+        return _struct(rest, STRUCTS[kind], version)
+    if kind == "uuid":
+        return base64.urlsafe_b64encode(rest.take(16)).decode().rstrip("=")
+    size = rest.unsigned() - 1
+    if size < 0:
+        return _null(field)
+    data = rest.take(size)
+    if kind == "bytes":
+        return base64.b64encode(data).decode()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise WireError(f"{field.name} is not UTF-8") from None

@@ -1,0 +1,189 @@
+"""Logs from files and folders, in whatever form they are.
+
+A file is a log. A folder that holds log files is one log, its files in the
+order of their offsets; another folder is searched for such folders.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from attrs import define, field, frozen
+
+from kraftcheck.ci.logs.format import dumptext, jsonlines, segments
+from kraftcheck.ci.logs.format.scan import Scanner
+from kraftcheck.ci.terminal.files import read_bytes
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.logs.explain.entries import Batch, Compact
+from kraftcheck.solvers.logs.memo.compact import compact
+from kraftcheck.solvers.logs.runs.stretches import Stretch
+
+BINARY = (".log", ".checkpoint")
+"""Names of segments and snapshots."""
+
+TEXT = (".txt", ".jsonl", ".ndjson")
+"""Names of what the dump tool or others wrote; looked for in folders without segments."""
+
+MOST_LOG = 4 << 30
+"""The largest file of a log that is read; Kafka begins a new segment after 1 GB at most."""
+
+_SNAPSHOT = re.compile(r"(\d+)-(\d+)\.checkpoint")
+
+
+class LogError(Refusal):
+    """A log that cannot be read; the message names the place."""
+
+
+@define
+class Skipped:
+    """Counts what is skipped, and refuses more than is allowed."""
+
+    allowed: int
+    places: list[str] = field(factory=list)
+
+    def problem(self, place: str, what: str) -> None:
+        """Note one line or batch that cannot be decoded.
+
+        Raises:
+            LogError: once more are skipped than allowed.
+        """
+        self.places.append(f"{place}: {what}")
+        if len(self.places) > self.allowed:
+            more = f" (the {len(self.places)}th; --allow-skipped {self.allowed})" if self.allowed else ""
+            raise LogError(f"{place}: {what}{more}")
+
+
+@frozen
+class LogFiles:
+    """The files of one log, in the order of their offsets."""
+
+    name: str
+    files: tuple[Path, ...]
+
+
+def find(paths: tuple[Path, ...]) -> list[LogFiles]:
+    """The logs that paths name.
+
+    Raises:
+        LogError: for a path that is not there, or a folder without logs.
+    """
+    found: list[LogFiles] = []
+    for path in paths:
+        if path.is_dir():
+            logs = list(_in_folder(path))
+            if not logs:
+                raise LogError(f"{path}: no log in this folder; a log ends in {', '.join((*BINARY, *TEXT))}")
+            found += logs
+        elif path.exists():
+            found.append(LogFiles(str(path), (path,)))
+        else:
+            raise LogError(f"{path}: no such file or folder")
+    return found
+
+
+def _in_folder(folder: Path) -> Iterator[LogFiles]:
+    inside = sorted(path for path in folder.iterdir() if path.is_file())
+    binary = [path for path in inside if path.suffix in BINARY and path.stem[:1].isdigit()]
+    if binary:
+        yield LogFiles(str(folder), _joined(binary))
+    else:
+        text = [path for path in inside if path.suffix in TEXT]
+        if text:
+            yield LogFiles(str(folder), tuple(text))
+    for sub in sorted(path for path in folder.iterdir() if path.is_dir()):
+        yield from _in_folder(sub)
+
+
+def _joined(files: list[Path]) -> tuple[Path, ...]:
+    """The segments, after the newest snapshot where the log does not begin at 0."""
+    logs = [path for path in files if path.suffix == ".log"]
+    snapshots = [path for path in files if _SNAPSHOT.fullmatch(path.name)]
+    if (logs and int(logs[0].stem) == 0) or not snapshots:
+        return tuple(logs or files)
+    newest = max(snapshots, key=lambda path: int(path.name.split("-")[0]))
+    return (newest, *logs)
+
+
+def read(log: LogFiles, skipped: Skipped) -> Iterator[Batch]:
+    """Every batch of a log, decoded; what a snapshot already holds is passed over.
+
+    Raises:
+        LogError: see `read_compact`.
+    """
+    return (batch.whole() if isinstance(batch, Compact) else batch for batch in _batches(log, skipped, False))
+
+
+def read_compact(log: LogFiles, skipped: Skipped) -> Iterator[Batch | Compact]:
+    """Every batch of a log, compact where it has the shape.
+
+    Raises:
+        LogError: naming the place of what cannot be decoded, and of offsets that are missing.
+    """
+    return (batch if isinstance(batch, Compact) else compact(batch) for batch in _batches(log, skipped, True))
+
+
+def read_stretches(log: LogFiles, skipped: Skipped) -> Iterator[Batch | Compact | Stretch]:
+    """Every batch of a log, in stretches or compact where they have the shape.
+
+    Raises:
+        LogError: see `read_compact`.
+    """
+    return (compact(found) if isinstance(found, Batch) else found for found in _read(log, skipped, True, Scanner()))
+
+
+def _batches(log: LogFiles, skipped: Skipped, shrink: bool) -> Iterator[Batch | Compact]:
+    return (batch for batch in _read(log, skipped, shrink) if not isinstance(batch, Stretch))
+
+
+def _read(
+    log: LogFiles, skipped: Skipped, shrink: bool, scanner: Scanner | None = None
+) -> Iterator[Batch | Compact | Stretch]:
+    due: int | None = None
+    epoch = 0
+    for path in log.files:
+        snapshot = _SNAPSHOT.fullmatch(path.name)
+        for found in _file(path, skipped, shrink, scanner):
+            overlaps = snapshot is None and due is not None and found.base_offset < due
+            for batch in _apart(found) if overlaps else (found,):
+                if snapshot is None:
+                    if due is not None and batch.last_offset < due:
+                        continue
+                    _follows(batch, due, epoch, skipped)
+                    due, epoch = batch.last_offset + 1, batch.epoch
+                yield batch
+        if snapshot is not None:
+            due = int(snapshot.group(1))
+
+
+def _apart(found: Batch | Compact | Stretch) -> Iterable[Batch | Compact]:
+    """The batches of a stretch, or the one batch."""
+    return map(found.batch, range(len(found))) if isinstance(found, Stretch) else (found,)
+
+
+def _follows(found: Batch | Compact | Stretch, due: int | None, epoch: int, skipped: Skipped) -> None:
+    """Tell of offsets that are missing before a batch, and of an epoch that falls."""
+    base = found.base_offset
+    gap, falls = due is not None and base != due, found.epoch < epoch
+    if gap or falls:
+        place = next(iter(_apart(found))).place
+        if gap:
+            skipped.problem(place, f"offset {due} should follow, but the batch begins at {base}")
+        if falls:
+            skipped.problem(place, f"epoch {found.epoch} after {epoch}: a leader's epoch never falls")
+
+
+def _file(
+    path: Path, skipped: Skipped, shrink: bool, scanner: Scanner | None
+) -> Iterator[Batch | Compact | Stretch]:
+    data = read_bytes(path, MOST_LOG)
+    if path.suffix in BINARY and not data.startswith((b"Dumping", b"SLF4J", b"{")):
+        yield from segments.batches(data, str(path), skipped.problem, shrink, scanner)
+        return
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise LogError(f"{path}: neither text nor a file named as a segment ({', '.join(BINARY)})") from None
+    reader = dumptext if dumptext.is_dump(text[:4096]) else jsonlines
+    yield from reader.batches(text.splitlines(), str(path), skipped.problem)

@@ -1,0 +1,1 @@
+"""`kraftcheck replay --engine spark`: logs spread over tasks by cluster and partition."""

@@ -1,0 +1,140 @@
+"""`kraftcheck whatif`: how many faults the partitions of a real cluster are away from trouble."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from kraftcheck.ci.logs.format.read import Skipped, find, read
+from kraftcheck.ci.logs.replaying import preset_of, settings_of
+from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.language.system import ScopeError
+from kraftcheck.model.records.replay import ReplayError
+from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, EntryError, State, elected, empty, load
+from kraftcheck.solvers.logs.whatif import as_rows, distances
+
+DOCUMENT_VERSION = 1
+"""Version of the JSON document."""
+
+_HELP = {
+    "offline": "Faults after which the partition may have no leader; +Inf: more than were explored.",
+    "loss": "Faults after which the partition may have lost acknowledged data; +Inf: more than were explored.",
+}
+
+
+def final_state(path: Path, rules: RuleSet | None, static: tuple[str, ...], allow_skipped: int) -> State:
+    """The state at the end of a log or snapshot, taken as it is.
+
+    Raises:
+        Refusal: for what cannot be read, and where nothing is.
+    """
+    logs = find((path,))
+    if len(logs) > 1:
+        raise Refusal(f"{path}: {len(logs)} logs; name one of them, such as {logs[0].name}")
+    state, skipped = empty(Controller(settings=settings_of(static))), Skipped(allow_skipped)
+    chosen, read_any = rules or parse(preset_of(None)), False
+    try:
+        for batch in read(logs[0], skipped):
+            if batch.control:
+                state = elected(state, batch)
+                continue
+            state, read_any = load(state.at(batch.base_offset), batch, chosen), True
+    except (EntryError, ReplayError) as reason:
+        raise Refusal(f"{path}: {reason}") from None
+    if not read_any:
+        raise Refusal(f"{path}: no record batch was read; is it a metadata log or snapshot?")
+    return state
+
+
+def prometheus(rows: Sequence[Mapping[str, Any]], faults: int) -> str:
+    """The distances in Prometheus' text format."""
+    text = []
+    for kind, told in _HELP.items():
+        name = f"kraftcheck_faults_to_{kind}"
+        text += [f"# HELP {name} {told}", f"# TYPE {name} gauge"]
+        for row in rows:
+            value = row[f"faults_to_{kind}"]
+            topic = row["topic"].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            labels = f'topic="{topic}",partition="{row["partition"]}"'
+            text.append(f"{name}{{{labels}}} {'+Inf' if value is None else value}")
+    text += [
+        "# HELP kraftcheck_faults_explored How many faults were explored.",
+        "# TYPE kraftcheck_faults_explored gauge",
+        f"kraftcheck_faults_explored {faults}",
+    ]
+    return "\n".join(text) + "\n"
+
+
+def _table(rows: Sequence[Mapping[str, Any]], faults: int) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("partition", "offline", "loss", "shortest way to offline", "shortest way to loss"):
+        table.add_column(name)
+    for row in rows:
+        shown = [f">{faults}" if row[f"faults_to_{kind}"] is None else str(row[f"faults_to_{kind}"]) for kind in _HELP]
+        ways = [_way(row[f"to_{kind}"]) for kind in _HELP]
+        table.add_row(Text(f"{row['topic']}-{row['partition']}"), *shown, *ways)
+    return table
+
+
+def _way(moves: Sequence[str] | None) -> str:
+    """A sequence of moves for a reader; empty where there is none."""
+    return "" if moves is None else ", ".join(moves) or "already so"
+
+
+@click.command("whatif", short_help="How many faults a real cluster's partitions survive.")
+@click.argument("snapshot", metavar="SNAPSHOT", type=click.Path(path_type=Path))
+@click.option("--faults", type=click.IntRange(0, 6), default=2, show_default=True, help="Faults to explore.")
+@click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; by default that of the metadata version.")
+@click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
+@click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
+@click.option("--json", "target", metavar="FILE|-", help="Write the distances as a JSON document.")
+@click.option("--prometheus", "metrics", metavar="FILE|-", help="Write the distances in Prometheus' text format.")
+def whatif_command(
+    snapshot: Path, faults: int, rules: str | None, static: tuple[str, ...], allow_skipped: int, target: str | None,
+    metrics: str | None,
+) -> None:  # fmt: skip
+    """From the end of a metadata log or snapshot: which few faults take a partition offline, or lose data.
+
+    A fault is a broker that is fenced, a broker that loses power (and what it had
+    not flushed), or the loss of the directory that a replica is in. Brokers that
+    were only fenced may return at any time. A question, not a verdict: exit code 0
+    whatever the distances, 2 for bad input.
+
+    \b
+    Examples:
+      kraftcheck whatif 00000000000000000117-0000000001.checkpoint --faults 2
+      kraftcheck whatif /var/kafka/__cluster_metadata-0 --prometheus -
+    """
+    check_apart(json=target, prometheus=metrics)
+    for place in (target, metrics):
+        check_writable(place)
+    try:
+        given = None if rules is None else parse(rules)
+    except ScopeError as reason:
+        raise Refusal(str(reason)) from None
+    state = final_state(snapshot, given, static, allow_skipped)
+    name = rules or preset_of(state.levels.get(METADATA_VERSION))
+    rows = as_rows(list(distances(state.controller, faults, parse(name))))
+    if not rows:
+        raise Refusal(f"{snapshot}: the cluster has no partition")
+    if target is not None:
+        write_json(target, {"version": DOCUMENT_VERSION, "command": "whatif", "faults": faults, "rules": name,
+                            "partitions": rows})  # fmt: skip
+    if metrics == "-":
+        click.echo(prometheus(rows, faults), nl=False)
+    elif metrics is not None:
+        write(Path(metrics), prometheus(rows, faults))
+    screen = console(to_stderr="-" in (target, metrics))
+    screen.print(_table(rows, faults))
+    screen.plain(f"{len(rows)} partitions, up to {faults} faults, rules {name} (exit 0)")
+    sys.exit(0)

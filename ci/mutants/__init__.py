@@ -1,0 +1,1 @@
+"""`kraftcheck explain`: the table of load-bearing conditions."""

@@ -1,0 +1,248 @@
+"""`kraftcheck explain`: which check of the rules carries which property."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from attrs import frozen
+
+from kraftcheck.ci.explore.command import cache_folder
+from kraftcheck.ci.mutants.page import page
+from kraftcheck.ci.mutants.table import Row, combined, counts, document, identity, judged, lines, rows
+from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.flags import Words, parse_words
+from kraftcheck.ci.systems.subject import Subject, find_system, program, subject
+from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
+from kraftcheck.ci.terminal.progress import attended, stoppable
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.properties.mutants.tables import LEFT, TABLES, Table
+from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.mutants.explore import BrokenBase, Budget, Explanation, explain
+from kraftcheck.solvers.mutants.mutate import Mutant, Mutations
+from kraftcheck.solvers.mutants.outcome import Survived, Undecided
+from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
+
+RULES = "fixed"
+LIMIT = 5_000_000
+SECONDS = 5.0
+
+
+@frozen
+class Part:
+    """The rows of one system, and what they are of.
+
+    Attributes:
+        title: system, scope and rules in words.
+        found: the exploration of every mutant.
+        rows: a row for each.
+    """
+
+    title: str
+    found: Explanation
+    rows: tuple[Row, ...]
+
+
+@frozen
+class Means:
+    """How to explore: budget, progress, and who can stop it."""
+
+    budget: Budget
+    quiet: bool
+    stop: threading.Event
+    begun: threading.Event
+
+    def progress(self) -> Callable[[int, int, str], None]:
+        """A line on standard error now and then."""
+        last = time.monotonic()
+
+        def note(done: int, of: int, what: str) -> None:
+            nonlocal last
+            if of:
+                self.begun.set()
+            if not self.quiet and (time.monotonic() - last >= SECONDS or not of):
+                last = time.monotonic()
+                click.echo(f"{done} of {of} mutants; {what}" if of else what, err=True)
+
+        return note
+
+    def explore(self, chosen: Subject, wanted: Callable[[Mutations, Mutant], bool]) -> Explanation:
+        """What became of a subject's mutants.
+
+        Raises:
+            Refusal: when the rules as they are exceed the budget, or a term is too wide.
+        """
+        try:
+            return explain(
+                chosen.system, chosen.setting, self.budget, leave=LEFT, wanted=wanted, cache_dir=cache_folder(),
+                progress=self.progress(), stop=self.stop,
+            )  # fmt: skip
+        except BrokenBase as error:
+            raise Refusal(f"{chosen.title()}: {error}; raise --limit or --memory, or lower a bound") from error
+        except LoweringError as error:
+            raise Refusal(f"{chosen.name}: {error}") from error
+
+
+def of_subject(chosen: Subject, action: str | None, means: Means) -> Part:
+    """The rows of one subject, of one action if it is named."""
+    found = means.explore(chosen, lambda all_, mutant: action is None or action in all_.met[mutant.number])
+    return Part(chosen.title(), found, tuple(rows(chosen, found, chosen.setting.scope)))
+
+
+def of_table(table: Table, carried: Collection[tuple[str, ...]], means: Means) -> Part:
+    """The rows of one part of the page; survivors, and what was too large, are tried again in further scopes.
+
+    Args:
+        table: which part.
+        carried: mutants that an earlier part kills, which need no further scope.
+        means: how to explore.
+    """
+    chosen = subject(table.system, table.scope, table.bounds, RULES)
+    found = means.explore(chosen, lambda all_, mutant: True)
+    listed = rows(chosen, found, chosen.setting.scope)
+    for scope, bounds in table.further:
+        again = subject(table.system, scope, bounds, RULES)
+        alive = [row for row in listed if isinstance(row.outcome, Survived | Undecided)]
+        left = {row.mutant.key for row in alive if identity(row) not in carried}
+        told = " ".join([scope, *(f"--{name} {value}" for name, value in bounds.items())])
+        more = means.explore(again, lambda all_, mutant, left=left: mutant.key in left)  # type: ignore[misc]
+        listed = combined(listed, rows(again, more, told))
+    return Part(chosen.title(), found, tuple(listed))
+
+
+def of_page(means: Means) -> list[Part]:
+    """Every part of the page."""
+    parts: list[Part] = []
+    carried: set[tuple[str, ...]] = set()
+    for table in TABLES:
+        parts.append(of_table(table, carried, means))
+        carried |= {identity(row) for row in parts[-1].rows if not isinstance(row.outcome, Survived | Undecided)}
+    return parts
+
+
+def with_judgements(parts: Sequence[Part]) -> list[Part]:
+    """The parts with every survivor judged; what one system kills is load-bearing for all."""
+    every = iter(judged([row for part in parts for row in part.rows]))
+    return [Part(part.title, part.found, tuple(next(every) for _ in part.rows)) for part in parts]
+
+
+@click.command(
+    "explain", context_settings={"ignore_unknown_options": True}, short_help="Which check carries which property."
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[SYSTEM [--BOUND N]...]")
+@click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
+@click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {RULES}.")
+@click.option("--action", help="Only conditions that this action meets.")
+@click.option("--limit", type=click.IntRange(1), default=LIMIT, show_default=True,
+              help="Most states for one mutant; past it the mutant is undecided.")  # fmt: skip
+@options.workers
+@options.memory
+@options.document
+@click.option("--markdown", metavar="FILE", help="Write the table as a Markdown page.")
+@options.quiet
+def explain_command(
+    words: tuple[str, ...], scope: str | None, rules: str | None, action: str | None, limit: int, workers: int,
+    memory: int, target: str | None, markdown: str | None, quiet: bool,
+) -> None:  # fmt: skip
+    """Drop every condition of SYSTEM's rules, one at a time, and tell which property breaks.
+
+    A condition is a conjunct of a guard, a branch of a rule (taken always, or
+    never), or a part of all_of or any_of in a rule. Without SYSTEM: every part
+    of docs/reference/load-bearing.md. Properties of kind `recovers` are asked of the
+    mutants that nothing else kills.
+
+    \b
+    Exit codes: 0 every mutant is decided (survivors are listed, no failure),
+    20 some are undecided, 2 bad input.
+
+    \b
+    Examples:
+      kraftcheck explain elections --scope tiny
+      kraftcheck explain elections --scope tiny --action fence --json -
+      kraftcheck explain --markdown docs/reference/load-bearing.md
+    """
+    check_writable(target)
+    check_writable(markdown)
+    check_apart(json=target, markdown=markdown)
+    chosen = _subject(words, scope, rules, action)
+    begun = threading.Event()
+    with stoppable(patient=True) as stop:
+        means = Means(Budget(workers, memory, limit), quiet, stop, begun)
+
+        def work() -> list[Part]:
+            return of_page(means) if chosen is None else [of_subject(chosen, action, means)]
+
+        parts = with_judgements(attended(work, stop, begun))
+    screen = console(to_stderr=target == "-")
+    code = _print(screen, parts)
+    if markdown is not None:
+        write(Path(markdown), page([(part.title, part.found, part.rows) for part in parts]))
+    if target is not None:
+        write_json(target, _document(parts, code))
+    sys.exit(code)
+
+
+def _subject(words: Sequence[str], scope: str | None, rules: str | None, action: str | None) -> Subject | None:
+    if not words:
+        for flag, value in (("--scope", scope), ("--rules", rules), ("--action", action)):
+            if value is not None:
+                raise Refusal(f"{flag} needs a SYSTEM; without one the whole page is made")
+        return None
+    typed: Words = parse_words(words, OPTIONS)
+    system = find_system(typed.system)
+    bounds = typed.bounds([bound.name for bound in system.bounds], OPTIONS)
+    chosen = subject(typed.system, scope, bounds, RULES if rules is None and system.rules else rules)
+    program(chosen)  # refuses what cannot be traced, in the words of the other commands
+    known = [one.name for one in chosen.system.actions(chosen.setting)]
+    if action is not None and action not in known:
+        raise Refusal(f"{chosen.name} has no action {action!r} at this setting; {nearest(action, known, '')}")
+    return chosen
+
+
+OPTIONS = ("--scope", "--rules", "--action", "--limit", "--workers", "--memory", "--json", "--markdown", "--quiet")
+
+
+def _print(screen: Screen, parts: Sequence[Part]) -> int:
+    undecided = 0
+    for part in parts:
+        screen.plain(part.title)
+        if part.found.refuted:
+            screen.plain(f"broken by the rules as they are, so no evidence here: {', '.join(part.found.refuted)}")
+        for line in lines(part.rows):
+            screen.plain(line)
+        told = counts(part.rows)
+        undecided += told.get("undecided", 0)
+        screen.plain("\n" + ", ".join([f"{len(part.rows)} mutants", *(f"{n} {word}" for word, n in told.items())]))
+    code = EXIT_INCOMPLETE if undecided else 0
+    screen.plain(f"{'every mutant is decided' if not undecided else f'{undecided} undecided'} (exit {code})")
+    return code
+
+
+def _document(parts: Sequence[Part], code: int) -> dict[str, Any]:
+    return {
+        "version": report.DOCUMENT_VERSION,
+        "command": "explain",
+        "exit_code": code,
+        "systems": [_system(part) for part in parts],
+        "left": dict(LEFT),
+        "versions": report.versions(),
+    }
+
+
+def _system(part: Part) -> Mapping[str, Any]:
+    return {
+        "title": part.title,
+        "distinct": part.found.base.distinct,
+        "generated": part.found.base.generated,
+        "refuted_without_mutant": list(part.found.refuted),
+        "counts": counts(part.rows),
+        "mutants": [document(row, part.found.mutations.met) for row in part.rows],
+    }

@@ -1,0 +1,1 @@
+"""`kraftcheck prove`: induction, bounded model checking and Spacer, their reports, and second solvers."""

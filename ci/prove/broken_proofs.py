@@ -1,0 +1,141 @@
+"""`kraftcheck bugs --engine z3`: a variant that refutes a proven property must break its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import frozen
+
+from kraftcheck.ci.prove.command import Asked, proven
+from kraftcheck.ci.systems import report
+from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.progress import Interrupted
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.rules.ruleset import PRESETS
+from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.expected.proofs import BEYOND, PROOF_SCOPES, unproven
+from kraftcheck.solvers.program.verdict import EXIT_VACUOUS
+from kraftcheck.solvers.smt.induction import Proof
+from kraftcheck.solvers.smt.queries import Effort
+
+EFFORT = Effort(timeout=120)
+
+
+@frozen
+class Row:
+    """A variant of a system and the proven properties that it must refute."""
+
+    system: str
+    variant: str
+    claims: tuple[str, ...]
+
+
+@frozen
+class Broken:
+    """What became of the proofs under a variant.
+
+    Attributes:
+        row: the variant.
+        actions: for each property whose proof broke, the actions that break it and the scope.
+    """
+
+    row: Row
+    actions: Mapping[str, str]
+
+    @property
+    def unbroken(self) -> list[str]:
+        """Properties that are still proven everywhere: their proofs prove nothing."""
+        return [claim for claim in self.row.claims if claim not in self.actions]
+
+
+def rows() -> list[Row]:
+    """Every variant that some proven property names, but those that refute nothing at the scopes of the proofs."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, scopes in PROOF_SCOPES.items():
+        system = SYSTEMS[name]
+        for scope in scopes:
+            for claim in system.properties(system.setting(scope, rules=PRESETS["kip"])):
+                safe = claim.kind in ("always", "step") and claim.id not in unproven(name)
+                for variant in claim.refuted_by if safe else ():
+                    known = found.setdefault((name, variant), [])
+                    known += [claim.id] if claim.id not in known else []
+    listed = sorted((key, claims) for key, claims in found.items() if key not in BEYOND)
+    return [Row(system, variant, tuple(claims)) for (system, variant), claims in listed]
+
+
+def chosen(names: Sequence[str]) -> list[Row]:
+    """The rows of these variants, all of them for none.
+
+    Raises:
+        Refusal: for an unknown name, with the nearest ones.
+    """
+    every = rows()
+    for name in names:
+        if name not in {row.variant for row in every}:
+            raise Refusal(f"no proven property names {name!r}; {nearest(name, [row.variant for row in every])}")
+    return [row for row in every if not names or row.variant in names]
+
+
+def attempt(row: Row, workers: int, quiet: bool) -> Broken:
+    """Try to prove, under a variant, what it must refute: in one scope after the other, until every proof broke.
+
+    Raises:
+        Interrupted: when a signal stopped it.
+    """
+    actions: dict[str, str] = {}
+    for scope in PROOF_SCOPES[row.system]:
+        asked = Asked(row.system, scope, {}, f"fixed+{row.variant}")
+        known = {claim.id for claim in asked.build().claims}
+        left = [claim for claim in row.claims if claim not in actions and claim in known]
+        if left:
+            proof = proven(asked, EFFORT, left, workers, quiet)
+            if proof.stopped:  # what was not asked any more is not broken
+                raise Interrupted(f"stopped in the proofs of {row.system} {row.variant}")
+            actions |= dict(_failures(proof, left, scope))
+    return Broken(row, actions)
+
+
+def _failures(proof: Proof, claims: Sequence[str], scope: str) -> Iterator[tuple[str, str]]:
+    for claim in claims:
+        if not proof.inductive(claim):
+            by = sorted({answer.obligation.action for answer in proof.failures(claim)})
+            yield claim, f"{', '.join(by) or 'what it rests on'} in {scope}"
+
+
+def broken_proofs(names: Sequence[str], workers: int, target: str | None, quiet: bool) -> int:
+    """Go through the variants, report, and return the exit code: 0, or 21 where a proof does not break."""
+    wanted = chosen(names)
+    if target is not None:
+        check_writable(target)
+    screen, judged = console(to_stderr=target == "-"), []
+    for row in wanted:
+        judged.append(attempt(row, workers, quiet))
+        screen.plain(f"{row.system} {row.variant}")
+        for claim, by in judged[-1].actions.items():
+            screen.plain(f"    {claim}: proof broken by {by}")
+        for claim in judged[-1].unbroken:
+            screen.plain(f"    UNEXPECTED {claim} is proven all the same")
+    kept = sum(len(one.unbroken) for one in judged)
+    code = EXIT_VACUOUS if kept else 0
+    if target is not None:
+        write_json(target, document(judged, code))
+    screen.plain(f"{len(judged)} variants, {kept} proofs that do not break (exit {code})")
+    return code
+
+
+def document(judged: Sequence[Broken], code: int) -> dict[str, object]:
+    """The column as plain values."""
+    return {
+        "version": report.DOCUMENT_VERSION,
+        "command": "bugs",
+        "engine": "z3",
+        "exit_code": code,
+        "bugs": [
+            {"system": one.row.system, "variant": one.row.variant, "broken": dict(one.actions),
+             "unbroken": one.unbroken}
+            for one in judged
+        ],
+        "versions": report.versions(),
+    }  # fmt: skip

@@ -1,0 +1,197 @@
+"""`kraftcheck prove`: properties for any number of steps, by induction in Z3."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+from attrs import evolve, frozen
+
+from kraftcheck.ci.explore.command import Budget, run
+from kraftcheck.ci.prove.bounded import bounded
+from kraftcheck.ci.prove.report import document, print_proof
+from kraftcheck.ci.prove.second_solver import check_endless, check_solver, ready, second_opinion
+from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.flags import parse_words
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, find_system, program, subject, traced
+from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.parameter_types import check_idle
+from kraftcheck.ci.terminal.progress import attended, stoppable, tallied
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.layout import LayoutError
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.solvers.program.verdict import worst_exit_code
+from kraftcheck.solvers.smt.induction import Build, Proof, prove
+from kraftcheck.solvers.smt.queries import REFUTED, SOLVERS, Effort
+from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS
+from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.verdicts import Judged, Searched, judge
+
+
+@frozen
+class Asked:
+    """What is to be proven, so that a worker process can make it anew.
+
+    Attributes:
+        name: system name or `module:attribute`.
+        scope, bounds, rules: as the user gave them.
+    """
+
+    name: str
+    scope: str | None
+    bounds: Mapping[str, int]
+    rules: str | None
+
+    def subject(self, proof: bool = True) -> Subject:
+        """The subject, at bounds that provers (or the explorer) take."""
+        return subject(self.name, self.scope, self.bounds, self.rules, proof=proof)
+
+    def build(self) -> Theory:
+        """The theory."""
+        return traced(self.subject(), theory)
+
+
+def proven(asked: Asked, effort: Effort, only: Sequence[str], workers: int, quiet: bool) -> Proof:
+    """Prove with progress on standard error; Ctrl-C and SIGTERM cut it."""
+    build: Build = functools.partial(Asked.build, asked)
+    with stoppable() as stop, tallied(quiet, "queries") as tally:
+        begun = threading.Event()
+        begun.set()
+
+        def work() -> Proof:
+            return prove(
+                build, effort=effort, clock=time.monotonic, only=only, workers=workers, stop=stop,
+                progress=tally if tally is not None else _silent,
+            )  # fmt: skip
+
+        return attended(work, stop, begun)
+
+
+def _silent(done: int, total: int) -> None:
+    """Tell nothing."""
+
+
+def searched(asked: Asked, proof: Proof, budget: Budget, quiet: bool) -> Searched:
+    """The explored scope that tells whether counterexamples are reachable; none where none is needed."""
+    if not any(answer.result == REFUTED for claim in proof.asked for answer in proof.of(claim)):
+        return Searched()
+    if not budget.max_states or proof.stopped:
+        return Searched(why_not="stopped on request" if proof.stopped else "--search 0")
+    try:
+        listed = program(with_lemmas(asked.subject(proof=False)))
+    except (Refusal, LayoutError) as error:
+        return Searched(why_not=f"the explorer has no such scope: {error}")
+    return Searched(run(listed, budget, quiet))
+
+
+def with_lemmas(chosen: Subject) -> Subject:
+    """The subject with its lemmas as properties, so that the explorer judges them too."""
+    both = (*chosen.system.properties(chosen.setting), *chosen.system.lemmas(chosen.setting))
+    return evolve(chosen, system=evolve(chosen.system, properties=lambda _: both))
+
+
+def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
+    """Refuse ids that are no claim of the theory."""
+    known = [claim.id for claim in subject_.claims]
+    for id_ in only:
+        if id_ not in known:
+            raise Refusal(f"{name} has nothing to prove named {id_!r} at this setting; {nearest(id_, known)}")
+
+
+@click.command(
+    "prove", context_settings={"ignore_unknown_options": True}, short_help="Properties for any number of steps, in Z3."
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
+@click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
+@click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
+@click.option("--property", "only", multiple=True, help="Judge only this; lemmas may be proven for it; repeatable.")
+@click.option("--solver", type=click.Choice(SOLVERS), default="z3", show_default=True, help="What answers the queries.")
+@options.timeout
+@options.seed
+@options.processes
+@click.option("--search", type=click.IntRange(0), default=5_000_000, show_default=True,
+              help="States explored to tell whether a counterexample is reachable; 0: none.")  # fmt: skip
+@click.option("--core", is_flag=True, help="Show which lemmas, invariants and guards each proof used.")
+@click.option("--times", is_flag=True, help="Show every query with its time.")
+@click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
+@click.option("--smt2", metavar="DIR", help="Write every query there as SMT-LIB 2.")
+@click.option("--second-solver", "second", type=click.Choice(SECOND_SOLVERS), help="Ask this solver every query too.")
+@click.option("--bmc", type=click.IntRange(0), metavar="K", help="Only look for counterexamples of at most K steps.")
+@click.option("--k", "k", type=click.IntRange(1), metavar="K", help="Only try K-induction, without lemmas.")
+@click.option("--pdr", is_flag=True, help="Only let Spacer infer a strengthening, within --timeout for each invariant.")
+@options.memory
+@options.document
+@options.quiet
+@click.pass_context
+def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: Any) -> None:
+    """Prove every invariant and step property of SYSTEM, for any number of steps.
+
+    Each bound of the system is a flag too, such as --brokers 5. An invariant is
+    proven when it holds initially and every action keeps it. A counterexample
+    to induction is replayed on ints and looked up among the reachable states.
+
+    \b
+    Exit codes: 0 all proven, 12 a property is refuted, 20 stopped (and --bmc
+    without a counterexample), 22 a proof failed or ran out of time, 2 bad input.
+
+    \b
+    Examples:
+      kraftcheck prove elections --rules fixed
+      kraftcheck prove elections --rules fixed --brokers 5 --replication 5
+      kraftcheck prove elections --rules fixed --property leader-active --core
+      kraftcheck prove elections --rules kafka-4.0 --bmc 3
+      kraftcheck prove replication --rules fixed --scope tiny --unbounded 1
+    """
+    known = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
+    typed = parse_words(words, known)
+    bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], known)
+    asked = Asked(typed.system, flags["scope"], bounds, flags["rules"])
+    wanted = asked.build()
+    check_only(asked.name, wanted, flags["only"])
+    check_writable(flags["target"])
+    ready(flags["second"], flags["smt2"], flags["target"])
+    effort = Effort(flags["timeout"], flags["seed"], flags["core"], flags["solver"])
+    bounded_only = _without_lemmas(flags)
+    check_solver(flags["solver"], flags["second"], bounded_only)
+    check_endless(wanted, (flags["solver"], flags["second"]), bounded_only)
+    if bounded_only:
+        sys.exit(bounded(asked.subject(), effort, flags))
+    begun = time.monotonic()
+    proof = proven(asked, effort, flags["only"], flags["workers"], flags["quiet"])
+    seconds = time.monotonic() - begun
+    budget = Budget(1, flags["memory"], max_states=flags["search"], keep=True)
+    judged = judge(proof, searched(asked, proof, budget, flags["quiet"]))
+    if (flags["smt2"] is not None or flags["second"] is not None) and not proof.stopped:
+        judged = second_opinion(proof, judged, flags["smt2"], flags["second"], effort, flags["workers"])
+    code = worst_exit_code(one.verdict.verdict for one in judged)
+    screen = console(to_stderr=flags["target"] == "-")
+    screen.plain(asked.subject().title())
+    print_proof(screen, proof, judged, seconds, flags)
+    if flags["target"] is not None:
+        write_json(flags["target"], document(asked.subject(), proof, judged, seconds, effort, code))
+    screen.plain(last_line(judged, code))
+    sys.exit(code)
+
+
+def _without_lemmas(flags: Mapping[str, Any]) -> bool:
+    """Whether one of the ways is asked for that take no lemmas; refuses two of them, and what does nothing there."""
+    ways = sum((flags["bmc"] is not None, flags["k"] is not None, flags["pdr"]))
+    if ways > 1:
+        raise Refusal("--bmc, --k and --pdr exclude each other; give one of them")
+    if ways:
+        check_idle("does nothing with --bmc, --k or --pdr", "core", "times", "smt2", "second", "search", "memory")
+    return bool(ways)
+
+
+def last_line(judged: Sequence[Judged], code: int) -> str:
+    """How many claims have which verdict, the worst first."""
+    words = [report.WORDS[type(one.verdict.verdict)] for one in judged]
+    counts = [f"{words.count(word)} {word}" for word in report.WORST_FIRST if word in words]
+    return ", ".join(counts) + f" (exit {code})"

@@ -1,0 +1,235 @@
+"""The commit log of a run: which levels are whole, and of what they were explored.
+
+    OUT/run.json                what is explored
+    OUT/levels/00012/*.parquet  the states found at depth 12
+    OUT/levels/00012.json       its manifest: written last, under another name, then renamed
+    OUT/.driver.lease           who writes here, while somebody does
+
+A level counts once its manifest is there. Files that no manifest names are
+what is left of attempts that did not finish; `sweep` removes them.
+
+A manifest bears the digest of its content, that of the manifest before (the
+first: of run.json), and the size and digest of its files: none of them can be
+changed, lost but at the end, or taken from elsewhere without being noticed.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from kraftcheck.ci.spark.store.lease import Lease
+from kraftcheck.ci.spark.store.manifests import Commit, check, content, parsed, reason
+from kraftcheck.ci.spark.store.sealed import read_sealed, write_sealed
+from kraftcheck.ci.spark.tasks import Stored
+from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.sync import sync
+from kraftcheck.ci.terminal.urls import check_local
+from kraftcheck.solvers.program.program import Program
+
+FORMAT = 2
+
+
+def identity(chosen: Subject, traced: Program, bucket_bits: int) -> dict[str, Any]:
+    """What a run is of; a run goes on only where all of it is the same."""
+    bounds = {f"bound {name}": value for name, value in sorted(chosen.setting.bounds.items())}
+    return {
+        "format": FORMAT,
+        "system": chosen.name,
+        "scope": chosen.setting.scope,
+        **bounds,
+        "rules": chosen.rules,
+        "buckets": 1 << bucket_bits,
+        "properties": [f"{claim.kind} {claim.id}" for claim in traced.claims],
+        "actions": [f"{kind.action.name} x {len(kind.instances)}" for kind in traced.kinds],
+        "fields": [f"{s.path} {s.domain.lo}..{s.domain.hi} at {s.word}:{s.shift}" for s in traced.layout.slots],
+        "model (digest of the term graph)": traced.digest(),
+    }
+
+
+@frozen
+class CommitLog:
+    """The log in a folder.
+
+    Attributes:
+        out: the run's folder.
+        lease: this driver's lease on it; None: it is only read.
+    """
+
+    out: Path
+    lease: Lease | None = None
+
+    @property
+    def run_file(self) -> Path:
+        """Where the identity is."""
+        return self.out / "run.json"
+
+    def folder(self, depth: int) -> Path:
+        """Where the files of a level are."""
+        return self.out / "levels" / f"{depth:05}"
+
+    def manifest(self, depth: int) -> Path:
+        """Where the manifest of a level is."""
+        return self.out / "levels" / f"{depth:05}.json"
+
+    def exists(self) -> bool:
+        """Whether a run was begun here."""
+        return self.run_file.exists()
+
+    def begin(self, of: Mapping[str, Any], table: Mapping[str, Any]) -> None:
+        """Begin a run.
+
+        Args:
+            of: its identity.
+            table: what a reader needs to decode its states.
+
+        Raises:
+            Refusal: when the folder has levels of a run whose identity is lost.
+        """
+        self._check_lease()
+        levels = self.out / "levels"
+        levels.mkdir(exist_ok=True)
+        if any(levels.iterdir()):
+            raise Refusal(f"{self.run_file} is missing although {levels} is not empty; restore it, or remove {levels}")
+        sync(self.out)
+        write_sealed(self.run_file, {"identity": of, "run": uuid.uuid4().hex, **table})
+
+    def _check_lease(self) -> None:
+        if self.lease is None:
+            raise RuntimeError(f"{self.out} is written without a lease")
+        self.lease.check()
+
+    def read_run(self) -> dict[str, Any]:
+        """The identity and the decoding table.
+
+        Raises:
+            Refusal: when there is no run, of another format, or what is there was changed.
+        """
+        return self._read_run()[0]
+
+    def _read_run(self) -> tuple[dict[str, Any], str]:
+        """What `read_run` gives, and its digest."""
+        check_local(self.out)
+        if not self.exists():
+            raise Refusal(
+                f"{self.out} holds no exploration; run `kraftcheck explore SYSTEM --engine spark --out` first"
+            )
+        return read_sealed(self.run_file, "restore it, or explore again into another --out", self._check_format)
+
+    def _check_format(self, found: Any) -> None:
+        made = found.get("identity") if isinstance(found, dict) else None
+        made = made.get("format") if isinstance(made, dict) else None
+        if made != FORMAT:
+            raise Refusal(
+                f"{self.run_file} has format {made!r} and this version reads {FORMAT}; explore again into another --out"
+            )
+
+    def check_same(self, of: Mapping[str, Any]) -> None:
+        """Refuse to go on with a run of something else.
+
+        Raises:
+            Refusal: naming the first difference.
+        """
+        before = self.read_run()["identity"]
+        for name in dict.fromkeys((*before, *of)):
+            if before.get(name) != of.get(name):
+                was, now = _difference(before.get(name), of.get(name))
+                raise Refusal(
+                    f"--resume: {self.out} was explored with {name} {was}, now it is {now}; explore into another --out"
+                )
+
+    def commits(self) -> list[Commit]:
+        """The committed levels, from depth 0, each checked against the one before and the sizes of its files.
+
+        Raises:
+            Refusal: naming the file and the mend, when something was changed, lost, or taken from elsewhere.
+        """
+        found: list[Commit] = []
+        seal = self._read_run()[1]
+        while self._follows(len(found)):
+            place = self.manifest(len(found))
+            mend = f"restore it, or remove it and every later one in {place.parent} and explore --resume"
+            told, made = read_sealed(place, mend)
+            if told.get("previous") != seal:
+                raise Refusal(f"{place}: it does not follow what is before it, or is another run's; {mend}")
+            seal = made
+            try:
+                found.append(parsed(told))
+                check(found, self.folder(len(found) - 1))
+            except (KeyError, TypeError, ValueError, OSError) as error:
+                raise Refusal(f"{place}: {reason(error)}; {mend}") from error
+        return found
+
+    def _follows(self, depth: int) -> bool:
+        """Whether there is a manifest of this level.
+
+        Raises:
+            Refusal: when there is none, but one of a later level.
+        """
+        place = self.manifest(depth)
+        later = sorted(other.name for other in place.parent.glob("*.json") if other.name > place.name)
+        if later and not place.exists():  # asked in this order: a driver may be at work
+            raise Refusal(
+                f"{place} is missing although {later[0]} is there; "
+                "restore it, or remove every later one and explore --resume"
+            )
+        return place.exists()
+
+    def commit(self, level: Commit) -> None:
+        """Make a level count, at once or not at all.
+
+        Raises:
+            Refusal: when the lease is lost, the level before was changed meanwhile, or there is no room.
+        """
+        self._check_lease()
+        told = content(level)
+        before = self.manifest(level.depth - 1)
+        mend = "explore again into another --out"
+        told["previous"] = (read_sealed(before, mend) if level.depth else self._read_run())[1]
+        if level.files:
+            sync(self.folder(level.depth))
+        sync(self.manifest(0).parent)
+        write_sealed(self.manifest(level.depth), told)
+
+    def stored(self, level: Commit) -> Stored:
+        """A level as workers see it."""
+        return Stored.of(self.folder(level.depth), level.groups)
+
+    def sweep(self, commits: Sequence[Commit]) -> None:
+        """Remove files and folders of levels that no manifest names, and documents that were not renamed."""
+        self._check_lease()
+        whole = {self.folder(level.depth): {file.name for file in level.files} for level in commits}
+        for place in sorted((self.out / "levels").iterdir()):
+            if _HALF.match(place.name):
+                place.unlink(missing_ok=True)
+            elif place in whole:
+                for file in place.iterdir():
+                    if file.name not in whole[place]:
+                        file.unlink(missing_ok=True)
+            elif _FOLDER.fullmatch(place.name):
+                gone = place.with_name(f"{_GONE}{uuid.uuid4().hex}")
+                place.rename(gone)  # tasks that outlive a dead driver for a moment write no more into it
+                shutil.rmtree(gone)
+            elif place.name.startswith(_GONE):
+                shutil.rmtree(place)
+
+
+_GONE = ".swept-"
+_FOLDER = re.compile(r"\d{5,}")
+_HALF = re.compile(r"\.\d{5,}\.json\.")
+
+
+def _difference(was: Any, now: Any) -> tuple[str, str]:
+    """Two values in few words: of lists only what differs."""
+    if isinstance(was, list) and isinstance(now, list):
+        only = [[item for item in one if item not in other] for one, other in ((was, now), (now, was))]
+        return ", ".join(only[0][:3]) or "in another order", ", ".join(only[1][:3]) or "in another order"
+    short = (str(value)[:40] if value is not None else "absent" for value in (was, now))
+    return next(short), next(short)

@@ -1,0 +1,240 @@
+"""Levels as Parquet files, as workers read and write them.
+
+A file has one row group for each bucket that it holds, in the order of the
+buckets. It is written under a name of its own; it counts only once the
+manifest of its level names it, with its size, rows and digest.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import define, field, frozen
+
+from kraftcheck.ci.terminal.sync import sync
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, Words
+
+COMPRESSION = "lz4"
+NO_PARENT = -1
+NO_ACTION = 0xFFFF
+
+
+class DamagedLevelError(RuntimeError):
+    """A committed file that is not what its manifest says."""
+
+
+@frozen
+class Group:
+    """Rows of one bucket of a level: a row group of a file."""
+
+    bucket: int
+    file: str
+    group: int
+    rows: int
+
+
+@frozen
+class LevelFile:
+    """A committed file: name below the level's folder, rows, bytes, SHA-256 of its bytes."""
+
+    name: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+def schema(words: int, claim_words: int) -> pa.Schema:
+    """The columns of a level file."""
+    columns = [("depth", pa.int32()), ("id", pa.int64()), ("parent", pa.int64()), ("action", pa.int32())]
+    columns += [(f"w{i}", pa.int64()) for i in range(words)]
+    columns += [(f"claims{i}", pa.int64()) for i in range(claim_words)]
+    return pa.schema(columns)
+
+
+class _Digesting:
+    """A file that hashes what is written to it."""
+
+    closed = False
+
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "xb")  # noqa: SIM115
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def write(self, data: Any) -> int:
+        """Write and hash."""
+        view = memoryview(data)
+        self._digest.update(view)
+        self.size += view.nbytes
+        self._file.write(view)
+        return view.nbytes
+
+    def tell(self) -> int:
+        """Bytes written."""
+        return self.size
+
+    def flush(self) -> None:
+        """Hand over to the operating system."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Write through to the disk."""
+        if not self._file.closed:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+
+    def abandon(self) -> None:
+        """Close without writing through."""
+        self._file.close()
+
+    def hexdigest(self) -> str:
+        """The SHA-256 of all that was written."""
+        return self._digest.hexdigest()
+
+
+@define
+class LevelWriter:
+    """Writes one file of a level; as a context it removes the file when something fails.
+
+    Attributes:
+        folder: the level's folder.
+        depth: the level.
+        words, claim_words: sizes of a state and of its claim bits.
+        task: number of the task, for the name.
+        groups: what was written.
+    """
+
+    folder: Path
+    depth: int
+    words: int
+    claim_words: int
+    task: int
+    groups: list[Group] = field(factory=list)
+    _name: str = field(init=False)
+    _file: _Digesting | None = field(init=False, default=None)
+    _writer: Any = field(init=False, default=None)
+
+    def __attrs_post_init__(self) -> None:
+        """Attempts of the same task have different names."""
+        self._name = f"part-{self.task:05}-{uuid.uuid4().hex[:12]}.parquet"
+
+    def __enter__(self) -> LevelWriter:
+        """Nothing is created before the first row."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        """Finish the file, or remove it."""
+        if self._file is None:
+            return
+        try:
+            if kind is None:
+                self._writer.close()
+                self._file.close()
+                sync(self.folder)
+        except BaseException:
+            kind = OSError
+            raise
+        finally:
+            if kind is not None:
+                self._file.abandon()
+                (self.folder / self._name).unlink(missing_ok=True)
+
+    def write(self, bucket: int, records: Words, claims: Words) -> None:
+        """Add the rows of a bucket: records, and the claim bits of their states."""
+        marks = np.ascontiguousarray(records[:, self.words])
+        initial = marks == np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+        parents = np.where(initial, NO_PARENT, (marks >> np.uint64(16)).view(np.int64))
+        actions = np.where(initial, -1, (marks & np.uint64(NO_ACTION)).astype(np.int32))
+        first = bucket << ROW_BITS
+        columns: list[npt.NDArray[Any]] = [np.full(len(records), self.depth, dtype=np.int32)]
+        columns += [np.arange(first, first + len(records), dtype=np.int64), parents, actions.astype(np.int32)]
+        columns += [np.ascontiguousarray(records[:, i]).view(np.int64) for i in range(self.words)]
+        columns += [np.ascontiguousarray(claims[:, i]).view(np.int64) for i in range(self.claim_words)]
+        layout = schema(self.words, self.claim_words)
+        if self._file is None:
+            self._open(layout)
+        table = pa.Table.from_arrays([pa.array(column) for column in columns], schema=layout)
+        self._writer.write_table(table, row_group_size=max(1, len(records)))
+        self.groups.append(Group(bucket, self._name, len(self.groups), len(records)))
+
+    def _open(self, layout: pa.Schema) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._file = _Digesting(self.folder / self._name)
+        plain = [name for name in layout.names if name.startswith("w") or name == "parent"]
+        self._writer = pq.ParquetWriter(
+            pa.PythonFile(self._file, mode="w"), layout, compression=COMPRESSION, write_page_checksum=True,
+            use_dictionary=[name for name in layout.names if name not in (*plain, "id")],
+            column_encoding={**dict.fromkeys(plain, "PLAIN"), "id": "DELTA_BINARY_PACKED"}, write_statistics=False,
+        )  # fmt: skip
+
+    def result(self) -> LevelFile | None:
+        """The finished file; None when nothing was written."""
+        if self._file is None:
+            return None
+        return LevelFile(self._name, sum(g.rows for g in self.groups), self._file.size, self._file.hexdigest())
+
+
+@functools.lru_cache(maxsize=4096)
+def footer(path: str) -> Any:
+    """Metadata of a file; names are never used twice, so that it stays true."""
+    return pq.read_metadata(path)
+
+
+def read_states(folder: Path, groups: Iterable[Group], words: int) -> Iterator[tuple[Group, Words]]:
+    """The states of row groups of a level, group by group.
+
+    Raises:
+        DamagedLevelError: when a file is missing, fails its checksums, or has other rows than its manifest says.
+    """
+    by_file: dict[str, list[Group]] = {}
+    for group in groups:
+        by_file.setdefault(group.file, []).append(group)
+    names = [f"w{i}" for i in range(words)]
+    for name, wanted in by_file.items():
+        path = folder / name
+        try:
+            source = pq.ParquetFile(path, metadata=footer(str(path)), page_checksum_verification=True)
+            with source:
+                table = source.read_row_groups([group.group for group in wanted], columns=names, use_threads=False)
+        except (OSError, pa.ArrowException) as error:
+            raise DamagedLevelError(f"{path}: {error}") from error
+        if table.num_rows != sum(group.rows for group in wanted):
+            raise DamagedLevelError(f"{path}: {table.num_rows} rows instead of {sum(g.rows for g in wanted)}")
+        states = np.empty((table.num_rows, words), dtype=np.uint64)
+        for i in range(words):
+            states[:, i] = table.column(i).to_numpy().view(np.uint64)
+        at = 0
+        for group in wanted:
+            yield group, states[at : at + group.rows]
+            at += group.rows
+
+
+def verify(folder: Path, file: LevelFile) -> str | None:
+    """What is wrong with a committed file; None when its bytes are those that were committed."""
+    path = folder / file.name
+    digest, size = hashlib.sha256(), 0
+    try:
+        with open(path, "rb") as stream:
+            while data := stream.read(1 << 20):
+                digest.update(data)
+                size += len(data)
+        if size != file.bytes:
+            return f"{path}: {size:,} bytes instead of {file.bytes:,}"
+        if digest.hexdigest() != file.sha256:
+            return f"{path}: its bytes are not those that were committed (SHA-256 differs)"
+        rows = pq.read_metadata(path).num_rows
+    except (OSError, pa.ArrowException) as error:
+        return f"{path}: {error}"
+    return None if rows == file.rows else f"{path}: {rows:,} rows instead of {file.rows:,}"

@@ -1,0 +1,108 @@
+"""Manifests of levels: what a committed level says of itself, as a value and as a JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, evolve, field, frozen
+
+from kraftcheck.ci.spark.store.levelfiles import Group, LevelFile
+from kraftcheck.ci.spark.store.places import Occasion, Place
+
+
+@frozen
+class Commit:
+    """A committed level.
+
+    Attributes:
+        depth: steps from the initial states.
+        files, groups: its Parquet files and their row groups, one for each bucket that has rows.
+        counters: the frame of all expansions up to the level before, added up.
+        claims: by number the first occasion.
+        engine: `native` or `spark`.
+        cost: seconds, tasks, candidates, bytes shuffled and spilled of the job that made it.
+        expanded: states of the level before that were expanded to make it, as counted while they were.
+    """
+
+    depth: int
+    files: tuple[LevelFile, ...]
+    groups: tuple[Group, ...]
+    counters: tuple[int, ...] = field(repr=False)
+    claims: Mapping[int, Occasion]
+    engine: str
+    cost: Mapping[str, float]
+    expanded: int
+
+    @property
+    def rows(self) -> int:
+        """Its states."""
+        return sum(file.rows for file in self.files)
+
+    @property
+    def last(self) -> bool:
+        """Whether it ends the run: it has no states, so that none is left to be expanded."""
+        return not self.files
+
+
+def content(level: Commit) -> dict[str, Any]:
+    """A level as a document."""
+    told = asdict(evolve(level, groups=(), claims={}))
+    told["claims"] = {n: [one.state.depth, one.state.id, one.action] for n, one in level.claims.items()}
+    told["groups"] = [[g.bucket, g.file, g.group, g.rows] for g in level.groups]
+    return told
+
+
+def parsed(told: Mapping[str, Any]) -> Commit:
+    """A manifest's content as a commit.
+
+    Raises:
+        KeyError, TypeError, ValueError: for content of another form, or whose parts do not fit.
+    """
+    files = tuple(LevelFile(**file) for file in told["files"])
+    groups = tuple(Group(*row) for row in told["groups"])
+    rows = dict.fromkeys((file.name for file in files), 0)
+    for group in groups:
+        rows[group.file] += group.rows
+    if any(rows[file.name] != file.rows for file in files):
+        raise ValueError("its groups and its files differ in rows")
+    claims = {int(number): Occasion(Place(int(d), int(i)), int(a)) for number, (d, i, a) in told["claims"].items()}
+    return Commit(
+        int(told["depth"]), files, groups, tuple(told["counters"]), claims, told["engine"], told["cost"],
+        int(told["expanded"]),
+    )  # fmt: skip
+
+
+def check(levels: Sequence[Commit], folder: Path) -> None:
+    """Check that the last of these levels follows the one before, and that its files have their sizes.
+
+    Args:
+        levels: from depth 0 on.
+        folder: where its files are.
+
+    Raises:
+        ValueError: saying what does not fit.
+        OSError: for a file that cannot be looked at.
+    """
+    level = levels[-1]
+    if level.depth != len(levels) - 1:
+        raise ValueError(f"it is of depth {level.depth}")
+    before = levels[-2].rows if len(levels) > 1 else 0
+    if level.expanded != before or (len(levels) > 1 and levels[-2].last):
+        raise ValueError(f"{level.expanded:,} of {before:,} states of the level before were expanded")
+    for file in level.files:
+        size = (folder / file.name).stat().st_size
+        if size != file.bytes:
+            raise ValueError(f"{folder / file.name} has {size:,} bytes instead of {file.bytes:,}")
+    if level.last and folder.exists() and any(folder.iterdir()):
+        raise ValueError(f"it says that there are no states, and {folder} has files")
+
+
+def reason(error: Exception) -> str:
+    """What is wrong, in a few words."""
+    if isinstance(error, KeyError):
+        return f"it has no {error}"
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

@@ -1,0 +1,78 @@
+"""The assurance line of a report: what was done beside the search, so that a pass is not a false one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kraftcheck.solvers.audit.audit import Audit
+from kraftcheck.solvers.program.pruning import Pruning
+from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace, Verdict
+from kraftcheck.solvers.search.explore import Exploration
+
+
+def of_explorations(results: Sequence[Exploration]) -> str:
+    """What was compared with the rules on ints, and which bounds cut transitions, over some explorations."""
+    states, transitions = (sum(getattr(one.audit, name) for one in results) for name in ("states", "transitions"))
+    traces = sum(_trace(found.verdict) is not None for one in results for found in one.verdicts)
+    audited = f"audited {_count(states, 'state')} and {_count(transitions, 'transition')} on ints, no difference"
+    return _line(audited, traces, [pruning for one in results for pruning in one.prunings])
+
+
+def of_walks(traces: int, prunings: Sequence[Pruning]) -> str:
+    """The same of random walks, which are not audited: what they report is replayed."""
+    return _line("no audit of walks", traces, prunings)
+
+
+def of_proof(solver: str, second: str | None, domains: Sequence[str], capped: Sequence[str]) -> str:
+    """Who answered, and which bounds the proof rests on.
+
+    Args:
+        solver, second: what answered every query, and what answered it again.
+        domains: fields that may leave their domains although no cap is declared.
+        capped: fields whose declared cap leaves steps out.
+    """
+    who = f"answered by {solver} alone" if second is None else f"answered by {solver} and {second}, which agree"
+    return f"assurance: {who}; {_bounds(len(capped), len(domains))}"
+
+
+def of_bounded(verdicts: Sequence[Verdict]) -> str:
+    """The same of bounded runs, k-induction and Spacer; each verdict says up to which length, or bound, it speaks."""
+    traces = sum(_trace(verdict) is not None for verdict in verdicts)
+    return f"assurance: answered by Z3 alone; {_count(traces, 'trace')} replayed on ints"
+
+
+def _line(first: str, traces: int, prunings: Sequence[Pruning]) -> str:
+    declared = sum(bool(one.cap) for one in prunings)
+    replayed = f"{_count(traces, 'trace')} replayed on ints"
+    return f"assurance: {first}; {replayed}; {_bounds(declared, len(prunings) - declared)}"
+
+
+def _bounds(declared: int, undeclared: int) -> str:
+    parts = [f"{declared} declared"] * (declared > 0) + [f"{undeclared} undeclared"] * (undeclared > 0)
+    return f"bounds that left steps out: {' and '.join(parts) or 'none'}"
+
+
+def _trace(verdict: Verdict) -> Trace | None:
+    match verdict:
+        case Refuted(trace):
+            return trace
+        case Holds(_, witness):
+            return witness
+    return None
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def document(audit: Audit) -> dict[str, Any]:
+    """An audit as plain values, its time aside."""
+    return {
+        "states": audit.states,
+        "transitions": audit.transitions,
+        "refused": audit.refused,
+        "whole": audit.whole,
+        "seed": audit.seed,
+        "sample": audit.sample,
+    }

@@ -1,0 +1,109 @@
+"""`kraftcheck list`: what there is to check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+from rich.table import Table
+
+from kraftcheck.ci.systems.subject import find_system, properties_of
+from kraftcheck.ci.terminal.console import Screen, console, escape
+from kraftcheck.ci.terminal.files import write_json
+from kraftcheck.model.language.system import Property, System
+from kraftcheck.model.rules import ruleset as rules
+from kraftcheck.properties.catalogue import SYSTEMS
+
+
+def _properties(name: str, system: System) -> dict[str, Property]:
+    """Properties of the default scope and, for what only they have, of the other scopes and rule sets."""
+    presets = rules.PRESETS if system.rules else {"": None}
+    found: dict[str, Property] = {}
+    for scope in system.scopes:
+        for preset in presets.values():
+            for claim in properties_of(name, system, system.setting(scope, rules=preset)):
+                found.setdefault(claim.id, claim)
+    return found
+
+
+def describe(system: System) -> dict[str, object]:
+    """A system as plain values."""
+    return {
+        "name": system.name,
+        "summary": system.summary,
+        "scopes": {name: dict(bounds) for name, bounds in system.scopes.items()},
+        "bounds": [{"name": b.name, "lo": b.lo, "hi": b.hi, "help": b.help} for b in system.bounds],
+        "properties": [
+            {"id": c.id, "kind": c.kind, "sentence": c.sentence, "source": c.source, "refuted_by": list(c.refuted_by),
+             "by": {action: dict(wanted) for action, wanted in c.by.items()}}
+            for c in _properties(system.name, system).values()
+        ],
+    }
+
+
+def catalogue(systems: Sequence[System]) -> dict[str, object]:
+    """Everything that can be named on the command line."""
+    return {
+        "version": 1,
+        "command": "list",
+        "systems": [describe(system) for system in systems],
+        "rules": dict(rules.PRESET_NOTES),
+        "variants": [
+            {"name": name, **{key: choice.metadata[key] for key in ("group", "source", "text")}}
+            for name, choice in rules.variants().items()
+        ],
+    }
+
+
+@click.command("list", short_help="Systems, properties, rule sets, variants, scopes.")
+@click.argument("system", required=False)
+@click.option("--json", "target", metavar="FILE|-", help="Write the catalogue (of SYSTEM) as a JSON document.")
+def list_command(system: str | None, target: str | None) -> None:
+    """Show what there is: all systems, rule sets and variants, or the properties of one SYSTEM.
+
+    \b
+    Examples:
+      kraftcheck list
+      kraftcheck list elections
+      kraftcheck list --json -
+    """
+    chosen = None if system is None else find_system(system)
+    if target is not None:
+        write_json(target, catalogue(tuple(SYSTEMS.values()) if chosen is None else (chosen,)))
+        return
+    screen = console()
+    if chosen is not None:
+        _print_system(screen, chosen)
+        return
+    screen.print("[bold]systems[/] (kraftcheck list SYSTEM shows properties)")
+    for known in SYSTEMS.values():
+        screen.print(f"  {known.name}: {known.summary}")
+    screen.print("\n[bold]rule sets[/]")
+    for name, note in rules.PRESET_NOTES.items():
+        screen.print(f"  {name}: {note}")
+    screen.print("\n[bold]variants[/] (PRESET+NAME switches one on, PRESET-NAME off)")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for wraps in (False, True, True, True):  # A name is there to be copied.
+        table.add_column(no_wrap=not wraps, overflow="fold")
+    for name, choice in rules.variants().items():
+        table.add_row("  " + name, choice.metadata["group"], choice.metadata["text"], choice.metadata["source"])
+    screen.print(table)
+
+
+def _print_system(screen: Screen, system: System) -> None:
+    screen.plain(f"{system.name}: {system.summary}\n")
+    screen.print("[bold]scopes[/] (the first is the default)")
+    for name, bounds in system.scopes.items():
+        screen.plain(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in bounds.items()))
+    screen.print("\n[bold]bounds[/]")
+    for bound in system.bounds:
+        screen.plain(f"  --{bound.name} {bound.lo}..{bound.hi}: {bound.help}")
+    screen.print("\n[bold]properties[/]")
+    table = Table(box=None, pad_edge=False)
+    for column in ("id", "kind", "says", "source", "refuted by"):
+        table.add_column(column, overflow="fold")
+    for claim in _properties(system.name, system).values():
+        said = claim.sentence + (f" (by {claim.way()})" if claim.by else "")
+        cells = (claim.id, claim.kind, said, claim.source, ", ".join(claim.refuted_by))
+        table.add_row(*map(escape, cells))
+    screen.print(table)

@@ -1,0 +1,237 @@
+"""From what the user typed to a system at a setting."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from attrs import evolve, frozen
+
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.language.system import Property, ScopeError, Setting, System
+from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.rules import ruleset as rule_sets
+from kraftcheck.properties import catalogue
+from kraftcheck.solvers.audit.traced_sample import check_sample
+from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.program import KINDS, Program
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import DEADLOCK
+from kraftcheck.solvers.smt.theory import Theory
+
+Traced = TypeVar("Traced", Program, Theory)
+
+DEFAULT_RULES = "kafka-4.0"
+
+
+@frozen
+class Subject:
+    """A system at a setting, and the words that name both.
+
+    Attributes:
+        name: a shipped name, or `module:attribute`.
+        system: the system, its properties filtered as asked.
+        setting: scope, bounds and rules.
+        rules: the rule set as typed; None for systems without rules.
+    """
+
+    name: str
+    system: System
+    setting: Setting
+    rules: str | None
+
+    def command(self) -> str:
+        """The command that explores this subject again."""
+        preset = self.system.scopes.get(self.setting.scope, {})
+        bounds = [f"--{k} {v}" for k, v in self.setting.bounds.items() if preset.get(k) != v]
+        rules = [] if self.rules is None else [f"--rules {self.rules}"]
+        scope = f"--scope {shlex.quote(self.setting.scope)}"
+        return " ".join(["kraftcheck explore", shlex.quote(self.name), scope, *bounds, *rules])
+
+    def title(self) -> str:
+        """A line that says what is checked."""
+        bounds = self.setting.text()
+        parts = [f"scope {self.setting.scope}" + (f" ({bounds})" if bounds else "")]
+        return f"{self.name}, " + ", ".join(parts if self.rules is None else [*parts, f"rules {self.rules}"])
+
+
+def find_system(name: str) -> System:
+    """A shipped system, or the `System` at `module:attribute`.
+
+    Raises:
+        Refusal: when there is no such system.
+    """
+    if ":" not in name:
+        try:
+            return catalogue.find(name)
+        except ScopeError as error:
+            raise Refusal(f"{error} (a system of your own is module:attribute)") from error
+    module_name, _, attribute = name.partition(":")
+    module = _import(module_name)
+    if not hasattr(module, attribute):
+        systems = [key for key, value in vars(module).items() if isinstance(value, System)]
+        raise Refusal(f"module {module_name} has no {attribute!r}; {nearest(attribute, systems)}")
+    found = getattr(module, attribute)
+    if not isinstance(found, System):
+        raise Refusal(f"{name} is a {type(found).__name__}, not a kraftcheck.model.language.system.System")
+    return found
+
+
+def _import(name: str) -> Any:
+    """The module, also from the working folder; what it prints goes to standard error."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise Refusal(f"{name!r} is no module name; a system of your own is module:attribute")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            return importlib.import_module(name)
+    except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
+        hint = "; run from the folder that holds it" if missing else ""
+        raise Refusal(f"cannot import {name}: {error}{hint}") from error
+    except (Exception, SystemExit) as error:
+        raise Refusal(f"importing {name} raised {type(error).__name__}: {error}") from error
+
+
+def subject(
+    name: str, scope: str | None, bounds: Mapping[str, int], rules: str | None, only: Sequence[str] = (),
+    proof: bool = False,
+) -> Subject:  # fmt: skip
+    """The subject that the user named.
+
+    Args:
+        name: system name or `module:attribute`.
+        scope: preset; None for the first.
+        bounds: single bounds that override it.
+        rules: `PRESET[+VARIANT|-VARIANT...]`; None for the default.
+        only: ids of the properties to judge; empty for all.
+        proof: whether the bounds may be as large as provers take them.
+
+    Raises:
+        Refusal: naming what is unknown or out of range, with the nearest names.
+    """
+    system = find_system(name)
+    if rules is not None and not system.rules:
+        raise Refusal(f"{name} takes no rule set; leave out --rules")
+    text = (DEFAULT_RULES if rules is None else rules) if system.rules else None
+    if not system.scopes:
+        raise Refusal(f"{name}: scopes is empty; a system has at least one")
+    try:
+        parsed = None if text is None else rule_sets.parse(text)
+        setting = system.setting(scope, bounds, parsed, proof)
+    except ScopeError as error:
+        raise Refusal(str(error)) from error
+    return Subject(name, _only(name, system, setting, only), setting, text)
+
+
+def _only(name: str, system: System, setting: Setting, ids: Sequence[str]) -> System:
+    """The system with the properties asked for; deadlock is judged in any case."""
+    claims = properties_of(name, system, setting)
+    known = {claim.id: claim for claim in claims}
+    for id_ in ids:
+        if id_ not in known and id_ != DEADLOCK:
+            near = nearest(id_, [*known, DEADLOCK], f"kraftcheck list {name}")
+            raise Refusal(f"{name} has no property {id_!r} at this setting; {near}")
+    chosen = tuple(known[id_] for id_ in dict.fromkeys(ids) if id_ in known) if ids else claims
+    return evolve(system, properties=lambda _: chosen)
+
+
+def properties_of(name: str, system: System, setting: Setting) -> tuple[Property, ...]:
+    """The properties of a system, once none would be left out silently.
+
+    Raises:
+        Refusal: when it raises, or one has an unknown kind or the id of another.
+    """
+    try:
+        claims = tuple(system.properties(setting))
+    except Exception as error:
+        raise Refusal(f"{name}: properties raised {type(error).__name__}: {error}") from error
+    for claim in claims:
+        if not isinstance(claim, Property):
+            raise Refusal(f"{name}: properties gave {claim!r}, not a kraftcheck.model.language.system.Property")
+        if claim.kind not in KINDS:
+            raise Refusal(f"{name}: property {claim.id} has kind {claim.kind!r}; {nearest(claim.kind, KINDS)}")
+    twice = [id_ for id_, number in Counter([*(c.id for c in claims), DEADLOCK]).items() if number > 1]
+    if twice:
+        raise Refusal(f"{name}: two properties have the id {twice[0]!r} ({DEADLOCK!r} is built in)")
+    return claims
+
+
+def program(chosen: Subject) -> Program:
+    """The subject traced.
+
+    Raises:
+        Refusal: where a user's system is at fault, in one line.
+    """
+    return traced(chosen, trace)
+
+
+def traced(chosen: Subject, how: Callable[[System, Setting], Traced]) -> Traced:
+    """The subject as some engine takes it; raises as `program` does."""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            made = how(chosen.system, chosen.setting)
+            if ":" in chosen.name:  # the rules of shipped systems are compared by tests
+                check_sample(made if isinstance(made, Program) else made.program)
+            return made
+    except ScopeError as error:
+        raise Refusal(str(error)) from error
+    except (SystemFault, UntraceableRule, LayoutError, LoweringError) as error:
+        raise Refusal(f"{chosen.name}: {error}{cheaper(chosen.system, chosen.setting)}") from error
+    except Exception as error:
+        if ":" not in chosen.name:
+            raise
+        raise Refusal(f"{chosen.name}: tracing it raised {type(error).__name__}: {error}") from error
+
+
+def cheaper(system: System, setting: Setting) -> str:
+    """For a state that is too wide, the bound that saves most bits when lowered by one; else nothing."""
+    if not setting.bounds or _width(system, setting) <= WORD_BITS * MAX_WORDS:
+        return ""
+    best, saved = _best_saving(system, setting)
+    return f"; --{best} {setting.bounds[best] - 1} saves {saved}" if saved > 0 else ""
+
+
+def relief(system: System, setting: Setting) -> str:
+    """For states that are too many for memory: what each spends most on, and what to raise or lower."""
+    cost = bits_by_field(system.layout(setting))
+    most = max(cost, key=lambda name: cost[name])
+    told = [f"a state has {sum(cost.values())} bits, most of them in {most} ({cost[most]})", "raise --memory"]
+    best, saved = _best_saving(system, setting)
+    if saved > 0:
+        told.append(f"lower --{best} to {setting.bounds[best] - 1}, which saves {saved} bits a state")
+    spent = [f"--{b.name}" for b in system.bounds if b.help.startswith("budget") and setting.bounds[b.name] > b.lo]
+    if spent:
+        told.append(f"or a budget ({', '.join(spent)}), which makes fewer states")
+    return "; ".join(told)
+
+
+def _width(system: System, setting: Setting) -> int:
+    return sum(bits_by_field(system.layout(setting)).values())
+
+
+def _best_saving(system: System, setting: Setting) -> tuple[str, int]:
+    """The bound that saves most bits when lowered by one, and how many; none saved: 0."""
+
+    def saved(name: str) -> int:
+        try:
+            return _width(system, setting) - _width(
+                system, evolve(setting, bounds={**setting.bounds, name: setting.bounds[name] - 1})
+            )
+        except ScopeError:  # the bound is as low as the others allow
+            return 0
+
+    lowest = {bound.name: bound.lo for bound in system.bounds}
+    savings = {name: saved(name) for name, value in setting.bounds.items() if value > lowest[name]}
+    best = max(savings, key=lambda name: savings[name], default="")
+    return best, savings.get(best, 0)

@@ -1,0 +1,164 @@
+"""The commands of `kraftcheck`, and what their ends come to."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import traceback
+from typing import Any
+
+import click
+import z3
+
+from kraftcheck.ci.conformance.command import conform_command
+from kraftcheck.ci.dataset.query import query_command
+from kraftcheck.ci.dataset.sweep import sweep_command
+from kraftcheck.ci.explore.command import explore_command
+from kraftcheck.ci.explore.simulate import simulate_command
+from kraftcheck.ci.logs.command import replay_command
+from kraftcheck.ci.logs.whatif import whatif_command
+from kraftcheck.ci.mutants.command import explain_command
+from kraftcheck.ci.prove.command import prove_command
+from kraftcheck.ci.systems.listing import list_command
+from kraftcheck.ci.terminal.console import OutputClosed, silence
+from kraftcheck.ci.terminal.interrupts import abandon
+from kraftcheck.ci.terminal.parameter_types import check_typed
+from kraftcheck.ci.terminal.progress import Interrupted
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.traces.command import trace_command
+from kraftcheck.ci.unclean_recovery.elections import elect_leaders_command
+from kraftcheck.ci.unclean_recovery.tool import unclean_recovery_command
+from kraftcheck.ci.verdicts.command import check_command
+from kraftcheck.ci.verdicts.defects import bugs_command
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
+from kraftcheck.solvers.reference.confirm import EngineDisagreement
+
+EXIT_USAGE = 2
+EXIT_DISAGREEMENT = 24
+"""Compiled code, or a solver, says something else than the rules on ints; never a verdict."""
+
+EXIT_OUTPUT_CLOSED = 141
+EXIT_FAULT = 255
+"""A fault of kraftcheck itself, as in TLC; never a verdict."""
+
+SHOW_FAULTS = "KRAFTCHECK_TRACEBACK"
+"""Environment variable: when set, a fault of kraftcheck shows where it happened."""
+
+DISAGREEMENT = "a rule of words that depends on more than their values, or a fault of kraftcheck"
+"""What makes an engine disagree with the rules."""
+
+
+class Commands(click.Group):
+    """A group that answers an unknown command with the nearest ones, and takes no words that nobody means."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first argument names."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            raise Refusal(f"unknown command {args[0]!r}; {nearest(args[0], self.commands)}")
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:
+            check_typed(command, rest, ctx)
+        return name, command, rest
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="kraftcheck")
+def cli() -> None:
+    """Verify the replica logic of Apache Kafka's KRaft controller.
+
+    \b
+    Start with:
+      kraftcheck list
+      kraftcheck explore elections --scope tiny --rules kafka-4.0
+      kraftcheck check
+
+    \b
+    Exit codes: 0 every verdict is a pass, 1 an election failed, 2 bad input, 11 deadlock, 12 refuted,
+    13 never recovers, 20 incomplete, 21 vacuous, 22 unknown, 23 a vector failed
+    or a batch of a log is not explained, 24 an engine disagrees with the rules,
+    130 interrupted by Ctrl-C, 141 the reader of the output has gone,
+    255 a fault of kraftcheck.
+    """
+
+
+COMMANDS = (
+    list_command, check_command, bugs_command, explore_command, simulate_command, explain_command, prove_command,
+    conform_command, replay_command, whatif_command, trace_command, query_command, sweep_command,
+    unclean_recovery_command, elect_leaders_command,
+)  # fmt: skip
+for command in COMMANDS:
+    cli.add_command(command)
+
+
+def run() -> int:
+    """Run the command line: whatever goes wrong is one line on standard error; the exit code is returned."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names from files may hold what no encoding has
+            stream.reconfigure(errors="backslashreplace")
+    z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and go on with the next query
+    code = _guarded()
+    try:
+        sys.stdout.flush()
+    except OSError:
+        silence()
+        code = code or EXIT_OUTPUT_CLOSED
+    return code
+
+
+def _guarded() -> int:
+    try:
+        return _number(cli.main(prog_name="kraftcheck", standalone_mode=False))
+    except SystemExit as ended:
+        return _number(ended.code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+    except click.ClickException as error:
+        _say(error.format_message())
+    except Interrupted as error:
+        click.echo(f"incomplete: {error} (exit {EXIT_INCOMPLETE})")
+        abandon(EXIT_INCOMPLETE)
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except OutputClosed:
+        silence()
+        return EXIT_OUTPUT_CLOSED
+    except OSError as error:
+        silence()
+        _say(f"{error.filename or 'input or output'}: {error.strerror or error}")
+    except EngineDisagreement as error:
+        _show(error)
+        _say(f"the engine disagrees with the rules, no verdict: {error} ({DISAGREEMENT})")
+        return EXIT_DISAGREEMENT
+    except Exception as error:
+        _fault(error)
+        return EXIT_FAULT
+    return EXIT_USAGE
+
+
+def _number(code: Any) -> int:
+    return code if isinstance(code, int) else EXIT_FAULT if code else 0
+
+
+def _say(message: str) -> None:
+    """One line on standard error, whatever the message holds."""
+    with contextlib.suppress(OSError):  # where nobody reads standard error, the exit code has to do
+        click.echo("kraftcheck: " + " ".join(message.split()), err=True)
+
+
+def _show(error: Exception) -> None:
+    """Where something happened, for those who ask."""
+    if os.environ.get(SHOW_FAULTS):
+        traceback.print_exception(error)
+
+
+def _fault(error: Exception) -> None:
+    _show(error)
+    _say(
+        f"fault of kraftcheck, no verdict: {type(error).__name__}: {error} "
+        f"({SHOW_FAULTS}=1 shows where; please report it)"
+    )

@@ -1,0 +1,227 @@
+"""Files that appear whole or not at all, and the errors a user sees."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from kraftcheck.ci.terminal.console import OutputClosed
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.sync import sync
+from kraftcheck.ci.terminal.urls import check_local
+
+MOST_JSON = 256 << 20
+"""The largest JSON document that is read: in memory it takes some ten times that."""
+
+MOST_NESTED = 100
+"""The deepest lists and objects of a document."""
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file under a temporary name, then rename it.
+
+    A link stays a link; a device or a pipe is written as it is.
+
+    Raises:
+        Refusal: in one line, when the place cannot be written.
+    """
+    try:
+        place = path.resolve() if path.is_symlink() else path
+        if place.exists() and not place.is_file() and not place.is_dir():
+            place.write_text(text, encoding="utf-8")
+        else:
+            replace(place, text)
+    except OSError as error:
+        _refuse(path, error.strerror or str(error), error)
+
+
+def replace(path: Path, text: str, *, durable: bool = False) -> None:
+    """Write a file beside its place, and rename it; after an error the old file is there, or none.
+
+    Args:
+        path: the place.
+        text: the whole content.
+        durable: whether content and name are written through, so that a crash of the machine leaves one whole file.
+
+    Raises:
+        OSError: when the place cannot be written.
+    """
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            os.fchmod(handle, 0o666 & ~umask())
+            stream.write(text)
+            if durable:
+                stream.flush()
+                os.fsync(handle)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    if durable:
+        sync(path.parent)
+
+
+def umask() -> int:
+    """The permissions that new files of this process do not get."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _refuse(path: Path, why: str, cause: Exception | None = None) -> NoReturn:
+    raise Refusal(f"cannot write {path}: {why}; choose another place") from cause
+
+
+def check_writable(target: str | None) -> None:
+    """Refuse a file that cannot be written, before work is spent on what it shall hold; `-` and None pass.
+
+    Raises:
+        Refusal: in one line.
+    """
+    if target is None or target == "-":
+        return
+    check_local(target)
+    path = Path(target)
+    if path.is_dir() or not path.name:
+        _refuse(path, "it is a folder")
+    if not path.parent.is_dir():
+        _refuse(path, f"there is no folder {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        _refuse(path, "permission denied")
+
+
+def check_apart(**targets: str | Path | None) -> None:
+    """Refuse two outputs into one place, of which the last would be left; None passes.
+
+    Args:
+        targets: the places, by option, underscores for dashes.
+
+    Raises:
+        Refusal: naming both options.
+    """
+    taken: dict[str, str] = {}
+    for name, target in targets.items():
+        option = f"--{name.replace('_', '-')}"
+        place = "-" if target == "-" else str(Path(target).resolve()) if target is not None else ""
+        if place and place in taken:
+            raise Refusal(f"{taken[place]} and {option} cannot both write to {target}; give one another file")
+        taken[place] = option
+
+
+def write_json(target: str, document: Any) -> None:
+    """Write a JSON document to a file, or to standard output for `-`."""
+    text = json.dumps(document, indent=2, default=str) + "\n"
+    if target != "-":
+        write(Path(target), text)
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise OutputClosed from None
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """What a regular file holds.
+
+    A pipe or a device may never end, or never begin: what comes out of one is saved to a file first.
+
+    Args:
+        path: the file.
+        most: the largest size that is read.
+
+    Raises:
+        Refusal: for what cannot be read, is no regular file, or is larger.
+    """
+    try:
+        status = path.stat()
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+            raise Refusal(f"cannot read {path}: it is a pipe or a device; save what it holds to a file, and name that")
+        if status.st_size > most:
+            told = f"it has {status.st_size >> 20:,} MB, and {most >> 20:,} MB are the most that is read of such a file"
+            raise Refusal(f"cannot read {path}: {told}")
+        with path.open("rb") as stream:
+            return stream.read(status.st_size)
+    except OSError as error:
+        raise Refusal(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def read_json(path: Path) -> Any:
+    """The JSON document in a file.
+
+    Raises:
+        Refusal: naming the file, and the line where it is malformed.
+    """
+    return parse_json(path, read_bytes(path, MOST_JSON))
+
+
+def parse_json(path: Path, data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """The JSON document that a file holds.
+
+    Args:
+        path, data: the file, and what was read of it.
+        pairs: makes an object of its keys and values; may raise ValueError.
+
+    Raises:
+        Refusal: naming the file, and the line where it is malformed.
+    """
+    try:
+        found = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_constant=_no_number)
+    except UnicodeDecodeError as error:
+        raise Refusal(f"{path}: not UTF-8 text") from error
+    except json.JSONDecodeError as error:
+        raise Refusal(f"{path}: line {error.lineno}: not JSON: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        raise Refusal(f"{path}: not usable JSON: {error}") from error
+    if _deeper(found, MOST_NESTED):
+        raise Refusal(f"{path}: not usable JSON: nested deeper than {MOST_NESTED} levels")
+    return found
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON number")
+
+
+def _deeper(value: Any, most: int) -> bool:
+    """Whether lists and objects are nested deeper than so many levels."""
+    level = [value] if isinstance(value, list | dict) else []
+    for _ in range(most):
+        inner = [part for one in level for part in (one.values() if isinstance(one, dict) else one)]
+        level = [part for part in inner if isinstance(part, list | dict)]
+    return bool(level)
+
+
+def check_named(place: object, system: str, given: str | None) -> None:
+    """Refuse to import what a file names: to import is to run, so the command line has to say the same.
+
+    Args:
+        place: the file.
+        system: the system that it names.
+        given: the system that the command line names; None: none.
+
+    Raises:
+        Refusal: for another system, or for a user's system that the command line does not name.
+    """
+    if given is not None and given != system:
+        raise Refusal(f"{place}: of the system {system}, not of {given}")
+    if given is None and ":" in system:
+        raise Refusal(f"{place}: of the system {system}, whose module would be run; if you trust it, --system {system}")
+
+
+def folder(path: Path) -> Path:
+    """The folder, made if need be; a one-line usage error where it cannot be made or written."""
+    check_local(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refusal(f"cannot make the folder {path}: {error.strerror or error}") from error
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise Refusal(f"cannot write into the folder {path}: permission denied")
+    return path

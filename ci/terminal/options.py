@@ -1,0 +1,105 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def memory_size(text: str) -> int:
+    """Bytes from `4G`, `512M`, `100K` or a plain number.
+
+    >>> memory_size("2K")
+    2048
+
+    Raises:
+        Refusal: for anything else.
+    """
+    number, unit = (text[:-1], text[-1].upper()) if text[-1:].isalpha() else (text, "")
+    if unit not in UNITS or not (number.isascii() and number.isdigit() and len(number) < 20) or int(number) == 0:
+        raise Refusal(f"--memory takes a size such as 512M or 4G, not {text!r}")
+    size = int(number) * UNITS[unit]
+    if size > machine_memory():
+        raise Refusal(f"--memory {text} is more than this machine has, {machine_memory() >> 20}M; give less")
+    return size
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def default_memory() -> int:
+    """Half of the machine's memory."""
+    return machine_memory() // 2
+
+
+def _memory(context: click.Context, parameter: click.Parameter, text: str | None) -> int:
+    return default_memory() if text is None else memory_size(text)
+
+
+def _sampling(context: click.Context, parameter: click.Parameter, text: str | None) -> Sampling:
+    return DEFAULT if text is None else sampling_of(text)
+
+
+def sampling_of(text: str) -> Sampling:
+    """The audit that `N`, `N@SEED`, `all` or `all@SEED` asks for.
+
+    >>> sampling_of("100@7")
+    Sampling(states=100, seed=7)
+
+    Raises:
+        Refusal: for anything else; a verdict is never without an audit.
+    """
+    number, at, seed = text.partition("@")
+    if number == "0":
+        raise Refusal("--audit 0 would give a verdict without an audit; leave it out, or give 1 or more")
+    if not (number == "all" or _is_count(number)) or (at and not _is_count(seed)):
+        raise Refusal(f"--audit takes a number of states such as 100, 100@SEED, or all, not {text!r}")
+    return Sampling(sys.maxsize if number == "all" else int(number), int(seed or 0))
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10 and text == str(int(text))
+
+
+workers: Decorator = click.option(
+    "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default=True, help="Threads."
+)
+processes: Decorator = click.option(
+    "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default=True, help="Processes."
+)
+timeout: Decorator = click.option(
+    "--timeout", type=click.FloatRange(0.001, 1_000_000), default=600.0, show_default=True,
+    help="Seconds for each query.",
+)
+seed: Decorator = click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Seed of the solver's choices."
+)
+memory: Decorator = click.option(
+    "--memory", callback=_memory, metavar="SIZE",
+    help="Most memory for one search, such as 4G; default half of the machine's.",
+)  # fmt: skip
+audit: Decorator = click.option(
+    "--audit", "sampling", callback=_sampling, metavar="N[@SEED]|all",
+    help="Compare so many states, in all their actions, with the rules on ints; default a sample of under 3% of the "
+    "time.",
+)  # fmt: skip
+document: Decorator = click.option(
+    "--json", "target", metavar="FILE|-", help="Write the result as a JSON document; - is standard output."
+)
+strict: Decorator = click.option(
+    "--strict", is_flag=True, help="Incomplete where a declared cap leaves a step out, too."
+)
+quiet: Decorator = click.option("--quiet", is_flag=True, help="No progress.")

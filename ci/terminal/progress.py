@@ -1,0 +1,186 @@
+"""Progress of long work on standard error, and work that a signal stops."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from types import FrameType
+from typing import TextIO, TypeVar
+
+from attrs import define, field
+
+from kraftcheck.ci.terminal.interrupts import Stop, announce, heard
+from kraftcheck.solvers.search.explore import Progress
+
+TERMINAL_SECONDS = 0.2
+PLAIN_SECONDS = 5.0
+GRACE_SECONDS = 0.5
+
+Result = TypeVar("Result")
+
+
+class Interrupted(Exception):
+    """Work was asked to stop before there was anything to report."""
+
+
+@define
+class Meter:
+    """Writes a line about an exploration: in place on a terminal, a plain line now and then elsewhere.
+
+    Attributes:
+        stream: where to.
+        clock: seconds.
+    """
+
+    stream: TextIO
+    clock: Callable[[], float]
+    _next: float = field(init=False)
+    _seen: tuple[float, int, int] = (0.0, 0, 0)
+    _open: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        """The first line comes after one interval."""
+        self._next = self.clock() + self._interval()
+
+    def _interval(self) -> float:
+        return TERMINAL_SECONDS if self.stream.isatty() else PLAIN_SECONDS
+
+    def __call__(self, now: Progress) -> None:
+        """Take note of progress; write when it is time."""
+        then, generated, distinct = self._seen
+        span = max(now.seconds - then, 1e-9)
+        text = (
+            f"depth {now.depth}: {now.generated:,} generated ({(now.generated - generated) / span:,.0f}/s), "
+            f"{now.distinct:,} distinct ({(now.distinct - distinct) / span:,.0f}/s), {now.queue:,} in the frontier"
+        )
+        if now.sweep:
+            text = f"backward sweep {now.sweep}: {now.queue:,} of {now.distinct:,} states left"
+        if self.write_when_due(text):
+            self._seen = (now.seconds, now.generated, now.distinct)
+
+    def write_when_due(self, text: str) -> bool:
+        """Write a line if an interval has passed; whether it did."""
+        if self.clock() < self._next:
+            return False
+        self._next = self.clock() + self._interval()
+        if self.stream.isatty():
+            width = shutil.get_terminal_size().columns
+            self._write(f"\r\x1b[K{text[: width - 1]}")
+            self._open = True
+        else:
+            self._write(text + "\n")
+        return True
+
+    def _write(self, text: str) -> None:
+        """Write; that nobody reads progress is no reason to stop the work."""
+        try:
+            self.stream.write(text)
+            self.stream.flush()
+        except OSError:
+            self._next = float("inf")
+
+    def close(self) -> None:
+        """Clear the line on a terminal."""
+        if self._open:
+            self._write("\r\x1b[K")
+            self._open = False
+
+
+@define
+class Tally:
+    """Writes how much of some work is done, as a `Meter` does.
+
+    Attributes:
+        what: what is counted.
+        meter: writes the lines.
+    """
+
+    what: str
+    meter: Meter
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take note; write when it is time."""
+        self.meter.write_when_due(f"{done:,} of {total:,} {self.what}")
+
+
+@contextmanager
+def tallied(quiet: bool, what: str) -> Iterator[Tally | None]:
+    """A tally on standard error, or none."""
+    with metered(quiet) as meter:
+        yield None if meter is None else Tally(what, meter)
+
+
+@contextmanager
+def stoppable(patient: bool = False) -> Iterator[Stop]:
+    """A flag that Ctrl-C and SIGTERM set; after that Ctrl-C does what it always does.
+
+    SIGTERM does not: `timeout` sends it to a process and to its group, so that one request to stop arrives twice.
+
+    Args:
+        patient: whether Ctrl-C waits for what is reported of the stopped work; else the process ends in any case.
+    """
+    flag = Stop(patient)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        flag.ask(number)
+        signal.signal(signal.SIGINT, before[signal.SIGINT])
+
+    for number in before:
+        signal.signal(number, ask)
+    try:
+        with heard(flag):
+            yield flag
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def metered(quiet: bool) -> Iterator[Meter | None]:
+    """A meter on standard error, or none."""
+    meter = None if quiet else Meter(sys.stderr, time.monotonic)
+    try:
+        yield meter
+    finally:
+        if meter is not None:
+            meter.close()
+
+
+def attended(work: Callable[[], Result], stop: Stop, begun: threading.Event) -> Result:
+    """The result of work done on a thread of its own, so that signals are heard whatever it does.
+
+    Args:
+        work: is expected to end soon after `stop` is set, once it has set `begun`.
+        stop: set by signals.
+        begun: until it is set, the work is abandoned on a stop: a compiler does not ask.
+
+    Raises:
+        Interrupted: when the work was abandoned on SIGTERM.
+        KeyboardInterrupt: when it was abandoned on Ctrl-C.
+    """
+    outcome: Future[Result] = Future()
+
+    def labour() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=labour, name="work", daemon=True).start()
+    while not outcome.done():
+        wait([outcome], timeout=0.1)
+        if stop.is_set() and not begun.is_set():
+            wait([outcome], timeout=GRACE_SECONDS)
+            if not outcome.done() and not begun.is_set():
+                if stop.asked_by == signal.SIGINT:
+                    announce()
+                    raise KeyboardInterrupt
+                raise Interrupted("stopped before there was anything to report")
+    return outcome.result()

@@ -1,0 +1,126 @@
+"""Folders of results: they hold what one run wrote and nothing else, or what an earlier one did.
+
+A run writes into a folder beside the place, which takes the place at the end. It replaces a folder only where a
+mark says that a run of kraftcheck wrote it, and only while it holds nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from kraftcheck.ci.terminal.files import umask, write
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.urls import check_local
+
+MARK = ".kraftcheck"
+"""The file that lists what a run wrote, one path a line."""
+
+_FIRST = "kraftcheck wrote these files, and replaces this folder:"
+
+
+@contextlib.contextmanager
+def results(option: str, place: Path) -> Iterator[Path]:
+    """A new folder to write into, which takes the place once the block ends; after an error all is as before.
+
+    Args:
+        option: which option named the place, for refusals.
+        place: where the results shall be.
+
+    Raises:
+        Refusal: for a place that cannot be replaced; see `check_results`.
+    """
+    check_results(option, place)
+    target = place.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    except OSError as error:
+        raise _refusal(option, place, error.strerror or str(error)) from error
+    try:
+        os.chmod(made, 0o777 & ~umask())
+        yield made
+        listed = sorted(str(path.relative_to(made)) for path in _files(made))
+        write(made / MARK, "\n".join([_FIRST, *listed]) + "\n")
+        check_results(option, place)
+        _replace(made, target)
+    except OSError as error:
+        raise _refusal(option, place, error.strerror or str(error)) from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def check_results(option: str, place: Path | None, *others: str | Path | None) -> None:
+    """Refuse a folder that this run could not replace, before work is spent.
+
+    Args:
+        option: which option named the place.
+        place: the folder; None passes.
+        others: files that the run writes besides, which may not lie in it; None and `-` pass.
+
+    Raises:
+        Refusal: for a URL, a file, a folder that no run made or that holds other files, one that cannot be replaced.
+    """
+    for name in (place, *others):
+        if name is not None:
+            check_local(name)
+    if place is None:
+        return
+    target = place.resolve()
+    for other in others:
+        if other is not None and str(other) != "-" and Path(other).resolve().is_relative_to(target):
+            raise Refusal(f"{other} lies in the folder of {option}, which this run replaces; choose another place")
+    if not target.exists():
+        parent = next(above for above in target.parents if above.exists())
+        if not parent.is_dir():
+            raise Refusal(f"cannot make the folder {place}: {parent} is no folder; choose another {option}")
+        if not os.access(parent, os.W_OK | os.X_OK):
+            raise _refusal(option, place, f"{parent}: permission denied")
+        return
+    if not target.is_dir():
+        raise Refusal(f"cannot make the folder {place}: it is a file; choose another {option}")
+    if Path.cwd().is_relative_to(target) or target.is_mount():
+        what = "a file system of its own" if target.is_mount() else "the current folder or above it"
+        raise _refusal(option, place, f"it is {what}, and a run replaces the whole folder")
+    if not os.access(target, os.W_OK | os.X_OK) or not os.access(target.parent, os.W_OK | os.X_OK):
+        raise _refusal(option, place, "permission denied")
+    _check_ours(option, place, target)
+
+
+def _check_ours(option: str, place: Path, target: Path) -> None:
+    """Refuse a folder with files that no run wrote; an empty one is anybody's."""
+    try:
+        there = {str(path.relative_to(target)) for path in _files(target)}
+        lines = (target / MARK).read_text(encoding="utf-8").splitlines() if MARK in there else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise _refusal(option, place, f"it cannot be read ({error})") from error
+    listed = {MARK, *lines[1:]} if lines[:1] == [_FIRST] else set()
+    if foreign := sorted(there - listed):
+        raise _refusal(option, place, f"it holds {foreign[0]}, which no run of kraftcheck wrote there")
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+
+
+def _replace(made: Path, target: Path) -> None:
+    """Rename; an old folder stays beside until the new one is in its place."""
+    if not target.exists() or not any(target.iterdir()):
+        os.replace(made, target)
+        return
+    old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
+    os.replace(target, old)
+    try:
+        os.replace(made, target)
+    except BaseException:
+        os.replace(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _refusal(option: str, place: Path, why: str) -> Refusal:
+    return Refusal(f"cannot write into the folder {place}: {why}; choose another {option}")

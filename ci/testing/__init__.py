@@ -1,0 +1,1 @@
+"""The pytest plugin: each property of a system is a test item."""

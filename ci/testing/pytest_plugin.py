@@ -1,0 +1,85 @@
+"""The pytest plugin: each property of a system is a test item.
+
+    @pytest.mark.kraftcheck_system("mymodule:SYSTEM", scope="default")
+    def test_my_system(kraftcheck_property):
+        pass
+
+becomes one item for each property, and one for deadlock. An item fails with the
+trace unless the property holds; a goal that nothing shows fails as vacuous. The
+system is explored once in a run of the tests: under pytest-xdist the first
+worker that needs the result explores, the others take it from a file. What the
+verdict is about (bound, states, seed) goes into the JUnit XML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:  # a run of tests without the marker loads nothing of this
+    from kraftcheck.ci.testing.judging import Judgement
+
+MARKER = "kraftcheck_system"
+FIXTURE = "kraftcheck_property"
+
+_JUDGEMENT = pytest.StashKey[Any]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line(
+        "markers",
+        f"{MARKER}(system, scope=None, rules=None, bounds={{}}, expect={{}}, engine='explore', threads=1, runs=1000, "
+        "steps=1000, seed=1, strict=False): an item for each property of the system, a name, 'module:attribute' or a "
+        "System; expect maps a property to another verdict, such as 'refuted 3'",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """An item for each property of the marker's system."""
+    marker = metafunc.definition.get_closest_marker(MARKER)
+    if marker is None:
+        return
+    from kraftcheck.ci.terminal.refusal import Refusal
+    from kraftcheck.ci.testing.judging import Asked, properties
+
+    where = metafunc.definition.nodeid
+    if FIXTURE not in metafunc.fixturenames:
+        raise pytest.UsageError(f"{where}: a test with the marker {MARKER} takes the argument {FIXTURE}")
+    try:
+        asked = Asked.of(*marker.args, **marker.kwargs)
+        names = properties(asked)
+    except (Refusal, TypeError) as error:
+        raise pytest.UsageError(f"{where}: {MARKER}: {error}") from error
+    group = pytest.mark.xdist_group(asked.key())
+    cases = [pytest.param((asked, name), id=name, marks=group) for name in names]
+    metafunc.parametrize(FIXTURE, cases, indirect=True)
+
+
+@pytest.fixture(name=FIXTURE)
+def kraftcheck_property(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Judgement:
+    """The property of this item, judged: `claim`, `verdict`, `bound`, `states`, `seed`, `text`."""
+    from kraftcheck.ci.testing.judging import judgement
+
+    if not hasattr(request, "param"):
+        raise pytest.UsageError(f"{request.node.nodeid}: {FIXTURE} needs the marker {MARKER}")
+    asked, name = request.param
+    worker = getattr(request.config, "workerinput", {}).get("workerid", "main")
+    base = tmp_path_factory.getbasetemp()
+    found = judgement(asked, name, base.parent if worker != "main" else base, worker)
+    for key in ("verdict", "engine", "bound", "states", "seed", "judged_by"):
+        request.node.user_properties.append((key, str(getattr(found, key))))
+    request.node.stash[_JUDGEMENT] = found
+    return found
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+    """The item fails unless its property has the verdict that it must have, whatever the function looks at."""
+    result = yield
+    found = pyfuncitem.stash.get(_JUDGEMENT, None)
+    if found is not None and not found.passed:
+        pytest.fail(found.text, pytrace=False)
+    return result

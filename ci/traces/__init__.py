@@ -1,0 +1,1 @@
+"""`kraftcheck trace`: counterexamples shown, shortened and exported."""

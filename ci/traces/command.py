@@ -1,0 +1,134 @@
+"""`kraftcheck trace`: show, and shorten, a counterexample."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from kraftcheck.ci.conformance.kafka.junit import junit, write_junit
+from kraftcheck.ci.systems.subject import Subject, find_system, program, subject
+from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.files import check_named, check_writable, read_json, write
+from kraftcheck.ci.terminal.parameter_types import check_idle
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.result_folders import check_results
+from kraftcheck.model.language.system import Property
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import DEADLOCK
+from kraftcheck.solvers.traces import itf
+from kraftcheck.solvers.traces.failures import already_false, every_property
+from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replayed
+
+
+def load(path: Path, system: str | None) -> tuple[Subject, itf.Recipe]:
+    """The subject and recipe in a trace file.
+
+    Args:
+        path: the file.
+        system: the system that the command line names, if it does.
+
+    Raises:
+        Refusal: naming file and key of what is malformed or unknown.
+    """
+    document = read_json(path)
+    try:
+        told = itf.recipe(document)
+    except itf.TraceError as error:
+        raise Refusal(f"{path}: {error}") from error
+    check_named(path, told.system, system)
+    try:
+        if told.rules is None and find_system(told.system).rules:
+            raise Refusal(f"key #meta.kraftcheck.rules: missing; {told.system} has rule sets, say which it is of")
+        return subject(told.system, told.scope, told.bounds, told.rules), told
+    except Refusal as error:
+        raise Refusal(f"{path}: {error.message}") from error
+
+
+def claim_of(told: itf.Recipe, traced: Program) -> Property | None:
+    """The property a recipe is about; None for deadlock.
+
+    Raises:
+        TraceError: when the system has no such property.
+    """
+    if told.property == DEADLOCK:
+        return None
+    for claim in traced.claims:
+        if claim.id == told.property:
+            return claim
+    raise itf.TraceError(f"key #meta.kraftcheck.property: the system has no property {told.property!r}")
+
+
+@click.command("trace", short_help="Show or shorten a counterexample.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--system", help="The system of FILE, module:attribute, where it is one of your own: its module is run.")
+@click.option("--full", is_flag=True, help="Whole states instead of what changed.")
+@click.option("--verbose", is_flag=True, help="Below each step every property that fails there.")
+@click.option("--minimise", "shorten", is_flag=True, help="Drop steps while the property still fails.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the (minimised) trace there as ITF JSON.")
+@click.option("--export", type=click.Choice(["junit"]), help="Write it as a test of Kafka's own classes, into --out.")
+def trace_command(
+    file: Path, system: str | None, full: bool, verbose: bool, shorten: bool, out: Path | None, export: str | None
+) -> None:  # fmt: skip
+    """Replay the counterexample in FILE (ITF JSON, as `explore --out` writes) on the rules, and show it.
+
+    --export junit writes a JUnit 5 test that takes its steps on the managers of Kafka's controller, and passes on a
+    release that has the defect; the other files beside it stand between the two.
+
+    A trace that the rules no longer follow is refused. Steps before the last at which the property
+    is false already are marked.
+
+    \b
+    Examples:
+      kraftcheck trace out/leader-active.itf.json
+      kraftcheck trace out/leader-active.itf.json --full --verbose
+      kraftcheck trace out/at-most-one-leader.itf.json --system lease:SYSTEM
+      kraftcheck trace long.itf.json --minimise --out short.itf.json
+      kraftcheck trace out/leader-active.itf.json --export junit --out kafka-test
+    """
+    chosen, told = load(file, system)
+    _check_out(out, export)
+    traced = program(chosen)
+    try:
+        claim = claim_of(told, traced)
+        initial, instances = itf.instances(told, traced)
+        trace = replayed(traced, claim, initial, instances)
+        itf.check_states(told, trace)
+        if shorten:
+            trace = minimise(traced, claim, initial, instances)
+    except (itf.TraceError, BrokenTrace) as error:
+        raise Refusal(f"{file}: {error}") from error
+    screen = console()
+    if export is not None and out is not None:
+        screen.plain("\n".join(f"wrote {path}" for path in write_junit(out, junit(trace, traced, chosen.title()))))
+        return
+    sentence = claim.sentence if claim is not None else "a state without successors is quiescent"
+    screen.plain(f"{trace.claim}: {sentence}")
+    screen.plain(chosen.title())
+    marks = every_property(traced, trace) if verbose else already_false(claim, trace)
+    screen.plain("\n".join(lines(trace, full, marks)))
+    screen.plain(f"     again: {chosen.command()} --property {shlex.quote(trace.claim)}")
+    dropped = len(told.steps) - len(trace.steps)
+    shortest = told.shortest and not dropped
+    if out is not None:
+        write(out, itf.text(itf.document(trace, traced, told.system, told.rules, shortest)))
+        screen.plain(f"wrote {out}")
+    screen.plain(_length(len(trace.steps), dropped, shortest, shorten))
+
+
+def _check_out(out: Path | None, export: str | None) -> None:
+    """Refuse a place that cannot be written: of a test a folder, else a file."""
+    if export is None:
+        check_writable(None if out is None else str(out))
+        return
+    check_idle("shows nothing with --export", "full", "verbose")
+    if out is None:
+        raise Refusal("--export needs the folder to write to: --out FOLDER")
+    check_results("--out", out)
+
+
+def _length(steps: int, dropped: int, shortest: bool, shorten: bool) -> str:
+    """How long the trace is, and how short it is known to be."""
+    known = "shortest as the file says" if shortest else "no step can be dropped" if shorten else "not minimised"
+    return f"{steps} step{'' if steps == 1 else 's'}, {known}" + (f", {dropped} dropped" if dropped else "")

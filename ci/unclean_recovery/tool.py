@@ -1,0 +1,199 @@
+"""`kraftcheck unclean-recovery`: leaders for offline partitions of a snapshot, by the length of logs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from attrs import frozen
+from rich.table import Table
+
+from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.terminal.files import check_apart, check_writable, write_json
+from kraftcheck.ci.terminal.parameter_types import check_idle
+from kraftcheck.ci.terminal.progress import stoppable
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.unclean_recovery.lists import ballots, read_targets
+from kraftcheck.ci.unclean_recovery.options import ELECTION_FAILED, RULES, answering, recovery_rules, save, told
+from kraftcheck.ci.unclean_recovery.snapshot import Snapshot, read_snapshot
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.language.words import NO_LEADER
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.unclean_recovery.choice import NOBODY
+from kraftcheck.model.unclean_recovery.electing import ATTEMPTS, NOT_NEEDED, Result, Retries, designate_all, succeeded
+from kraftcheck.model.unclean_recovery.inquiry import DURATION_MS, Finding, find_leaders
+from kraftcheck.model.unclean_recovery.loginfo import NO_ERROR, LogInfo, TopicPartition
+
+NO_ANSWER = "NO_REPLICA_ANSWERED"
+"""In place of an error: nobody can be designated."""
+
+
+@frozen
+class Plan:
+    """What the tool found out.
+
+    Attributes:
+        targets: the input set.
+        findings: one for each leaderless partition of it.
+        settled: results that need no election: online partitions, unknown ones, and those that nobody can lead.
+    """
+
+    targets: tuple[TopicPartition, ...]
+    findings: tuple[Finding, ...]
+    settled: tuple[Result, ...]
+
+    def wanted(self) -> list[tuple[TopicPartition, int]]:
+        """The leaders to be designated."""
+        return [(found.place, found.chosen) for found in self.findings if found.chosen != NOBODY]
+
+
+def plan(snapshot: Snapshot, targets: Sequence[TopicPartition], duration_ms: int, rules: RuleSet) -> Plan:
+    """Ask the replicas of every target without a leader, and choose."""
+    offline = {place: snapshot.replicas(place) for place in targets if snapshot.leader(place) == NO_LEADER}
+    findings = find_leaders(snapshot.remote, offline, snapshot.rights, duration_ms, rules)
+    settled = [Result(found.place, NO_ANSWER) for found in findings if found.chosen == NOBODY]
+    for place in targets:
+        if snapshot.leader(place) is None:
+            settled.append(Result(place, "UNKNOWN_TOPIC_OR_PARTITION"))
+        elif place not in offline:
+            settled.append(Result(place, NOT_NEEDED))
+    return Plan(tuple(targets), findings, tuple(settled))
+
+
+def table(findings: Sequence[Finding]) -> Table:
+    """What each replica of each partition answered."""
+    shown = Table(box=None, pad_edge=False)
+    for column in ("partition", "replica", "answer", "last epoch", "known epoch", "log end", ""):
+        shown.add_column(column, justify="right" if column in ("last epoch", "known epoch", "log end") else "left")
+    for found in findings:
+        for broker, row in found.replies:
+            mark = "chosen" if broker == found.chosen else ""
+            shown.add_row(f"{found.place[0]}-{found.place[1]}", str(broker), *_cells(row), mark)
+    return shown
+
+
+def _cells(row: LogInfo | None) -> tuple[str, str, str, str]:
+    if row is None:
+        return "none in time", "", "", ""
+    if row.log is None:
+        return row.error, "", "", ""
+    return "log", str(row.log.written), str(row.log.current), str(row.log.length)
+
+
+def _check(
+    show: bool, manual: Path | None, automated: bool, listed: Path | None, every: bool, output: Path | None
+) -> None:
+    """The exclusions of the document."""
+    if manual is not None and automated:
+        raise Refusal("--manual-recovery-output-file and --automated-recovery exclude each other; give one of them")
+    if not (show or manual is not None or automated):
+        raise Refusal(
+            "nothing is asked: give --show-replica-info, --manual-recovery-output-file FILE or --automated-recovery"
+        )
+    if listed is not None and every:
+        raise Refusal("--path-to-json-file and --all-offline-partitions exclude each other; give one of them")
+    if listed is None and not every:
+        raise Refusal("no partitions: give --path-to-json-file FILE or --all-offline-partitions")
+    if output is not None and not automated:
+        raise Refusal("--output is for the snapshot after --automated-recovery; give both, or neither")
+    if manual is not None and manual.exists():
+        raise Refusal(f"--manual-recovery-output-file: {manual} exists; name a new file")
+    check_apart(manual_recovery_output_file=manual, output=output)
+    for path in (manual, output):
+        check_writable(None if path is None else str(path))
+
+
+@click.command("unclean-recovery", short_help="Leaders for offline partitions of a snapshot, by length of logs.")
+@click.option("--snapshot", "path", type=click.Path(path_type=Path), required=True, help="The cluster, a JSON file.")
+@click.option(
+    "--recovery-duration-ms",
+    "duration",
+    type=click.IntRange(1),
+    default=DURATION_MS,
+    show_default=True,
+    help="A broker that has not answered by then is not considered.",
+)
+@click.option(
+    "--recovery-election-attempts",
+    "attempts",
+    type=click.IntRange(0),
+    default=ATTEMPTS,
+    show_default=True,
+    help="Retries of a request for elections that fails transiently.",
+)
+@click.option("--show-replica-info", "show", is_flag=True, help="Show what each replica answered.")
+@click.option(
+    "--manual-recovery-output-file",
+    "manual",
+    type=click.Path(path_type=Path),
+    help="Write the leaders to be designated to a new file, for elect-leaders.",
+)
+@click.option("--automated-recovery", "automated", is_flag=True, help="Elect these leaders in the snapshot.")
+@click.option("--path-to-json-file", "listed", type=click.Path(path_type=Path), help="The partitions, a JSON file.")
+@click.option("--all-offline-partitions", "every", is_flag=True, help="Every partition without a leader.")
+@click.option("--output", type=click.Path(path_type=Path), help="The snapshot afterwards; default: in place.")
+@click.option("--dry-run", "dry", is_flag=True, help="Write no snapshot.")
+@click.option("--rules", default=RULES, show_default=True, help="Rule set; kip compares epochs as the document says.")
+def unclean_recovery_command(
+    path: Path, duration: int, attempts: int, show: bool, manual: Path | None, automated: bool, listed: Path | None,
+    every: bool, output: Path | None, dry: bool, rules: str,
+) -> None:  # fmt: skip
+    """Choose the replica with the highest epoch, then the longest log, as the leader of each offline partition.
+
+    Exit code 0: every partition of the input has, or with a manual file can be
+    designated, a leader; 1: some cannot, named on standard error; 2: bad input.
+
+    \b
+    Examples:
+      kraftcheck unclean-recovery --snapshot cluster.json --all-offline-partitions --show-replica-info
+      kraftcheck unclean-recovery --snapshot cluster.json --all-offline-partitions --automated-recovery
+    """
+    _check(show, manual, automated, listed, every, output)
+    if not automated:
+        check_idle("is of --automated-recovery", "attempts")
+    if dry and not automated:
+        raise Refusal("--dry-run is for --automated-recovery; without it no snapshot is written anyway")
+    chosen = recovery_rules(rules)
+    snapshot = read_snapshot(path, chosen)
+    offline = tuple(place for place in snapshot.places() if snapshot.leader(place) == NO_LEADER)
+    found = plan(snapshot, offline if listed is None else read_targets(listed), duration, chosen)
+    screen = console()
+    if show:
+        screen.print(table(found.findings))
+    results = [*found.settled]
+    if automated:
+        with answering(path):
+            after, told_by = _elect(snapshot, found, Retries(snapshot.failures, attempts), chosen)
+        results += told_by
+        if not dry:
+            save(snapshot, after, path, output)
+    else:
+        results += [Result(place, NO_ERROR) for place, _ in found.wanted()]
+    if manual is not None:
+        write_json(str(manual), ballots(found.wanted()))
+        screen.plain(f"wrote {manual}: {len(found.wanted())} designated leader(s)")
+    _report(screen, found, results, automated, chosen)
+
+
+def _elect(
+    snapshot: Snapshot, found: Plan, retries: Retries, rules: RuleSet
+) -> tuple[Controller, tuple[Result, ...]]:
+    """Designate the chosen leaders; a signal ends it between two requests."""
+    with stoppable(patient=True) as stop:
+        return designate_all(snapshot.controller, found.wanted(), rules, retries, snapshot.rights, stop.is_set)
+
+
+def _report(screen: Screen, found: Plan, results: Sequence[Result], automated: bool, rules: RuleSet) -> None:
+    """One line a partition, failures on standard error; then the exit."""
+    leaders = dict(found.wanted())
+    by_place = {result.place: result for result in results}
+    failed = 0
+    for place in found.targets:
+        result = by_place[place]
+        done = f"{'elected' if automated else 'designate'} {leaders.get(place)}"
+        failed += told(screen, result, done, result.recovered(rules))
+    code = 0 if succeeded(results, rules) else ELECTION_FAILED
+    screen.plain(f"{len(found.targets)} partition(s), {failed} failed (exit {code})")
+    sys.exit(code)

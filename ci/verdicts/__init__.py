@@ -1,0 +1,1 @@
+"""`kraftcheck check` and `kraftcheck bugs`: every verdict beside the expected one."""

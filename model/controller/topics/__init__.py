@@ -1,0 +1,1 @@
+"""Topics of the controller: creation, growth, deletion, and where replicas are placed."""

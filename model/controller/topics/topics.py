@@ -1,0 +1,256 @@
+"""Topics: their names, their creation and their end.
+
+Source: `ReplicationControlManager.createTopics`, `deleteTopics`;
+`ControllerApis`, which refuses names given twice; `org.apache.kafka.common.internals.Topic`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from kraftcheck.model.controller.alter_configs import clearing
+from kraftcheck.model.controller.assignments import check_assignment, new_partition
+from kraftcheck.model.controller.configs import as_stored, is_valid
+from kraftcheck.model.controller.errors import NONE, RequestError, Resignation, TooManyRecords
+from kraftcheck.model.controller.records import TOPIC, ConfigRecord, LogRecord
+from kraftcheck.model.controller.state import Controller, Outcome
+from kraftcheck.model.controller.topics.placement import place
+from kraftcheck.model.controller.topics.streams import RandomStream
+from kraftcheck.model.records.records import Ids, PartitionRecord, RemoveTopicRecord, TopicRecord
+from kraftcheck.model.rules.ruleset import RuleSet
+
+LONGEST_NAME = 249
+UNSET = -1
+"""A number that a request leaves to the defaults."""
+
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+@frozen
+class NewTopic:
+    """A topic to be created.
+
+    Attributes:
+        assignments: pairs of index and replicas; empty where the controller places them.
+        config: a value of None is refused.
+    """
+
+    name: str
+    partitions: int = UNSET
+    replication_factor: int = UNSET
+    assignments: tuple[tuple[int, Ids], ...] = ()
+    config: Mapping[str, str | None] = field(factory=dict)
+
+
+def any_topic(topic: NewTopic) -> bool:
+    """The policy that allows every topic."""
+    return True
+
+
+@frozen
+class CreateTopicsRequest:
+    """Topics to be created.
+
+    Attributes:
+        topics: a name given twice is refused.
+        validate_only: whether nothing is to be written.
+        quota_exceeded: whether the caller may change no more partitions for now.
+        policy: whether a topic, its numbers filled in, is allowed.
+    """
+
+    topics: tuple[NewTopic, ...]
+    validate_only: bool = False
+    quota_exceeded: bool = False
+    policy: Callable[[NewTopic], bool] = any_topic
+
+
+@frozen
+class Created:
+    """The answer for one topic; the numbers are given where it succeeded."""
+
+    name: str
+    error: str
+    partitions: int | None = None
+    replication_factor: int | None = None
+
+
+@frozen
+class NameFault:
+    """What is wrong with a topic's name; `collides_with` names the topic it collides with."""
+
+    reason: str
+    collides_with: str | None = None
+
+
+def normalized(name: str) -> str:
+    """The name as metrics write it, which dots and underscores share."""
+    return name.replace(".", "_")
+
+
+def name_fault(name: str, existing: Mapping[str, Sequence[str]]) -> NameFault | None:
+    """What is wrong with the name of a new topic, or None.
+
+    Args:
+        name: the name.
+        existing: the topics with a dot or underscore, by their normalized names.
+    """
+    colliding = existing.get(normalized(name), ()) if "." in name or "_" in name else ()
+    if colliding:
+        return NameFault("collision", colliding[0])
+    if name in ("", ".", ".."):
+        return NameFault("empty" if not name else "dots")
+    if len(name) > LONGEST_NAME:
+        return NameFault("too_long")
+    return None if _LEGAL.fullmatch(name) else NameFault("illegal_character")
+
+
+def by_normalized_name(controller: Controller) -> dict[str, list[str]]:
+    """The topics whose names may collide, by normalized name."""
+    found: dict[str, list[str]] = {}
+    for topic in controller.image.topics.values():
+        if "." in topic.name or "_" in topic.name:
+            found.setdefault(normalized(topic.name), []).append(topic.name)
+    return found
+
+
+def create_topics(
+    controller: Controller, request: CreateTopicsRequest, rules: RuleSet
+) -> Outcome[tuple[Created, ...]]:
+    """Each topic succeeds or fails for itself; those that succeed are written together.
+
+    A placement spends random draws even if its topic fails or nothing is to be written.
+
+    Raises:
+        RequestError: POLICY_VIOLATION when all together are too many records.
+    """
+    existing, names = by_normalized_name(controller), [topic.name for topic in request.topics]
+    results: list[Created] = []
+    records: tuple[LogRecord, ...] = ()
+    stream = controller.soft.random
+    for topic in request.topics:
+        try:
+            if names.count(topic.name) > 1:
+                raise RequestError("INVALID_REQUEST", "named_twice")
+            _check_topic(controller, topic, existing)
+            placed, stream = _placed(controller, topic, stream)
+            if isinstance(placed, RequestError):
+                raise placed
+            topic_id = f"id:{controller.image.next_offset + len(records)}"
+            made = _partitions(controller, topic, topic_id, placed, rules)
+            _check_allowed(request, topic, made)
+        except RequestError as refusal:
+            results.append(Created(topic.name, refusal.error))
+            continue
+        results.append(Created(topic.name, NONE, len(made), len(made[0].replicas)))
+        records = (*records, TopicRecord(topic.name, topic_id), *_configs(controller, topic, rules), *made)
+        if len(records) > controller.settings.max_records:
+            raise TooManyRecords
+    soft = evolve(controller.soft, random=stream)
+    return Outcome(() if request.validate_only else records, tuple(results), soft, atomic=True)
+
+
+def _check_topic(controller: Controller, topic: NewTopic, existing: Mapping[str, Sequence[str]]) -> None:
+    """What is checked before replicas are placed; an existing topic outweighs a bad name."""
+    if controller.topic_id(topic.name) is not None:
+        raise RequestError("TOPIC_ALREADY_EXISTS")
+    fault = name_fault(topic.name, existing)
+    if fault is not None:
+        raise RequestError("INVALID_TOPIC_EXCEPTION", fault.reason)
+    if any(value is None for value in topic.config.values()):
+        raise RequestError("INVALID_CONFIG", "null_value")
+    if not all(is_valid(key, str(value)) for key, value in topic.config.items()):
+        raise RequestError("INVALID_CONFIG", "bad_value")
+    if topic.assignments:
+        if (topic.replication_factor, topic.partitions) != (UNSET, UNSET):
+            raise RequestError("INVALID_REQUEST", "assignment_and_numbers")
+        _check_assignments(controller, topic)
+    elif topic.replication_factor < UNSET or topic.replication_factor == 0:
+        raise RequestError("INVALID_REPLICATION_FACTOR", "not_positive")
+    elif topic.partitions < UNSET or topic.partitions == 0:
+        raise RequestError("INVALID_PARTITIONS", "not_positive")
+
+
+def _check_assignments(controller: Controller, topic: NewTopic) -> None:
+    factor: int | None = None
+    seen: set[int] = set()
+    for index, replicas in topic.assignments:
+        if index in seen:
+            raise RequestError("INVALID_REPLICA_ASSIGNMENT", "duplicate_partition")
+        check_assignment(controller, replicas, factor)
+        if not any(controller.is_active(broker) for broker in replicas):
+            raise RequestError("INVALID_REPLICA_ASSIGNMENT", "all_inactive")
+        factor, seen = len(replicas), {*seen, index}
+    if seen != set(range(len(seen))):
+        raise RequestError("INVALID_REPLICA_ASSIGNMENT", "partitions_not_consecutive")
+
+
+def _placed(
+    controller: Controller, topic: NewTopic, stream: RandomStream
+) -> tuple[tuple[tuple[int, Ids], ...] | RequestError, RandomStream]:
+    """Pairs of index and replicas: as given, or as the controller places them."""
+    if topic.assignments:
+        return topic.assignments, stream
+    settings = controller.settings
+    partitions = settings.partitions if topic.partitions == UNSET else topic.partitions
+    factor = settings.replication_factor if topic.replication_factor == UNSET else topic.replication_factor
+    placed, stream = place(controller.usable_brokers(), partitions, factor, stream)
+    return placed if isinstance(placed, RequestError) else tuple(enumerate(placed)), stream
+
+
+def _partitions(
+    controller: Controller, topic: NewTopic, topic_id: str, placed: tuple[tuple[int, Ids], ...], rules: RuleSet
+) -> tuple[PartitionRecord, ...]:
+    made = []
+    for index, replicas in sorted(placed):
+        partition = new_partition(controller, topic_id, index, replicas, rules)
+        if partition is None:
+            raise RequestError("INVALID_REPLICATION_FACTOR", "all_fenced_or_in_controlled_shutdown")
+        made.append(partition)
+    return tuple(made)
+
+
+def _check_allowed(request: CreateTopicsRequest, topic: NewTopic, made: tuple[PartitionRecord, ...]) -> None:
+    filled = topic
+    if not topic.assignments:
+        filled = evolve(topic, partitions=len(made), replication_factor=len(made[0].replicas))
+    if not request.policy(filled):
+        raise RequestError("POLICY_VIOLATION")
+    if request.quota_exceeded:
+        raise RequestError("THROTTLING_QUOTA_EXCEEDED")
+
+
+def _configs(controller: Controller, topic: NewTopic, rules: RuleSet) -> tuple[LogRecord, ...]:
+    """The configurations that differ from what is set under the topic's name already, and what they bring about."""
+    known = controller.configs.of(TOPIC, topic.name)
+    wanted = {key: as_stored(key, str(value), rules) for key, value in topic.config.items()}
+    differing = {key: value for key, value in wanted.items() if known.get(key) != value}
+    records = tuple(ConfigRecord(TOPIC, topic.name, key, value) for key, value in differing.items())
+    return (*records, *(cleared for record in records for cleared in clearing(controller, record, rules)))
+
+
+def delete_topics(
+    controller: Controller, topic_ids: tuple[str, ...], quota_exceeded: bool = False
+) -> Outcome[tuple[tuple[str, str], ...]]:
+    """Topics and all their partitions go; the reply pairs ids with errors.
+
+    What exceeds the records of one request fails for itself, and with the
+    error of an exception: the code takes it for one.
+    """
+    results: list[tuple[str, str]] = []
+    records: list[RemoveTopicRecord] = []
+    for topic_id in topic_ids:
+        if topic_ids.count(topic_id) > 1:
+            results.append((topic_id, "INVALID_REQUEST"))
+        elif topic_id not in controller.image.topics:
+            results.append((topic_id, "UNKNOWN_TOPIC_ID"))
+        elif quota_exceeded:
+            results.append((topic_id, "THROTTLING_QUOTA_EXCEEDED"))
+        elif len(records) >= controller.settings.max_records:
+            results.append((topic_id, Resignation.error))
+        else:
+            results.append((topic_id, NONE))
+            records.append(RemoveTopicRecord(topic_id))
+    return Outcome(tuple(records), tuple(results), controller.soft, atomic=True)

@@ -1,0 +1,298 @@
+"""Collections of brokers of fixed shape: the bit mask and the ordered slots.
+
+Two families of collections answer to the interface `Brokers`:
+
+* `BrokerSet` (a bit mask), `Replicas` (ordered fixed slots) and `AtMostOne`
+  (see `kraftcheck.model.language.idlists`) have a fixed shape and may be symbolic. Explored
+  systems use them.
+* `IdList` (see `kraftcheck.model.language.idlists`) keeps order, as Kafka's lists do; it is
+  concrete. Records, conformance and replay use it.
+
+What the mask forgets is the order inside ISR and ELR: a permuted ISR is a
+change to a list and no change to a mask, and printed order is ascending.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from attrs import frozen
+
+from kraftcheck.model.language.algebra import MASK_BITS
+from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.terms import Term, Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, all_of, apply, choose, concrete, none_of, word
+
+
+class Brokers(Protocol):
+    """What rules may ask of a collection of distinct broker ids."""
+
+    def has(self, broker: Word) -> Truth:
+        """Whether the broker is a member; NO_LEADER never is."""
+
+    def minus(self, other: Brokers) -> Brokers:
+        """The members that are not in `other`, order kept."""
+
+    def keep(self, other: Brokers) -> Brokers:
+        """The members that are in `other`, order kept."""
+
+    def plus(self, other: Brokers) -> Brokers:
+        """The members, then those of `other` that are new."""
+
+    def just(self, broker: Word) -> Brokers:
+        """The collection of the same kind with this member only."""
+
+    def none(self) -> Brokers:
+        """The empty collection of the same kind."""
+
+    def ascending(self) -> Brokers:
+        """The same members in ascending order."""
+
+    def is_empty(self) -> Truth:
+        """Whether there is no member."""
+
+    def size(self) -> Word:
+        """Number of members."""
+
+    def within(self, other: Brokers) -> Truth:
+        """Whether every member is in `other`."""
+
+    def same(self, other: Brokers) -> Truth:
+        """Equality, of lists as lists and of sets as sets."""
+
+    def first(self) -> Word:
+        """The first member (sets: the lowest), or NO_LEADER."""
+
+    def first_in(self, wanted: Brokers) -> Word:
+        """The first member that is in `wanted`, or NO_LEADER."""
+
+
+def mask_of(other: Brokers) -> Word:
+    """The members of a collection of fixed shape as a bit mask."""
+    mask: Word | None = getattr(other, "mask", None)
+    if mask is None:
+        raise TypeError(f"a set of brokers meets {type(other).__name__}; convert one of them")
+    return mask
+
+
+@frozen
+class BrokerSet:
+    """A set of brokers 0..61 as a bit mask.
+
+    >>> BrokerSet.of([0, 2]).has(2), BrokerSet.of([0, 2]).size()
+    (True, 2)
+    """
+
+    mask: Word = 0
+
+    @classmethod
+    def of(cls, ids: Iterable[int]) -> BrokerSet:
+        """The set of these ids; raises ValueError for one that no mask holds."""
+        mask = 0
+        for b in ids:
+            mask |= 1 << _of_a_mask(b)
+        return cls(mask)
+
+    def __iter__(self) -> Iterator[int]:
+        """The members in ascending order; concrete masks only."""
+        mask = concrete(self.mask)
+        return (b for b in range(mask.bit_length()) if mask >> b & 1)
+
+    def __str__(self) -> str:
+        """As traces print it: `{0,2}`."""
+        return f"{{{','.join(map(str, self))}}}"
+
+    def has(self, broker: Word) -> Truth:
+        """See `Brokers.has`."""
+        return apply("member", self.mask, broker)
+
+    def minus(self, other: Brokers) -> BrokerSet:
+        """See `Brokers.minus`."""
+        return BrokerSet(apply("bclear", self.mask, mask_of(other)))
+
+    def keep(self, other: Brokers) -> BrokerSet:
+        """See `Brokers.keep`."""
+        return BrokerSet(self.mask & mask_of(other))
+
+    def plus(self, other: Brokers) -> BrokerSet:
+        """See `Brokers.plus`."""
+        return BrokerSet(self.mask | mask_of(other))
+
+    def just(self, broker: Word) -> BrokerSet:
+        """See `Brokers.just`; NO_LEADER gives the empty set."""
+        return BrokerSet(apply("single", broker))
+
+    def none(self) -> BrokerSet:
+        """See `Brokers.none`."""
+        return BrokerSet(0)
+
+    def ascending(self) -> BrokerSet:
+        """See `Brokers.ascending`: a set has no other order."""
+        return self
+
+    def is_empty(self) -> Truth:
+        """See `Brokers.is_empty`."""
+        return self.mask == 0
+
+    def size(self) -> Word:
+        """See `Brokers.size`."""
+        return apply("count", self.mask)
+
+    def within(self, other: Brokers) -> Truth:
+        """See `Brokers.within`."""
+        return self.minus(other).is_empty()
+
+    def same(self, other: Brokers) -> Truth:
+        """Equality as sets: order is forgotten."""
+        return self.mask == mask_of(other)
+
+    def first(self) -> Word:
+        """See `Brokers.first`."""
+        return apply("lowest", self.mask)
+
+    def first_in(self, wanted: Brokers) -> Word:
+        """See `Brokers.first_in`."""
+        return self.keep(wanted).first()
+
+
+@frozen
+class Replicas:
+    """An ordered list of distinct brokers in a fixed number of slots.
+
+    Vacant slots hold NO_LEADER and come last, so equal lists have equal slots.
+    """
+
+    slots: tuple[Word, ...]
+
+    @classmethod
+    def of(cls, ids: Iterable[int], capacity: int) -> Replicas:
+        """The list with these ids in order, padded to `capacity` slots; raises ValueError when they do not fit."""
+        filled = tuple(ids)
+        if len(filled) > capacity:
+            raise ValueError(f"{len(filled)} brokers in {capacity} slots")
+        return cls(filled + (NO_LEADER,) * (capacity - len(filled)))
+
+    @property
+    def mask(self) -> Word:
+        """The members as a bit mask."""
+        mask: Word = 0
+        for slot in self.slots:
+            mask = mask | apply("single", _of_a_mask(slot))
+        return mask
+
+    def __iter__(self) -> Iterator[int]:
+        """The members in order; concrete slots only."""
+        return (concrete(slot) for slot in self.slots if concrete(slot) != NO_LEADER)
+
+    def __str__(self) -> str:
+        """As traces print it: `[0,2]`."""
+        return f"[{','.join(map(str, self))}]"
+
+    def has(self, broker: Word) -> Truth:
+        """See `Brokers.has`."""
+        return BrokerSet(self.mask).has(broker)
+
+    def minus(self, other: Brokers) -> Replicas:
+        """See `Brokers.minus`."""
+        drop = BrokerSet(mask_of(other))
+        return self._compact([(slot, none_of(slot == NO_LEADER, drop.has(slot))) for slot in self.slots])
+
+    def keep(self, other: Brokers) -> Replicas:
+        """See `Brokers.keep`."""
+        stay = BrokerSet(mask_of(other))
+        return self._compact([(slot, stay.has(slot)) for slot in self.slots])
+
+    def plus(self, other: Brokers) -> Replicas:
+        """See `Brokers.plus`; a set's new members are appended in ascending order.
+
+        Raises:
+            ValueError: on ints, when there are more members than slots.
+            UntraceableRule: when there may be, as far as the intervals of the words tell.
+        """
+        mask = mask_of(other)
+        new = BrokerSet(mask).minus(self)
+        order: Iterable[Word] = other.slots if isinstance(other, Replicas) else range(largest(mask).bit_length())
+        self._check_room((*self.slots, *order))
+        members = [(slot, slot != NO_LEADER) for slot in self.slots]
+        return self._compact(members + [(b, new.has(b)) for b in order])
+
+    def just(self, broker: Word) -> Replicas:
+        """See `Brokers.just`."""
+        return Replicas((broker,) + (NO_LEADER,) * (len(self.slots) - 1))
+
+    def none(self) -> Replicas:
+        """See `Brokers.none`."""
+        return Replicas((NO_LEADER,) * len(self.slots))
+
+    def ascending(self) -> Replicas:
+        """See `Brokers.ascending`."""
+        members = BrokerSet(self.mask)
+        return self._compact([(b, members.has(b)) for b in range(largest(members.mask).bit_length())])
+
+    def is_empty(self) -> Truth:
+        """See `Brokers.is_empty`."""
+        return self.slots[0] == NO_LEADER
+
+    def size(self) -> Word:
+        """See `Brokers.size`."""
+        return apply("count", self.mask)
+
+    def within(self, other: Brokers) -> Truth:
+        """See `Brokers.within`."""
+        return BrokerSet(self.mask).within(other)
+
+    def same(self, other: Brokers) -> Truth:
+        """Equality as lists: order counts, vacant slots do not."""
+        if not isinstance(other, Replicas):
+            raise TypeError(f"ordered replicas are compared with {described(other)}")
+        slots = itertools.zip_longest(self.slots, other.slots, fillvalue=NO_LEADER)
+        return all_of(*(a == b for a, b in slots))
+
+    def first(self) -> Word:
+        """See `Brokers.first`."""
+        return self.slots[0]
+
+    def first_in(self, wanted: Brokers) -> Word:
+        """See `Brokers.first_in`."""
+        chosen = BrokerSet(mask_of(wanted))
+        result: Word = NO_LEADER
+        for slot in reversed(self.slots):
+            result = choose(chosen.has(slot), slot, result)
+        return result
+
+    def _check_room(self, words: Sequence[Word]) -> None:
+        """Refuse words of which more may be distinct brokers than there are slots."""
+        graph = next((word.graph for word in words if isinstance(word, Term)), None)
+        brokers = [word for word in words if largest(word) >= 0]
+        most = min(len(brokers), max(map(largest, brokers), default=-1) + 1)
+        if graph is not None and most > len(self.slots):
+            raise graph.refusal(f"{most} brokers may be members of a list of {len(self.slots)} slots; give it {most}")
+
+    def _compact(self, candidates: list[tuple[Word, Truth]]) -> Replicas:
+        """The wanted candidates in order, moved to the front of the slots."""
+        slots: list[Word] = [NO_LEADER] * len(self.slots)
+        taken: Word = 0
+        for value, wanted in candidates:
+            slots = [choose(all_of(wanted, taken == position), value, old) for position, old in enumerate(slots)]
+            taken = taken + word(wanted)
+        if not isinstance(taken, Term) and taken > len(slots):
+            raise ValueError(f"{taken} brokers in {len(slots)} slots")
+        return Replicas(tuple(slots))
+
+
+def largest(value: Word) -> int:
+    """The largest value that a word may have."""
+    return value.hi if isinstance(value, Term) else value
+
+
+def _of_a_mask(broker: Word) -> Word:
+    """The id of a broker, which a mask has a bit for.
+
+    Raises:
+        ValueError: when it has none.
+    """
+    if largest(broker) >= MASK_BITS:
+        raise ValueError(f"broker {largest(broker)} in a set: ids are 0..{MASK_BITS - 1}")
+    return broker

@@ -1,0 +1,39 @@
+"""Families: argument values that are too many to list where rules are proven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from kraftcheck.model.language.terms import Truth
+
+
+class Family(Sequence[Any]):
+    """Argument values that are too many to list where rules are proven: a shape and a condition.
+
+    Elsewhere it is the sequence of its values, listed when first asked for.
+
+    Args:
+        shape: a value whose leaves are domains (`kraftcheck.model.language.layout`).
+        member: whether a value of that shape belongs to the family; a rule.
+        values: lists the family; it must agree with `member`.
+    """
+
+    def __init__(
+        self, shape: Any, member: Callable[[Any], Truth], values: Callable[[], Iterable[Any]]
+    ) -> None:  # fmt: skip
+        self.shape, self.member, self._values = shape, member, values
+        self._listed: tuple[Any, ...] | None = None
+
+    def _all(self) -> tuple[Any, ...]:
+        if self._listed is None:
+            self._listed = tuple(self._values())
+        return self._listed
+
+    def __len__(self) -> int:
+        """How many values there are."""
+        return len(self._all())
+
+    def __getitem__(self, position: Any) -> Any:
+        """The value at a position."""
+        return self._all()[position]

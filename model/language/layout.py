@@ -1,0 +1,292 @@
+"""Layout: the domain of each field of a state, and its place in 64-bit words.
+
+A layout is a state value whose leaves are `Range` or `Flag` instead of words.
+Fields are packed in order, none crosses a word boundary, so a packed state is
+exact: two states are equal iff their words are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import attrs
+from attrs import field, frozen
+
+from kraftcheck.model.language.algebra import MASK_BITS
+from kraftcheck.model.language.initially import Anything, Filled
+from kraftcheck.model.language.terms import Term
+
+WORD_BITS = 64
+MAX_WORDS = 8
+
+UNBOUNDED = 1 << 1000
+"""Stands for infinity in intervals: no rule compares with a number near it."""
+
+
+class LayoutError(ValueError):
+    """A layout that cannot be packed, or that does not describe its states."""
+
+
+class DomainError(ValueError):
+    """A value outside the domain of its field; the message names the field."""
+
+
+def _check_reason(_: Any, __: Any, cap: object) -> None:
+    if not isinstance(cap, str) or cap.isspace():
+        raise LayoutError(f"a domain's cap is {cap!r}; it takes the reason why the bound is meant, as a sentence")
+
+
+@frozen
+class Range:
+    """Domain of a word: the ints lo..hi, both included.
+
+    Attributes:
+        lo, hi: smallest and largest value.
+        cap: why steps beyond `hi` may be left out; empty: one is a fault, as one below `lo` always is.
+    """
+
+    lo: int
+    hi: int
+    cap: str = field(default="", eq=False, repr=False, kw_only=True, validator=_check_reason)
+
+    @property
+    def bits(self) -> int:
+        """Bits that distinguish the values."""
+        return (self.hi - self.lo).bit_length()
+
+
+@frozen
+class Flag:
+    """Domain of a truth: lo..hi of 0 for false and 1 for true."""
+
+    lo: int = 0
+    hi: int = 1
+
+    @property
+    def bits(self) -> int:
+        """One bit, none where only one value can be."""
+        return self.hi - self.lo
+
+
+@frozen
+class Counter:
+    """Domain of a word that grows without bound: 0, 1, 2, ... Only provers take it."""
+
+    lo: int = 0
+    hi: int = UNBOUNDED
+
+    @property
+    def bits(self) -> int:
+        """As many as its stand-in for infinity needs."""
+        return UNBOUNDED.bit_length()
+
+
+@frozen
+class Endless:
+    """Domain of a `kraftcheck.model.language.sequences.Sequence` of words lo..hi. Only provers take it."""
+
+    lo: int
+    hi: int
+
+    @property
+    def bits(self) -> int:
+        """As many as a word without bound: no state with one can be packed."""
+        return UNBOUNDED.bit_length()
+
+
+Domain = Range | Flag | Counter | Endless
+
+DOMAINS = (Range, Flag, Counter, Endless)
+
+
+def ints(lo: int, hi: int, *, cap: str = "") -> Any:
+    """The domain lo..hi, typed so that it can stand where a state has a word; `cap` as in `Range`."""
+    return Range(lo, hi, cap=cap)
+
+
+def truth() -> Any:
+    """The domain of a truth, typed so that it can stand where a state has one."""
+    return Flag()
+
+
+def counter(lo: int = 0) -> Any:
+    """The domain of a word without bound from lo on, typed so that it can stand where a state has one."""
+    return Counter(lo)
+
+
+def endless(lo: int, hi: int) -> Any:
+    """The domain of a sequence of words lo..hi, typed so that it can stand where a state has one."""
+    return Endless(lo, hi)
+
+
+def subset_of(count: int, *, cap: str = "") -> Any:
+    """The domain of the mask of a `BrokerSet` over brokers 0..count-1; `cap` as in `Range`.
+
+    Raises:
+        LayoutError: for more brokers than a mask has bits for.
+    """
+    if not 0 <= count <= MASK_BITS:
+        raise LayoutError(f"subset_of({count}): sets have 0..{MASK_BITS} brokers")
+    return Range(0, (1 << count) - 1, cap=cap)
+
+
+def cap_of(domain: Domain) -> str:
+    """Why steps beyond the upper bound of a domain may be left out; empty where they may not."""
+    return domain.cap if isinstance(domain, Range) else ""
+
+
+_LEAVES = (*DOMAINS, Anything, Filled, Term)
+"""Records that are leaves."""
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of a nested value of attrs records and tuples, with their paths.
+
+    A record with one field adds no name of its own: the mask of a set named
+    `isr` is the leaf `isr`.
+    """
+    if isinstance(value, _LEAVES) or not (isinstance(value, tuple) or attrs.has(type(value))):
+        yield path, value
+    elif isinstance(value, tuple):
+        for position, item in enumerate(value):
+            yield from leaves(item, f"{path}[{position}]")
+    else:
+        names = [f.name for f in attrs.fields(type(value))]
+        for name in names:
+            below = path if len(names) == 1 else f"{path}.{name}" if path else name
+            yield from leaves(getattr(value, name), below)
+
+
+def rebuild(shape: Any, take: Callable[[], Any]) -> Any:
+    """A value of the same shape whose leaves are drawn, in order, from `take`."""
+    if isinstance(shape, tuple):
+        return tuple(rebuild(item, take) for item in shape)
+    if attrs.has(type(shape)) and not isinstance(shape, _LEAVES):
+        names = [f.name for f in attrs.fields(type(shape))]
+        return type(shape)(**{name: rebuild(getattr(shape, name), take) for name in names})
+    return take()
+
+
+def bits_by_field(shape: Any) -> dict[str, int]:
+    """Bits of each field of a layout, all parts of a top-level field together."""
+    cost: dict[str, int] = {}
+    for path, domain in leaves(shape):
+        name = path.replace("[", ".").split(".")[0] or "(state)"
+        cost[name] = cost.get(name, 0) + domain.bits
+    return cost
+
+
+@frozen
+class Slot:
+    """Where a leaf lives: bits `shift`.. of word `word`, stored as value - domain.lo."""
+
+    path: str
+    domain: Domain
+    word: int
+    shift: int
+
+
+@frozen
+class Layout:
+    """The packing of states of one shape.
+
+    Attributes:
+        shape: a state whose leaves are domains.
+        packed: whether states are packed; provers read leaves only, and have no limit of width.
+        slots: one place for each leaf, in order.
+        words: number of 64-bit words of a packed state, 1..8; 0 where none is packed.
+    """
+
+    shape: Any
+    packed: bool = True
+    slots: tuple[Slot, ...] = field(init=False)
+    words: int = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Assign places first-fit in order; refuse what is wider than 512 bits."""
+        slots, used = [], 0
+        for path, domain in leaves(self.shape):
+            if not isinstance(domain, DOMAINS):
+                raise LayoutError(f"layout field {self.name(path)} is {domain!r}, not a Range or Flag")
+            if not self.packed:
+                slots.append(Slot(path, domain, 0, 0))
+                continue
+            if isinstance(domain, Counter | Endless):
+                raise LayoutError(
+                    f"layout field {self.name(path)} has no bound; only `kraftcheck prove` takes such fields"
+                )
+            if domain.hi < domain.lo or domain.bits > WORD_BITS - 1:
+                wide = f"has the domain {domain.lo}..{domain.hi}; use at most 63 bits"
+                raise LayoutError(f"layout field {self.name(path)} {wide}")
+            if used % WORD_BITS + domain.bits > WORD_BITS:
+                used += WORD_BITS - used % WORD_BITS
+            # A field of one value needs no bits, and must not be placed in a word beyond the last.
+            place = divmod(used, WORD_BITS) if domain.bits else (0, 0)
+            slots.append(Slot(path, domain, *place))
+            used += domain.bits
+        words = max(1, -(-used // WORD_BITS)) if self.packed else 0
+        if words > MAX_WORDS:
+            cost = bits_by_field(self.shape)
+            worst = max(cost, key=lambda name: cost[name])
+            raise LayoutError(
+                f"a state needs {used} bits and the limit is {WORD_BITS * MAX_WORDS}; "
+                f"{worst} costs most with {cost[worst]} bits: lower a bound it depends on"
+            )
+        object.__setattr__(self, "slots", tuple(slots))
+        object.__setattr__(self, "words", words)
+
+    def name(self, path: str) -> str:
+        """A leaf's path for people: where a record of one field adds no name, that field's."""
+        if path:
+            return path
+        return attrs.fields(type(self.shape))[0].name if attrs.has(type(self.shape)) else "state"
+
+    @property
+    def bits(self) -> int:
+        """Bits that hold information."""
+        return sum(slot.domain.bits for slot in self.slots)
+
+    def values(self, state: Any) -> tuple[Any, ...]:
+        """The leaves of a concrete state as ints, each checked against its domain; `Anything` stays where it may be.
+
+        Raises:
+            DomainError: naming the first field outside its domain.
+            LayoutError: when the state has another shape.
+        """
+        found = list(leaves(state))
+        if [path for path, _ in found] != [slot.path for slot in self.slots]:
+            wanted = {slot.path for slot in self.slots}
+            odd = sorted({path for path, _ in found} ^ wanted) or ["order of fields"]
+            raise LayoutError(f"the state does not have the fields of its layout: {', '.join(odd[:4])}")
+        for (path, value), slot in zip(found, self.slots, strict=True):
+            if isinstance(value, Anything) and isinstance(slot.domain, Counter | Endless):
+                continue
+            filled = isinstance(value, Filled) and isinstance(slot.domain, Endless)
+            for word in (value.first, value.rest) if filled else (value,):
+                self._check(path, word, slot.domain)
+        return tuple(value if isinstance(value, Anything | Filled) else int(value) for _, value in found)
+
+    def _check(self, path: str, value: Any, domain: Domain) -> None:
+        kind = bool if isinstance(domain, Flag) else int
+        if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
+            raise LayoutError(f"{self.name(path)} is {value!r}, not {'a truth' if kind is bool else 'an int'}")
+        if not domain.lo <= value <= domain.hi:
+            raise DomainError(f"{self.name(path)} = {value} is outside its domain {domain.lo}..{domain.hi}")
+
+    def pack(self, state: Any) -> tuple[int, ...]:
+        """The packed words of a concrete state; raises as `values` does."""
+        words = [0] * self.words
+        for value, slot in zip(self.values(state), self.slots, strict=True):
+            words[slot.word] |= (value - slot.domain.lo) << slot.shift
+        return tuple(words)
+
+    def unpack(self, words: Sequence[int]) -> Any:
+        """The state that `pack` packed into these words."""
+        raw = ((int(words[s.word]) >> s.shift) & ((1 << s.domain.bits) - 1) for s in self.slots)
+        return self.state(number + slot.domain.lo for number, slot in zip(raw, self.slots, strict=True))
+
+    def state(self, values: Iterable[int]) -> Any:
+        """The state with these leaves, as `values` gives them."""
+        typed = (bool(v) if isinstance(s.domain, Flag) else v for v, s in zip(values, self.slots, strict=True))
+        return rebuild(self.shape, lambda: next(typed))

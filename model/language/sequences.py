@@ -1,0 +1,128 @@
+"""Endless sequences of words, and claims about each of their places: what only provers read.
+
+A sequence is a rule from a place (0, 1, 2, ...) to a word. One of the state is
+a symbol; an effect makes another rule of it. So no term stands for a whole
+sequence: terms read single words of those of the state, at places that may be
+bound by `every`, `some` or `least`.
+
+`least` names the first place at which something holds, up to a place that is
+named if there is none: what provers assume of it is true of some number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kraftcheck.model.language.layout import UNBOUNDED
+from kraftcheck.model.language.symbolic import Symbolic
+from kraftcheck.model.language.terms import Graph, Term, Truth, Word
+from kraftcheck.model.language.words import all_of, choose, negate
+
+Places = Callable[[Word], Truth]
+"""A claim about a place."""
+
+
+class Sequence(Symbolic):
+    """An endless sequence of words; whether two are equal is asked place by place.
+
+    Args:
+        graph: where its words are terms.
+        read: the word at a place; called once for each term that names one.
+    """
+
+    graph: Graph
+
+    def __init__(self, graph: Graph, read: Callable[[Word], Word]) -> None:
+        self.graph = graph
+        self._read = read
+        self._known: dict[int, Word] = {}
+
+    @classmethod
+    def of_state(cls, graph: Graph, name: str, lo: int, hi: int) -> Sequence:
+        """A sequence about which nothing is known but that its words are in lo..hi."""
+        graph.variables.append(name)
+        symbol = graph.intern("sequence", (), len(graph.variables) - 1, lo, hi, False)
+        made = cls(graph, lambda at: word_at(symbol, at))
+        made.symbol = symbol
+        return made
+
+    def described(self) -> str:
+        """See `Symbolic`."""
+        return f"a sequence ({self.anywhere().described()} at any place)"
+
+    symbol: Term | None = None
+    """The term that names the sequence, where it is one of a state."""
+
+    def at(self, place: Word) -> Word:
+        """The word at a place."""
+        key = self.graph.lift(place).index
+        if key not in self._known:
+            self._known[key] = self._read(place)
+        return self._known[key]
+
+    def anywhere(self) -> Term:
+        """The word at a place that is bound by nothing."""
+        return self.graph.lift(self.at(_place(self.graph)))
+
+    def chosen_by_place(self, condition: Truth, other: Sequence) -> Sequence:
+        """This sequence where the condition holds, else the other."""
+        return Sequence(self.graph, lambda at: choose(condition, self.at(at), other.at(at)))
+
+
+def word_at(symbol: Term, place: Word) -> Term:
+    """The word at a place of the sequence that a term names."""
+    graph = symbol.graph
+    return graph.intern("read", (symbol, graph.lift(place)), 0, symbol.lo, symbol.hi, False)
+
+
+def every(graph: Graph, claim: Places) -> Truth:
+    """Whether a claim holds of every place 0, 1, 2, ...; of a conjunction, whether each conjunct does."""
+    bound, body = _bound(graph, claim)
+    if not isinstance(body, Term):
+        return body
+    parts = body.args if body.op == "and" else (body,)
+    return all_of(*(graph.intern("every", (bound, part), 0, 0, 1, True) for part in parts))
+
+
+def some(graph: Graph, claim: Places) -> Truth:
+    """Whether a claim holds of some place."""
+    return negate(every(graph, lambda at: negate(claim(at))))
+
+
+def least(graph: Graph, claim: Places, before: Word) -> Word:
+    """The first place at which a claim holds, if it is before a given one; else that one, or 0 if it is negative.
+
+    Raises:
+        UntraceableRule: within `every` or `some`.
+    """
+    return _named(graph, "least", 0, claim, before)
+
+
+def _named(graph: Graph, op: str, lo: int, claim: Places, limit: Word) -> Term:
+    bound, body = _bound(graph, claim)
+    if graph.binders:
+        raise graph.refusal(f"{op}() within every() or some()")
+    return graph.intern(op, (bound, graph.lift(body), graph.lift(limit)), 0, lo, bound.hi, False)
+
+
+def greatest(graph: Graph, claim: Places, last: Word) -> Word:
+    """The last place at which a claim holds, up to a given one, which is not negative; -1 where there is none.
+
+    Raises:
+        UntraceableRule: within `every` or `some`.
+    """
+    return _named(graph, "greatest", -1, claim, last)
+
+
+def _bound(graph: Graph, claim: Places) -> tuple[Term, Truth]:
+    """A place that stands for any, and the claim about it. How deep it is nested names it, so equal claims are one."""
+    bound = _place(graph)
+    graph.binders += 1
+    try:
+        return bound, claim(bound)
+    finally:
+        graph.binders -= 1
+
+
+def _place(graph: Graph) -> Term:
+    return graph.intern("bound", (), graph.binders, 0, UNBOUNDED, False)

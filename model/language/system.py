@@ -1,0 +1,284 @@
+"""A transition system: what it starts in, what can happen, what should hold.
+
+A system answers four questions for a `Setting` (scope and rules): `initial`,
+`actions`, `properties`, `layout`. Guards, effects and properties are rules:
+they run on ints and on terms alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.language.symmetry import Symmetry
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of
+
+Conjuncts = Mapping[str, Truth]
+"""Named parts of a guard or property; all must hold. Names carry their bindings."""
+
+UNNAMED = "guard"
+"""The name of a guard that is one truth."""
+
+
+class ScopeError(ValueError):
+    """A scope, bound, rule set or variant that the system does not have."""
+
+
+@frozen
+class Bound:
+    """One number that makes the state space finite.
+
+    Attributes:
+        name: the command-line flag without dashes.
+        lo, hi: smallest and largest value accepted.
+        help: a sentence for the user.
+        proven_to: largest value that provers accept; None: as `hi`. Proofs are not limited by packing.
+        freed_by: a bound that says, where it is not 0, that this one bounds nothing.
+    """
+
+    name: str
+    lo: int
+    hi: int
+    help: str
+    proven_to: int | None = None
+    freed_by: str = ""
+
+    def largest(self, proof: bool) -> int:
+        """The largest value accepted."""
+        return self.proven_to if proof and self.proven_to is not None else self.hi
+
+
+@frozen
+class Setting:
+    """What a system is instantiated with.
+
+    Attributes:
+        scope: name of the preset that the bounds started from.
+        bounds: value of each bound.
+        rules: the rule set, or None for systems without one.
+        freed: bounds that bound nothing here.
+    """
+
+    scope: str
+    bounds: Mapping[str, int]
+    rules: Any = None
+    freed: tuple[str, ...] = ()
+
+    def __getitem__(self, bound: str) -> int:
+        """The value of a bound."""
+        return self.bounds[bound]
+
+    def told(self) -> dict[str, int | None]:
+        """Every bound with its value, in order; None where it bounds nothing."""
+        return {name: None if name in self.freed else value for name, value in self.bounds.items()}
+
+    def text(self) -> str:
+        """The bounds in words; `any` where one bounds nothing."""
+        return ", ".join(f"{name} {'any' if value is None else value}" for name, value in self.told().items())
+
+
+@frozen
+class Step:
+    """One transition, as step properties see it.
+
+    Attributes:
+        before, after: the states.
+        action: name of the action, always concrete.
+        arguments: argument values by name.
+        event: what the effect reported besides the state (None if nothing).
+    """
+
+    before: Any
+    after: Any
+    action: str
+    arguments: Mapping[str, Any]
+    event: Any = None
+
+
+@frozen
+class Outcome:
+    """Result of an effect that reports an event besides the next state.
+
+    Attributes:
+        state: the next state.
+        event: what step properties see besides it.
+        records: the changes decided, in order, for comparison with Kafka's: one without fields was not written,
+            none was where the controller resigned. No engine explores them.
+    """
+
+    state: Any
+    event: Any = None
+    records: tuple[Any, ...] = ()
+
+
+@frozen
+class Action:
+    """One kind of thing that can happen.
+
+    Attributes:
+        name: shown in traces.
+        effect: `(state, **arguments) -> state | Outcome`.
+        guard: `(state, **arguments) -> truth | named conjuncts`; absent: always enabled.
+        parameters: for each argument the values it ranges over.
+        source: where the action comes from.
+    """
+
+    name: str
+    effect: Callable[..., Any]
+    guard: Callable[..., Truth | Conjuncts] | None = None
+    parameters: Mapping[str, Sequence[Any]] = field(factory=dict)
+    source: str = ""
+
+    def guards(self, state: Any, arguments: Mapping[str, Any]) -> dict[str, Truth]:
+        """The guard's conjuncts by name; empty when always enabled."""
+        return conjuncts(True if self.guard is None else self.guard(state, **arguments), UNNAMED)
+
+    def enabled(self, state: Any, arguments: Mapping[str, Any]) -> Truth:
+        """Whether the action may happen with these arguments."""
+        return all_of(*self.guards(state, arguments).values())
+
+    def outcome(self, state: Any, arguments: Mapping[str, Any]) -> Outcome:
+        """The effect, as an `Outcome`."""
+        result = self.effect(state, **arguments)
+        return result if isinstance(result, Outcome) else Outcome(result)
+
+
+def conjuncts(value: Truth | Conjuncts, name: str) -> dict[str, Truth]:
+    """A truth or a mapping of named truths, as the latter; constant truths included."""
+    return dict(value) if isinstance(value, Mapping) else {name: value}
+
+
+@frozen
+class Property:
+    """A claim about a system.
+
+    Attributes:
+        id: short name, unique within a system.
+        kind: `always` (every state), `step` (every transition), `sometimes` (some
+            state must show it), `happens` (some transition must show it) or `recovers`
+            (from every state some run leads to a state that satisfies it; CTL: AG EF).
+        sentence: the claim in words.
+        predicate: `(state)` or `(step)` to a truth or named conjuncts.
+        source: where the claim comes from.
+        refuted_by: variants that must break it; empty only for goals.
+        when: for `recovers`, the states that the claim is about; None: all of them.
+        by: for `recovers`, the actions that the way out may use, each with the argument
+            values it must have (a tuple: one of them); empty: every action.
+    """
+
+    id: str
+    kind: str
+    sentence: str
+    predicate: Callable[[Any], Truth | Conjuncts]
+    source: str = ""
+    refuted_by: tuple[str, ...] = ()
+    when: Callable[[Any], Truth | Conjuncts] | None = None
+    by: Mapping[str, Mapping[str, Any]] = field(factory=dict)
+
+    def parts(self, subject: Any) -> dict[str, Truth]:
+        """The property's conjuncts by name."""
+        return conjuncts(self.predicate(subject), self.id)
+
+    def concerns(self, state: Any) -> Truth:
+        """Whether the claim is about a state."""
+        return True if self.when is None else all_of(*conjuncts(self.when(state), "when").values())
+
+    def allows(self, action: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether the way out may use an action instance."""
+        wanted = self.by.get(action)
+        return not self.by or (
+            wanted is not None and all(arguments[name] in _several(value) for name, value in wanted.items())
+        )
+
+    def way(self) -> str:
+        """The actions of the way out in words; empty: every action."""
+
+        def said(wanted: Mapping[str, Any]) -> str:
+            told = (f"{name}={' or '.join(map(str, _several(value)))}" for name, value in wanted.items())
+            return f"({', '.join(told)})" if wanted else ""
+
+        return ", ".join(name + said(wanted) for name, wanted in self.by.items())
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+@frozen
+class System:
+    """A named transition system.
+
+    Attributes:
+        name, summary: shown by `kraftcheck list`.
+        initial, actions, layout, properties: the four questions, of a setting.
+        scopes: presets, name to bounds; the first is the default.
+        bounds: the bounds a scope gives values to.
+        quiescent: states that may have no enabled action; None: no state may.
+        lemmas: `always` properties that strengthen the others in proofs; not part of what is promised.
+        rules: whether the system takes a rule set.
+        symmetries: elements of its states that can be renamed; checked wherever they are used.
+    """
+
+    name: str
+    summary: str
+    initial: Callable[[Setting], Iterable[Any]]
+    actions: Callable[[Setting], Sequence[Action]]
+    layout: Callable[[Setting], Any]
+    properties: Callable[[Setting], Sequence[Property]] = lambda setting: ()
+    scopes: Mapping[str, Mapping[str, int]] = field(factory=lambda: {"default": {}})
+    bounds: tuple[Bound, ...] = ()
+    quiescent: Callable[[Any], Truth] | None = None
+    lemmas: Callable[[Setting], Sequence[Property]] = lambda setting: ()
+    rules: bool = False
+    symmetries: Callable[[Setting], Sequence[Symmetry]] = lambda setting: ()
+
+    def setting(
+        self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None,
+        proof: bool = False,
+    ) -> Setting:  # fmt: skip
+        """The setting of a preset with single bounds overridden; for a proof the bounds may be larger.
+
+        Raises:
+            ScopeError: for an unknown scope or bound (nearest names given) or a value out of range.
+        """
+        setting = self.beyond(scope, overrides, rules)
+        for bound in self.bounds:
+            value = setting.bounds.get(bound.name, bound.lo)
+            largest = bound.largest(proof)
+            if value > largest:
+                raise ScopeError(f"{self.name}: {bound.name} = {value} is out of range {bound.lo}..{largest}")
+        return setting
+
+    def beyond(
+        self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None
+    ) -> Setting:
+        """A setting whose bounds may exceed their largest value: for engines on ints, which pack and compile nothing.
+
+        Explorers take `setting`, and a layout over 256 bits is refused in any case.
+
+        Raises:
+            ScopeError: for an unknown scope or bound (nearest names given), a value too small or without use.
+        """
+        name = next(iter(self.scopes)) if scope is None else scope
+        if name not in self.scopes:
+            raise ScopeError(f"{self.name} has no scope {name!r}; {nearest(name, self.scopes)}")
+        known = {bound.name: bound for bound in self.bounds}
+        if len(known) < len(self.bounds):
+            names = [bound.name for bound in self.bounds]
+            raise ScopeError(f"{self.name} has two bounds named {max(names, key=names.count)!r}; rename one")
+        values = {**self.scopes[name], **(overrides or {})}
+        for key, value in values.items():
+            if key not in known:
+                raise ScopeError(f"{self.name} has no bound {key!r}; {nearest(key, known)}")
+            if value < known[key].lo:
+                raise ScopeError(f"{self.name}: {key} = {value} is out of range {known[key].lo}..{known[key].hi}")
+        freed = tuple(bound.name for bound in self.bounds if values.get(bound.freed_by, 0))
+        for key in overrides or {}:
+            if key in freed:
+                by = known[key].freed_by
+                raise ScopeError(f"{self.name}: {key} bounds nothing with {by} = {values[by]}; leave out --{key}")
+        return Setting(name, values, rules, freed)

@@ -1,0 +1,300 @@
+"""Symbolic words: the expression graph that every engine but the interpreter reads.
+
+A rule called with Python ints computes a value; the same rule called with
+`Term` arguments builds a graph. Terms have two sorts, truth and word; a word
+knows the interval its value lies in, from which readers derive widths and
+overflow checks. Terms are hash-consed within one `Graph`: equal expressions
+are the same object, so shared work is emitted once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, cast, overload
+
+from attrs import define, field
+
+from kraftcheck.model.language import algebra
+from kraftcheck.model.language.symbolic import Symbolic, described
+from kraftcheck.model.language.untraceable import UntraceableRule, place
+
+
+@define(eq=False, repr=False, slots=True)
+class Term(Symbolic):
+    """One node of the graph: operator, arguments, sort and interval.
+
+    Attributes:
+        graph: the graph the term belongs to; terms of two graphs never mix.
+        op: `const`, `var`, `ite`, or a name of `TRUTH_OPERATORS` / `WORD_OPERATORS`.
+        args: argument terms (`var`: none).
+        value: the constant of a `const`; the index in `graph.variables` of a `var`.
+        lo, hi: inclusive interval of the value; truths have 0 and 1.
+        is_truth: the sort.
+        index: position in `graph.nodes`; arguments come before their users.
+    """
+
+    graph: Graph
+    op: str
+    args: tuple[Term, ...]
+    value: int
+    lo: int
+    hi: int
+    is_truth: bool
+    index: int
+
+    __hash__ = Symbolic.__hash__  # a class that defines equality alone would have none, and the message no line
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What `isinstance` and class patterns go by: the type that the value has when the rule runs on ints."""
+        return bool if self.is_truth else int
+
+    def described(self) -> str:
+        """See `Symbolic`; arguments by index, for written out a graph explodes."""
+        args = f" of {[arg.index for arg in self.args]}" if self.args else ""
+        name = f" {self.graph.variables[self.value]}" if self.op == "var" else f" {self.value}" * (self.op == "const")
+        sort = "truth" if self.is_truth else f"word in {self.lo}..{self.hi}"
+        return f"<{self.op}{name}{args}: a {sort}>"
+
+    def __eq__(self, other: object) -> Term | bool:  # type: ignore[override]
+        """The truth that both are equal."""
+        return self.graph.apply("eq", self, self._operand(other))
+
+    def __ne__(self, other: object) -> Term | bool:  # type: ignore[override]
+        """The truth that both differ."""
+        return self.graph.negate(self.graph.apply("eq", self, self._operand(other)))
+
+    def __lt__(self, other: int | Term) -> Term | bool:
+        """The truth that this word is below the other."""
+        return self.graph.apply("lt", self, self._operand(other))
+
+    def __gt__(self, other: int | Term) -> Term | bool:
+        """The truth that this word is above the other."""
+        return self.graph.apply("lt", self._operand(other), self)
+
+    def __le__(self, other: int | Term) -> Term | bool:
+        """The truth that this word is at most the other."""
+        return self.graph.negate(self.graph.apply("lt", self._operand(other), self))
+
+    def __ge__(self, other: int | Term) -> Term | bool:
+        """The truth that this word is at least the other."""
+        return self.graph.negate(self.graph.apply("lt", self, self._operand(other)))
+
+    def __add__(self, other: int | Term) -> Word:
+        """Sum of two words."""
+        return self.graph.apply("add", self, self._operand(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: int | Term) -> Word:
+        """Difference of two words."""
+        return self.graph.apply("sub", self, self._operand(other))
+
+    def __rsub__(self, other: int) -> Word:
+        """Difference of a constant and this word."""
+        return self.graph.apply("sub", self._operand(other), self)
+
+    def __and__(self, other: bool | int | Term) -> Truth:
+        """Conjunction of truths, or intersection of masks."""
+        return cast(Truth, self.graph.apply("and" if self.is_truth else "band", self, self._operand(other)))
+
+    __rand__ = __and__
+
+    def __or__(self, other: bool | int | Term) -> Truth:
+        """Disjunction of truths, or union of masks."""
+        return cast(Truth, self.graph.apply("or" if self.is_truth else "bor", self, self._operand(other)))
+
+    __ror__ = __or__
+
+    def _operand(self, other: object) -> Term:
+        if isinstance(other, Term):
+            return other
+        if isinstance(other, int):
+            return self.graph.constant(other)
+        raise self.graph.refusal(f"a symbolic word meets {type(other).__name__} {described(other)}; use words only")
+
+
+Word: TypeAlias = int | Term
+Truth: TypeAlias = bool | Term
+
+
+@define(eq=False)
+class Graph:
+    """A hash-consed graph of terms with constant folding.
+
+    Attributes:
+        nodes: every term, arguments before users.
+        variables: name of each variable, by its number.
+        binders: how many bound places (`kraftcheck.model.language.sequences`) a rule is nested in.
+        refusals: what rules were refused, in order.
+    """
+
+    nodes: list[Term] = field(factory=list)
+    variables: list[str] = field(factory=list)
+    binders: int = 0
+    refusals: list[str] = field(factory=list)
+    _known: dict[tuple[object, ...], Term] = field(factory=dict, repr=False)
+
+    def variable(self, name: str, lo: int, hi: int) -> Term:
+        """A new word variable with values lo..hi."""
+        self.variables.append(name)
+        return self.intern("var", (), len(self.variables) - 1, lo, hi, False)
+
+    def truth_variable(self, name: str) -> Term:
+        """A new truth variable."""
+        self.variables.append(name)
+        return self.intern("var", (), len(self.variables) - 1, 0, 1, True)
+
+    def constant(self, value: int) -> Term:
+        """The constant, a truth when `value` is a bool."""
+        return self.intern("const", (), int(value), int(value), int(value), isinstance(value, bool))
+
+    def decided(self, truth: Term, how: str, position: int = 0) -> Truth:
+        """The truth that a rule decides by, as it is; a graph that mutates rules answers otherwise."""
+        return truth
+
+    def lift(self, value: Word) -> Term:
+        """The value as a term of this graph."""
+        if not isinstance(value, Term):
+            return self.constant(value)
+        if value.graph is not self:
+            raise self.refusal("a rule kept a word of an earlier call; use its arguments only")
+        return value
+
+    def refusal(self, message: str) -> UntraceableRule:
+        """The error to raise, with the line of the rule; its text is kept, so that no rule catches it unnoticed."""
+        self.refusals.append(f"{place()}: {message}")
+        return UntraceableRule(self.refusals[-1])
+
+    def negate(self, value: Truth) -> Truth:
+        """The negation of a truth."""
+        return self.apply("not", value) if isinstance(value, Term) else not value
+
+    def ite(self, condition: Term, then: Word, otherwise: Word) -> Word:
+        """`then` where the condition holds, else `otherwise`; both of one sort."""
+        a, b = self.lift(then), self.lift(otherwise)
+        if a.is_truth != b.is_truth:
+            raise self.refusal("choose() between a truth and a word")
+        if a is b:
+            return cast(Word, lower(a))
+        if condition.op == "not":
+            return self.ite(condition.args[0], b, a)
+        if a.op == "ite" and a.args[0] is condition:
+            return self.ite(condition, a.args[1], b)
+        if b.op == "ite" and b.args[0] is condition:
+            return self.ite(condition, a, b.args[2])
+        if a.is_truth:
+            return self._ite_of_truths(condition, a, b)
+        return self.intern("ite", (condition, a, b), 0, min(a.lo, b.lo), max(a.hi, b.hi), False)
+
+    def _ite_of_truths(self, c: Term, a: Term, b: Term) -> Truth:
+        if a.op == "const":
+            return self.apply("or", c, b) if a.value else self.apply("and", self.lift(self.negate(c)), b)
+        if b.op == "const":
+            return self.apply("or", self.lift(self.negate(c)), a) if b.value else self.apply("and", c, a)
+        return self.intern("ite", (c, a, b), 0, 0, 1, True)
+
+    @overload
+    def apply(self, op: algebra.TruthOperator, *args: Term) -> Truth: ...
+
+    @overload
+    def apply(self, op: algebra.WordOperator, *args: Term) -> Word: ...
+
+    @overload
+    def apply(self, op: str, *args: Term) -> Any: ...
+
+    def apply(self, op: str, *args: Term) -> Any:
+        """The folded application of an operator.
+
+        Returns a Python bool or int when the result is constant, so that
+        rules specialise themselves wherever their inputs are known; else a
+        term. The operator decides the sort.
+        """
+        wants_truth = op in ("not", "and", "or")
+        for arg in args:
+            if arg.graph is not self:
+                raise self.refusal(f"terms of two graphs meet in {op}")
+            if op != "eq" and arg.is_truth != wants_truth:
+                raise self.refusal(f"{op} got a {'truth' if arg.is_truth else 'word'}")
+        if all(arg.op == "const" for arg in args):
+            return algebra.evaluate(op, [arg.value for arg in args])
+        simpler = _simplify(self, op, args)
+        if simpler is not None:
+            return simpler
+        try:
+            lo, hi = algebra.interval(op, *((arg.lo, arg.hi) for arg in args))
+        except ValueError as error:
+            raise self.refusal(str(error)) from None
+        if lo == hi and op in algebra.WORD_OPERATORS:
+            return lo
+        if op in ("and", "or", "eq", "add", "band", "bor") and args[0].index > args[1].index:
+            args = (args[1], args[0])
+        return self.intern(op, args, 0, lo, hi, op in algebra.TRUTH_OPERATORS)
+
+    def intern(self, op: str, args: tuple[Term, ...], value: int, lo: int, hi: int, truth: bool) -> Term:
+        """The node with these attributes, made once; nothing is folded."""
+        key = (op, value, truth, *(id(arg) for arg in args))
+        known = self._known.get(key)
+        if known is None:
+            known = Term(self, op, args, value, lo, hi, truth, len(self.nodes))
+            self.nodes.append(known)
+            self._known[key] = known
+        return known
+
+
+def lower(term: Term) -> Any:
+    """A constant term as the Python value it stands for; any other term itself."""
+    if term.op != "const":
+        return term
+    return bool(term.value) if term.is_truth else term.value
+
+
+def _simplify(graph: Graph, op: str, args: tuple[Term, ...]) -> Any:
+    """Algebra that needs no search; None when nothing applies."""
+    if len(args) == 1:
+        return args[0].args[0] if op == "not" and args[0].op == "not" else None
+    if op == "narrow":
+        return args[0] if args[1].value <= args[0].lo and args[0].hi <= args[2].value else None
+    a, b = args
+    if op in ("and", "or", "band", "bor") and a.op == "const":
+        a, b = b, a
+    match op:
+        case "and" | "or":
+            if b.op == "const":
+                return lower(a) if bool(b.value) == (op == "and") else bool(b.value)
+            if a is b:
+                return a
+            if (a.op == "not" and a.args[0] is b) or (b.op == "not" and b.args[0] is a):
+                return op == "or"
+        case "band":
+            if a is b or (b.op == "const" and b.value == (1 << b.value.bit_length()) - 1 >= a.hi >= a.lo >= 0):
+                return a
+        case "bor" | "bclear" | "add" | "sub":
+            if b.op == "const" and b.value == 0:
+                return a
+            if a is b and op != "add":
+                return a if op == "bor" else 0
+        case "eq" | "lt":
+            return _compare(graph, op, a, b)
+        case "member":
+            if b.hi < 0 or a.lo == a.hi == 0:
+                return False
+    return None
+
+
+def _compare(graph: Graph, op: str, a: Term, b: Term) -> Any:
+    if a is b:
+        return op == "eq"
+    if a.is_truth != b.is_truth:
+        raise graph.refusal("a truth is compared with a word")
+    if op == "lt":
+        return True if a.hi < b.lo else False if a.lo >= b.hi else None
+    if a.hi < b.lo or b.hi < a.lo:
+        return False
+    if a.op == "const":
+        a, b = b, a
+    if b.op == "const" and a.is_truth:
+        return a if b.value else graph.negate(a)
+    if b.op == "const" and a.op == "ite" and any(arm.op == "const" for arm in a.args[1:]):
+        condition, then, otherwise = a.args
+        return graph.ite(condition, graph.apply("eq", then, b), graph.apply("eq", otherwise, b))
+    return None

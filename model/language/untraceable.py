@@ -1,0 +1,55 @@
+"""The error of a rule that cannot be traced, and the line of the rule that caused it."""
+
+from __future__ import annotations
+
+import functools
+import sys
+
+_MACHINERY = (
+    "kraftcheck/model/language/untraceable.py",
+    "kraftcheck/model/language/symbolic.py",
+    "kraftcheck/model/language/terms.py",
+    "kraftcheck/model/language/words.py",
+    "kraftcheck/model/language/brokersets.py",
+    "kraftcheck/model/language/idlists.py",
+    "kraftcheck/model/language/sequences.py",
+    "attr/_make.py",
+)
+
+_CALLERS = (
+    "kraftcheck/solvers/program/parts.py",
+    "kraftcheck/solvers/program/trace.py",
+    "kraftcheck/model/language/system.py",
+)
+"""What calls rules, and is none."""
+
+_STANDARD_LIBRARY = functools.__file__.removesuffix("functools.py")
+
+
+class UntraceableRule(TypeError):
+    """A rule asked a symbolic value for a concrete one (an `if`, `and`, `in`, index ...)."""
+
+
+def place() -> str:
+    """The line of the rule at work: the nearest caller outside the word machinery and Python's library."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_machinery(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def place_of(error: BaseException) -> str | None:
+    """The line of the rule that raised an error; None where it was raised before any rule was at work."""
+    at, line = error.__traceback__, None
+    while at is not None:
+        filename = at.tb_frame.f_code.co_filename
+        if not _is_machinery(filename) and not filename.endswith(_CALLERS):
+            line = f"{filename}:{at.tb_lineno}"
+        at = at.tb_next
+    return line
+
+
+def _is_machinery(filename: str) -> bool:
+    if filename.startswith(_STANDARD_LIBRARY):
+        return "site-packages" not in filename
+    return filename.startswith(("<attrs", "<frozen")) or filename.endswith(_MACHINERY)

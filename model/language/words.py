@@ -1,0 +1,200 @@
+"""The words rules are written in: `choose`, truths, optional fields.
+
+Every function works alike on Python ints and on `Term`s. Collections of
+brokers are in `kraftcheck.model.language.brokersets` and `kraftcheck.model.language.idlists`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar, overload
+
+import attrs
+from attrs import frozen
+
+from kraftcheck.model.language.algebra import TruthOperator, WordOperator, evaluate
+from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.terms import Graph, Term, Truth, Word
+
+T = TypeVar("T")
+
+NO_LEADER = -1
+"""The leader of a leaderless partition, and the content of a vacant replica slot."""
+
+EMPTY = -2
+"""Content of an `AtMostOne` that holds nothing; -1 is a member there (defect B5)."""
+
+BRANCH, CONJUNCT, DISJUNCT = "branch", "conjunct", "disjunct"
+"""How a rule decides by a truth: it chooses between two values, or the truth is part of all_of or any_of."""
+
+
+def choose(condition: Truth, then: T, otherwise: T) -> T:
+    """`then` where the condition holds, else `otherwise`.
+
+    Args:
+        condition: a truth.
+        then, otherwise: words, truths, tuples or attrs records of one shape;
+            records are chosen field by field.
+
+    Raises:
+        UntraceableRule: when a symbolic condition chooses between two shapes.
+
+    >>> choose(True, 1, 2)
+    1
+    """
+    condition = _decided(condition, BRANCH)
+    if isinstance(condition, Term):
+        merged: T = _merge(condition, then, otherwise)
+        return merged
+    return then if condition else otherwise
+
+
+def _decided(truth: Truth, how: str, position: int = 0) -> Truth:
+    """The truth, once the graph has seen that a rule decides by it."""
+    return truth.graph.decided(truth, how, position) if isinstance(truth, Term) else truth
+
+
+def _merge(condition: Term, a: Any, b: Any) -> Any:
+    if isinstance(a, int | Term) and isinstance(b, int | Term):
+        return condition.graph.ite(condition, a, b)
+    if a is b:
+        return a
+    if type(a) is type(b):
+        if isinstance(a, tuple) and len(a) == len(b):
+            return tuple(_merge(condition, x, y) for x, y in zip(a, b, strict=True))
+        if hasattr(type(a), "chosen_by_place"):
+            return a.chosen_by_place(condition, b)  # a sequence without end is chosen place by place
+        if attrs.has(type(a)) and not _concrete_only(a):
+            fields = [f.name for f in attrs.fields(type(a))]
+            return type(a)(**{n: _merge(condition, getattr(a, n), getattr(b, n)) for n in fields})
+        if a == b:
+            return a
+    raise condition.graph.refusal(
+        f"choose() on a symbolic condition between {described(a)} and {described(b)}, which differ in shape"
+    )
+
+
+def _concrete_only(value: object) -> bool:
+    """Whether a record says that its leaves are never symbolic, so that it cannot be chosen field by field."""
+    return getattr(type(value), "concrete_only", False)
+
+
+def pick(items: Sequence[T], index: Word, otherwise: T) -> T:
+    """The item at an index, which may be symbolic; `otherwise` outside the items.
+
+    >>> pick((7, 8, 9), 1, 0), pick((7, 8, 9), -1, 0)
+    (8, 0)
+    """
+    found = otherwise
+    for position, item in enumerate(items):
+        found = choose(index == position, item, found)
+    return found
+
+
+def negate(value: Truth) -> Truth:
+    """The negation of a truth."""
+    return value.graph.negate(value) if isinstance(value, Term) else not value
+
+
+def all_of(*truths: Truth) -> Truth:
+    """The truth that every argument holds; true for none.
+
+    >>> all_of(True, 1 < 2), all_of()
+    (True, True)
+    """
+    result: Truth = True
+    for position, given in enumerate(truths):
+        truth = _decided(given, CONJUNCT, position)
+        result = truth if result is True else result & truth
+        if result is False:
+            return False
+    return result
+
+
+def any_of(*truths: Truth) -> Truth:
+    """The truth that some argument holds; false for none."""
+    result: Truth = False
+    for position, given in enumerate(truths):
+        truth = _decided(given, DISJUNCT, position)
+        result = truth if result is False else result | truth
+        if result is True:
+            return True
+    return result
+
+
+def none_of(*truths: Truth) -> Truth:
+    """The truth that no argument holds."""
+    return negate(any_of(*truths))
+
+
+def implies(premise: Truth, conclusion: Truth) -> Truth:
+    """The truth that the conclusion holds wherever the premise does."""
+    return any_of(negate(premise), conclusion)
+
+
+def word(value: Truth) -> Word:
+    """A truth as the word 1 or 0."""
+    return choose(value, 1, 0)
+
+
+@overload
+def apply(op: TruthOperator, *operands: Word) -> Truth: ...
+
+
+@overload
+def apply(op: WordOperator, *operands: Word) -> Word: ...
+
+
+def apply(op: str, *operands: Word) -> Any:
+    """An operator of the term graph on ints or terms; for the collections, not for rules."""
+    graph: Graph | None = next((o.graph for o in operands if isinstance(o, Term)), None)
+    if graph is None:
+        return evaluate(op, [int(o) for o in operands])
+    return graph.apply(op, *(graph.lift(o) for o in operands))
+
+
+def concrete(value: Word) -> int:
+    """The word as an int.
+
+    Raises:
+        UntraceableRule: when it is symbolic.
+    """
+    if isinstance(value, Term):
+        raise value.graph.refusal("a symbolic word where only a concrete one can be; ask has() of each broker")
+    return value
+
+
+@frozen
+class Maybe(Generic[T]):
+    """An optional field of a record: absent, or present with a value.
+
+    Absent, empty and "the same value again" are three different things in
+    Kafka's records. The value of an absent field has the right shape and no
+    meaning.
+    """
+
+    present: Truth
+    value: T
+
+    def or_else(self, default: T) -> T:
+        """The value where present, else the default."""
+        return choose(self.present, self.value, default)
+
+    def set_when(self, condition: Truth, value: T) -> Maybe[T]:
+        """The field with `value` where the condition holds, else as it was."""
+        condition = _decided(condition, BRANCH)
+        return Maybe(any_of(self.present, condition), choose(condition, value, self.value))
+
+    def clear_when(self, condition: Truth) -> Maybe[T]:
+        """The field made absent where the condition holds."""
+        return Maybe(all_of(self.present, negate(_decided(condition, BRANCH))), self.value)
+
+
+def absent(shape: T) -> Maybe[T]:
+    """An absent field; `shape` is any value of the field's type."""
+    return Maybe(False, shape)
+
+
+def present(value: T) -> Maybe[T]:
+    """A present field."""
+    return Maybe(True, value)

@@ -1,0 +1,292 @@
+"""The partition change build: every controller decision about one partition ends here.
+
+Source: `PartitionChangeBuilder.build`, step for step; the numbers are those
+of the semantics reference, section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, Maybe, absent, all_of, any_of, choose, negate
+from kraftcheck.model.partition.election import Candidates, Election, designate, elect
+from kraftcheck.model.partition.elr import Eligible, ElrInputs, by_leadership, populate
+from kraftcheck.model.partition.reassignment import completion
+from kraftcheck.model.partition.registration import Partition, PartitionChange, no_change
+from kraftcheck.model.rules.ruleset import RuleSet
+
+
+def nowhere(broker: Word) -> Maybe[Word]:
+    """No new directory for any broker."""
+    return absent(NO_LEADER)
+
+
+@frozen
+class Target:
+    """What the caller wants a partition to become; `Target.of(p)` keeps everything.
+
+    Attributes:
+        isr, replicas, removing, adding, recovering: the wanted values.
+        directory: for a broker, the directory it is now assigned to, if any.
+    """
+
+    isr: Brokers
+    replicas: Brokers
+    removing: Brokers
+    adding: Brokers
+    recovering: Truth
+    directory: Callable[[Word], Maybe[Word]] = nowhere
+
+    @classmethod
+    def of(cls, p: Partition) -> Target:
+        """The target that wants the partition as it is."""
+        return cls(p.isr, p.replicas, p.removing, p.adding, p.recovering)
+
+
+@frozen
+class BuildContext:
+    """Everything outside the partition that a build depends on.
+
+    Attributes:
+        acceptable: brokers that may lead, judged on the state before the event.
+        min_isr: effective min ISR of the topic.
+        preferred: a preferred election; the build never elects uncleanly then.
+        unclean: whether an unclean election is allowed.
+        elr: whether ELR is on for this build.
+        use_last_known_leader: last-known leader mode (always on in the controller).
+        unclean_shutdown: brokers known to have stopped uncleanly.
+        directory_assignment, leader_recovery, bump_on_isr_shrink: what the
+            metadata version has.
+        default_directory: directory of a replica that has none yet.
+        designated: elect exactly this broker (None: an ordinary election).
+    """
+
+    acceptable: Brokers
+    min_isr: Word
+    preferred: bool
+    unclean: Truth
+    elr: Truth
+    use_last_known_leader: bool
+    unclean_shutdown: Brokers
+    directory_assignment: bool
+    leader_recovery: bool
+    bump_on_isr_shrink: bool
+    default_directory: Callable[[Word], Word]
+    designated: Word | None = None
+
+
+@frozen
+class Build:
+    """A change and how it came about.
+
+    Attributes:
+        change: the record's fields; a no-op change is not written.
+        election: the election held.
+        target_isr: the wanted ISR that the election saw.
+        completed: whether a reassignment completed.
+    """
+
+    change: PartitionChange
+    election: Election
+    target_isr: Brokers
+    completed: Truth
+
+
+def build_change(p: Partition, target: Target, context: BuildContext, rules: RuleSet) -> PartitionChange:
+    """The change record of `build`."""
+    return build(p, target, context, rules).change
+
+
+def build(p: Partition, target: Target, context: BuildContext, rules: RuleSet) -> Build:
+    """The change that takes a partition towards a target.
+
+    Args:
+        p: the partition before the event.
+        target: what the event wants.
+        context: who may lead, and which features are on.
+        rules: the rule set.
+    """
+    target, completed = _completed(target, rules)
+    eligible = populate(_elr_inputs(p, target, context), context.elr, rules)
+    election = _election(p, target, eligible, context, rules)
+    change, isr, elr = _apply_election(p, target.isr, eligible.elr, election, context, rules)
+    change = bump_on_removal(p, change, target.replicas, rules)
+    change = _elr_fields(p, change, elr, eligible.last_known, context, rules)
+    change = _isr_field(p, change, isr, context, rules)
+    change = _last_known_leader(p, change, target.replicas, context, rules)
+    change = _assignment(p, change, target, context)
+    recovering = negate(_same_truth(target.recovering, p.recovering))
+    if not rules.alter_partition_erases_recovering:
+        recovering = all_of(recovering, negate(election.unclean))
+    change = evolve(change, recovering=change.recovering.set_when(recovering, target.recovering))
+    return Build(change, election, target.isr, completed)
+
+
+def candidates(p: Partition, target: Target, elr: Brokers, context: BuildContext) -> Candidates:
+    """What an election of this build chooses from."""
+    return Candidates(target.replicas, target.isr, elr, p.leader, p.last_known_elr, context.acceptable)
+
+
+def bump_on_shrink(p: Partition, change: PartitionChange, required: bool) -> PartitionChange:
+    """Step 7: before 3.6-IV0 a record that drops an ISR member also repeats the leader."""
+    if not required:
+        return change
+    shrinks = all_of(negate(change.leader.present), change.isr.present, negate(p.isr.within(change.isr.value)))
+    return evolve(change, leader=change.leader.set_when(shrinks, p.leader))
+
+
+def bump_on_removal(p: Partition, change: PartitionChange, replicas: Brokers, rules: RuleSet) -> PartitionChange:
+    """Step 4: a record that drops a replica repeats the leader, which raises its epoch."""
+    if rules.no_bump_on_replica_removal:
+        return change
+    removed = all_of(negate(change.leader.present), negate(p.replicas.within(replicas)))
+    return evolve(change, leader=change.leader.set_when(removed, p.leader))
+
+
+def _completed(target: Target, rules: RuleSet) -> tuple[Target, Truth]:
+    """Step 1, in every build: a reassignment whose replicas are all in sync ends."""
+    end = completion(target.replicas, target.isr, target.removing, target.adding, rules)
+    done, removing = end.done, target.removing
+    if rules.completion_needs_every_replica:
+        done = all_of(done, target.replicas.within(target.isr))
+    if not rules.completion_keeps_removing:
+        removing = choose(done, removing.none(), removing)
+    ended = evolve(
+        target,
+        isr=choose(done, end.isr, target.isr),
+        replicas=choose(done, end.replicas, target.replicas),
+        removing=removing,
+        adding=choose(done, target.adding.none(), target.adding),
+    )
+    return ended, done
+
+
+def _elr_inputs(p: Partition, target: Target, context: BuildContext) -> ElrInputs:
+    return ElrInputs(
+        isr=target.isr,
+        previous_isr=p.isr,
+        replicas=target.replicas,
+        eligible=Eligible(p.elr, p.last_known_elr),
+        unclean_shutdown=context.unclean_shutdown,
+        min_isr=context.min_isr,
+        collect_last_known=not context.use_last_known_leader,
+    )
+
+
+def _election(p: Partition, target: Target, eligible: Eligible, context: BuildContext, rules: RuleSet) -> Election:
+    choice = candidates(p, target, eligible.elr, context)
+    if context.designated is not None:
+        return designate(choice, context.designated, rules)
+    last_known_allowed = all_of(context.elr, context.use_last_known_leader)
+    return elect(choice, context.preferred, context.unclean, last_known_allowed, rules)
+
+
+def _apply_election(
+    p: Partition, isr: Brokers, elr: Brokers, election: Election, context: BuildContext, rules: RuleSet
+) -> tuple[PartitionChange, Brokers, Brokers]:
+    """Step 3: the leader field, the ISR of an ELR or unclean winner, RECOVERING."""
+    winner = election.leader
+    moved = negate(winner == p.leader)
+    unclean = all_of(moved, election.unclean)
+    from_elr = all_of(moved, elr.has(winner))
+    alone = isr.just(winner)
+    recover = all_of(unclean, context.leader_recovery, negate(p.recovering))
+    change = no_change(p)
+    change = evolve(
+        change,
+        leader=change.leader.set_when(moved, winner),
+        isr=change.isr.set_when(unclean, alone),
+        recovering=change.recovering.set_when(recover, True),
+    )
+    if rules.unclean_without_recovering:
+        change = evolve(change, recovering=absent(p.recovering))
+    if rules.election_clears_recovering:
+        ends = all_of(moved, negate(unclean), p.recovering)
+        change = evolve(change, recovering=change.recovering.set_when(ends, False))
+    return change, choose(from_elr, alone, isr), choose(from_elr, elr.minus(elr.just(winner)), elr)
+
+
+def _elr_fields(
+    p: Partition, change: PartitionChange, elr: Brokers, last_known: Brokers, context: BuildContext, rules: RuleSet
+) -> PartitionChange:
+    """Step 5: an unclean election, and a build with ELR off, clear both lists."""
+    clear = any_of(change.isr.present, negate(context.elr))
+    elr = choose(negate(context.elr) if rules.unclean_election_keeps_elr else clear, elr.none(), elr)
+    change = evolve(change, elr=change.elr.set_when(negate(elr.same(p.elr)), elr))
+    if context.use_last_known_leader:
+        return change
+    last_known = choose(clear, last_known.none(), last_known)
+    differs = negate(last_known.same(p.last_known_elr))
+    return evolve(change, last_known_elr=change.last_known_elr.set_when(differs, last_known))
+
+
+def _isr_field(
+    p: Partition, change: PartitionChange, isr: Brokers, context: BuildContext, rules: RuleSet
+) -> PartitionChange:
+    """Steps 6 and 7: without ELR the last members stay listed while there is no leader."""
+    may_empty = True if rules.isr_may_empty_without_elr else any_of(negate(isr.is_empty()), context.elr)
+    set_isr = all_of(negate(change.isr.present), negate(isr.same(p.isr)), may_empty)
+    change = evolve(change, isr=change.isr.set_when(set_isr, isr))
+    return bump_on_shrink(p, change, context.bump_on_isr_shrink)
+
+
+def _last_known_leader(
+    p: Partition, change: PartitionChange, replicas: Brokers, context: BuildContext, rules: RuleSet
+) -> PartitionChange:
+    """Step 8: remember the leader when the ISR empties, forget it once there is a leader."""
+    if not context.use_last_known_leader:
+        return change
+    known = p.last_known_elr
+    emptied = all_of(context.elr, change.isr.present, change.isr.value.is_empty())
+    last = known.just(p.leader)
+    remember = all_of(emptied, negate(known.same(last)))
+    led = any_of(
+        all_of(change.leader.present, change.leader.value >= 0),
+        all_of(negate(p.leader == NO_LEADER), negate(all_of(change.leader.present, change.leader.value == NO_LEADER))),
+    )
+    forget = all_of(context.elr, negate(remember), led, negate(known.is_empty()))
+    if rules.last_known_leader_on_leader_loss:
+        remember, forget = by_leadership(known, change.leader, context.elr)
+    if not rules.last_known_leader_may_be_none:
+        remember = all_of(remember, negate(p.leader == NO_LEADER))
+    field = change.last_known_elr.set_when(remember, last).set_when(forget, known.none())
+    if not rules.removed_replica_stays_last_known:
+        final = field.or_else(known)
+        gone = all_of(final.first() >= 0, negate(final.within(replicas)))
+        field = field.set_when(gone, known.none())
+    return evolve(change, last_known_elr=field)
+
+
+def _assignment(p: Partition, change: PartitionChange, target: Target, context: BuildContext) -> PartitionChange:
+    """Step 9: replicas, their directories, and the reassignment sets, where they changed."""
+    listed = negate(target.replicas.is_empty())
+
+    def wanted(broker: Word) -> Word:
+        held = p.replicas.has(broker)
+        if held is True:
+            old = p.directories.of(broker)
+        elif held is False:
+            old = context.default_directory(broker)
+        else:
+            old = choose(held, p.directories.of(broker), context.default_directory(broker))
+        return target.directory(broker).or_else(old)
+
+    if context.directory_assignment and listed is not False:
+        directories = p.directories.for_replicas(target.replicas, wanted)
+        differ = all_of(listed, negate(directories.same(p.directories)))
+        change = evolve(change, directories=change.directories.set_when(differ, directories))
+    moved = all_of(listed, negate(target.replicas.same(p.replicas)))
+    return evolve(
+        change,
+        replicas=change.replicas.set_when(moved, target.replicas),
+        removing=change.removing.set_when(negate(target.removing.same(p.removing)), target.removing),
+        adding=change.adding.set_when(negate(target.adding.same(p.adding)), target.adding),
+    )
+
+
+def _same_truth(a: Truth, b: Truth) -> Truth:
+    return choose(a, b, negate(b))

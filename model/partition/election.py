@@ -1,0 +1,131 @@
+"""KRaft leader elections: who leads a partition, given who may.
+
+Source: `PartitionChangeBuilder.electLeader`; designated elections from the
+unclean-recovery KIP.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.rules.ruleset import RuleSet
+
+
+@frozen
+class Election:
+    """Result of an election.
+
+    Attributes:
+        leader: the winner, or NO_LEADER.
+        unclean: whether the winner is outside ISR and ELR.
+        last_known: whether the winner is the last known leader.
+    """
+
+    leader: Word
+    unclean: Truth
+    last_known: Truth
+
+
+@frozen
+class Candidates:
+    """What an election chooses from.
+
+    Attributes:
+        replicas, isr, elr: as wanted by the change.
+        leader: the current leader, or NO_LEADER.
+        last_known: the last-known list before the change.
+        acceptable: brokers that may lead: active, on an online directory.
+    """
+
+    replicas: Brokers
+    isr: Brokers
+    elr: Brokers
+    leader: Word
+    last_known: Brokers
+    acceptable: Brokers
+
+    def valid(self, rules: RuleSet) -> Brokers:
+        """Brokers a clean election may choose: ISR members, or ELR members once the ISR is empty."""
+        source = choose(self.isr.is_empty(), self.elr, self.isr)
+        if rules.elr_elected_over_isr:
+            source = self.isr.plus(self.elr)
+        return source.keep(self.acceptable)
+
+
+def elect(c: Candidates, preferred: bool, unclean: Truth, last_known_allowed: Truth, rules: RuleSet) -> Election:
+    """Run an election.
+
+    Args:
+        c: whom to choose from.
+        preferred: the first replica wins where valid; else the current leader does.
+        unclean: whether a replica outside ISR and ELR may win (never in a preferred election).
+        last_known_allowed: whether the last known leader may win.
+        rules: the rule set.
+    """
+    valid = c.valid(rules)
+    clean = choose(valid.has(c.leader), c.leader, c.replicas.first_in(valid))
+    if preferred:
+        clean = choose(valid.has(c.replicas.first()), c.replicas.first(), clean)
+    found = clean != NO_LEADER
+    if rules.unclean_election_unasked:
+        unclean = True
+    by_last_known = all_of(negate(found), last_known_allowed, _last_known_electable(c, rules))
+    lossy = NO_LEADER if preferred else choose(unclean, c.replicas.first_in(c.acceptable), NO_LEADER)
+    otherwise = choose(by_last_known, c.last_known.first(), lossy)
+    return Election(
+        leader=choose(found, clean, otherwise),
+        unclean=all_of(negate(found), any_of(by_last_known, lossy != NO_LEADER)),
+        last_known=by_last_known,
+    )
+
+
+def _last_known_electable(c: Candidates, rules: RuleSet) -> Truth:
+    """Only when ISR and ELR are empty, and (rightly) only a live replica."""
+    single = all_of(c.isr.is_empty(), c.elr.is_empty(), c.last_known.size() == 1)
+    if rules.dead_last_known_leader_electable:
+        return single
+    last = c.last_known.first()
+    if rules.last_known_leader_may_be_removed:
+        return all_of(single, c.acceptable.has(last))
+    return all_of(single, c.acceptable.has(last), c.replicas.has(last))
+
+
+def designate(c: Candidates, broker: Word, rules: RuleSet) -> Election:
+    """The election of a designated broker; unclean unless an ordinary one could have chosen it."""
+    return Election(broker, negate(c.valid(rules).has(broker)), False)
+
+
+LEADERLESS = "partition is leaderless"
+"""What every election on request but a preferred one asks for; Kafka answers ELECTION_NOT_NEEDED else."""
+
+DESIGNATED_ONLINE = "designated broker is unfenced and its directory online"
+
+
+def may_designate(p: Partition, eligible: Brokers, broker: Word, rules: RuleSet) -> dict[str, Truth]:
+    """Named conditions of a designated election.
+
+    Args:
+        p: the partition.
+        eligible: brokers that may lead it.
+        broker: the one that is designated.
+        rules: the rule set.
+
+    Source: unclean-recovery KIP, "Proposed Changes": only while leaderless, and
+    only an unfenced replica on an online directory.
+    """
+    named = {
+        LEADERLESS: p.leader == NO_LEADER,
+        "designated broker is a replica": p.replicas.has(broker),
+        DESIGNATED_ONLINE: eligible.has(broker),
+        "designated broker is not being removed": negate(p.removing.has(broker)),
+    }
+    waived = {
+        LEADERLESS: rules.designated_over_leader,
+        DESIGNATED_ONLINE: rules.designated_may_be_fenced,
+        "designated broker is not being removed": rules.designated_may_be_leaving,
+    }
+    return {name: truth for name, truth in named.items() if not waived.get(name, False)}

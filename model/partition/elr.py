@@ -1,0 +1,98 @@
+"""Eligible leader replicas: who could still be elected without losing data.
+
+Source: KIP-966; `PartitionChangeBuilder.maybePopulateTargetElr`.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, Maybe, all_of, choose, negate
+from kraftcheck.model.partition.registration import Partition, PartitionChange, no_change
+from kraftcheck.model.rules.ruleset import RuleSet
+
+
+@frozen
+class Eligible:
+    """The ELR and the last-known ELR of a partition."""
+
+    elr: Brokers
+    last_known: Brokers
+
+
+@frozen
+class ElrInputs:
+    """What decides the new ELR.
+
+    Attributes:
+        isr: the wanted ISR.
+        previous_isr: the ISR before the change.
+        replicas: the wanted replicas.
+        eligible: ELR and last-known ELR before the change.
+        unclean_shutdown: brokers known to have stopped uncleanly.
+        min_isr: effective min ISR.
+        collect_last_known: whether former members are collected (the mode
+            without last-known leader).
+    """
+
+    isr: Brokers
+    previous_isr: Brokers
+    replicas: Brokers
+    eligible: Eligible
+    unclean_shutdown: Brokers
+    min_isr: Word
+    collect_last_known: bool
+
+
+def populate(inputs: ElrInputs, enabled: Truth, rules: RuleSet) -> Eligible:
+    """The ELR for the wanted ISR.
+
+    At or above min ISR nobody needs to be eligible. Below it, old ELR and old
+    ISR members that leave the ISR stay eligible, unless they stopped
+    uncleanly or are no longer replicas.
+    """
+    isr, old = inputs.isr, inputs.eligible
+    candidates = old.elr.plus(inputs.previous_isr)
+    elr = candidates if rules.elr_keeps_isr_members else candidates.minus(isr)
+    if not rules.elr_keeps_unclean_replicas:
+        elr = elr.minus(inputs.unclean_shutdown)
+    if not rules.removed_replicas_stay_in_elr:
+        elr = elr.keep(inputs.replicas)
+    elr = elr.ascending()
+    last_known = old.last_known
+    if inputs.collect_last_known:
+        last_known = candidates.plus(last_known).minus(isr).minus(elr).ascending()
+    at_min = Eligible(old.elr.minus(isr) if rules.elr_kept_at_min_isr else old.elr.none(), old.last_known.none())
+    populated = choose(isr.size() >= inputs.min_isr, at_min, Eligible(elr, last_known))
+    return choose(enabled, populated, old)
+
+
+def by_leadership(known: Brokers, leader: Maybe[Word], enabled: Truth) -> tuple[Truth, Truth]:
+    """From 4.1.2 on: whether to remember the leader that is lost as the last known, and whether to forget the old one.
+
+    Args:
+        known: the last known leader of before.
+        leader: the new leader, where the change names one.
+        enabled: whether ELR is on.
+    """
+    lost = all_of(leader.present, leader.value == NO_LEADER)
+    won = all_of(leader.present, leader.value >= 0)
+    return all_of(enabled, lost, known.is_empty()), all_of(enabled, won, negate(known.is_empty()))
+
+
+def clears(p: Partition) -> Truth:
+    """Whether there is something to clear: an ELR or a last known leader."""
+    return negate(all_of(p.elr.is_empty(), p.last_known_elr.is_empty()))
+
+
+def clear_elr(p: Partition, when: Truth) -> PartitionChange:
+    """The record that clears ELR and last-known ELR, where one is not empty."""
+    change = no_change(p)
+    listed = all_of(when, clears(p))
+    return evolve(
+        change,
+        elr=change.elr.set_when(listed, p.elr.none()),
+        last_known_elr=change.last_known_elr.set_when(listed, p.last_known_elr.none()),
+    )

@@ -1,0 +1,93 @@
+"""AlterPartition: what the controller checks before it takes another ISR from a leader.
+
+Each check is a named truth; `ERRORS` has the names in the order in which Kafka asks, with its answer. A reader whose
+states cannot fail a check, because it has no epochs, leaves that check out.
+
+Source: `ReplicationControlManager.validateAlterPartitionData`; section 4 of the semantics reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve
+
+from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, implies, negate
+from kraftcheck.model.partition.change import Target
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers.leadership import Cluster
+
+NOT_AHEAD = "epochs are not ahead of the controller"
+LEADER_EPOCH = "leader epoch is current"
+SENDER = "sender leads and is registered"
+PARTITION_EPOCH = "partition epoch is current"
+REPLICAS = "ISR holds replicas only"
+LEADER = "ISR holds the leader"
+ONE_MEMBER = "a RECOVERING partition has one member"
+NOT_ANEW = "RECOVERING is not requested anew"
+ELIGIBLE = "members are unfenced and not shutting down"
+MEMBER_EPOCHS = "members state their current epoch"
+
+ERRORS: Mapping[str, str] = {
+    NOT_AHEAD: "NOT_CONTROLLER",
+    LEADER_EPOCH: "FENCED_LEADER_EPOCH",
+    SENDER: "INVALID_REQUEST",
+    PARTITION_EPOCH: "INVALID_UPDATE_VERSION",
+    REPLICAS: "INVALID_REQUEST",
+    LEADER: "INVALID_REQUEST",
+    ONE_MEMBER: "INVALID_REQUEST",
+    NOT_ANEW: "INVALID_REQUEST",
+    ELIGIBLE: "INELIGIBLE_REPLICA",
+    MEMBER_EPOCHS: "INELIGIBLE_REPLICA",
+}
+"""What Kafka answers where a check fails, in the order in which it asks."""
+
+
+def epoch_checks(p: Partition, leader_epoch: Word, partition_epoch: Word, rules: RuleSet) -> dict[str, Truth]:
+    """Whether the sender knows the partition as it is; one from the future means that this controller is outdated."""
+    compared = not rules.alter_partition_ignores_partition_epoch
+    behind = partition_epoch < p.partition_epoch if compared else False
+    ahead = partition_epoch > p.partition_epoch if compared else False
+    return {
+        NOT_AHEAD: all_of(leader_epoch <= p.leader_epoch, negate(ahead)),
+        LEADER_EPOCH: leader_epoch >= p.leader_epoch,
+        PARTITION_EPOCH: negate(behind),
+    }
+
+
+def sender_check(leader: Word, sender: Word, cluster: Cluster) -> dict[str, Truth]:
+    """Whether the request comes from the leader."""
+    return {SENDER: all_of(sender == leader, leader >= 0, cluster.registered.has(leader))}
+
+
+def isr_checks(p: Partition, isr: Brokers, recovering: Truth, rules: RuleSet) -> dict[str, Truth]:
+    """Whether the partition may have this ISR, whoever its members are."""
+    grows = False if rules.recovering_isr_may_grow else all_of(recovering, isr.size() > 1)
+    return {
+        REPLICAS: isr.within(p.replicas),
+        LEADER: isr.has(p.leader),
+        ONE_MEMBER: negate(grows),
+        NOT_ANEW: implies(recovering, p.recovering),
+    }
+
+
+def may_join(cluster: Cluster, rules: RuleSet) -> Brokers:
+    """Brokers that may be in an ISR: registered, neither fenced nor shutting down."""
+    able = cluster.registered
+    if not rules.fenced_may_join_isr:
+        able = able.minus(cluster.fenced)
+    return able if rules.shutting_down_may_join_isr else able.minus(cluster.shutting_down)
+
+
+def member_checks(isr: Brokers, cluster: Cluster, outdated: Truth, rules: RuleSet) -> dict[str, Truth]:
+    """Whether each member may be in an ISR; `outdated`: some member's stated epoch is of an earlier incarnation."""
+    stale = False if rules.alter_partition_ignores_broker_epoch else outdated
+    return {ELIGIBLE: isr.within(may_join(cluster, rules)), MEMBER_EPOCHS: negate(stale)}
+
+
+def proposed(p: Partition, isr: Brokers, recovering: Truth) -> Target:
+    """What an accepted proposal wants."""
+    return evolve(Target.of(p), isr=isr, recovering=recovering)

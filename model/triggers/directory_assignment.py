@@ -1,0 +1,63 @@
+"""Directories of replicas: where a new one goes, and what AssignReplicasToDirs wants.
+
+Source: `ClusterControlManager.defaultDir`, `ReplicationControlManager.handleAssignReplicasToDirs`; KIP-858.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import Maybe, all_of, choose
+from kraftcheck.model.partition.change import Target
+from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers.table import Pass, Permits, leave, ordinary, without
+
+
+def default_directory(registered: Truth, count: Word, only: Word, supported: bool, rules: RuleSet) -> Word:
+    """The directory of a replica that is new on a broker; KIP-858 says UNASSIGNED always.
+
+    Args:
+        registered: whether the broker is registered.
+        count: how many directories its registration lists.
+        only: the directory where it lists one.
+        supported: whether the metadata version has directories.
+        rules: the rule set.
+    """
+    if not supported:
+        return MIGRATING
+    if rules.default_directory_unassigned:
+        return UNASSIGNED
+    single = choose(count == 1, only, UNASSIGNED)
+    return choose(registered, choose(count == 0, MIGRATING, single), UNASSIGNED)
+
+
+def assign(
+    p: Partition, permits: Permits, broker: Word, directory: Word, offline: Truth, rules: RuleSet
+) -> tuple[Pass, ...]:
+    """A replica is in this directory; where that is offline, the broker leaves ISR and leadership.
+
+    As found these are two passes, both on the partition as it is, and the first is
+    built with ELR off (defects B8 and B2). Mended it is one, judged on the directory
+    that the replica will have.
+
+    Args:
+        p: the partition, of which the broker has a replica.
+        permits: of topic and cluster.
+        broker: who assigns.
+        directory: where its replica is.
+        offline: whether the directory is offline.
+        rules: the rule set.
+    """
+    elr: Truth = False if rules.assignment_clears_elr else permits.elr
+    placed = evolve(Target.of(p), directory=lambda b: Maybe(b == broker, directory))
+    if rules.passes_share_one_base:
+        first = Pass(True, placed, evolve(ordinary(p, permits), unclean=False, elr=elr))
+        return first, leave(p, permits, broker, offline)
+    goal = evolve(placed, isr=choose(offline, without(p, broker).isr, p.isr))
+    barred = choose(offline, p.isr.just(broker), p.isr.none())
+    unclean = all_of(offline, permits.unclean)
+    trigger = evolve(ordinary(p, permits), barred=barred, unclean=unclean, elr=elr)
+    return (Pass(True, goal, trigger, (broker, directory)),)

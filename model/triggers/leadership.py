@@ -1,0 +1,92 @@
+"""Who may lead a partition: the leader test, on sets and on lists of brokers.
+
+Source: `LeaderAcceptor`, `ClusterControlManager.isActive`, `DirectoryId.online`.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from attrs import frozen
+
+from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, negate
+from kraftcheck.model.partition.directories import is_online
+from kraftcheck.model.partition.election import Election
+from kraftcheck.model.rules.ruleset import RuleSet
+
+
+class Cluster(Protocol):
+    """The brokers by their registrations; one that is not registered is in no other collection."""
+
+    @property
+    def registered(self) -> Brokers:
+        """Brokers that are registered."""
+
+    @property
+    def fenced(self) -> Brokers:
+        """Brokers that must not lead or be in an ISR."""
+
+    @property
+    def shutting_down(self) -> Brokers:
+        """Brokers in controlled shutdown."""
+
+
+@frozen
+class Registered:
+    """A cluster as three collections of one family; attributes as of `Cluster`."""
+
+    registered: Brokers
+    fenced: Brokers
+    shutting_down: Brokers
+
+
+def active(cluster: Cluster) -> Brokers:
+    """Brokers that are registered, unfenced and not shutting down."""
+    return cluster.registered.minus(cluster.fenced).minus(cluster.shutting_down)
+
+
+def may_lead(cluster: Cluster, offline: Brokers, barred: Brokers, counted: Brokers, rules: RuleSet) -> Brokers:
+    """Brokers that pass the leader test.
+
+    An active broker that is no replica has no directory to look up: Kafka
+    throws there. Such brokers are kept, so that the election of one shows that
+    the lookup was reached; see `lookup_failed`.
+
+    Args:
+        cluster: the brokers.
+        offline: replicas of the partition that are in no online directory.
+        barred: brokers that may not lead, whatever their status.
+        counted: brokers that count as active although still fenced.
+        rules: the rule set.
+    """
+    able = active(cluster)
+    if rules.fenced_leader_acceptable:
+        able = cluster.registered.minus(cluster.shutting_down)
+    if not rules.unfence_ignores_controlled_shutdown:
+        counted = counted.minus(cluster.shutting_down)
+    return able.plus(counted).minus(barred).minus(offline)
+
+
+def replica_online(
+    directory: Word, registered: Truth, count: Word, untold: Truth, listed: Truth, rules: RuleSet
+) -> Truth:
+    """Whether the controller takes a replica to be in an online directory.
+
+    Args:
+        directory: the replica's directory.
+        registered: whether its broker is registered.
+        count: how many directories the registration lists.
+        untold: whether it lists none because the broker does not tell.
+        listed: whether it lists this directory.
+        rules: the rule set.
+    """
+    none_known = count <= 1 if rules.one_directory_means_all_online else untold
+    return is_online(directory, registered, none_known, listed)
+
+
+def lookup_failed(election: Election, replicas: Brokers, eligible: Brokers) -> Truth:
+    """Whether an election asked for the directory of a broker that is no replica; the controller resigns over it."""
+    outsider = all_of(election.leader >= 0, negate(replicas.has(election.leader)))
+    return all_of(outsider, any_of(negate(election.last_known), eligible.has(election.leader)))

@@ -1,0 +1,40 @@
+"""The effective min ISR, and what a change of it writes.
+
+Source: `ReplicationControlManager.getTopicEffectiveMinIsr`; defect B3, KAFKA-16540.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, choose
+from kraftcheck.model.partition.elr import clear_elr
+from kraftcheck.model.partition.registration import Partition, PartitionChange
+from kraftcheck.model.rules.ruleset import RuleSet
+
+
+def effective_min_isr(configured: Word, factor: Word) -> Word:
+    """The smaller of the configured minimum and the replication factor."""
+    return choose(factor < configured, factor, configured)
+
+
+def announced(p: Partition, differs: Truth, raised: Truth, elr: Truth, rules: RuleSet) -> PartitionChange:
+    """The record that a change of min.insync.replicas writes: an ELR formed under the old value is dropped.
+
+    Raised, the partition epoch rises too. An answer to AlterPartition overtakes the
+    configuration; without a new partition epoch the leader would commit by the old
+    value without members that the controller makes eligible by the new one.
+
+    Args:
+        p: the partition.
+        differs: whether the topic's configured value differs.
+        raised: whether the effective min ISR is higher than before.
+        elr: whether ELR is on.
+        rules: the rule set; as found nothing is written.
+    """
+    change = clear_elr(p, all_of(differs, not rules.min_isr_change_keeps_elr))
+    if rules.min_isr_raise_is_silent:
+        return change
+    same = change.elr.or_else(p.elr)
+    return evolve(change, elr=change.elr.set_when(all_of(elr, raised), same))

@@ -1,0 +1,93 @@
+"""AlterPartitionReassignments: what starting and cancelling a reassignment want, and when cancelling is refused.
+
+Source: `ReplicationControlManager.changePartitionReassignment`, `cancelPartitionReassignment`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve
+
+from kraftcheck.model.language.brokersets import Brokers, Replicas
+from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import NO_LEADER, any_of, choose, negate
+from kraftcheck.model.partition.change import Target
+from kraftcheck.model.partition.reassignment import in_progress, plan_for, revert
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers.table import Pass, Permits, ordinary
+
+IN_PROGRESS = "a reassignment is in progress"
+ORIGINAL_LEFT = "an original replica is left"
+ORIGINAL_IN_ISR = "the ISR keeps an original replica, or unclean election is allowed"
+ORIGINAL_LEADS = "an original replica can lead where the ISR keeps none"
+
+CANCEL_ERRORS: Mapping[str, tuple[str, str]] = {
+    IN_PROGRESS: ("NO_REASSIGNMENT_IN_PROGRESS", ""),
+    ORIGINAL_LEFT: ("INVALID_REPLICA_ASSIGNMENT", "no_original_replica"),
+    ORIGINAL_IN_ISR: ("INVALID_REPLICA_ASSIGNMENT", "unclean_election_needed"),
+    ORIGINAL_LEADS: ("INVALID_REPLICA_ASSIGNMENT", "no_original_replica_can_lead"),
+}
+"""What is answered where a check of a cancellation fails, in the order in which they are asked."""
+
+
+def reassign(p: Partition, permits: Permits, target: Brokers, rules: RuleSet) -> Pass:
+    """A reassignment starts, or gets another target; it never elects uncleanly.
+
+    As found, an empty removing (adding) set does not replace an old one (defect B10).
+    """
+    plan = plan_for(p, target)
+    replicas = repeated(target, p.replicas) if rules.reassignment_repeats_replicas else plan.replicas
+    removing, adding = plan.removing, plan.adding
+    if rules.retarget_keeps_old_reassignment:
+        removing = choose(removing.is_empty(), p.removing, removing)
+        adding = choose(adding.is_empty(), p.adding, adding)
+    goal = evolve(Target.of(p), replicas=replicas, removing=removing, adding=adding)
+    return Pass(True, goal, evolve(ordinary(p, permits), unclean=False))
+
+
+def may_cancel(p: Partition, eligible: Brokers, unclean: Truth, rules: RuleSet) -> dict[str, Truth]:
+    """The checks of a cancellation.
+
+    As found, a cancellation seats the first original replica silently where the ISR
+    keeps none (defect B11); mended, one that can lead is elected uncleanly.
+
+    Args:
+        p: the partition.
+        eligible: brokers that may lead it.
+        unclean: whether the topic allows unclean elections.
+        rules: the rule set.
+    """
+    back = revert(p)
+    able = eligible.keep(back.replicas)
+    return {
+        IN_PROGRESS: in_progress(p.removing, p.adding),
+        ORIGINAL_LEFT: back.possible,
+        ORIGINAL_IN_ISR: any_of(negate(back.unclean), unclean),
+        ORIGINAL_LEADS: any_of(negate(back.unclean), rules.unclean_cancel_is_silent, negate(able.is_empty())),
+    }
+
+
+def cancel(p: Partition, permits: Permits, rules: RuleSet) -> Pass:
+    """Back to the original replicas."""
+    back = revert(p)
+    isr = back.isr if rules.unclean_cancel_is_silent else choose(back.unclean, p.isr.none(), back.isr)
+    goal = evolve(Target.of(p), replicas=back.replicas, isr=isr, removing=p.removing.none(), adding=p.adding.none())
+    return Pass(True, goal, ordinary(p, permits))
+
+
+def repeated(target: Brokers, current: Brokers) -> Brokers:
+    """The seeded defect: every current replica is appended, also those the target lists.
+
+    Slots that are full take no more, so sets of slots are too short where lists repeat.
+    """
+    if isinstance(target, IdList) and isinstance(current, IdList):
+        return IdList((*target.ids, *current.ids))
+    if not isinstance(target, Replicas) or not isinstance(current, Replicas):
+        raise TypeError(f"{target!r} and {current!r} are no replica lists of one family")
+    slots = list(target.slots)
+    for position, slot in enumerate(current.slots):
+        slots[-1 - position] = choose(slots[-1 - position] == NO_LEADER, slot, slots[-1 - position])
+    return Replicas(tuple(slots))

@@ -1,0 +1,173 @@
+"""What each trigger of the controller wants of a partition: the trigger table.
+
+A trigger gives one `Pass`: whether it concerns the partition, what it wants,
+and who may lead. Explored systems run it on sets, the controller in full on
+lists; only how they find brokers, and what follows a pass, is their own.
+AlterPartition is in `kraftcheck.model.triggers.alter_partition`, the assignment of directories in
+`kraftcheck.model.triggers.directory_assignment`, reassignments are in `kraftcheck.model.triggers.reassignment`.
+
+Source: `ReplicationControlManager`, `handleBroker...`, `handleDirectoriesOffline`,
+`electLeaders`; the semantics reference, section 3.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
+from kraftcheck.model.partition.change import Target
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.rules.ruleset import RuleSet
+
+
+@frozen
+class Permits:
+    """What the topic and the cluster allow a trigger.
+
+    Attributes:
+        unclean: whether the topic allows unclean elections.
+        elr: whether ELR is on.
+    """
+
+    unclean: Truth
+    elr: Truth
+
+
+@frozen
+class Trigger:
+    """Who may lead and how, for one pass; the columns of the trigger table.
+
+    Attributes:
+        barred: brokers that may not lead, whatever their status.
+        counted: brokers that count as active although still fenced.
+        preferred: a preferred election.
+        unclean: whether an unclean election is allowed.
+        elr: whether the build has ELR on.
+        unclean_shutdown: brokers that stopped uncleanly.
+        designated: elect exactly this broker, which may lead; None: an ordinary election.
+    """
+
+    barred: Brokers
+    counted: Brokers
+    preferred: bool
+    unclean: Truth
+    elr: Truth
+    unclean_shutdown: Brokers
+    designated: Word | None = None
+
+
+@frozen
+class Pass:
+    """One build that a trigger asks for.
+
+    Attributes:
+        when: whether the trigger concerns the partition.
+        target: what it wants.
+        trigger: who may lead, and how.
+        placed: a broker, and the directory that the leader test takes its replica to be in; None: as it is.
+    """
+
+    when: Truth
+    target: Target
+    trigger: Trigger
+    placed: tuple[Word, Word] | None = None
+
+
+def ordinary(p: Partition, permits: Permits) -> Trigger:
+    """A trigger that bars nobody: unclean election as the topic says, ELR as enabled."""
+    none = p.isr.none()
+    return Trigger(none, none, False, permits.unclean, permits.elr, none)
+
+
+def without(p: Partition, broker: Word) -> Target:
+    """The target that takes a broker out of the ISR."""
+    return evolve(Target.of(p), isr=p.isr.minus(p.isr.just(broker)))
+
+
+def leave(p: Partition, permits: Permits, broker: Word, when: Truth) -> Pass:
+    """A broker leaves ISR and leadership: what fencing, leaving, stopping and failing come down to."""
+    return Pass(when, without(p, broker), evolve(ordinary(p, permits), barred=p.isr.just(broker)))
+
+
+def fence(p: Partition, permits: Permits, broker: Word) -> Pass:
+    """A broker is fenced, or begins a controlled shutdown."""
+    return leave(p, permits, broker, p.isr.has(broker))
+
+
+def unfence(p: Partition, permits: Permits, broker: Word, rules: RuleSet) -> Pass:
+    """A broker is unfenced; a leaderless partition is tried again, and the broker counts as active."""
+    target, when = Target.of(p), p.leader == NO_LEADER
+    if rules.unfence_rejoins_isr:
+        target, when = evolve(target, isr=p.isr.plus(p.isr.just(broker).keep(p.replicas))), True
+    return Pass(when, target, evolve(ordinary(p, permits), counted=p.isr.just(broker)))
+
+
+def unregister(p: Partition, permits: Permits, broker: Word, rules: RuleSet) -> Pass:
+    """A broker is removed: it leaves ISR and ELR, as after an unclean stop."""
+    passed = leave(p, permits, broker, any_of(p.isr.has(broker), p.elr.has(broker)))
+    if rules.unregister_keeps_elr:
+        return passed
+    return evolve(passed, trigger=evolve(passed.trigger, unclean_shutdown=p.isr.just(broker)))
+
+
+def restart(p: Partition, permits: Permits, broker: Word, clean: Truth, known: Truth, rules: RuleSet) -> Pass:
+    """A new incarnation registers: the earlier one leaves the ISR, and after an unclean stop the ELR.
+
+    Args:
+        p: the partition.
+        permits: of topic and cluster.
+        broker: the broker.
+        clean: whether it stopped cleanly; the code takes every stop for unclean (KAFKA-18635).
+        known: whether the metadata version has ELR; below, the code does nothing (defect B6).
+        rules: the rule set.
+    """
+    unclean = True if rules.every_restart_is_unclean else negate(clean)
+    stopped = choose(unclean, p.isr.just(broker), p.isr.none())
+    visited = any_of(p.isr.has(broker), all_of(unclean, p.elr.has(broker)))
+    if rules.stale_reregistration_keeps_isr:
+        visited = all_of(visited, known)
+    passed = leave(p, permits, broker, visited)
+    return evolve(passed, trigger=evolve(passed.trigger, unclean_shutdown=stopped))
+
+
+def directory_failure(p: Partition, permits: Permits, broker: Word, failed: Truth, rules: RuleSet) -> Pass:
+    """The directory of the broker's replica is offline; `failed`: whether it is one of those reported."""
+    if rules.offline_directory_leader_kept:
+        return leave(p, permits, broker, False)
+    return leave(p, permits, broker, all_of(p.replicas.has(broker), failed))
+
+
+def alter(p: Partition, permits: Permits, target: Target) -> Pass:
+    """A leader's proposal that was accepted."""
+    return Pass(True, target, ordinary(p, permits))
+
+
+def needs_preferred(p: Partition) -> Truth:
+    """Whether another than the first replica leads, or nobody; else ELECTION_NOT_NEEDED."""
+    return negate(p.leader == p.replicas.first())
+
+
+def needs_leader(p: Partition) -> Truth:
+    """Whether there is no leader; else ELECTION_NOT_NEEDED of every election but a preferred one."""
+    return p.leader == NO_LEADER
+
+
+def elect_preferred(p: Partition, permits: Permits) -> Pass:
+    """ElectLeaders PREFERRED, or the balance timer."""
+    return _elect(p, evolve(ordinary(p, permits), preferred=True, unclean=False))
+
+
+def elect_unclean(p: Partition, permits: Permits) -> Pass:
+    """ElectLeaders UNCLEAN, whatever the topic says, or the unclean timer."""
+    return _elect(p, evolve(ordinary(p, permits), unclean=True))
+
+
+def elect_designated(p: Partition, permits: Permits, broker: Word) -> Pass:
+    """ElectLeaders DESIGNATED."""
+    return _elect(p, evolve(ordinary(p, permits), designated=broker))
+
+
+def _elect(p: Partition, trigger: Trigger) -> Pass:
+    return Pass(True, Target.of(p), trigger)

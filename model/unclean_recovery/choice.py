@@ -1,0 +1,82 @@
+"""Whom the tool chooses: the highest epoch, then the longest log, then the order of replicas.
+
+Written on words: the command computes with it, and the system `unclean-recovery` is explored with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.rules.ruleset import RuleSet
+
+NOBODY = -1
+"""The choice where no replica can be chosen."""
+
+
+@frozen
+class Answer:
+    """What the tool knows of one replica.
+
+    Attributes:
+        given: whether its broker has answered.
+        failed: whether the answer was an error.
+        current: the leader epoch that its broker knows of.
+        written: the epoch of the last record in its log.
+        length: its log end offset.
+    """
+
+    given: Truth
+    failed: Truth
+    current: Word
+    written: Word
+    length: Word
+
+
+SILENT = Answer(False, False, -1, -1, -1)
+"""No answer."""
+
+
+def is_candidate(answer: Answer, rules: RuleSet) -> Truth:
+    """Whether a replica can be chosen: it has answered, and not with an error."""
+    return answer.given if rules.recovery_counts_errors else all_of(answer.given, negate(answer.failed))
+
+
+def exceeds(a: Answer, b: Answer, rules: RuleSet) -> Truth:
+    """Whether the log of `a`, which comes later in the order of replicas, is to be preferred to that of `b`.
+
+    The document compares the epoch that the broker knows of. Only the epoch of
+    the last record says which of two logs holds what the other lacks: logs that
+    agree on a record agree on all before it (Raft, "up-to-date").
+
+    Source: unclean-recovery KIP, "Proposed Changes"; KIP-966, LastWrittenLeaderEpoch.
+    """
+    if rules.recovery_takes_first_answer:
+        return False
+    first, then = (a.written, a.length), (b.written, b.length)
+    if rules.recovery_trusts_current_epoch:
+        first, then = (a.current, a.length), (b.current, b.length)
+    if rules.recovery_prefers_length:
+        first, then = first[::-1], then[::-1]
+    equal = first[0] == then[0]
+    longer = first[1] >= then[1] if rules.recovery_ties_to_last else first[1] > then[1]
+    return any_of(first[0] > then[0], all_of(equal, longer))
+
+
+def best(answers: Sequence[Answer], rules: RuleSet) -> Word:
+    """The position of the chosen replica, NOBODY where there is no candidate.
+
+    Args:
+        answers: of the replicas in their order.
+        rules: the rule set.
+    """
+    found: Word = NOBODY
+    leading = SILENT
+    for position, answer in enumerate(answers):
+        wins = all_of(is_candidate(answer, rules), any_of(found == NOBODY, exceeds(answer, leading, rules)))
+        found = choose(wins, position, found)
+        leading = choose(wins, answer, leading)
+    return found

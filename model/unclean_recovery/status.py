@@ -1,0 +1,42 @@
+"""What counts as recovered, and when the exit status is zero; on words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of, any_of
+from kraftcheck.model.rules.ruleset import RuleSet
+
+
+def is_recovered(elected: Truth, online: Truth, unserved: Truth, rules: RuleSet) -> Truth:
+    """Whether a partition counts as recovered.
+
+    Args:
+        elected: the tool's election succeeded.
+        online: the controller, or the tool before it, found a leader.
+        unserved: the response does not name it.
+        rules: the rule set.
+
+    Source: unclean-recovery KIP: "in this case the tool will report that it found a partition already online".
+    """
+    counted = [elected]
+    counted += [] if rules.recovery_online_is_failure else [online]
+    counted += [unserved] if rules.recovery_ignores_request_limit else []
+    return any_of(*counted)
+
+
+def exits_zero(recovered: Sequence[Truth], interrupted: Truth, rules: RuleSet) -> Truth:
+    """Whether the exit status is zero: exactly when every partition of the input set is recovered.
+
+    Args:
+        recovered: of each partition.
+        interrupted: a signal ended the run.
+        rules: the rule set.
+
+    Source: unclean-recovery KIP, "A zero exit status will be reported only if ...".
+    """
+    enough = [all_of(*recovered)]
+    enough += [any_of(*recovered)] if rules.partial_recovery_succeeds else []
+    enough += [interrupted] if rules.interrupted_recovery_succeeds else []
+    return any_of(*enough)

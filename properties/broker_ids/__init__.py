@@ -1,0 +1,1 @@
+"""What the broker-id KIP promises, as properties of the system `broker-ids`, and lemmas of their proofs."""

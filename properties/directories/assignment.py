@@ -1,0 +1,153 @@
+"""Who leads from which directory, and whether the controller knows where replicas are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
+from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.directories.host import NOTHING, SERVING
+from kraftcheck.model.systems.directories.state import Placement
+from kraftcheck.properties.kinds import always, step
+
+ASSIGNING = ("assign", "assign_late")
+"""The actions by which a broker changes its own assignment."""
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Who leads from where, and whether assignments are right."""
+    several, sized = setting["directories"] > 1, setting["brokers"] > 1
+    claims = [
+        always("leader-active", "the leader is registered, unfenced and not shutting down",
+               lambda s: implies(s.controller.leader >= 0, s.controller.active().has(s.controller.leader)),
+               "invariant 10; KIP-841", ("fenced-leader-acceptable",)),
+        always("leader-directory-online", "the leader is on no directory that the controller was told is offline",
+               lambda s: _told(s, lambda b: s.controller.leader == b), "invariant 11; KIP-858",
+               ("offline-directory-leader-kept", "passes-share-one-base", "one-directory-means-all-online")),
+        always("failure-leads-away", "a broker with nothing left to tell leads no partition whose log it cannot read",
+               lambda s: _led_away(s, setting.rules), "invariant 45; KIP-858",
+               ("catch-up-as-coded+added-replica-unreported", "failure-reported-once", "lost-source-unreported")),
+        always("candidates-complete", "every ISR or ELR member that serves its log has every committed record",
+               _complete, "invariant 26; KAFKA-16234", ("failure-recreates-log",)),
+        always("assignment-settles", "a broker with nothing left to tell is assigned to where its replica is",
+               lambda s: _settled(s, setting), "invariant 44; KIP-858",
+               ("revert-only-while-queued", "catch-up-as-coded+added-replica-unreported")),
+        step("assigned-by-its-broker", "an assignment changes only by a request of that broker, or with its replica",
+             _assigned_by_broker, "invariant 38; KIP-858", ("assignment-unauthorized",)),
+        step("unfenced-when-caught-up", "a broker is unfenced only by a heartbeat after it has applied its metadata",
+             _unfenced, "invariant 37; KIP-631", ("unfence-unasked",)),
+        step("decided-on-latest", "no record of an event is decided on the partition before an earlier record of it",
+             lambda t: True if t.event is None else negate(t.event.event.stale_base), "B8; KAFKA-13173",
+             ("passes-share-one-base",)),
+    ]  # fmt: skip
+    if several:
+        claims.append(
+            step("fenced-until-settled", "a broker is unfenced only when its replica is assigned to where it is",
+                 _fenced_until_settled, "KIP-858", ("unfence-ignores-assignments",)))  # fmt: skip
+    if sized:
+        claims.append(
+            always("isr-directory-online", "while there is a leader, no ISR member is on a directory told offline",
+                   lambda s: _told(s, lambda b: all_of(s.controller.leader >= 0, s.controller.isr.has(b))),
+                   "KIP-858; X8", ("alter-partition-ignores-directories",)))  # fmt: skip
+    return claims
+
+
+
+def quiet(s: Placement, broker: int, rules: RuleSet) -> Truth:
+    """Whether a running broker has applied all metadata, and has no failure to report and no assignment to send.
+
+    While no directory is on file, it has yet to register again.
+    """
+    host, registered = s.hosts[broker], s.controller.online_dirs[broker]
+    return all_of(
+        host.up,
+        host.seen,
+        negate(host.behind),
+        negate(registered.is_empty()),
+        host.failed.within(host.told),
+        host.ids(host.reports(rules)).keep(registered).is_empty(),
+        negate(host.queued()),
+        host.late == NOTHING,
+    )
+
+
+def _told(s: Placement, concerned: Callable[[int], Truth]) -> Conjuncts:
+    return {f"broker {b}": implies(concerned(b), s.may_be_online(b)) for b in range(len(s.hosts))}
+
+
+def _led_away(s: Placement, rules: RuleSet) -> Conjuncts:
+    return {
+        f"broker {b}": implies(all_of(quiet(s, b, rules), s.controller.leader == b), h.replica == SERVING)
+        for b, h in enumerate(s.hosts)
+    }
+
+
+def _complete(s: Placement) -> Conjuncts:
+    candidates = s.controller.isr.plus(s.controller.elr)
+    return {
+        f"broker {b}": implies(all_of(candidates.has(b), h.serving(), negate(s.lossy)), h.healthy())
+        for b, h in enumerate(s.hosts)
+    }
+
+
+def _settled(s: Placement, setting: Setting) -> Conjuncts:
+    """Not asked while a move runs, nor of single directories in the KIP, which need no assignment."""
+    if setting["directories"] == 1 and setting.rules.single_directory_silent:
+        return {"nothing is claimed of single directories": True}
+    rules = setting.rules
+    still = [all_of(quiet(s, b, rules), h.replica == SERVING, negate(h.moving())) for b, h in enumerate(s.hosts)]
+    slots = s.controller.directories.slots
+    return {f"broker {b}": implies(still[b], slots[b] == h.actual()) for b, h in enumerate(s.hosts)}
+
+
+def _assigned_by_broker(t: Step) -> Conjuncts:
+    before: Placement = t.before
+    after: Placement = t.after
+    parts: dict[str, Truth] = {}
+    for b in range(len(before.hosts)):
+        same = before.controller.directories.slots[b] == after.controller.directories.slots[b]
+        entered = negate(all_of(before.controller.replicas.has(b), after.controller.replicas.has(b)))
+        sent: Truth = t.arguments["broker"] == b if t.action in ASSIGNING else False
+        parts[f"broker {b}"] = any_of(same, entered, sent)
+    return parts
+
+
+def _unfenced(t: Step) -> Conjuncts:
+    before: Placement = t.before
+    after: Placement = t.after
+    parts: dict[str, Truth] = {}
+    for b, host in enumerate(before.hosts):
+        freed = all_of(before.controller.fenced.has(b), negate(after.controller.fenced.has(b)))
+        asked: Truth = t.arguments["broker"] == b if t.action == "unfence" else False
+        parts[f"broker {b}"] = implies(freed, all_of(asked, host.up, host.seen))
+    return parts
+
+
+def _fenced_until_settled(t: Step) -> Conjuncts:
+    """A readable log is assigned to its directory, or to that of a move which the controller has accepted.
+
+    Without one, the assignment must be known.
+    """
+    if t.action != "unfence":
+        return {"no broker is unfenced": True}
+    before: Placement = t.before
+    parts: dict[str, Truth] = {}
+    for b, host in enumerate(before.hosts):
+        directory = before.controller.directories.slots[b]
+        known = negate(any_of(directory == UNASSIGNED, directory == MIGRATING))
+        accepted = all_of(host.moving(), directory == host.directory(host.future))
+        there = choose(host.has_log(), any_of(directory == host.actual(), accepted), known)
+        concerned = all_of(t.arguments["broker"] == b, before.controller.replicas.has(b))
+        parts[f"broker {b}"] = implies(concerned, there)
+    return parts
+
+
+
+
+
+
+
+

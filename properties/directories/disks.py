@@ -1,0 +1,105 @@
+"""What is on a broker's disks: no log is lost by a move, by filling another directory, or by a mistaken id."""
+
+from __future__ import annotations
+
+from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.model.systems.directories.host import ABSENT
+from kraftcheck.model.systems.directories.state import UPGRADE, Placement, drawn_by
+from kraftcheck.properties.directories.assignment import ASSIGNING
+from kraftcheck.properties.kinds import always, step
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Safety of logs, moves and directory ids."""
+    several = setting["directories"] > 1
+    claims = [
+        step("no-copy-is-filled-over", "no empty log is made while the broker has the replica in an offline directory",
+             _filled, "KIP-858; KAFKA-16234", ("failure-recreates-log", "unassigned-fills-while-offline")),
+    ]  # fmt: skip
+    if setting["failures"] and several and setting["start"] != UPGRADE:
+        claims.append(
+            always("told-is-told", "an acknowledged failure is not registered as online", _told_is_told,
+                   "KIP-858; B16", ("reported-while-in-flight",)))  # fmt: skip
+    if setting["moves"]:
+        claims.append(
+            step("moves-keep-the-copy", "no move, start or failure makes a broker lose its only complete log",
+                 _keeps, "KIP-113; B14", ("promotion-ignores-offsets",)))  # fmt: skip
+        claims.append(
+            step("moves-go-forward", "an accepted move whose log is level is not assigned back while both disks work",
+                 _forward, "invariant 47; B13", ("correction-ignores-future-log",)))  # fmt: skip
+    if setting["disk-changes"]:
+        claims.append(
+            always("duplicate-ids-never-start", "the directories of a running broker have different ids",
+                   lambda s: {f"broker {b}": implies(h.up, h.distinct_ids()) for b, h in enumerate(s.hosts)},
+                   "KIP-858", ("duplicate-ids-start",)))  # fmt: skip
+    if drawn_by(setting.bounds):
+        claims.append(
+            always("ids-are-not-reserved", "every directory of a running broker has an id that is not reserved",
+                   _named, "KIP-858", ("reserved-ids-drawn",)))  # fmt: skip
+    if setting["copies"]:
+        claims.append(
+            step("incarnations-do-not-mix", "an assignment of an earlier incarnation changes nothing", _incarnations,
+                 "KIP-858; KIP-380", ("assignment-ignores-broker-epoch",)))  # fmt: skip
+    return claims
+
+
+def _filled(t: Step) -> Conjuncts:
+    if t.action != "apply_metadata":
+        return {"no log is made": True}
+    parts: dict[str, Truth] = {}
+    for b, (old, new) in enumerate(zip(t.before.hosts, t.after.hosts, strict=True)):
+        hidden = old.whole.minus(old.disks)
+        parts[f"broker {b}"] = any_of(new.logs.within(old.logs), hidden.is_empty())
+    return parts
+
+
+def _told_is_told(s: Placement) -> Conjuncts:
+    return {
+        f"broker {b}": implies(h.up, h.ids(h.told).keep(s.controller.online_dirs[b]).is_empty())
+        for b, h in enumerate(s.hosts)
+    }
+
+
+def _keeps(t: Step) -> Conjuncts:
+    """Judged of brokers that stay replicas; a record written and a disk thrown away are other matters."""
+    if t.action in ("write", "replace_disk"):
+        return {"no move": True}
+    parts: dict[str, Truth] = {}
+    for b, (old, new) in enumerate(zip(t.before.hosts, t.after.hosts, strict=True)):
+        stays = any_of(negate(new.replica == ABSENT), negate(new.seen))
+        had = negate(old.whole.is_empty())
+        parts[f"broker {b}"] = implies(all_of(stays, had), negate(new.whole.is_empty()))
+    return parts
+
+
+def _forward(t: Step) -> Conjuncts:
+    if t.action not in ASSIGNING:
+        return {"no assignment": True}
+    before: Placement = t.before
+    parts: dict[str, Truth] = {}
+    for b, host in enumerate(before.hosts):
+        reached = all_of(host.moving(), host.copied, before.assigned(b) == host.directory(host.future))
+        parts[f"broker {b}"] = implies(reached, before.assigned(b) == t.after.assigned(b))
+    return parts
+
+
+def _named(s: Placement) -> Conjuncts:
+    return {
+        f"broker {b} slot {slot}": implies(all_of(h.up, h.disks.has(slot)), name >= 0)
+        for b, h in enumerate(s.hosts)
+        for slot, name in enumerate(h.names)
+    }
+
+
+def _incarnations(t: Step) -> Conjuncts:
+    if t.action != "assign_late":
+        return {"no late request": True}
+    before: Placement = t.before
+    after: Placement = t.after
+    same = before.controller.directories.same(after.controller.directories)
+    return {
+        f"broker {b}": implies(all_of(t.arguments["broker"] == b, host.late_stale), same)
+        for b, host in enumerate(before.hosts)
+    }

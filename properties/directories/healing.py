@@ -1,0 +1,130 @@
+"""What log directories can always come back from: claims of the form AG (when -> EF), by what heals without end.
+
+The way out never rests on a budget, or on an operator who repairs a disk or gives it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate, none_of
+from kraftcheck.model.systems.directories.host import ABSENT, NEW, OFFLINE, SERVING, UNOPENED
+from kraftcheck.model.systems.directories.state import UPGRADE, Placement
+from kraftcheck.properties.kinds import recovers
+
+Way = Mapping[str, Mapping[str, Any]]
+
+TELLS: Way = {
+    "apply_metadata": {}, "send": {}, "assign": {}, "answer": {}, "lose": {"copy": False},
+    "report": {"delivered": True},
+}  # fmt: skip
+"""Brokers apply metadata, report failures, and send assignments until they are answered."""
+
+MOVES: Way = {"copy": {}, "request_promotion": {}, "promote": {}}
+"""The thread that moves a replica goes on."""
+
+STOPS: Way = {"log_dir_timeout": {}}
+"""A broker that cannot report a failure stops."""
+
+RETURNS: Way = {"start": {}, "unfence": {"delivered": True}, "elect_preferred": {}}
+"""Brokers come back, and the controller tries leaderless partitions again."""
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Claims of recovery for the setting."""
+    again: Way = {"register_again": {}} if setting["start"] else {}
+    tells: Way = {**TELLS, **again}
+    claims: list[Property] = []
+    if setting["failures"] and setting["directories"] > 1:
+        claims.append(
+            recovers("failure-can-lead-away", "a leader whose directory failed can lose the leadership, or stops",
+                     lambda s: negate(_leads_dead(s)), "invariant 45; KIP-858",
+                     ("catch-up-as-coded+added-replica-unreported", "failure-reported-once"),
+                     when=_leads_dead, by={**tells, **STOPS}))  # fmt: skip
+        claims.append(
+            recovers("broker-can-return", "a broker that runs can come to be unfenced, whichever directory failed",
+                     lambda s: negate(_waits(s)), "invariant 37; KIP-858", ("offline-replica-unreported",),
+                     when=_waits, by={**tells, "unfence": {"delivered": True}}))  # fmt: skip
+    if setting["directories"] > 1 or not setting.rules.single_directory_silent:
+        claims.append(
+            recovers("assignment-can-settle", "every served replica can come to be assigned to where it is", _settled,
+                     "invariant 44; KIP-858", ("revert-only-while-queued",),
+                     when=_on_file, by={**tells, **(MOVES if setting["moves"] else {})}))  # fmt: skip
+    if setting["directories"] > 1 and (setting["start"] != UPGRADE or setting["crashes"]):
+        claims.append(
+            recovers("replica-can-be-served", "a replica that is new to its broker, or of which no disk failed, can be"
+                     " served", lambda s: negate(_has_unserved(s)), "KIP-858; KIP-112",
+                     ("offline-directory-stops-new-logs",), when=_awaits_a_log, by=tells))  # fmt: skip
+    if setting["moves"] and setting["directories"] > 1:
+        claims.append(
+            recovers("move-can-complete", "a move between working directories can complete",
+                     lambda s: negate(_moves(s)), "invariant 47; KIP-113", ("correction-ignores-future-log",),
+                     when=_moves, by={**tells, **MOVES}))  # fmt: skip
+    claims.append(
+        recovers("readable-log-leads", "a leaderless partition can get a leader while a candidate has a readable log",
+                 lambda s: s.controller.leader >= 0, "invariant 41; KIP-858",
+                 ("unknown-directory-hides-log", "registration-without-directories"),
+                 when=_has_a_candidate, by={**tells, **RETURNS}))  # fmt: skip
+    return claims
+
+
+def _waits(s: Placement) -> Truth:
+    """A running broker is fenced."""
+    return any_of(*(all_of(h.up, s.controller.fenced.has(b)) for b, h in enumerate(s.hosts)))
+
+
+def _leads_dead(s: Placement) -> Truth:
+    return any_of(*(all_of(h.up, h.replica == OFFLINE, s.controller.leader == b) for b, h in enumerate(s.hosts)))
+
+
+def _unserved(s: Placement, broker: int) -> Truth:
+    host = s.hosts[broker]
+    closed = any_of(host.replica == ABSENT, host.replica == UNOPENED)
+    return all_of(host.up, s.controller.replicas.has(broker), closed)
+
+
+def _has_unserved(s: Placement) -> Truth:
+    return any_of(*(_unserved(s, b) for b in range(len(s.hosts))))
+
+
+def _awaits_a_log(s: Placement) -> Truth:
+    """Some replica is not served, and none for want of a disk that may hold its log."""
+    able = [implies(_unserved(s, b), any_of(h.known == NEW, negate(h.some_offline()))) for b, h in enumerate(s.hosts)]
+    return all_of(_has_unserved(s), *able)
+
+
+def _on_file(s: Placement) -> Truth:
+    """Every broker has registered directories; before, assignments mean nothing."""
+    return none_of(*(dirs.is_empty() for dirs in s.controller.online_dirs))
+
+
+def _settled(s: Placement) -> Truth:
+    slots = s.controller.directories.slots
+    return all_of(
+        *(
+            implies(all_of(h.up, h.replica == SERVING, negate(h.moving())), slots[b] == h.actual())
+            for b, h in enumerate(s.hosts)
+        )
+    )
+
+
+def _moves(s: Placement) -> Truth:
+    return any_of(*(h.moving() for h in s.hosts))
+
+
+def _has_a_candidate(s: Placement) -> Truth:
+    """A candidate that can start, or runs, and whose only readable log is complete."""
+    candidates = s.controller.isr.plus(s.controller.elr)
+    able = [
+        all_of(
+            candidates.has(b),
+            h.logs.keep(h.disks).size() == 1,
+            h.whole.has(h.current()),
+            none_of(negate(h.distinct_ids()), h.replica == OFFLINE),
+        )
+        for b, h in enumerate(s.hosts)
+    ]
+    return all_of(s.controller.leader == NO_LEADER, any_of(*able))

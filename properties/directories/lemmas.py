@@ -1,0 +1,137 @@
+"""Lemmas of `directories`: what must hold besides its invariants for fencing until settled to be inductive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kraftcheck.model.language.brokersets import Replicas
+from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
+from kraftcheck.model.partition.directories import LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NEW, NOTHING, OFFLINE, SERVING, UNOPENED, Host
+from kraftcheck.model.systems.directories.state import Placement
+from kraftcheck.properties.elections.lemmas import of_controller
+from kraftcheck.properties.kinds import always
+
+
+def lemmas(setting: Setting) -> tuple[Property, ...]:
+    """The lemmas at a setting; each is true in every reachable state, and explored as such."""
+    return (*of_brokers(setting), *of_moves(setting), *of_the_kip(setting), *of_controller(setting))
+
+
+def claim(id: str, sentence: str, of: Callable[[Placement, int, Host], Truth]) -> Property:  # noqa: A002
+    """The invariant that something holds of each broker."""
+    return always(id, sentence, lambda s: {f"broker {b}": of(s, b, h) for b, h in enumerate(s.hosts)})
+
+
+def of_brokers(setting: Setting) -> tuple[Property, ...]:
+    """What brokers know, have and have asked for."""
+    return (
+        claim("lemma-unseen-knows-nothing", "before it has seen the partition, a broker has nothing open",
+              lambda s, b, h: any_of(all_of(h.up, h.seen), all_of(h.replica == ABSENT, negate(h.queued()),
+                                                                 h.promotion == IDLE, negate(h.seen)))),
+        claim("lemma-failed-does-not-work", "a directory that failed under the process does not work",
+              lambda s, b, h: h.failed.keep(h.disks).is_empty()),
+        claim("lemma-serving-has-a-log", "an open log is in a working directory",
+              lambda s, b, h: implies(h.replica == SERVING, h.has_log())),
+        claim("lemma-readable-log-is-open", "a broker that has seen the partition has opened its readable log",
+              lambda s, b, h: implies(all_of(h.up, h.seen, h.has_log()), h.replica == SERVING)),
+        claim("lemma-answered-is-assigned", "an answered assignment is the controller's",
+              lambda s, b, h: implies(all_of(h.answered, negate(h.sent == NOTHING)), s.assigned(b) == h.sent)),
+        claim("lemma-wanted-where-it-is", "what a broker wants assigned is where its log is, or where it moves to",
+              lambda s, b, h: _wanted(s, b, h)),
+        claim("lemma-one-log", "a readable log is in one directory",
+              lambda s, b, h: implies(h.up, h.logs.keep(h.disks).size() <= 1)),
+        claim("lemma-absent-asks-nothing", "a broker without replica has no assignment under way",
+              lambda s, b, h: implies(h.replica == ABSENT, negate(h.queued()))),
+        claim("lemma-absent-is-new", "without reassignments only a partition not yet seen has no replica",
+              lambda s, b, h: any_of(setting["reassignments"] > 0, b >= setting["replication"],
+                                     implies(all_of(h.up, h.seen, h.replica == ABSENT), h.known == NEW))),
+        claim("lemma-new-has-nothing", "a broker that has yet to see the partition for the first time has no log of it",
+              lambda s, b, h: implies(h.known == NEW, all_of(h.logs.is_empty(), h.replica == ABSENT))),
+        claim("lemma-closed-for-cause", "a replica without an open log is so because a directory does not work",
+              lambda s, b, h: implies(any_of(h.replica == UNOPENED, h.replica == OFFLINE), h.some_offline())),
+        always("lemma-replicas-stay", "without reassignments the replicas are those of the start",
+               lambda s: any_of(setting["reassignments"] > 0, _as_at_start(s, setting))),
+    )  # fmt: skip
+
+
+def of_moves(setting: Setting) -> tuple[Property, ...]:
+    """What moves between directories leave behind."""
+    return (
+        claim("lemma-moves-from-somewhere", "a move has a log to move",
+              lambda s, b, h: implies(h.future >= 0, negate(h.logs.is_empty()))),
+        claim("lemma-first-move-asks-first", "before its first move, a broker asks for nothing but where its log is",
+              lambda s, b, h: implies(all_of(s.left.moves == setting["moves"], h.serving()),
+                                      _only(h, h.actual()))),
+        claim("lemma-first-move-from-there", "before its first move, a readable log is where it is assigned",
+              lambda s, b, h: implies(all_of(s.left.moves == setting["moves"], h.has_log()),
+                                      any_of(s.assigned(b) == h.actual(), h.slot_of(s.assigned(b)) == NOTHING))),
+        claim("lemma-move-unasked", "while a move's assignment was not asked for, it is not under way",
+              lambda s, b, h: implies(all_of(h.serving(), h.moving(), h.promotion == IDLE),
+                                      all_of(negate(h.sent == h.directory(h.future)),
+                                             negate(h.ready == h.directory(h.future)),
+                                             negate(s.assigned(b) == h.directory(h.future))))),
+        claim("lemma-no-move-without-a-move", "before its first move, a broker has no future log",
+              lambda s, b, h: implies(s.left.moves == setting["moves"], h.future == NOTHING)),
+        claim("lemma-closed-moves-nothing", "a replica without an open log has no assignment of a move accepted",
+              lambda s, b, h: any_of(h.replica == SERVING, h.promotion == IDLE)),
+        claim("lemma-moves-elsewhere", "a move leads to a directory without a log of the partition",
+              lambda s, b, h: negate(h.logs.has(h.future))),
+    )  # fmt: skip
+
+
+UNMOVED = ("moves", "copies", "repairs", "disk-changes", "reassignments", "start")
+"""Bounds that are zero where a log never leaves its directory, and a failed disk never comes back."""
+
+
+def of_the_kip(setting: Setting) -> tuple[Property, ...]:
+    """Why the table of KIP-858 hides no readable log as long as nothing is moved; with moves it does."""
+    rules = setting.rules
+    as_written = rules.unknown_directory_hides_log and rules.unassigned_fills_while_offline
+    if not (as_written and rules.assigned_fills_while_offline) or any(setting[name] for name in UNMOVED):
+        return ()
+    return (
+        claim("lemma-never-migrating", "a partition that began in KRaft mode has no directory from ZooKeeper mode",
+              lambda s, b, h: all_of(*(negate(one == MIGRATING) for one in _told(s, b, h)))),
+        claim("lemma-lost-for-cause", "a replica is LOST only where a directory does not work",
+              lambda s, b, h: implies(any_of(*(one == LOST for one in _told(s, b, h))), h.some_offline())),
+        claim("lemma-one-readable-log", "a readable log is in one directory, whether or not the process runs",
+              lambda s, b, h: h.logs.keep(h.disks).size() <= 1),
+        claim("lemma-told-where-it-is", "what the controller is told, or will be, of a readable log is its directory",
+              lambda s, b, h: implies(h.has_log(), all_of(*(
+                  any_of(one == NOTHING, one == UNASSIGNED, one == h.actual()) for one in _told(s, b, h))))),
+        claim("lemma-unopened-is-elsewhere", "a replica whose log was not looked for is in no directory that works",
+              lambda s, b, h: implies(all_of(h.up, h.replica == UNOPENED), all_of(*(
+                  all_of(negate(one == UNASSIGNED), h.slot_of(one) == NOTHING) for one in _told(s, b, h))))),
+    )  # fmt: skip
+
+
+def _told(s: Placement, b: int, h: Host) -> tuple[Word, Word, Word]:
+    """The assignment that the controller has, that in flight, and that which waits."""
+    return s.assigned(b), h.sent, h.ready
+
+
+def wanted(s: Placement, b: int, h: Host) -> Word:
+    """The assignment that will be the controller's once all messages have arrived."""
+    sent = choose(h.sent == NOTHING, s.assigned(b), h.sent)
+    return choose(h.ready == NOTHING, sent, h.ready)
+
+
+def _wanted(s: Placement, b: int, h: Host) -> Truth:
+    goes = all_of(h.moving(), negate(h.promotion == IDLE))
+    place = choose(goes, h.directory(h.future), h.actual())
+    return implies(all_of(h.serving(), h.seen, s.controller.replicas.has(b)), wanted(s, b, h) == place)
+
+
+def _only(h: Host, directory: Word) -> Truth:
+    """Whether nothing but one assignment is under way."""
+    return all_of(*(any_of(one == NOTHING, one == directory) for one in (h.ready, h.sent)))
+
+
+def _as_at_start(s: Placement, setting: Setting) -> Truth:
+    """Whether the replicas are the first brokers, and none is being reassigned."""
+    first = Replicas.of(range(setting["replication"]), setting["brokers"])
+    c = s.controller
+    return all_of(c.replicas.same(first), c.adding.is_empty(), c.removing.is_empty())

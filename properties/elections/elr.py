@@ -1,0 +1,117 @@
+"""ELR, recovery state and ISR: who may become leader later, and how a loss is marked."""
+
+from __future__ import annotations
+
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.properties.kinds import always, step
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Invariants 13, 17, 33-36 and the rules of the ELR around them."""
+    return [
+        always("elr-registered", "every ELR member is registered", lambda s: s.elr.within(s.registered),
+               "invariant 13; KIP-966", ("unregister-keeps-elr",)),
+        always("elr-empty-at-min-isr", "at min ISR nobody else needs to be eligible",
+               lambda s: any_of(s.isr.size() < s.effective_min_isr(), s.elr.is_empty()),
+               "KIP-966; KAFKA-16540", ("elr-kept-at-min-isr", "min-isr-change-keeps-elr")),
+        always("recovering-alone", "a RECOVERING partition has at most one ISR member",
+               lambda s: any_of(negate(s.recovering), s.isr.size() <= 1),
+               "invariant 17; KIP-704", ("recovering-isr-may-grow",)),
+        step("recovering-after-unclean-election", "RECOVERING starts only with a lone new leader and an empty ELR",
+             _recovery_starts, "invariant 33; KIP-704", ("unclean-election-keeps-elr",)),
+        step("recovering-ends-by-leader", "RECOVERING ends only by AlterPartition",
+             lambda t: True if t.action == "alter_partition" else implies(t.before.recovering, t.after.recovering),
+             "invariant 33; KIP-704", ("election-clears-recovering",)),
+        step("loss-is-marked", "a leader from outside ISR and ELR means RECOVERING", _loss_marked,
+             "invariant 33, converse; KIP-704",
+             ("unclean-without-recovering", "unclean-cancel-is-silent",
+              "alter-partition-erases-recovering+passes-share-one-base")),
+        step("unclean-only-when-allowed", "only the topic, an operator, or the last-known rule lets an outsider lead",
+             _unclean_allowed, "KIP-106; KIP-966", ("unclean-election-unasked",)),
+        step("isr-grows-by-leader", "a broker enters the ISR by AlterPartition, or alone as the elected leader",
+             _isr_grows, "invariant 34; KIP-497", ("unfence-rejoins-isr",)),
+        step("isr-leavers-stay-eligible", "below min ISR, a replica that leaves the ISR cleanly enters the ELR",
+             _leavers_eligible, "invariant 35; KIP-966", ("assignment-clears-elr",)),
+        step("elr-leavers-have-a-reason", "a broker leaves the ELR only for the ISR, at min ISR, or for cause",
+             _elr_leavers, "invariant 36; KIP-966", ("assignment-clears-elr",)),
+        step("elr-elected-last", "an ELR member is elected only when the ISR has no member",
+             lambda t: negate(t.event.over_isr), "KIP-966", ("elr-elected-over-isr",)),
+        step("unclean-stop-loses-eligibility", "a broker back from an unclean stop is in neither ISR nor ELR",
+             _unclean_stop, "KIP-966; KAFKA-15586",
+             ("elr-keeps-unclean-replicas", "dead-last-known-leader-electable")),
+        step("clean-restart-keeps-elr", "a clean restart leaves an ELR member eligible", _clean_restart,
+             "KIP-966; KAFKA-18635", ("every-restart-is-unclean",)),
+    ]  # fmt: skip
+
+
+def _moved(t: Step) -> Truth:
+    return all_of(negate(t.before.leader == t.after.leader), t.after.leader >= 0)
+
+
+def _recovery_starts(t: Step) -> Conjuncts:
+    starts = all_of(negate(t.before.recovering), t.after.recovering)
+    return {
+        "the leader is new": implies(starts, _moved(t)),
+        "it is alone in the ISR": implies(starts, t.after.isr.same(t.after.isr.just(t.after.leader))),
+        "the ELR is empty": implies(starts, t.after.elr.is_empty()),
+    }
+
+
+def _loss_marked(t: Step) -> Truth:
+    known = t.before.isr.plus(t.before.elr)
+    if t.action == "alter_partition":
+        known = known.plus(t.arguments["isr"])
+    return implies(all_of(_moved(t), negate(known.has(t.after.leader))), t.after.recovering)
+
+
+def _unclean_allowed(t: Step) -> Truth:
+    allowed = any_of(t.before.unclean_election, t.action in ("elect_unclean", "elect_designated"))
+    return implies(all_of(t.event.unclean, negate(t.event.last_known)), allowed)
+
+
+def _isr_grows(t: Step) -> Truth:
+    if t.action == "alter_partition":
+        return True
+    grown = negate(t.after.isr.within(t.before.isr))
+    elected = all_of(_moved(t), t.after.isr.same(t.after.isr.just(t.after.leader)))
+    # An unclean cancel may seat the first original replica without a leader (defect B11, judged by loss-is-marked).
+    return implies(grown, any_of(elected, t.action == "cancel"))
+
+
+def _leavers_eligible(t: Step) -> Truth:
+    before: Elections = t.before
+    after: Elections = t.after
+    left = before.isr.minus(after.isr).keep(after.replicas).keep(after.registered).minus(t.event.unclean_shutdown)
+    below = all_of(before.elr_enabled, after.isr.size() < t.event.min_isr, negate(t.event.unclean))
+    return implies(below, left.within(after.elr))
+
+
+def _elr_leavers(t: Step) -> Truth:
+    before: Elections = t.before
+    after: Elections = t.after
+    left = before.elr.minus(after.elr).minus(after.isr).keep(after.replicas).keep(after.registered)
+    left = left.minus(t.event.unclean_shutdown)
+    if t.action == "set_min_isr":
+        return True
+    return any_of(left.is_empty(), after.isr.size() >= t.event.min_isr, t.event.unclean)
+
+
+def _unclean_stop(t: Step) -> Truth:
+    if t.action != "new_incarnation":
+        return True
+    broker = t.arguments["broker"]
+    unclean = all_of(t.before.elr_enabled, negate(t.arguments["clean"]))
+    return implies(unclean, negate(t.after.isr.plus(t.after.elr).has(broker)))
+
+
+def _clean_restart(t: Step) -> Truth:
+    if t.action != "new_incarnation":
+        return True
+    broker = BrokerSet().just(t.arguments["broker"])
+    # While ISR and ELR together hold the broker, a clean stop gives no reason to forget it.
+    kept = t.before.elr.keep(broker).within(t.after.elr)
+    return implies(all_of(t.before.elr_enabled, t.arguments["clean"], negate(t.event.unclean)), kept)

@@ -1,0 +1,49 @@
+"""What the `elections` system must show it can do, so that no property holds for want of cases."""
+
+from __future__ import annotations
+
+from kraftcheck.model.language.system import Property, Setting, Step
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import NO_LEADER, all_of, negate
+from kraftcheck.properties.kinds import happens, sometimes
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Goals of the setting: each must be witnessed, else the run is vacuous."""
+    goals = [
+        sometimes("shows-leaderless", "a partition without a leader", lambda s: s.leader == NO_LEADER),
+        sometimes("shows-recovering", "a partition that is RECOVERING", lambda s: s.recovering),
+        happens("shows-clean-election", "an ISR member takes over cleanly", _clean),
+        happens("shows-preferred-election", "a preferred election moves leadership",
+                lambda t: t.action == "elect_preferred" and _moved(t)),
+        happens("shows-unclean-election", "a leader is elected uncleanly", lambda t: t.event.unclean),
+        happens("shows-isr-shrink", "AlterPartition shrinks the ISR",
+                lambda t: t.action == "alter_partition" and negate(t.before.isr.within(t.after.isr))),
+        happens("shows-isr-expansion", "AlterPartition expands the ISR",
+                lambda t: t.action == "alter_partition" and negate(t.after.isr.within(t.before.isr))),
+    ]  # fmt: skip
+    if setting.rules.elr_available:
+        goals += [
+            sometimes("shows-elr", "a partition with an ELR", lambda s: negate(s.elr.is_empty())),
+            sometimes("shows-empty-isr", "a partition with an empty ISR", lambda s: s.isr.is_empty()),
+            happens("shows-elr-election", "an ELR member is elected", lambda t: t.event.from_elr),
+            happens("shows-last-known-election", "the last known leader is elected", lambda t: t.event.last_known),
+        ]
+    if setting.rules.designated_elections:
+        goals.append(happens("shows-designated-election", "a designated leader is seated",
+                             lambda t: t.action == "elect_designated" and _moved(t)))  # fmt: skip
+    if setting["reassignment"]:
+        goals += [
+            happens("shows-completion", "a reassignment completes", lambda t: t.event.completed),
+            happens("shows-cancel", "a reassignment is cancelled",
+                    lambda t: t.action == "cancel" and t.event.records > 0),
+        ]  # fmt: skip
+    return goals
+
+
+def _moved(t: Step) -> Truth:
+    return all_of(negate(t.before.leader == t.after.leader), t.after.leader >= 0)
+
+
+def _clean(t: Step) -> Truth:
+    return all_of(_moved(t), t.before.leader >= 0, t.before.isr.has(t.after.leader), negate(t.event.unclean))

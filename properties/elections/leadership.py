@@ -1,0 +1,90 @@
+"""Who leads: a live replica on a live directory, in an epoch of its own."""
+
+from __future__ import annotations
+
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.properties.kinds import always, step
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Invariants 10-12, 18, 28-30 and 32."""
+    claims = [
+        always("leader-active", "the leader is registered, unfenced and not shutting down",
+               lambda s: implies(s.leader >= 0, s.active().has(s.leader)),
+               "invariant 10; KIP-841",
+               ("dead-last-known-leader-electable", "stale-reregistration-keeps-isr",
+                "unfence-ignores-controlled-shutdown", "fenced-leader-acceptable")),
+        always("leader-directory-online", "the leader's directory is online", _directory_online,
+               "invariant 11; KIP-858", ("offline-directory-leader-kept", "passes-share-one-base",
+                "one-directory-means-all-online")),
+        always("isr-active-while-led", "while there is a leader, every ISR member is active", _isr_active,
+               "invariant 12; KIP-841", ("stale-reregistration-keeps-isr",)),
+        step("partition-epoch-covers-leader-epoch", "the partition epoch rises at least as often as the leader epoch",
+             lambda t: t.event.partition_epoch_bumps >= t.event.leader_epoch_bumps,
+             "invariant 18; KIP-497", ("leader-epoch-rises-twice",)),
+        step("partition-epoch-counts-records", "the partition epoch rises by one for each record",
+             lambda t: t.event.partition_epoch_bumps == t.event.records,
+             "invariant 28; KIP-497", ("partition-epoch-follows-leader",)),
+        step("new-leader-new-epoch", "another leader means a higher leader epoch, by at most one for each record",
+             _new_epoch, "invariant 29; KIP-101", ("leader-change-keeps-epoch", "leader-epoch-rises-twice")),
+        step("removal-bumps-leader-epoch", "removing a replica raises the leader epoch",
+             lambda t: any_of(t.before.replicas.within(t.after.replicas), t.event.leader_epoch_bumps > 0),
+             "invariant 30; KAFKA-15021", ("no-bump-on-replica-removal",)),
+        step("shutdown-until-restart", "controlled shutdown ends only with the incarnation", _shutdown_stays,
+             "invariant 32; KIP-841", ("unfence-clears-controlled-shutdown",)),
+        step("controller-stays", "no event makes the controller look up a broker that is no replica",
+             lambda t: negate(t.event.resigned),
+             "B1, B4; PartitionRegistration.directory",
+             ("removed-replicas-stay-in-elr",)),
+        step("decided-on-latest", "no record of an event is decided on the partition before an earlier record of it",
+             lambda t: negate(t.event.stale_base), "B8; KAFKA-13173",
+             ("passes-share-one-base", "fences-share-one-base")),
+        step("failed-directories-unregistered", "a directory reported as failed is no longer registered",
+             _failures_recorded, "KIP-858; X6", ("empty-directory-list-means-no-change",)),
+    ]  # fmt: skip
+    return [c for c in claims if c.id != "failed-directories-unregistered" or setting["directories"] > 1]
+
+
+def _directory_online(s: Elections) -> Conjuncts:
+    """Judged strictly, whatever the rule set believes: reserved ids other than LOST say nothing."""
+    parts: dict[str, Truth] = {}
+    for b, dirs in enumerate(s.online_dirs):
+        directory = s.directories.slots[b]
+        unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
+        online = any_of(unknown, all_of(negate(directory == LOST), dirs.has(directory - FIRST_LOCAL)))
+        parts[f"broker {b}"] = implies(s.leader == b, online)
+    return parts
+
+
+def _isr_active(s: Elections) -> Conjuncts:
+    active = s.active()
+    return {
+        f"broker {b}": implies(all_of(s.leader >= 0, s.isr.has(b)), active.has(b)) for b in range(len(s.online_dirs))
+    }
+
+
+def _new_epoch(t: Step) -> Conjuncts:
+    moved = negate(t.before.leader == t.after.leader)
+    return {
+        "epoch rises": implies(moved, t.event.leader_epoch_bumps > 0),
+        "at most once for each record": t.event.leader_epoch_bumps <= t.event.records,
+    }
+
+
+def _failures_recorded(t: Step) -> Truth:
+    if t.action not in ("directories_offline", "heartbeat"):
+        return True
+    after: Elections = t.after
+    return after.dirs_of(t.arguments["broker"]).keep(t.arguments["failed"]).is_empty()
+
+
+def _shutdown_stays(t: Step) -> Truth:
+    ended: BrokerSet = t.before.shutting_down.minus(t.after.shutting_down)
+    if t.action in ("new_incarnation", "unregister"):
+        ended = ended.minus(ended.just(t.arguments["broker"]))
+    return ended.is_empty()

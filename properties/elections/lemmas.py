@@ -1,0 +1,54 @@
+"""Lemmas of `elections`: what must hold besides its invariants for them to be inductive."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+from kraftcheck.model.language.system import Conjuncts, Property, Setting
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import EMPTY, NO_LEADER, any_of, implies, negate
+from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.properties.elections import elr as eligibility
+from kraftcheck.properties.elections import leadership
+from kraftcheck.properties.elections import registration as shape
+from kraftcheck.properties.kinds import always
+
+
+def lemmas(setting: Setting) -> tuple[Property, ...]:
+    """The lemmas at a setting; each is true in every reachable state, and explored as such."""
+    return (
+        always("lemma-vacant-slots-last", "the replica list has no gap", _no_gap),
+        always("lemma-last-known-is-no-vacancy", "the last-known list never holds -1",
+               lambda s: negate(s.last_known_elr.slot == NO_LEADER)),
+        always("lemma-elr-needs-the-feature", "while ELR was never on, the ELR and the last-known list are empty",
+               lambda s: {"ELR": any_of(s.elr_enabled, s.elr.is_empty()),
+                          "last known": any_of(s.elr_enabled, s.last_known_elr.slot == EMPTY)}),
+        always("lemma-isr-active-unless-alone", "an ISR member that is not active is the only one",
+               lambda s: any_of(s.isr.size() <= 1, s.isr.within(s.active()))),
+        always("lemma-one-eligible-at-min-one", "where min ISR is 1, the ELR holds at most one broker",
+               lambda s: any_of(s.effective_min_isr() > 1, s.elr.size() <= 1)),
+    )  # fmt: skip
+
+
+def _no_gap(s: Elections) -> Conjuncts:
+    return {
+        f"slot {i} before slot {i + 1}": implies(a == NO_LEADER, b == NO_LEADER)
+        for i, (a, b) in enumerate(itertools.pairwise(s.replicas.slots))
+    }
+
+
+def of_controller(setting: Setting) -> list[Property]:
+    """The invariants and lemmas of `elections` as lemmas of a system whose states have a `controller`."""
+    known = [*shape.properties(setting), *leadership.properties(setting), *eligibility.properties(setting)]
+    claims = [claim for claim in known if claim.kind == "always"] + list(lemmas(setting))
+    return [
+        always(f"lemma-controller-{claim.id.removeprefix('lemma-')}", f"of the controller: {claim.sentence}",
+               functools.partial(_of_controller, claim), claim.source)
+        for claim in claims
+    ]  # fmt: skip
+
+
+def _of_controller(claim: Property, state: Any) -> Truth | Conjuncts:
+    return claim.predicate(state.controller)

@@ -1,0 +1,87 @@
+"""What a partition's registration looks like: membership, disjointness, reassignment sets."""
+
+from __future__ import annotations
+
+import itertools
+
+from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate, none_of
+from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.properties.kinds import always, step
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Invariants 1-9 and 14-16."""
+    return [
+        always("replicas-distinct", "a partition has a replica, and no replica twice", _distinct,
+               "invariant 1; PartitionRegistration", ("reassignment-repeats-replicas",)),
+        always("isr-within-replicas", "every ISR member is a replica", lambda s: s.isr.within(s.replicas),
+               "invariant 2; KIP-497",
+               ("dead-last-known-leader-electable", "designated-elections+designated-may-be-leaving")),
+        always("leader-in-isr", "the leader is an ISR member",
+               lambda s: implies(s.leader >= 0, s.isr.has(s.leader)),
+               "invariant 3; KIP-497", ("passes-share-one-base", "removed-replicas-stay-in-elr")),
+        always("leader-is-replica", "the leader is a replica",
+               lambda s: implies(s.leader >= 0, s.replicas.has(s.leader)),
+               "invariant 4; PartitionRegistration",
+               ("dead-last-known-leader-electable", "removed-replicas-stay-in-elr")),
+        always("isr-kept-without-elr", "while ELR was never on, the ISR is not empty",
+               lambda s: any_of(s.elr_enabled, negate(s.isr.is_empty())),
+               "invariant 5; KIP-966 motivation", ("isr-may-empty-without-elr",)),
+        always("isr-elr-disjoint", "no broker is in both ISR and ELR", lambda s: s.isr.keep(s.elr).is_empty(),
+               "invariant 6; KIP-966", ("elr-keeps-isr-members",)),
+        always("elr-within-replicas", "every ELR member is a replica", lambda s: s.elr.within(s.replicas),
+               "invariant 7; KIP-966", ("removed-replicas-stay-in-elr",)),
+        always("last-known-is-one-replica", "the last-known list holds at most one broker, a replica", _last_known,
+               "invariant 8; KIP-966",
+               ("last-known-leader-may-be-none", "removed-replica-stays-last-known+unclean-cancel-is-silent")),
+        always("last-known-while-leaderless", "a last known leader is kept only while there is no leader",
+               lambda s: any_of(s.last_known_elr.is_empty(), s.leader == NO_LEADER),
+               "invariant 9; KIP-966", ("assignment-clears-elr",)),
+        always("reassigned-are-replicas", "adding and removing replicas are replicas",
+               lambda s: s.adding.plus(s.removing).within(s.replicas),
+               "invariant 14; KIP-455", ("completion-keeps-removing",)),
+        always("adding-removing-disjoint", "no replica is both added and removed",
+               lambda s: s.adding.keep(s.removing).is_empty(),
+               "invariant 15; KIP-455", ("retarget-keeps-old-reassignment",)),
+        step("complete-when-in-sync", "a build under an unchanged leader leaves no completable reassignment",
+             _not_completable, "invariant 16; PartitionReassignmentReplicas", ("completion-needs-every-replica",)),
+        step("completes-in-sync", "a reassignment completes only once every replica that stays is in sync",
+             _completes_in_sync, "KIP-455; PartitionReassignmentReplicas",
+             ("completion-ignores-isr", "completion-needs-adding-only")),
+    ]  # fmt: skip
+
+
+def _distinct(s: Elections) -> Conjuncts:
+    slots = s.replicas.slots
+    repeated = (
+        (f"slots {i} and {j} differ", none_of(all_of(slots[i] == slots[j], slots[i] >= 0)))
+        for i, j in itertools.combinations(range(len(slots)), 2)
+    )
+    return {"there is a replica": slots[0] >= 0, **dict(repeated)}
+
+
+def _last_known(s: Elections) -> Truth:
+    return s.last_known_elr.within(s.replicas)
+
+
+def _completes_in_sync(t: Step) -> Truth:
+    # An election from outside the ISR in the same event leaves the winner alone there.
+    ordinary = all_of(t.event.completed, negate(t.event.unclean), negate(t.event.from_elr))
+    return implies(ordinary, t.after.replicas.within(t.after.isr))
+
+
+def _not_completable(t: Step) -> Truth:
+    if t.action == "set_min_isr":
+        return True  # its record only clears the ELR; no build is run
+    after: Elections = t.after
+    stays_led = all_of(t.event.records > 0, t.before.leader == after.leader, after.leader >= 0)
+    left = after.isr.minus(after.removing)
+    staying = after.replicas.minus(after.removing)
+    completable = all_of(
+        negate(all_of(after.adding.is_empty(), after.removing.is_empty())),
+        staying.within(left),
+        any_of(after.removing.is_empty(), negate(left.is_empty())),
+    )
+    return negate(all_of(stays_led, completable))

@@ -1,0 +1,1 @@
+"""Expected verdicts and proofs, as data. `kraftcheck check` compares every verdict with them, in both directions."""

@@ -1,0 +1,186 @@
+"""Expected verdicts, as data: what `kraftcheck check` compares with, strictly both ways.
+
+A row is a system at a scope under a rule set; it lists the properties that do
+not simply hold, with the length of the shortest trace. A defect that is no
+longer found is as much a failure as a new one.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Mapping
+
+from kraftcheck.properties.expected.broker_ids import IDENTITY
+from kraftcheck.properties.expected.directories import DIRECTORIES_EXPECTED
+from kraftcheck.properties.expected.large_scopes import EXPECTED_LARGE
+from kraftcheck.properties.expected.unclean_recovery import SALVAGE
+from kraftcheck.properties.expected.zookeeper import ZK
+
+Row = tuple[str, str, str]
+"""System, scope, rule set."""
+
+EXPECTED: Mapping[Row, Mapping[str, str]] = {
+    ("elections", "tiny", "kafka-4.0"): {
+        "isr-within-replicas": "refuted 7",
+        "leader-is-replica": "refuted 7",
+        "elr-within-replicas": "refuted 2",
+        "last-known-is-one-replica": "refuted 3",
+        "adding-removing-disjoint": "refuted 4",
+        "leader-active": "refuted 1",
+        "leader-directory-online": "refuted 4",
+        "isr-active-while-led": "refuted 1",
+        "elr-registered": "refuted 2",
+        "elr-empty-at-min-isr": "refuted 2",
+        "controller-stays": "refuted 4",
+        "loss-is-marked": "refuted 6",
+        "elr-leavers-have-a-reason": "refuted 3",
+        "unclean-stop-loses-eligibility": "refuted 3",
+        "clean-restart-keeps-elr": "refuted 3",
+        "leader-returns": "refuted 2",
+        "unclean-leader-returns": "refuted 2",
+        "isr-refills": "refuted 8",
+    },
+    ("elections", "tiny", "fixed"): {},
+    ("elections", "tiny", "kip"): {
+        "isr-within-replicas": "refuted 6",
+        "leader-is-replica": "refuted 6",
+        "controller-stays": "refuted 7",
+        "leader-returns": "refuted 7",
+        "isr-refills": "refuted 6",
+    },
+    ("elections", "tiny", "kafka-3.9"): {
+        "adding-removing-disjoint": "refuted 4",
+        "leader-active": "refuted 1",
+        "isr-active-while-led": "refuted 1",
+        "loss-is-marked": "refuted 6",
+        "unclean-leader-returns": "refuted 2",
+    },
+    ("elections", "small", "kafka-4.0"): {
+        "last-known-is-one-replica": "refuted 4",
+        "leader-active": "refuted 1",
+        "leader-directory-online": "refuted 5",
+        "isr-active-while-led": "refuted 1",
+        "elr-registered": "refuted 2",
+        "elr-empty-at-min-isr": "refuted 3",
+        "elr-leavers-have-a-reason": "refuted 3",
+        "unclean-stop-loses-eligibility": "refuted 4",
+        "clean-restart-keeps-elr": "refuted 3",
+        "leader-returns": "refuted 3",
+        "unclean-leader-returns": "refuted 2",
+    },
+    ("elections", "small", "fixed"): {},
+    ("elections", "small", "kip"): {},
+    ("elections", "small", "kafka-3.9"): {
+        "leader-active": "refuted 1",
+        "isr-active-while-led": "refuted 1",
+        "unclean-leader-returns": "refuted 2",
+    },
+    ("elections", "directories", "kafka-4.0"): {
+        "leader-in-isr": "refuted 4",
+        "last-known-is-one-replica": "refuted 4",
+        "last-known-while-leaderless": "refuted 5",
+        "leader-active": "refuted 1",
+        "leader-directory-online": "refuted 2",
+        "isr-active-while-led": "refuted 1",
+        "elr-registered": "refuted 2",
+        "elr-empty-at-min-isr": "refuted 3",
+        "failed-directories-unregistered": "refuted 1",
+        "recovering-after-unclean-election": "refuted 6",
+        "loss-is-marked": "refuted 7",
+        "isr-grows-by-leader": "refuted 7",
+        "elr-leavers-have-a-reason": "refuted 3",
+        "unclean-stop-loses-eligibility": "refuted 4",
+        "clean-restart-keeps-elr": "refuted 3",
+        "leader-returns": "refuted 3",
+        "unclean-leader-returns": "refuted 2",
+        "isr-refills": "refuted 6",
+        "decided-on-latest": "refuted 1",
+    },
+    ("elections", "directories", "fixed"): {},
+    ("elections", "directories", "kip"): {
+        "leader-directory-online": "refuted 2",
+    },
+    ("elections", "directories", "kafka-3.9"): {
+        "leader-in-isr": "refuted 4",
+        "leader-active": "refuted 1",
+        "leader-directory-online": "refuted 2",
+        "isr-active-while-led": "refuted 1",
+        "failed-directories-unregistered": "refuted 1",
+        "loss-is-marked": "refuted 7",
+        "unclean-leader-returns": "refuted 2",
+        "decided-on-latest": "refuted 1",
+    },
+    ("elections", "default", "kafka-4.0"): {
+        "isr-within-replicas": "refuted 7",
+        "leader-is-replica": "refuted 7",
+        "elr-within-replicas": "refuted 2",
+        "last-known-is-one-replica": "refuted 3",
+        "adding-removing-disjoint": "refuted 2",
+        "leader-active": "refuted 1",
+        "leader-directory-online": "refuted 4",
+        "isr-active-while-led": "refuted 1",
+        "elr-registered": "refuted 2",
+        "elr-empty-at-min-isr": "refuted 2",
+        "controller-stays": "refuted 4",
+        "loss-is-marked": "refuted 5",
+        "elr-leavers-have-a-reason": "refuted 3",
+        "unclean-stop-loses-eligibility": "refuted 3",
+        "clean-restart-keeps-elr": "refuted 3",
+        "leader-returns": "refuted 2",
+        "unclean-leader-returns": "refuted 2",
+        "isr-refills": "refuted 8",
+        "reassignment-completes": "refuted 9",
+    },
+    ("elections", "default", "fixed"): {},
+    ("elections", "default", "kip"): {
+        "isr-within-replicas": "refuted 6",
+        "leader-is-replica": "refuted 6",
+        "controller-stays": "refuted 7",
+        "leader-returns": "refuted 7",
+        "isr-refills": "refuted 6",
+    },
+    ("elections", "default", "kafka-3.9"): {
+        "adding-removing-disjoint": "refuted 2",
+        "leader-active": "refuted 1",
+        "isr-active-while-led": "refuted 1",
+        "loss-is-marked": "refuted 5",
+        "unclean-leader-returns": "refuted 2",
+    },
+    ("replication", "tiny", "kafka-4.0"): {},
+    ("replication", "tiny", "fixed"): {},
+    ("replication", "tiny", "kip"): {},
+    ("replication", "tiny", "kafka-3.9"): {
+        "leader-complete": "refuted 5",
+        "candidates-complete": "refuted 5",
+        "acknowledged-survives": "refuted 6",
+        "isr-active": "refuted 2",
+    },
+    ("replication", "small", "kafka-4.0"): {
+        "leader-complete": "refuted 18",
+        "candidates-complete": "refuted 16",
+        "quorum-superset": "refuted 14",
+        "acknowledged-survives": "refuted 23",
+    },
+    ("replication", "small", "fixed"): {},
+    ("replication", "small", "kip"): {},
+    ("replication", "small", "kafka-3.9"): {
+        "leader-complete": "refuted 7",
+        "candidates-complete": "refuted 7",
+        "quorum-superset": "refuted 15",
+        "acknowledged-survives": "refuted 8",
+        "isr-active": "refuted 2",
+    },
+    **IDENTITY,
+    **DIRECTORIES_EXPECTED,
+    **ZK,
+    **SALVAGE,
+}
+
+
+EVERY: Mapping[Row, Mapping[str, str]] = ChainMap(dict(EXPECTED_LARGE), EXPECTED)  # type: ignore[arg-type]
+"""With the rows of scopes that are explored only where they are named."""
+
+
+def expected(row: Row, claim: str) -> str:
+    """The expected verdict of a property, as `holds` or `refuted N`."""
+    return EVERY[row].get(claim, "holds")

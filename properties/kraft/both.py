@@ -1,0 +1,95 @@
+"""What `kraft` promises: the claims of `replication` and of `directories`, of one state; and what only both can say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import evolve
+
+from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.model.systems.directories.host import OFFLINE
+from kraftcheck.model.systems.kraft.state import Kraft
+from kraftcheck.properties.directories import assignment as placement
+from kraftcheck.properties.directories import disks
+from kraftcheck.properties.kinds import always, happens, sometimes, step
+from kraftcheck.properties.kraft import second_partition as paired
+from kraftcheck.properties.replication import durability
+
+OF_DATA = {
+    "leader-complete": ("failure-recreates-log", "hw-uses-committed-isr-only"),
+    "candidates-complete": ("failure-recreates-log", "hw-uses-committed-isr-only"),
+    "isr-active": ("fenced-may-join-isr",),
+    "epochs-monotone": ("leader-change-keeps-epoch",),
+    "one-leader-per-epoch": ("leader-change-keeps-epoch",),
+}
+"""Claims of `replication` that are made of the composition, and what refutes them in its scope `tiny`."""
+
+OF_DISKS = {
+    "leader-directory-online": ("offline-directory-leader-kept", "one-directory-means-all-online"),
+    "isr-directory-online": ("offline-directory-leader-kept",),
+    "failure-leads-away": ("failure-reported-once",),
+    "told-is-told": ("reported-while-in-flight",),
+    "assigned-by-its-broker": ("assignment-unauthorized",),
+}
+"""The same of `directories`."""
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Claims of both systems, and what takes both to say."""
+    data = {claim.id: claim for claim in durability.properties(setting)}
+    placed = {claim.id: claim for part in (placement, disks) for claim in part.properties(setting)}
+    listed = [_lifted(data[name], "data", refuted) for name, refuted in OF_DATA.items() if name in data]
+    listed += [_lifted(placed[name], "placement", refuted) for name, refuted in OF_DISKS.items() if name in placed]
+    listed += [
+        always("acknowledged-survives-disks",
+               "while fewer processes and disks failed than min ISR, a working disk holds every acknowledged record",
+               lambda s: _survives(s, setting), "KIP-858, KIP-966", ("hw-uses-committed-isr-only",)),
+        sometimes("shows-acknowledged", "a record is acknowledged", lambda s: s.data.acknowledged > 0),
+    ]  # fmt: skip
+    if setting["failures"]:
+        listed += [
+            sometimes("shows-dead-leader", "a leader has lost its directory, and nobody knows", _dead_leader),
+            happens("shows-report", "a reported failure ends a leadership", _reported),
+        ]
+    listed.append(
+        step("decided-on-latest", "no record of an event is decided on the partition before an earlier record of it",
+             lambda t: negate(t.event.event.stale_base) if t.event is not None else True, "KAFKA-13173; B8",
+             ("passes-share-one-base",)))  # fmt: skip
+    return [*listed, *paired.properties(setting)]
+
+
+def _lifted(claim: Property, half: str, refuted_by: tuple[str, ...]) -> Property:
+    """A claim about one half of the state."""
+
+    def part(state: Kraft) -> Any:
+        return state.data if half == "data" else state.placement()
+
+    def of_step(t: Step) -> Any:
+        return claim.predicate(evolve(t, before=part(t.before), after=part(t.after)))
+
+    predicate = of_step if claim.kind == "step" else lambda s: claim.predicate(part(s))
+    return evolve(claim, predicate=predicate, refuted_by=refuted_by)
+
+
+def _survives(s: Kraft, setting: Setting) -> Truth:
+    lost = setting["unclean-stops"] - s.data.left.unclean_stops + setting["failures"] - s.left.failures
+    readable = [
+        all_of(host.has_log(), broker.log.agrees(s.data.committed, s.data.acknowledged))
+        for host, broker in zip(s.hosts, s.data.brokers, strict=True)
+    ]
+    safe = any_of(*readable)
+    return implies(all_of(lost < s.data.controller.effective_min_isr(), negate(s.data.lossy)), safe)
+
+
+def _dead_leader(s: Kraft) -> Truth:
+    return any_of(*(all_of(s.data.controller.leader == b, h.replica == OFFLINE) for b, h in enumerate(s.hosts)))
+
+
+def _reported(t: Step) -> Truth | Conjuncts:
+    if t.action != "report":
+        return False
+    leader = t.before.data.controller.leader
+    moved = negate(leader == t.after.data.controller.leader)
+    return all_of(leader >= 0, leader == t.arguments["broker"], moved)

@@ -1,0 +1,1 @@
+"""Mutants of the rules: which tables are made, and the judgement of each mutant that no property kills."""

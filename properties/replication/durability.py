@@ -1,0 +1,204 @@
+"""What replication promises: nothing acknowledged is lost, and nothing committed is contradicted."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
+from kraftcheck.model.systems.replication.history import kept_at, of_each
+from kraftcheck.model.systems.replication.log import smaller
+from kraftcheck.model.systems.replication.settle import remembered
+from kraftcheck.model.systems.replication.state import Replication
+from kraftcheck.properties.kinds import always, happens, sometimes, step
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Safety of the data plane, and goals."""
+    claims = [
+        always("leader-complete", "a leader elected cleanly holds every committed record", _leader_complete,
+               "invariant 25; KIP-966",
+               ("hw-advances-under-min-isr", "alter-partition-ignores-broker-epoch")),
+        always("candidates-complete", "every running ISR or ELR member holds every committed record",
+               _candidates_complete, "invariant 26; KIP-966",
+               ("hw-uses-committed-isr-only", "hw-uses-proposed-isr", "min-isr-raise-is-silent")),
+        always("consistent-reads", "what a running replica shows below its high watermark is what was committed",
+               _visible, "invariant 24; KIP-101, KIP-392", ("truncate-to-high-watermark",)),
+        always("logs-match", "running replicas agree below both high watermarks", _logs_match,
+               "invariant 27; KIP-279", ("kip101-epoch-lookup",)),
+        always("quorum-superset", "a current leader's maximal ISR covers ISR and ELR while its ISR is at min ISR",
+               _quorum, "invariant 22; KIP-966",
+               ("alter-partition-ignores-partition-epoch", "answered-request-survives",
+                "unknown-outcome-is-failure", "equal-epoch-ends-proposal")),
+        always("acknowledged-survives", "while fewer brokers died than min ISR, a disk holds every acknowledged record",
+               lambda s: _survives(s, setting), "KIP-966", ("hw-uses-proposed-isr",)),
+        always("watermark-within-log", "a high watermark is within its log",
+               lambda s: {f"broker {n}": b.high_watermark <= b.log.end() for n, b in enumerate(s.brokers)},
+               "invariant 23", ("truncation-keeps-watermark",)),
+        always("isr-active", "while there is a leader, every ISR member is active", _isr_active,
+               "invariant 12; KIP-841", ("fenced-may-join-isr", "shutting-down-may-join-isr")),
+        always("metadata-match", "a leader that has applied all metadata knows the controller's ISR", _metadata_match,
+               "metadata-log matching", ("refusal-taken-for-success",)),
+        always("recovery-quorum", "ISR and ELR hold min ISR brokers, less one for each unclean stop",
+               lambda s: _recovery_quorum(s, setting), "KIP-966; KAFKA-18635", ("every-restart-is-unclean",)),
+        step("epochs-monotone", "the leader epoch never falls, and another leader means a higher epoch",
+             _epochs, "KIP-101, KIP-497", ("leader-change-keeps-epoch",)),
+        step("one-leader-per-epoch", "the leader of a leader epoch never changes once it is set", _one_leader,
+             "invariant 21; KIP-101", ("leader-change-keeps-epoch",)),
+        step("watermark-monotone", "a leader's high watermark does not fall within its epoch", _monotone,
+             "invariant 39; KIP-101", ("watermark-may-fall",)),
+        sometimes("shows-acknowledged", "a record is acknowledged", lambda s: s.acknowledged > 0),
+        sometimes("shows-two-leaders", "two brokers believe that they lead", _two_leaders),
+        happens("shows-truncation", "a follower cuts a diverging log",
+                lambda t: t.action == "fetch" and _log_shrinks(t)),
+    ]  # fmt: skip
+    if setting["unclean-elections"]:
+        claims.append(sometimes("shows-loss", "after an unclean election a committed record is gone", _lost))
+    if setting["elr"] and setting.rules.elr_available:
+        claims.append(sometimes("shows-elr", "a partition with an ELR", lambda s: negate(s.controller.elr.is_empty())))
+    return claims
+
+
+def _leader_complete(s: Replication) -> Conjuncts:
+    end = s.committed.end()
+    return {
+        f"broker {n}": implies(
+            all_of(s.controller.leader == n, b.running(), negate(s.lossy)), b.log.agrees(s.committed, end)
+        )
+        for n, b in enumerate(s.brokers)
+    }
+
+
+def _candidates_complete(s: Replication) -> Conjuncts:
+    end, candidates = s.committed.end(), s.controller.isr.plus(s.controller.elr)
+    return {
+        f"broker {n}": implies(
+            all_of(candidates.has(n), b.running(), negate(s.lossy)), b.log.agrees(s.committed, end)
+        )
+        for n, b in enumerate(s.brokers)
+    }
+
+
+def _visible(s: Replication) -> Conjuncts:
+    """Consumers read from leaders, stale ones included, and from followers.
+
+    An entry of `committed` is set when it first becomes readable and never changes, so
+    two reads of an offset that both agree with it agree with each other.
+    """
+    return {
+        f"broker {n}": implies(
+            all_of(b.running(), negate(s.lossy)), b.log.agrees(s.committed, b.high_watermark)
+        )
+        for n, b in enumerate(s.brokers)
+    }
+
+
+def _logs_match(s: Replication) -> Conjuncts:
+    return {
+        f"brokers {i} and {j}": implies(
+            all_of(a.running(), b.running(), negate(s.lossy)),
+            a.log.agrees(b.log, smaller(a.high_watermark, b.high_watermark)),
+        )
+        for (i, a), (j, b) in combinations(enumerate(s.brokers), 2)
+    }
+
+
+def _quorum(s: Replication) -> Conjuncts:
+    minimum, candidates = s.controller.effective_min_isr(), s.controller.isr.plus(s.controller.elr)
+    return {
+        f"broker {n}": implies(
+            all_of(s.leads(n, b), b.epoch == s.leader_epoch, b.isr.size() >= minimum),
+            candidates.within(b.maximal_isr()),
+        )
+        for n, b in enumerate(s.brokers)
+    }
+
+
+def _survives(s: Replication, setting: Setting) -> Truth:
+    """Once the min ISR may have been another one, what was acknowledged under 1 survives no death for certain."""
+    died = setting["unclean-stops"] - s.left.unclean_stops
+    minimum = choose(untouched(s, setting), s.controller.effective_min_isr(), 1)
+    # Only the acknowledged prefix counts, whatever else was committed.
+    safe = any_of(*(b.log.agrees(s.committed, s.acknowledged) for b in s.brokers))
+    return implies(all_of(died < minimum, negate(s.lossy)), safe)
+
+
+def _isr_active(s: Replication) -> Truth:
+    return implies(s.controller.leader >= 0, s.controller.isr.within(s.controller.active()))
+
+
+def _monotone(t: Step) -> Conjuncts:
+    before: Replication = t.before
+    after: Replication = t.after
+    return {
+        f"broker {n}": implies(
+            all_of(before.leads(n, b), after.leads(n, after.brokers[n]), b.epoch == after.brokers[n].epoch),
+            b.high_watermark <= after.brokers[n].high_watermark,
+        )
+        for n, b in enumerate(before.brokers)
+    }
+
+
+def _metadata_match(s: Replication) -> Conjuncts:
+    return {
+        f"broker {n}": implies(
+            all_of(s.leads(n, b), b.epoch == s.leader_epoch, b.current), b.isr.same(s.controller.isr)
+        )
+        for n, b in enumerate(s.brokers)
+    }
+
+
+def _recovery_quorum(s: Replication, setting: Setting) -> Truth:
+    """Judged until an operator changes the configuration, reassigns, or elects uncleanly."""
+    eligible = s.controller.isr.plus(s.controller.elr).size()
+    died = setting["unclean-stops"] - s.left.unclean_stops
+    judged = all_of(s.controller.elr_enabled, negate(s.lossy), untouched(s, setting))
+    return implies(judged, eligible + died >= s.controller.effective_min_isr())
+
+
+def untouched(s: Replication, setting: Setting) -> Truth:
+    """Whether the effective min ISR is that of the start: nobody has configured or reassigned."""
+    return all_of(
+        s.left.config_changes == setting["config-changes"], s.left.reassignments == setting["reassignments"]
+    )
+
+
+def _epochs(t: Step) -> Conjuncts:
+    before: Replication = t.before
+    after: Replication = t.after
+    moved = negate(before.controller.leader == after.controller.leader)
+    return {
+        "leader epoch": before.leader_epoch <= after.leader_epoch,
+        "another leader": implies(moved, before.leader_epoch < after.leader_epoch),
+    }
+
+
+def _one_leader(t: Step) -> Conjuncts:
+    before: Replication = t.before
+    after: Replication = t.after
+    return of_each(before.leaders, lambda epoch, old: implies(
+        all_of(before.leader_epoch >= epoch, remembered(after, epoch)),
+        old == kept_at(after.leaders, epoch, NO_LEADER),
+    ))  # fmt: skip
+
+
+def _two_leaders(s: Replication) -> Truth:
+    leading = [s.leads(n, b) for n, b in enumerate(s.brokers)]
+    return any_of(*(all_of(a, b) for a, b in combinations(leading, 2)))
+
+
+def _lost(s: Replication) -> Truth:
+    end = s.committed.end()
+    gone = [
+        all_of(s.controller.leader == n, b.running(), negate(b.log.agrees(s.committed, end)))
+        for n, b in enumerate(s.brokers)
+    ]
+    return all_of(s.lossy, any_of(*gone))
+
+
+def _log_shrinks(t: Step) -> Truth:
+    pairs = zip(t.before.brokers, t.after.brokers, strict=True)
+    return any_of(*(b.log.end() < a.log.end() for a, b in pairs))
+
+

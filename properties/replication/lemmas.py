@@ -1,0 +1,72 @@
+"""Lemmas of `replication`: what must hold besides its invariants for some of them to be inductive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kraftcheck.model.language.system import Conjuncts, Property, Setting
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
+from kraftcheck.model.systems.replication.history import of_each
+from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, Broker, Replication
+from kraftcheck.properties.elections.lemmas import of_controller
+from kraftcheck.properties.kinds import always
+from kraftcheck.properties.replication import lemmas_commits, lemmas_logs
+
+
+def lemmas(setting: Setting) -> tuple[Property, ...]:
+    """The lemmas at a setting; each is true in every reachable state, and explored as such."""
+    return (
+        always("lemma-history-is-current", "the metadata log has the current leader, and none of later epochs",
+               _history),
+        always("lemma-nobody-is-ahead", "no broker has applied a leader epoch that is not written yet",
+               lambda s: {f"broker {n}": b.epoch <= s.leader_epoch for n, b in enumerate(s.brokers)}),
+        always("lemma-answers-answer-something", "an answer is under way only to a proposal that is pending",
+               lambda s: {f"broker {n}": any_of(b.answer == NONE, b.pending()) for n, b in enumerate(s.brokers)}),
+        always("lemma-request-is-the-leaders", "a request in flight is what the leader has proposed, if it still leads",
+               _request),
+        always("lemma-accepted-is-the-isr", "an accepted proposal that nothing overtook is the controller's ISR",
+               lambda s: _leaders(s, lambda b: implies(b.answer == ACCEPTED, b.proposed.same(s.controller.isr)))),
+        always("lemma-known-covers-candidates", "what a leader was told, or will be, covers ISR and ELR at min ISR",
+               lambda s: _leaders(s, lambda b: _covered(s, b))),
+        *_of_logs(setting),
+        *of_controller(setting),
+    )  # fmt: skip
+
+
+def _of_logs(setting: Setting) -> tuple[Property, ...]:
+    """What keeps committed records safe; without ELR some of it is false, and so are the claims that it is for."""
+    if not (setting["elr"] and setting.rules.elr_available):
+        return ()
+    return (*lemmas_logs.lemmas(setting), *lemmas_commits.lemmas())
+
+
+def _leaders(s: Replication, claim: Callable[[Broker], Truth]) -> Conjuncts:
+    """A claim about each broker that leads in the current leader epoch."""
+    return {
+        f"broker {n}": implies(all_of(s.leads(n, b), b.epoch == s.leader_epoch), claim(b))
+        for n, b in enumerate(s.brokers)
+    }
+
+
+def _request(s: Replication) -> Conjuncts:
+    asked = negate(s.request.isr.is_empty())
+    return {
+        f"broker {n}": implies(
+            all_of(asked, s.controller.leader == n, b.running()),
+            all_of(b.epoch == s.leader_epoch, b.current, b.proposed.same(s.request.isr)),
+        )
+        for n, b in enumerate(s.brokers)
+    }
+
+
+def _covered(s: Replication, b: Broker) -> Truth:
+    accepted = any_of(b.answer == ACCEPTED, b.answer == OVERTAKEN)
+    known = choose(accepted, b.proposed, b.isr)
+    candidates = s.controller.isr.plus(s.controller.elr)
+    return implies(known.size() >= s.controller.effective_min_isr(), candidates.within(known))
+
+
+def _history(s: Replication) -> Conjuncts:
+    parts = of_each(s.leaders, lambda e, leader: implies(s.leader_epoch < e, leader == NO_LEADER))
+    return {**parts, "the current leader": s.leader_at(s.leader_epoch) == s.controller.leader}

@@ -1,0 +1,1 @@
+"""What the unclean-recovery KIP promises, as properties of the system `unclean-recovery`, with lemmas for proofs."""

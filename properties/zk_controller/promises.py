@@ -1,0 +1,237 @@
+"""What the early controller design promises: clean leaders, no avoidable loss, no lost decision, few operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate
+from kraftcheck.model.systems.zk_controller.state import READ, Partition, ZkController, members
+from kraftcheck.model.systems.zk_controller.system import actions
+from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
+from kraftcheck.properties.zk_controller import reassignment as replica_moves
+
+FEW_OPERATIONS = 10
+"""ZooKeeper operations that one step of a change of leaders may take, however many partitions there are."""
+
+WAY = (
+    "take_over", "load", "list_brokers", "read_node", "write_one", "write_all", "retry", "abandon",
+    "publish", "finish", "expire", "resign", "start_replicas", "check_isr", "recheck", "complete", "shrink_isr",
+    "replace", "end_reassignment", "delete_partition", "stop_replica",
+    "reconnect", "read_decisions", "subscribe", "set_watch", "stop_fetcher", "act", "doze",
+)  # fmt: skip
+"""What happens by itself: nothing fails, nothing is restarted, no leader changes the ISR."""
+
+WRITES = ("write_one", "write_all")
+_DESIGN = "early controller design"
+
+
+def properties(setting: Setting) -> list[Property]:
+    """The promises, and what must be seen for them to mean something."""
+    claims = [
+        always("leader-in-isr", "the leader is in the ISR", _in_isr, f"{_DESIGN}, A 3.2",
+               ("outsider-keeps-isr", "reassignment-keeps-leader")),
+        always("isr-complete", "every member of the ISR has every acknowledged record", _complete,
+               f"{_DESIGN}, B 2.1.2", ("isr-update-unconditional", "decision-write-unconditional",
+                                         "older-decisions-followed", "leavers-rejoin",
+                                         "backlog-revives-replica")),
+        step("clean-change-elects-member", "the new leader is from the ISR while a member of it lives", _elects_member,
+             f"{_DESIGN}, A 3.2", ("outsider-preferred",)),
+        step("no-avoidable-loss", "no decision gives up records that a registered member of the last ISR has",
+             _avoidable, f"{_DESIGN}, A 3.2 and question A.1",
+             ("outsider-preferred", "hopeless-isr-emptied", "outsiders-by-old-list")),
+        always("decisions-are-published", "a decision in ZooKeeper waits in the queue of whoever has not followed it",
+               _published, f"{_DESIGN}, A 5", ("decisions-one-by-one",)),
+        always("leader-does-not-fetch", "a broker that leads a partition runs no fetcher for it", _no_fetcher,
+               f"{_DESIGN}, B 2.1", ("leads-before-fetcher-stops",)),
+        step("few-operations", f"no step of a change takes more than {FEW_OPERATIONS} ZooKeeper operations",
+             lambda t: t.event.operations <= FEW_OPERATIONS, f"{_DESIGN}, end-to-end latency",
+             ("decisions-one-by-one",)),
+        recovers("partition-is-led", "a partition with a broker that works comes to have a leader that works", _led,
+                 f"{_DESIGN}, question A.3",
+                 ("replica-failure-unnoticed", "reassignment-keeps-leader", "controller-writes-unfenced"),
+                 when=_hope, by=_way(setting)),
+    ]  # fmt: skip
+    if _leaders_change(setting):
+        claims.append(
+            recovers("decisions-arrive", "every broker that works comes to follow the leader that ZooKeeper names",
+                     _arrived, f"{_DESIGN}, D and question A.2",
+                     ("failover-skips-republishing+decisions-one-by-one", "down-brokers-not-told",
+                      "subscription-ignores-backlog", "watch-set-after-read"), by=_way(setting))
+        )  # fmt: skip
+    if setting["partitions"] > 1:
+        claims.append(
+            always("change-is-whole", "a controller that has written a decision has written every one of that change",
+                   _whole, f"{_DESIGN}, A 4", ("decisions-one-by-one",))
+        )  # fmt: skip
+    known = {action.name for action in actions(setting)}
+    return [*claims, *_goals(setting), *replica_moves.properties(setting, _way(setting), known)]
+
+
+def _way(setting: Setting) -> dict[str, dict[str, int]]:
+    """The actions of `WAY` that this setting has."""
+    known = {action.name for action in actions(setting)}
+    return {name: {} for name in WAY if name in known}
+
+
+def _leaders_change(setting: Setting) -> bool:
+    """Whether the controller ever has to look for another leader."""
+    return bool(setting["stops"] or setting["session-losses"] or not setting.rules.replica_failure_unnoticed)
+
+
+def _goals(setting: Setting) -> list[Property]:
+    goals = []
+    if _leaders_change(setting):
+        goals.append(happens("shows-clean-change", "a member of the ISR takes over from a leader that is gone",
+                             lambda t: _some(t, _clean)))  # fmt: skip
+    if _leaders_change(setting) and setting["controller-failures"]:
+        goals.append(happens("shows-failover", "the controller fails in the middle of a change",
+                             lambda t: t.action == "controller_fails" and t.before.controller.working))  # fmt: skip
+    if setting["stops"] and setting["isr-changes"]:
+        goals.append(happens("shows-loss", "an outsider takes over, and what only others have is given up",
+                             lambda t: _some(t, _outsider)))  # fmt: skip
+    if setting["session-losses"]:
+        goals.append(sometimes("shows-two-leaders", "two brokers act as leader of one partition", _two_leaders))
+    if setting["session-losses"] and setting["isr-changes"] and not setting.rules.decision_write_unconditional:
+        goals.append(happens("shows-refused-write", "a decision is refused because the node has changed",
+                             lambda t: t.action == "retry"))  # fmt: skip
+    if setting["new-topic"]:
+        goals.append(happens("shows-new-topic", "leaders are initialised", lambda t: _some(t, _initialised)))
+    return goals
+
+
+def _some(t: Step, predicate: Callable[[Step, int], Truth]) -> Truth:
+    """Whether a decision step does this to some partition."""
+    return all_of(_writes(t), any_of(*(predicate(t, p) for p in range(len(t.before.partitions)))))
+
+
+def _writes(t: Step) -> bool:
+    return t.action in WRITES
+
+
+def _changed(t: Step, p: int) -> Truth:
+    """Whether a decision step wrote this partition."""
+    return negate(t.before.partitions[p].node.version == t.after.partitions[p].node.version)
+
+
+def _clean(t: Step, p: int) -> Truth:
+    old, new = t.before.partitions[p].node, t.after.partitions[p].node
+    return all_of(_changed(t, p), old.isr.has(new.leader), negate(old.leader == new.leader))
+
+
+def _outsider(t: Step, p: int) -> Truth:
+    old, new = t.before.partitions[p], t.after.partitions[p]
+    return all_of(_changed(t, p), old.node.version > 0, new.node.leader >= 0, negate(old.last.has(new.node.leader)))
+
+
+def _initialised(t: Step, p: int) -> Truth:
+    return all_of(t.before.partitions[p].node.version == 0, t.after.partitions[p].node.version > 0)
+
+
+def _in_isr(s: ZkController) -> Conjuncts:
+    return {
+        f"partition {n}": any_of(p.node.leader == NO_LEADER, p.node.isr.has(p.node.leader))
+        for n, p in enumerate(s.partitions)
+    }
+
+
+def _complete(s: ZkController) -> Conjuncts:
+    return {f"partition {n}": p.node.isr.within(p.holds) for n, p in enumerate(s.partitions)}
+
+
+def _elects_member(t: Step) -> Conjuncts:
+    if not _writes(t):
+        return {"nothing is decided": True}
+    c = t.before.controller
+    return {
+        f"partition {n}": implies(
+            all_of(_changed(t, n), negate(c.seen[n].isr.keep(c.live).is_empty())), c.seen[n].isr.has(p.node.leader)
+        )
+        for n, p in enumerate(t.after.partitions)
+    }
+
+
+def _avoidable(t: Step) -> Conjuncts:
+    if not _writes(t):
+        return {"nothing is decided": True}
+    live = t.before.registered()
+    parts: dict[str, Truth] = {}
+    for n, (old, new) in enumerate(zip(t.before.partitions, t.after.partitions, strict=True)):
+        decided = all_of(_changed(t, n), old.node.version > 0, new.node.leader >= 0)
+        complete = old.last.keep(old.holds).keep(live)
+        parts[f"partition {n}"] = implies(decided, any_of(old.holds.has(new.node.leader), complete.is_empty()))
+    return parts
+
+
+def _replica(partition: Partition, broker: int) -> Truth:
+    """Whether a broker has a replica that works, and that no request takes away."""
+    stays = any_of(partition.target.is_empty(), partition.target.has(broker))
+    return all_of(partition.exists(), partition.assigned.has(broker), stays, negate(partition.failed.has(broker)))
+
+
+def _published(s: ZkController) -> Conjuncts:
+    """Not judged of a broker that has yet to read all decisions, nor of a partition that has lost its leader."""
+    parts: dict[str, Truth] = {}
+    for p, partition in enumerate(s.partitions):
+        leader = partition.node.leader
+        for b, broker in enumerate(s.brokers):
+            r = broker.replicas[p]
+            concerned = all_of(broker.works(), broker.status >= READ, leader >= 0, _replica(partition, b))
+            known = any_of(r.role.leader == leader, r.entry.leader == leader)
+            parts[f"broker {b} and partition {p}"] = implies(concerned, known)
+    return parts
+
+
+def _no_fetcher(s: ZkController) -> Conjuncts:
+    return {
+        f"broker {b} and partition {p}": negate(all_of(broker.up, r.fetching, r.role.leader == b))
+        for b, broker in enumerate(s.brokers)
+        for p, r in enumerate(broker.replicas)
+    }
+
+
+def _arrived(s: ZkController) -> Conjuncts:
+    parts: dict[str, Truth] = {}
+    for p, partition in enumerate(s.partitions):
+        for b, broker in enumerate(s.brokers):
+            concerned = all_of(broker.works(), partition.node.leader >= 0, _replica(partition, b))
+            follows = broker.replicas[p].role.leader == partition.node.leader
+            parts[f"broker {b} and partition {p}"] = implies(concerned, follows)
+    return parts
+
+
+def _leaders(s: ZkController, p: int) -> list[Truth]:
+    """For each broker whether it leads a partition, and ZooKeeper says so."""
+    node = s.partitions[p].node
+    return [all_of(b.works(), node.leader == n, s.leads(n, p)) for n, b in enumerate(s.brokers)]
+
+
+def _led(s: ZkController) -> Conjuncts:
+    parts: dict[str, Truth] = {}
+    for p, partition in enumerate(s.partitions):
+        able = [all_of(b.works(), _replica(partition, n)) for n, b in enumerate(s.brokers)]
+        parts[f"partition {p}"] = implies(all_of(partition.exists(), any_of(*able)), any_of(*_leaders(s, p)))
+    return parts
+
+
+def _hope(s: ZkController) -> Truth:
+    return negate(members(b.works() for b in s.brokers).is_empty())
+
+
+def _whole(s: ZkController) -> Conjuncts:
+    """Not judged of a topic that is created meanwhile."""
+    c = s.controller
+    return {
+        f"partition {p}": negate(all_of(c.wrote, seen.version > 0, negate(c.live.has(c.decided[p].leader))))
+        for p, seen in enumerate(c.seen)
+    }
+
+
+def _two_leaders(s: ZkController) -> Truth:
+    return any_of(*(
+        all_of(s.leads(a, p), s.leads(b, p))
+        for p in range(len(s.partitions))
+        for a in range(len(s.brokers))
+        for b in range(a)
+    ))  # fmt: skip

@@ -1,0 +1,1 @@
+"""What the JBOD KIP on ZooKeeper promises, as properties of the system `zk-jbod`, and lemmas of their proofs."""

@@ -1,0 +1,205 @@
+"""The kernel of a distributed search: what its tasks run on blocks of states.
+
+Unlike the native kernel it knows nothing of a visited set: expansion fills a
+set of candidates without duplicates, and a candidate is new when no committed
+level holds it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from llvmlite import ir
+
+from kraftcheck.solvers.blocks import recordset
+from kraftcheck.solvers.blocks import tasks as blocks
+from kraftcheck.solvers.blocks.recordset import COUNT, LIMIT, emit_gather, emit_scatter, emit_settle, emit_strike
+from kraftcheck.solvers.blocks.tasks import CLAIMS_PER_WORD, BlockSpec
+from kraftcheck.solvers.machine_code.backward_sweep import emit_follow, emit_survey
+from kraftcheck.solvers.machine_code.compile import cache_key
+from kraftcheck.solvers.machine_code.frame import FramePlan
+from kraftcheck.solvers.machine_code.irtools import (
+    POINTER,
+    WORD,
+    Local,
+    begin,
+    count_up,
+    element,
+    load,
+    repeat,
+    same_words,
+    state_at,
+    store,
+    word,
+)
+from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import Target, host, object_code
+from kraftcheck.solvers.machine_code.search_kernel import Geometry
+from kraftcheck.solvers.machine_code.transition import emit_kinds, emit_step, emit_stuck, state_scope
+from kraftcheck.solvers.machine_code.visited_table import hash_words
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.recovers import mark_bytes, way_bits
+
+
+def claim_words(program: Program) -> int:
+    """Words of claim bits of a state; at least one."""
+    return max(1, -(-(len(program.always) + len(program.sometimes)) // CLAIMS_PER_WORD))
+
+
+def emit_block_kernel(program: Program) -> ir.Module:
+    """The module of a program; its public functions are described where they are called, in `blocks`."""
+    module = ir.Module("kraftcheck-blocks")
+    plan, geometry = FramePlan(program), Geometry.of(program)
+    kinds = emit_kinds(module, plan)
+    step = emit_step(module, kinds)
+    settle = emit_settle(module, geometry.words)
+    parts = (step, emit_stuck(module, plan), _emit_sift(module, geometry), settle)
+    _emit_expand(module, plan, geometry, *parts)
+    emit_gather(module, geometry.words, settle)
+    emit_strike(module, geometry.words)
+    emit_scatter(module, geometry.words)
+    _emit_bits(module, program)
+    _emit_successors(module, geometry, step)
+    if program.recoveries:
+        emit_survey(module, program)
+        _emit_exits(module, geometry, emit_follow(module, plan, kinds, len(program.recoveries)))
+    return module
+
+
+def _emit_sift(module: ir.Module, geometry: Geometry) -> Any:
+    """`(state, id, records, end, filter, hashes) -> count`: marks, hashes, and what the filter does not drop.
+
+    Drops a successor that is the state itself, or that the filter of this
+    task's recent successors holds; the rest is moved to the front.
+    """
+    words, record = geometry.words, geometry.record
+    function, b = begin(module, "sift", [POINTER, WORD, POINTER, POINTER, POINTER, POINTER])
+    state, identity, records, end, recent, hashes = function.args
+    own = state_at(b, state, words)
+    parent = b.shl(identity, word(16))
+    place, kept = Local(b, records), Local(b, word(0))
+    with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
+        at = place.get()
+        values = state_at(b, at, words)
+        mark = b.or_(load(b, at, words), parent)
+        place.set(element(b, at, record))
+        hashed = hash_words(b, values)
+        slot = b.and_(b.lshr(hashed, word(32)), word(geometry.filter_slots - 1))
+        entry = element(b, recent, b.mul(slot, word(words)))
+        known = b.or_(same_words(b, values, own), same_words(b, values, state_at(b, entry, words)))
+        now = kept.get()
+        target = element(b, records, b.mul(now, word(record)))
+        for i, value in enumerate(values):
+            store(b, value, entry, i)
+            store(b, value, target, i)
+        store(b, mark, target, words)
+        store(b, hashed, hashes, now)
+        kept.set(b.add(now, b.zext(b.not_(known), WORD)))
+    b.ret(kept.get())
+    return function
+
+
+def _emit_expand(
+    module: ir.Module, plan: FramePlan, geometry: Geometry, step: Any, stuck: Any, sift: Any, settle: Any
+) -> None:
+    """`expand(frame, states, first, stop, id, control, filter, scratch, hashes) -> next`.
+
+    Puts the successors of states[first..stop-1] into the set; the id of
+    states[i] is id + i. Returns early, with the index of the next state, when
+    the set might not hold another state's successors.
+    """
+    function, b = begin(module, "expand", [POINTER, POINTER, WORD, WORD, WORD, *[POINTER] * 4], public=True)
+    frame, states, first, stop, identity, control, recent, scratch, hashes = function.args
+    most = b.sub(load(b, control, LIMIT), word(geometry.instances))
+    at = Local(b, first)
+    with repeat(b, lambda: b.icmp_unsigned("<", at.get(), stop)):
+        with b.if_then(b.icmp_signed(">", load(b, control, COUNT), most), likely=False):
+            b.ret(at.get())
+        state = element(b, states, b.mul(at.get(), word(geometry.words)))
+        mine = b.add(identity, at.get())
+        store(b, word(0), frame, plan.enabled)
+        end = b.call(step, [state, scratch, frame, mine])
+        with b.if_then(b.icmp_unsigned("==", load(b, frame, plan.enabled), word(0)), likely=False):
+            b.call(stuck, [state, frame, mine])
+        count = b.call(sift, [state, mine, scratch, end, recent, hashes])
+        b.call(settle, [control, scratch, hashes, count])
+        at.add(word(1))
+    b.ret(at.get())
+
+
+def _emit_bits(module: ir.Module, program: Program) -> None:
+    """`bits(records, count, stride, out) -> 0`: for each state the claims about states that occur, as bits."""
+    function, b = begin(module, "bits", [POINTER, WORD, WORD, POINTER], public=True)
+    records, count, stride, out = function.args
+    wide = claim_words(program)
+    with count_up(b, word(0), count) as k:
+        scope = state_scope(b, program, element(b, records, b.mul(k, stride)))
+        occur = [b.not_(scope.value(term)) for term in program.always_terms]
+        occur += [scope.value(term) for term in program.sometimes_terms]
+        for at in range(wide):
+            bits: Any = word(0)
+            for position, one in enumerate(occur[at * CLAIMS_PER_WORD : (at + 1) * CLAIMS_PER_WORD]):
+                bits = b.or_(bits, b.shl(b.zext(one, WORD), word(position)))
+            store(b, bits, out, b.add(b.mul(k, word(wide)), word(at)))
+    b.ret(word(0))
+
+
+def _emit_successors(module: ir.Module, geometry: Geometry, step: Any) -> None:
+    """`successors(states, count, frame, out, counts) -> records`: every transition, and how many each state has."""
+    function, b = begin(module, "successors", [POINTER, WORD, POINTER, POINTER, POINTER], public=True)
+    states, count, frame, out, counts = function.args
+    place = Local(b, out)
+    size = word(8 * geometry.record)
+    with count_up(b, word(0), count) as k:
+        here = place.get()
+        end = b.call(step, [element(b, states, b.mul(k, word(geometry.words))), here, frame, word(0)])
+        store(b, b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(here, WORD)), size), counts, k)
+        place.set(end)
+    b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
+
+
+def _emit_exits(module: ir.Module, geometry: Geometry, follow: Any) -> None:
+    """`exits(states, missing, count, frame, out, counts, leaves) -> records`: the transitions that matter backward.
+
+    Those by which a missing bit "reaches" may flow back to the state, how many
+    each state has, and its bits "leaves".
+    """
+    function, b = begin(module, "exits", [POINTER, POINTER, WORD, *[POINTER] * 4], public=True)
+    states, missing, count, frame, out, counts, leaves = function.args
+    place = Local(b, out)
+    size = word(8 * geometry.record)
+    with count_up(b, word(0), count) as k:
+        here = place.get()
+        state = element(b, states, b.mul(k, word(geometry.words)))
+        end = b.call(follow, [state, here, frame, load(b, missing, k), element(b, leaves, k)])
+        store(b, b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(here, WORD)), size), counts, k)
+        place.set(end)
+    b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
+
+
+def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: Target | None = None) -> BlockSpec:
+    """What workers need to run a program: object code, from the cache if it is there, and sizes.
+
+    Args:
+        program: the traced system.
+        bucket_bits: logarithm of the number of buckets.
+        cache: where compiled code is kept.
+        target: the workers' processor; None: this machine's.
+    """
+    made_for = target or host()
+    text = hashlib.sha256(f"{cache_key(program)} blocks {made_for}".encode())
+    for source in (blocks.__file__, recordset.__file__, __file__):
+        text.update(Path(str(source)).read_bytes())
+    key = text.hexdigest()
+    code = cache.get(key)
+    if code is None:
+        code = object_code(emit_block_kernel(program), made_for)
+        cache.put(key, code)
+    plan, geometry = FramePlan(program), Geometry.of(program)
+    return BlockSpec(
+        code, made_for, geometry.words, geometry.instances, geometry.filter_slots, plan.size, claim_words(program),
+        bucket_bits, len(program.recoveries), mark_bytes(len(program.recoveries)),
+        way_bits(program.recoveries, program.instances),
+    )  # fmt: skip

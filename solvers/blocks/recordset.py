@@ -1,0 +1,198 @@
+"""A set of records in insertion order, in machine code: what a task of a distributed search holds.
+
+A record is a packed state and its mark (parent's id << 16 | action instance);
+two records are the same when their states are, and the first one stays. An
+entry of the open-addressing table has the upper half of the state's hash
+beside the record's index + 1, so that a probe seldom looks at a record in vain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from kraftcheck.solvers.machine_code.irtools import (
+    POINTER,
+    TRUTH,
+    WORD,
+    Local,
+    begin,
+    count_up,
+    element,
+    load,
+    prefetch,
+    repeat,
+    same_words,
+    state_at,
+    store,
+    word,
+)
+from kraftcheck.solvers.machine_code.visited_table import hash_words
+
+RECORDS, TABLE, MASK, COUNT, LIMIT = range(5)
+"""Entries of a control block: addresses, table length - 1, records, most records."""
+
+CONTROL_WORDS = 5
+BATCH = 64
+U8 = ir.IntType(8)
+
+_INDEX = (1 << 32) - 1
+
+
+class RecordSet:
+    """Parts of a control block, as values of a function."""
+
+    def __init__(self, b: ir.IRBuilder, control: Any, words: int) -> None:
+        self.b, self.words = b, words
+        self.records, self.table = (b.inttoptr(load(b, control, i), POINTER) for i in (RECORDS, TABLE))
+        self.mask = load(b, control, MASK)
+
+    def record(self, index: Any) -> Any:
+        """Address of a record."""
+        return element(self.b, self.records, self.b.mul(index, word(self.words + 1)))
+
+    def index(self, entry: Any) -> Any:
+        """Index of the record that an entry which is not vacant stands for."""
+        return self.b.sub(self.b.and_(entry, word(_INDEX)), word(1))
+
+    def slot(self, hashed: Any) -> Any:
+        """Where the search for a hash begins."""
+        return self.b.and_(hashed, self.mask)
+
+    def after(self, slot: Any) -> Any:
+        """Where it goes on."""
+        return self.b.and_(self.b.add(slot, word(1)), self.mask)
+
+    def tagged_like(self, entry: Any, hashed: Any) -> Any:
+        """Whether an entry has the tag of a hash."""
+        return self.b.icmp_unsigned("<=", self.b.xor(entry, hashed), word(_INDEX))
+
+    def holds(self, entry: Any, state: Sequence[Any]) -> Any:
+        """Whether an entry's record has this state."""
+        known = self.record(self.index(entry))
+        return same_words(self.b, state, state_at(self.b, known, self.words))
+
+
+def emit_settle(module: ir.Module, words: int) -> Any:
+    """A function `(control, records, hashes, count)` that inserts records whose hashes are known.
+
+    Fetches table lines, then the records they point to, then inserts. The
+    caller has seen to it that there is room.
+    """
+    function, b = begin(module, "settle", [POINTER, POINTER, POINTER, WORD], ir.VoidType())
+    control, records, hashes, count = function.args
+    found = RecordSet(b, control, words)
+    with count_up(b, word(0), count) as k:
+        prefetch(b, element(b, found.table, found.slot(load(b, hashes, k))), write=True)
+    with count_up(b, word(0), count) as k:
+        hashed = load(b, hashes, k)
+        entry = load(b, found.table, found.slot(hashed))
+        with b.if_then(b.and_(b.icmp_unsigned("!=", entry, word(0)), found.tagged_like(entry, hashed))):
+            prefetch(b, found.record(found.index(entry)))
+    with count_up(b, word(0), count) as k:
+        record = element(b, records, b.mul(k, word(words + 1)))
+        _settle_one(b, control, found, record, load(b, hashes, k))
+    b.ret_void()
+    return function
+
+
+def _settle_one(b: ir.IRBuilder, control: Any, found: RecordSet, record: Any, hashed: Any) -> None:
+    state = state_at(b, record, found.words)
+    slot = Local(b, found.slot(hashed))
+    with repeat(b, lambda: ir.Constant(TRUTH, 1)) as done:
+        entry = load(b, found.table, slot.get())
+        with b.if_then(b.icmp_unsigned("==", entry, word(0))):
+            index = load(b, control, COUNT)
+            place = found.record(index)
+            for i, value in enumerate((*state, load(b, record, found.words))):
+                store(b, value, place, i)
+            tag = b.and_(hashed, word(~_INDEX))
+            store(b, b.or_(tag, b.add(index, word(1))), found.table, slot.get())
+            store(b, b.add(index, word(1)), control, COUNT)
+            b.branch(done)
+        with b.if_then(found.tagged_like(entry, hashed)), b.if_then(found.holds(entry, state)):
+            b.branch(done)
+        slot.set(found.after(slot.get()))
+
+
+def emit_gather(module: ir.Module, words: int, settle: Any) -> None:
+    """`gather(control, records, count, hashes) -> records taken`: insert records while there is room."""
+    function, b = begin(module, "gather", [POINTER, POINTER, WORD, POINTER], public=True)
+    control, records, count, hashes = function.args
+    at = Local(b, word(0))
+    with repeat(b, lambda: b.icmp_unsigned("<", at.get(), count)):
+        left = b.sub(count, at.get())
+        size = b.select(b.icmp_unsigned("<", left, word(BATCH)), left, word(BATCH))
+        after = b.add(load(b, control, COUNT), size)
+        with b.if_then(b.icmp_unsigned(">", after, load(b, control, LIMIT)), likely=False):
+            b.ret(at.get())
+        first = element(b, records, b.mul(at.get(), word(words + 1)))
+        with count_up(b, word(0), size) as k:
+            record = element(b, first, b.mul(k, word(words + 1)))
+            store(b, hash_words(b, state_at(b, record, words)), hashes, k)
+        b.call(settle, [control, first, hashes, size])
+        at.add(size)
+    b.ret(at.get())
+
+
+def emit_strike(module: ir.Module, words: int) -> None:
+    """`strike(control, states, count, known, hashes) -> 0`: set byte `known[i]` of each record found among states."""
+    function, b = begin(module, "strike", [POINTER, POINTER, WORD, POINTER, POINTER], public=True)
+    control, states, count, known, hashes = function.args
+    found = RecordSet(b, control, words)
+    at = Local(b, word(0))
+    with repeat(b, lambda: b.icmp_unsigned("<", at.get(), count)):
+        left = b.sub(count, at.get())
+        size = b.select(b.icmp_unsigned("<", left, word(BATCH)), left, word(BATCH))
+        first = element(b, states, b.mul(at.get(), word(words)))
+        with count_up(b, word(0), size) as k:
+            hashed = hash_words(b, state_at(b, element(b, first, b.mul(k, word(words))), words))
+            store(b, hashed, hashes, k)
+            prefetch(b, element(b, found.table, found.slot(hashed)))
+        with count_up(b, word(0), size) as k:
+            state = element(b, first, b.mul(k, word(words)))
+            _strike_one(b, found, state, load(b, hashes, k), known)
+        at.add(size)
+    b.ret(word(0))
+
+
+def _strike_one(b: ir.IRBuilder, found: RecordSet, place: Any, hashed: Any, known: Any) -> None:
+    slot = Local(b, found.slot(hashed))
+    entry = Local(b, load(b, found.table, slot.get()))
+    with repeat(b, lambda: b.icmp_unsigned("!=", entry.get(), word(0))) as done:
+        with b.if_then(found.tagged_like(entry.get(), hashed)):
+            state = state_at(b, place, found.words)
+            with b.if_then(found.holds(entry.get(), state)):
+                store(b, ir.Constant(U8, 1), known, found.index(entry.get()), U8)
+                b.branch(done)
+        slot.set(found.after(slot.get()))
+        entry.set(load(b, found.table, slot.get()))
+
+
+def emit_scatter(module: ir.Module, words: int) -> None:
+    """`tally(records, count, shift, counts)` and `scatter(records, count, shift, places, out)`: sort by bucket.
+
+    The bucket of a record is its hash >> shift; `counts[bucket]` is counted
+    up, then `places[bucket]` says where its next record goes. Order within a
+    bucket is kept.
+    """
+    function, b = begin(module, "tally", [POINTER, WORD, WORD, POINTER], public=True)
+    records, count, shift, counts = function.args
+    with count_up(b, word(0), count) as k:
+        state = state_at(b, element(b, records, b.mul(k, word(words + 1))), words)
+        bucket = b.lshr(hash_words(b, state), shift)
+        store(b, b.add(load(b, counts, bucket), word(1)), counts, bucket)
+    b.ret(word(0))
+    function, b = begin(module, "scatter", [POINTER, WORD, WORD, POINTER, POINTER], public=True)
+    records, count, shift, places, out = function.args
+    with count_up(b, word(0), count) as k:
+        record = element(b, records, b.mul(k, word(words + 1)))
+        state = state_at(b, record, words)
+        bucket = b.lshr(hash_words(b, state), shift)
+        place = load(b, places, bucket)
+        for i, value in enumerate((*state, load(b, record, words))):
+            store(b, value, element(b, out, b.mul(place, word(words + 1))), i)
+        store(b, b.add(place, word(1)), places, bucket)
+    b.ret(word(0))

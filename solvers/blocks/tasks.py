@@ -1,0 +1,272 @@
+"""Tasks of a distributed search on blocks of states: expand a frontier, sift candidates.
+
+A *record* is a packed state and its mark: its parent's id << 16 | action
+instance. The id of a state is unique within its depth: bucket << 32 | row
+within the bucket. The bucket of a state is the top bits of its hash. A *block*
+is an array of records of one bucket. Nothing here imports a model.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field, frozen
+
+from kraftcheck.solvers.blocks.recordset import BATCH, CONTROL_WORDS, COUNT, LIMIT, MASK, RECORDS, TABLE
+from kraftcheck.solvers.machine_code.objectcode import Library, Target, address, check_target, host
+
+Words: TypeAlias = npt.NDArray[np.uint64]
+
+CANDIDATES = 1 << 20
+"""Records that the set of one expansion holds before it is emptied into blocks."""
+
+ROW_BITS = 32
+"""Bits of a state's row within its bucket and depth; the bucket has 16 more, the action instance 16."""
+
+CLAIMS_PER_WORD = 63
+"""Claims about a state that one word of claim bits holds; the sign bit stays free for SQL."""
+
+_LOAD = 0.6
+
+
+@frozen
+class BlockSpec:
+    """What a worker needs to know of a program.
+
+    Attributes:
+        code: object code of `blockkernel`.
+        target: the processor it was made for.
+        words: words of a packed state.
+        instances: most successors that one state can have.
+        filter_slots: states that an expansion's filter of recent successors holds.
+        frame: length of a frame.
+        claim_words: words of claim bits of a state.
+        bucket_bits: logarithm of the number of buckets; 1 to 16.
+        recoveries: number of `recovers` properties.
+        mark_bytes: bytes of a mark as the kernel keeps it.
+        ways: for each action instance the bits of marks that flow back through it.
+    """
+
+    code: bytes
+    target: Target
+    words: int
+    instances: int
+    filter_slots: int
+    frame: int
+    claim_words: int
+    bucket_bits: int
+    recoveries: int
+    mark_bytes: int
+    ways: tuple[int, ...]
+
+    @property
+    def record(self) -> int:
+        """Words of a record."""
+        return self.words + 1
+
+    @property
+    def buckets(self) -> int:
+        """Number of buckets."""
+        return 1 << self.bucket_bits
+
+
+class BlockKernel:
+    """The functions of a spec's object code, loaded into this process.
+
+    Raises:
+        ForeignCodeError: when this processor cannot run the code.
+    """
+
+    def __init__(self, spec: BlockSpec) -> None:
+        check_target(spec.target, host())
+        self.spec = spec
+        self._library = Library(spec.code)
+        names = {"expand": 9, "gather": 4, "strike": 5, "tally": 4, "scatter": 5, "bits": 4, "successors": 5}
+        if spec.recoveries:
+            names |= {"survey": 3, "exits": 7}
+        self._functions = {name: self._library.function(name, count) for name, count in names.items()}
+
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        """A function of the kernel by name, as described in `blockkernel` and `recordset`."""
+        try:
+            return self._functions[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def by_bucket(self, records: Words) -> tuple[Words, npt.NDArray[np.int64]]:
+        """Records sorted by bucket, order within a bucket kept, and how many each bucket has."""
+        shift = 64 - self.spec.bucket_bits
+        counts = np.zeros(self.spec.buckets, dtype=np.int64)
+        self.tally(address(records), len(records), shift, address(counts))
+        places = np.cumsum(counts) - counts
+        out = np.empty_like(records)
+        self.scatter(address(records), len(records), shift, address(places), address(out))
+        return out, counts
+
+    def claims(self, records: Words) -> Words:
+        """Claim bits of each record's (or state's) state, one row a record."""
+        out = np.empty((len(records), self.spec.claim_words), dtype=np.uint64)
+        self.bits(address(records), len(records), records.shape[1], address(out))
+        return out
+
+    def transitions(self, states: Words) -> tuple[Words, npt.NDArray[np.int64]]:
+        """Every transition of each state, in order: (packed state, instance) records, and how many each state has."""
+        spec = self.spec
+        out = np.empty((len(states) * spec.instances + 1, spec.record), dtype=np.uint64)
+        counts, frame = np.zeros(len(states), dtype=np.int64), np.zeros(spec.frame, dtype=np.int64)
+        arrays = (address(frame), address(out), address(counts))
+        return out[: self.successors(address(states), len(states), *arrays)], counts
+
+
+    def marks(self, states: Words) -> Words:
+        """The marks of states from themselves alone, as `sweep` describes them."""
+        narrow = np.zeros(len(states), dtype=f"u{self.spec.mark_bytes}")
+        self.survey(address(states), address(narrow), len(states))
+        return narrow.astype(np.uint64)
+
+    def ways_out(self, states: Words) -> tuple[Words, npt.NDArray[np.int64], Words]:
+        """By which transitions states without a bit "reaches" may get it.
+
+        Returns:
+            (packed state, bits that flow back) records, how many each state has, and each state's bits "leaves".
+        """
+        spec, n = self.spec, len(states)
+        missing = ~self.marks(states) & np.uint64((1 << spec.recoveries) - 1)
+        out = np.empty((n * spec.instances + 1, spec.record), dtype=np.uint64)
+        counts, frame = np.zeros(n, dtype=np.int64), np.zeros(spec.frame, dtype=np.int64)
+        leaves = np.zeros(n, dtype=np.uint64)
+        arrays = (address(frame), address(out), address(counts), address(leaves))
+        records = out[: self.exits(address(states), address(missing), n, *arrays)]
+        records[:, -1] = np.array(spec.ways, dtype=np.uint64)[records[:, -1].astype(np.int64)]
+        return records, counts, leaves
+
+
+@functools.lru_cache(maxsize=4)
+def loaded(spec: BlockSpec) -> BlockKernel:
+    """The kernel of a spec, loaded once in a process."""
+    return BlockKernel(spec)
+
+
+class Candidates:
+    """A set of records of a fixed capacity, in insertion order; the first record of a state stays."""
+
+    def __init__(self, kernel: BlockKernel, capacity: int) -> None:
+        self._kernel = kernel
+        slots = 1 << max(6, int(capacity / _LOAD).bit_length())
+        self._records = np.empty((capacity, kernel.spec.record), dtype=np.uint64)
+        self._table = np.zeros(slots, dtype=np.uint64)
+        self._hashes = np.empty(max(BATCH, kernel.spec.instances + 1), dtype=np.uint64)
+        self.control = np.zeros(CONTROL_WORDS, dtype=np.int64)
+        entries = {RECORDS: address(self._records), TABLE: address(self._table), MASK: slots - 1, LIMIT: capacity}
+        for entry, value in entries.items():
+            self.control[entry] = value
+
+    @property
+    def records(self) -> Words:
+        """What it holds."""
+        return self._records[: int(self.control[COUNT])]
+
+    def clear(self) -> None:
+        """Hold nothing."""
+        self._table[:] = 0
+        self.control[COUNT] = 0
+
+    def gather(self, records: Words) -> None:
+        """Insert records, for which there must be room."""
+        taken = self._kernel.gather(address(self.control), address(records), len(records), address(self._hashes))
+        if taken != len(records):
+            raise OverflowError(f"a set of {int(self.control[LIMIT])} records took {taken} of {len(records)}")
+
+    def strike(self, states: Words, known: npt.NDArray[np.uint8]) -> None:
+        """Set `known[i]` to 1 for each record whose state is among the states."""
+        control, hashes = address(self.control), address(self._hashes)
+        self._kernel.strike(control, address(states), len(states), address(known), hashes)
+
+
+@define
+class Expansion:
+    """One task's expansion of states into blocks of candidates.
+
+    Attributes:
+        kernel: the functions.
+        capacity: records held before they are emptied into blocks.
+        frame: counters, as `frame.FramePlan` lays them out.
+    """
+
+    kernel: BlockKernel
+    capacity: int = CANDIDATES
+    frame: npt.NDArray[np.int64] = field(init=False)
+    _set: Candidates = field(init=False)
+    _filter: Words | None = field(init=False, default=None)
+    _scratch: Words = field(init=False)
+    _hashes: Words = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Nothing is known yet: a retried task never sees what its first attempt did."""
+        spec = self.kernel.spec
+        self.capacity = max(self.capacity, 2 * spec.instances + 2)
+        self.frame = np.zeros(spec.frame, dtype=np.int64)
+        self._set = Candidates(self.kernel, self.capacity)
+        self._scratch = np.empty((spec.instances + 1) * spec.record, dtype=np.uint64)
+        self._hashes = np.empty(spec.instances + 1, dtype=np.uint64)
+
+    def take(self, states: Words, identity: int) -> Iterator[tuple[int, Words]]:
+        """Expand states whose ids follow each other; blocks as (bucket, records) whenever the set is full."""
+        if not len(states):
+            return
+        if self._filter is None:
+            # A state of the frontier is known, so that dropping it is sound.
+            self._filter = np.tile(states[0], self.kernel.spec.filter_slots)
+        at = 0
+        while at < len(states):
+            at = self.kernel.expand(
+                address(self.frame), address(states), at, len(states), identity, address(self._set.control),
+                address(self._filter), address(self._scratch), address(self._hashes),
+            )  # fmt: skip
+            if at < len(states):
+                yield from self.empty()
+
+    def empty(self) -> Iterator[tuple[int, Words]]:
+        """What the set holds, as blocks; afterwards it holds nothing."""
+        records, counts = self.kernel.by_bucket(self._set.records)
+        ends = np.cumsum(counts)
+        for bucket in np.flatnonzero(counts).tolist():
+            yield bucket, records[ends[bucket] - counts[bucket] : ends[bucket]]
+        self._set.clear()
+
+
+def sift(kernel: BlockKernel, blocks: Sequence[Words], visited: Iterable[Words]) -> tuple[Words, npt.NDArray[np.int64]]:
+    """The records of blocks that no visited state has, without duplicates, sorted by bucket.
+
+    Args:
+        kernel: the functions.
+        blocks: records in the order in which the first of equals is to stay.
+        visited: states of all committed levels, for the buckets of the blocks.
+
+    Returns:
+        The records, and how many each bucket has.
+    """
+    candidates = Candidates(kernel, sum(len(block) for block in blocks) + BATCH)
+    for block in blocks:
+        candidates.gather(block)
+    known = np.zeros(len(candidates.records), dtype=np.uint8)
+    for states in visited:
+        candidates.strike(states, known)
+    return kernel.by_bucket(np.ascontiguousarray(candidates.records[known == 0]))
+
+
+def first_claims(bits: Words) -> dict[int, int]:
+    """For each claim that occurs in rows of claim bits, the first row that shows it."""
+    found: dict[int, int] = {}
+    for at in range(bits.shape[1]):
+        column = bits[:, at]
+        left = int(np.bitwise_or.reduce(column)) if len(column) else 0
+        while left:
+            position = (left & -left).bit_length() - 1
+            found[at * CLAIMS_PER_WORD + position] = int(np.argmax(column & np.uint64(1 << position) != 0))
+            left &= left - 1
+    return found

@@ -1,0 +1,1 @@
+"""Property-based tests of systems: strategies from layouts, stateful machines, profiles."""

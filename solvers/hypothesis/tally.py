@@ -1,0 +1,80 @@
+"""How often each action, error and goal occurred in a run, so that nothing passes for want of cases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from attrs import define, field
+
+from kraftcheck.solvers.program.verdict import Vacuous
+
+
+class VacuousRun(AssertionError):
+    """Examples that never reached something they had to; what they did not refute says little.
+
+    Attributes:
+        verdicts: one for each action, error or goal that never occurred.
+    """
+
+    def __init__(self, verdicts: tuple[Vacuous, ...], told: str) -> None:
+        super().__init__(f"never reached: {', '.join(v.goal for v in verdicts)}\n{told}")
+        self.verdicts = verdicts
+
+
+@define
+class Tally:
+    """Counts over all examples of a run.
+
+    Attributes:
+        actions, errors, goals: what has to occur at least once.
+        examples: runs from an initial state.
+        counts: occurrences, by what kind of thing it is and its name.
+        cut: steps that a bound cut, by field.
+    """
+
+    actions: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
+    examples: int = 0
+    counts: Counter[tuple[str, str]] = field(factory=Counter)
+    cut: Counter[str] = field(factory=Counter)
+
+    def action(self, name: str) -> None:
+        """An action was taken."""
+        self.counts["action", name] += 1
+
+    def error(self, name: str) -> None:
+        """An error code was returned."""
+        self.counts["error", name] += 1
+
+    def reached(self, goals: Iterable[str]) -> None:
+        """Goals were shown."""
+        self.counts.update(("goal", goal) for goal in goals)
+
+    def missing(self) -> tuple[Vacuous, ...]:
+        """What had to occur and did not."""
+        wanted = [("action", name) for name in self.actions]
+        wanted += [("error", name) for name in self.errors]
+        wanted += [("goal", name) for name in self.goals]
+        return tuple(Vacuous(f"{kind} {name}") for kind, name in wanted if not self.counts[kind, name])
+
+    def lines(self) -> list[str]:
+        """The counts, a line for each kind of thing."""
+        told = [f"{self.examples:,} examples"]
+        for kind in ("action", "error", "goal"):
+            found = sorted((name, count) for (of, name), count in self.counts.items() if of == kind)
+            if found:
+                told.append(f"{kind}s: " + ", ".join(f"{name} {count:,}" for name, count in found))
+        told += [f"bound on {path} cut {count:,} steps" for path, count in sorted(self.cut.items())]
+        return told
+
+    def verify(self) -> None:
+        """Refuse a run that shows too little.
+
+        Raises:
+            VacuousRun: naming what never occurred.
+        """
+        missing = self.missing()
+        if missing or not self.examples:
+            raise VacuousRun(missing or (Vacuous("any example"),), "\n".join(self.lines()))

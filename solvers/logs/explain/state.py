@@ -1,0 +1,191 @@
+"""Records of a log as the model's records, and the controller's state that they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import TypeAlias
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.controller.commits import replay_record
+from kraftcheck.model.controller.heartbeat import Sessions
+from kraftcheck.model.controller.records import (
+    CLUSTER,
+    NODE,
+    TOPIC,
+    ClearElrRecord,
+    ConfigRecord,
+    LogRecord,
+    RegisterControllerRecord,
+)
+from kraftcheck.model.controller.state import Controller, Features, Soft
+from kraftcheck.model.records.codecs import decode
+from kraftcheck.model.records.fields import Fields, FormError, integer, text
+from kraftcheck.model.records.records import RegisterBrokerRecord
+from kraftcheck.model.records.replay import ReplayError
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.solvers.logs.explain.entries import Batch, Entry
+
+METADATA_VERSION = "metadata.version"
+ELR_FEATURE = "eligible.leader.replicas.version"
+ELR_SETTING = "eligible.leader.replicas.enable"
+"""What switched ELR on in snapshots of 4.0 that had no feature for it: a static setting of the controller."""
+
+_MODELLED = (
+    "TOPIC_RECORD", "REMOVE_TOPIC_RECORD", "PARTITION_RECORD", "PARTITION_CHANGE_RECORD", "REGISTER_BROKER_RECORD",
+    "UNREGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD", "FENCE_BROKER_RECORD", "UNFENCE_BROKER_RECORD",
+)  # fmt: skip
+READ = (
+    *_MODELLED, "CONFIG_RECORD", "FEATURE_LEVEL_RECORD", "CLEAR_ELR_RECORD", "REGISTER_CONTROLLER_RECORD",
+    "BEGIN_TRANSACTION_RECORD", "END_TRANSACTION_RECORD", "ABORT_TRANSACTION_RECORD",
+)  # fmt: skip
+"""Kinds of records that are not passed by, or not always."""
+
+_RESOURCES = {2: TOPIC, 4: NODE}
+_SINCE = {
+    "leader_recovery": 3, "registration_changes": 6, "controlled_shutdown": 7, "controller_registration": 15,
+    "directories": 17, "elr_supported": 23,
+}  # fmt: skip
+_BUMPS_BEFORE = 12
+
+
+@frozen
+class FeatureRecord:
+    """A feature is finalized at a level."""
+
+    name: str
+    level: int
+
+
+@frozen
+class Passed:
+    """A record that the controller's replica logic does not read."""
+
+    type: str
+
+
+Known: TypeAlias = LogRecord | FeatureRecord | Passed
+
+
+class EntryError(ValueError):
+    """A record whose fields are not those of its kind; the message names offset and field."""
+
+
+def known(entry: Entry) -> Known:
+    """What a record means to the model.
+
+    Raises:
+        EntryError: when its fields are not those of its kind.
+    """
+    try:
+        return _known(entry)
+    except FormError as reason:
+        raise EntryError(f"offset {entry.offset}: {entry.type}: {reason}") from None
+
+
+def _known(entry: Entry) -> Known:
+    if entry.data is None:
+        return Passed(entry.type)
+    if entry.type in _MODELLED:
+        return decode({"type": entry.type, "version": entry.version, "data": dict(entry.data)})
+    fields = Fields.of(dict(entry.data))
+    if entry.type == "CONFIG_RECORD":
+        return _config(entry, fields)
+    if entry.type == "FEATURE_LEVEL_RECORD":
+        return FeatureRecord(fields.read("name", text), fields.read("featureLevel", integer))
+    if entry.type == "CLEAR_ELR_RECORD":
+        return ClearElrRecord(fields.read("topicName", text))
+    if entry.type == "REGISTER_CONTROLLER_RECORD":
+        return RegisterControllerRecord(fields.read("controllerId", integer), fields.read("incarnationId", text))
+    return Passed(entry.type)
+
+
+def _config(entry: Entry, fields: Fields) -> Known:
+    kind, name = fields.read("resourceType", integer), fields.read("resourceName", text)
+    if kind not in _RESOURCES:
+        return Passed(f"{entry.type}, resource {kind}")
+    scope = _RESOURCES[kind] if name else CLUSTER
+    value = None if fields.read_or("value", _optional, None) is None else fields.read("value", text)
+    return ConfigRecord(scope, name, fields.read("name", text), value)
+
+
+def _optional(value: object, where: str) -> str | None:
+    return None if value is None else text(value, where)
+
+
+def features(levels: Mapping[str, int], static: Mapping[str, str]) -> Features:
+    """What finalized levels switch on; a log without a metadata version is taken to have every feature."""
+    version = levels.get(METADATA_VERSION)
+    if version is None:
+        return Features()
+    told = levels.get(ELR_FEATURE, 0) > 0
+    return Features(
+        **{name: version >= since for name, since in _SINCE.items()},
+        bump_on_isr_shrink=version < _BUMPS_BEFORE,
+        elr_enabled=told or static.get(ELR_SETTING, "").lower() == "true",
+        clear_elr=told,
+    )
+
+
+@frozen
+class State:
+    """The controller's state and the levels of its features."""
+
+    controller: Controller
+    levels: Mapping[str, int]
+
+    def at(self, offset: int) -> State:
+        """The same, where the next record has this offset."""
+        image = self.controller.image
+        if image.next_offset == offset:
+            return self
+        return evolve(self, controller=evolve(self.controller, image=evolve(image, next_offset=offset)))
+
+    def after(self, record: Known, rules: RuleSet) -> State:
+        """The state after one more record.
+
+        Raises:
+            ReplayError: when the state does not admit it.
+        """
+        if isinstance(record, Passed):
+            return self.at(self.controller.image.next_offset + 1)
+        if isinstance(record, FeatureRecord):
+            levels = {**self.levels, record.name: record.level}
+            static = self.controller.settings.static
+            changed = evolve(self.controller, features=features(levels, static))
+            return State(changed, levels).at(self.controller.image.next_offset + 1)
+        return evolve(self, controller=replay_record(self.controller, record, rules))
+
+
+def empty(controller: Controller) -> State:
+    """The state before any record."""
+    return State(controller, {})
+
+
+def elected(state: State, batch: Batch) -> State:
+    """The state of a controller that takes over: what only its predecessor knew is gone."""
+    sessions = Sessions(state.controller.soft.sessions.timeout)
+    for broker, registration in state.controller.image.registrations.items():
+        sessions = sessions.register(broker, registration.fenced, 0)
+    leaders = [entry.data["leaderId"] for entry in batch.entries if entry.data and "leaderId" in entry.data]
+    settings = state.controller.settings
+    if leaders:
+        settings = evolve(settings, node=str(leaders[-1]))
+    changed = evolve(state.controller, soft=Soft(sessions), settings=settings)
+    return evolve(state, controller=changed).at(batch.last_offset + 1)
+
+
+def load(state: State, batch: Batch, rules: RuleSet) -> State:
+    """The state after a batch that is taken as it is, as a snapshot's are.
+
+    Raises:
+        EntryError, ReplayError: when a record cannot be.
+    """
+    return reduce(lambda seen, entry: seen.after(known(entry), rules), batch.entries, state)
+
+
+__all__ = [
+    "READ", "EntryError", "FeatureRecord", "Known", "Passed", "RegisterBrokerRecord", "ReplayError", "State", "elected",
+    "empty", "features", "known", "load",
+]  # fmt: skip

@@ -1,0 +1,222 @@
+"""What the explanation of a partition's change depends on, and nothing else: its situation.
+
+Every event that may have written a change decides partition by partition. What
+it decides there depends on the partition without its epochs, on the
+registrations of the brokers that it names without theirs, on the topic's two
+settings, and on features and rules. Partitions in the same situation therefore
+get the same explanations, and the same verdicts of the properties. What
+brokers and directories are called changes neither, so a situation is a shape
+and the names in it: the slow code explains each shape once, on a controller
+that has nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import KeysView
+from typing import Any
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs
+from kraftcheck.model.controller.heartbeat import Sessions
+from kraftcheck.model.controller.state import Controller, Soft
+from kraftcheck.model.language.words import NO_LEADER
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.records.brokers import Registration
+from kraftcheck.model.records.records import Ids, PartitionChangeRecord, ids
+from kraftcheck.model.records.replay import ClusterImage, Topic
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.solvers.logs.explain.entries import Batch
+from kraftcheck.solvers.logs.explain.state import Known as Record
+from kraftcheck.solvers.logs.explain.state import State
+from kraftcheck.solvers.logs.memo.renaming import Known, Names
+
+TOPIC = "\0topic"
+"""Name and id of the one topic of a situation; no real topic has it."""
+
+EPOCH = 7
+"""Epochs in a situation: records do not tell a partition's, and events carry over a broker's."""
+
+Told = tuple[str, str, int, tuple[str, ...]]
+"""A violation: property, topic, partition, parts."""
+
+
+@frozen
+class Context:
+    """What the configuration comes to: the effective min ISR, and whether elections may be unclean."""
+
+    min_isr: int
+    unclean: bool
+
+
+def plain_registration(known: Registration | None) -> Registration | None:
+    """A registration without what changes of partitions do not depend on."""
+    return None if known is None else evolve(known, epoch=EPOCH, incarnation="", listeners=(), features=(), rack=None)
+
+
+def named(p: Partition) -> tuple[int, ...]:
+    """Every broker that a partition names, in order."""
+    lists = (p.replicas, p.isr, p.elr, p.last_known_elr, p.adding, p.removing, (int(p.leader),))
+    return tuple(sorted({b for brokers in lists for b in brokers if b != NO_LEADER}))  # type: ignore[union-attr]
+
+
+def without_epochs(p: Partition) -> Partition:
+    """The partition with the epochs of a situation."""
+    return evolve(p, leader_epoch=EPOCH, partition_epoch=EPOCH)
+
+
+class Shape:
+    """A partition with its context and registrations, and what is known of the steps from it.
+
+    Attributes:
+        partition: the partition, with the epochs of a situation.
+        context: of its topic.
+        known: plain registrations of the brokers that it names, None where there is none.
+        answers: what changes and events come to here.
+    """
+
+    __slots__ = ("answers", "context", "known", "partition")
+
+    def __init__(self, partition: Partition, context: Context, known: Known) -> None:
+        self.partition, self.context, self.known = partition, context, known
+        self.answers: dict[Any, Any] = {}
+
+    def state(self, base: State, also: Known) -> State:
+        """A state with this partition alone, and with registrations of other brokers."""
+        registrations = {b: r for b, r in {**self.known, **also}.items() if r is not None}
+        ordered = {b: registrations[b] for b in sorted(registrations)}
+        settings = {MIN_ISR: str(self.context.min_isr), UNCLEAN_ELECTION: str(self.context.unclean).lower()}
+        image = ClusterImage(
+            topics={TOPIC: Topic(TOPIC, {0: self.partition})},
+            registrations=ordered,
+            registration_offsets=dict.fromkeys(ordered, EPOCH),
+            next_offset=EPOCH + 1,
+        )
+        soft = Soft(Sessions(base.controller.soft.sessions.timeout))
+        controller = evolve(
+            base.controller, image=image, stale_dirs=frozenset(), configs=Configs({TOPIC: settings}), controllers={},
+            soft=soft,
+        )  # fmt: skip
+        return State(controller, base.levels)
+
+
+class Situation:
+    """One situation: a shape, and the names in it.
+
+    Attributes:
+        shape, names: as said.
+        leaderless: whether the partition has no leader.
+        changes: by the bytes or fields of a single change what it comes to.
+        events: by event, then by change or None, what the event comes to here.
+    """
+
+    __slots__ = ("_partition", "_shown", "changes", "events", "leaderless", "names", "shape")
+
+    def __init__(self, shape: Shape, names: Names) -> None:
+        self.shape, self.names = shape, names
+        self.leaderless = bool(shape.partition.leader == NO_LEADER)
+        self.changes: dict[Any, Step] = {}
+        self.events: dict[Any, dict[Any, Step]] = {}
+        self._partition: Partition | None = None
+        self._shown: tuple[int, Ids, Ids, Ids] | None = None
+
+    @property
+    def partition(self) -> Partition:
+        """The partition, with the epochs of a situation."""
+        if self._partition is None:
+            self._partition = self.names.back.partition(self.shape.partition)
+        return self._partition
+
+    @property
+    def shown(self) -> tuple[int, Ids, Ids, Ids]:
+        """Leader, replicas, ISR and ELR, as plain values."""
+        if self._shown is None:
+            p = self.partition
+            self._shown = (int(p.leader), ids(p.replicas), ids(p.isr), ids(p.elr))
+        return self._shown
+
+    @property
+    def context(self) -> Context:
+        """The context of its topic."""
+        return self.shape.context
+
+    @property
+    def known(self) -> Known:
+        """Plain registrations of the brokers that the partition names, None where there is none."""
+        return self.names.back.registrations(self.shape.known)
+
+    def brokers(self) -> KeysView[int]:
+        """The brokers that the partition names."""
+        return (self.names.to.brokers if self.names.renamed else self.shape.known).keys()
+
+    def state(self, base: State, also: Known) -> State:
+        """A state with this partition alone, and with registrations of other brokers."""
+        return Shape(self.partition, self.context, self.known).state(base, also)
+
+
+@frozen
+class Guessed:
+    """A step of an explanation: the event in words, with TOPIC for the topic, and what `elections` calls it."""
+
+    name: str
+    action: str
+
+
+class Step:
+    """What one change, or one event, comes to in a situation.
+
+    Attributes:
+        after: the situation behind it; None where the step is not known to be one, so that the slow code decides.
+        leader_epoch, partition_epoch: by how much the epochs rise.
+        count: how many events explain it.
+        guessed: the first of these events.
+        violations: the properties that do not hold behind it.
+        flips: whether the partition gets or loses a leader.
+    """
+
+    __slots__ = ("after", "count", "flips", "guessed", "leader_epoch", "partition_epoch", "violations")
+
+    def __init__(
+        self, before: Situation, after: Situation | None, end: Partition | None = None, count: int = 0,
+        guessed: Guessed | None = None, violations: tuple[Told, ...] = (),
+    ) -> None:  # fmt: skip
+        self.after, self.count, self.guessed, self.violations = after, count, guessed, violations
+        self.leader_epoch = self.partition_epoch = 0
+        self.flips = after is not None and after.leaderless != before.leaderless
+        if end is not None:
+            self.leader_epoch, self.partition_epoch = int(end.leader_epoch) - EPOCH, int(end.partition_epoch) - EPOCH
+
+
+def context_of(controller: Controller, topic_id: str, index: int, rules: RuleSet) -> Context:
+    """The context of a partition.
+
+    Raises:
+        Resignation: when it has no min ISR.
+    """
+    return Context(controller.min_isr(topic_id, index, rules), controller.unclean_election(topic_id))
+
+
+def is_odd(p: Partition, context: Context) -> bool:
+    """Whether min ISR is another partition's, and more than this one has replicas."""
+    return int(p.replicas.size()) < context.min_isr
+
+
+def localized(record: PartitionChangeRecord) -> PartitionChangeRecord:
+    """A change as one of a situation's partition."""
+    return evolve(record, topic_id=TOPIC, partition_id=0)
+
+
+def local_batch(records: tuple[Record, ...]) -> Batch:
+    """A batch that stands for these records; its entries are never read."""
+    return Batch(EPOCH + 1, EPOCH + len(records), 0, (), "")
+
+
+def partition_in(state: State) -> Partition:
+    """The partition of a situation's state."""
+    return state.controller.image.topics[TOPIC].partitions[0]
+
+
+__all__ = [
+    "EPOCH", "TOPIC", "Context", "Guessed", "Shape", "Situation", "Step", "Told", "context_of", "is_odd", "local_batch",
+    "localized", "named", "partition_in", "plain_registration", "without_epochs",
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Runs of batches whose steps were explained before, replayed by compiled loops."""

@@ -1,0 +1,265 @@
+"""The backward search's kernel: marks on states, swept over the explored graph until nothing changes.
+
+No transition is stored: a sweep computes the successors of a state again and
+looks them up in the visited set. A mark has three groups of n bits for n
+`recovers` properties: *reaches* (a state that satisfies the claim can be
+reached), *leaves* (a transition goes where the exploration did not), and
+*concerned* (the claim is about this state). The first two flow backward.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import evolve
+from llvmlite import ir
+
+from kraftcheck.solvers.machine_code.frame import FramePlan
+from kraftcheck.solvers.machine_code.irtools import (
+    POINTER,
+    WORD,
+    Local,
+    begin,
+    count_up,
+    element,
+    load,
+    prefetch,
+    repeat,
+    same_words,
+    state_at,
+    store,
+    word,
+)
+from kraftcheck.solvers.machine_code.transition import KindFunction, record_words, state_scope
+from kraftcheck.solvers.machine_code.visited_table import BATCH, ShardParts, hash_words, shard_of_hash
+from kraftcheck.solvers.program.program import Kind, Program
+from kraftcheck.solvers.program.recovers import mark_bytes
+
+OWNERS = 16
+"""States whose successors are looked up together, so that memory is fetched for many at once."""
+
+
+def way_mask(program: Program, kind: Kind) -> int:
+    """The properties, one bit each, whose way out may use some instance of a kind."""
+    return functools.reduce(int.__or__, by_way(program, kind))
+
+
+def by_way(program: Program, kind: Kind) -> dict[int, list[int]]:
+    """The rows of a kind by the properties, one bit each, whose way out may use them."""
+    found: dict[int, list[int]] = {}
+    for row in range(len(kind.instances)):
+        ways = sum(1 << n for n, one in enumerate(program.recoveries) if one.allowed[kind.first + row])
+        found.setdefault(ways, []).append(row)
+    return found
+
+
+class _Marks:
+    """The marks of states, which several threads read and write; a mark only rises."""
+
+    def __init__(self, b: ir.IRBuilder, recoveries: int) -> None:
+        self._b, self.size = b, mark_bytes(recoveries)
+        self._type = ir.IntType(8 * self.size)
+
+    def at(self, marks: Any, index: Any) -> Any:
+        """Address of a mark."""
+        return element(self._b, marks, index, self._type)
+
+    def get(self, place: Any) -> Any:
+        """A mark as a word."""
+        value = self._b.load_atomic(place, "monotonic", self.size, typ=self._type)
+        return value if self.size == 8 else self._b.zext(value, WORD)
+
+    def raise_by(self, place: Any, bits: Any) -> None:
+        """Add bits to a mark."""
+        narrow = bits if self.size == 8 else self._b.trunc(bits, self._type)
+        self._b.atomic_rmw("or", place, narrow, "monotonic")
+
+
+def emit_survey(module: ir.Module, program: Program) -> None:
+    """`survey(states, marks, count) -> count`: set marks of 0 from their states alone."""
+    n = len(program.recoveries)
+    function, b = begin(module, "survey", [POINTER, POINTER, WORD], public=True)
+    states, places, count = function.args
+    marks = _Marks(b, n)
+    with count_up(b, word(0), count) as index:
+        scope = state_scope(b, program, element(b, states, b.mul(index, word(program.layout.words))))
+        bits: Any = word(0)
+        for number, one in enumerate(program.recoveries):
+            bits = b.or_(bits, b.shl(b.zext(scope.value(one.goal), WORD), word(number)))
+            bits = b.or_(bits, b.shl(b.zext(scope.value(one.when), WORD), word(2 * n + number)))
+        marks.raise_by(marks.at(places, index), bits)
+    b.ret(count)
+
+
+def emit_sweep(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], shards: int, least: Any) -> None:
+    """`sweep(frame, controls, ways, scratch, shard, first, last, down) -> changed marks`.
+
+    Renews the marks of the states first..last-1 of a shard from those of their
+    successors, downward from the last if `down`. `controls` are the addresses
+    of all control blocks; `ways` has for each instance the bits that may flow
+    back through it; `scratch` holds the successors of `OWNERS` states. `least`
+    reduces a record by symmetry; None: nothing is reduced.
+    """
+    n = len(plan.program.recoveries)
+    recall = _emit_recall(module, plan.program, shards, least)
+    follow = emit_follow(module, plan, kinds, n)
+    function, b = begin(module, "sweep", [*[POINTER] * 4, *[WORD] * 4], public=True)
+    frame, controls, ways, scratch, shard, first, last, down = function.args
+    parts = ShardParts(b, b.inttoptr(load(b, controls, shard), POINTER), plan.program.layout.words)
+    marks, owners = _Marks(b, n), _Owners(b)
+    changed, step, count = Local(b, word(0)), Local(b, word(0)), b.sub(last, first)
+    with repeat(b, lambda: b.icmp_unsigned("<", step.get(), count)):
+        owners.clear(scratch)
+        with repeat(b, lambda: b.and_(b.icmp_unsigned("<", step.get(), count), owners.has_room())):
+            back = b.sub(b.sub(last, word(1)), step.get())
+            index = b.select(b.icmp_unsigned("==", down, word(0)), b.add(first, step.get()), back)
+            missing = b.and_(b.not_(marks.get(marks.at(parts.marks, index))), word((1 << n) - 1))
+            with b.if_then(b.icmp_unsigned("!=", missing, word(0))):
+                end = b.call(follow, [parts.state(index), owners.end.get(), frame, missing, owners.leaves])
+                owners.add(index, end)
+            step.add(word(1))
+        b.call(recall, [scratch, owners.end.get(), controls, ways])
+        place = Local(b, scratch)
+        with count_up(b, word(0), owners.count.get()) as owner:
+            bits = Local(b, load(b, owners.cuts, owner))
+            with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), load(b, owners.ends, owner, POINTER))):
+                bits.set(b.or_(bits.get(), load(b, place.get(), plan.program.layout.words)))
+                place.set(element(b, place.get(), record_words(plan.program)))
+            mark = marks.at(parts.marks, load(b, owners.indices, owner))
+            old = marks.get(mark)
+            missing = b.and_(b.not_(old), word((1 << n) - 1))
+            new = b.and_(bits.get(), b.or_(missing, b.shl(missing, word(n))))
+            with b.if_then(b.icmp_unsigned("!=", b.or_(old, new), old)):
+                marks.raise_by(mark, new)
+                changed.add(word(1))
+    b.ret(changed.get())
+
+
+class _Owners:
+    """The states at work, whose successors lie one after the other: their indices, and where those end."""
+
+    def __init__(self, b: ir.IRBuilder) -> None:
+        self._b = b
+        self.indices, self.cuts = b.alloca(WORD, word(OWNERS)), b.alloca(WORD, word(OWNERS))
+        self.ends, self.leaves = b.alloca(POINTER, word(OWNERS)), b.alloca(WORD)
+        self.count, self.end = Local(b, word(0)), Local(b, ir.Constant(POINTER, None))
+
+    def clear(self, start: Any) -> None:
+        """None, and their successors start here."""
+        self.count.set(word(0))
+        self.end.set(start)
+
+    def has_room(self) -> Any:
+        """Whether another state fits."""
+        return self._b.icmp_unsigned("<", self.count.get(), word(OWNERS))
+
+    def add(self, index: Any, end: Any) -> None:
+        """Another state, whose successors end here, and what it leaves by."""
+        b, here = self._b, self.count.get()
+        store(b, index, self.indices, here)
+        store(b, b.load(self.leaves, typ=WORD), self.cuts, here)
+        store(b, end, self.ends, here, POINTER)
+        self.end.set(end)
+        self.count.add(word(1))
+
+
+def emit_follow(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], n: int) -> Any:
+    """`(state, out, frame, missing, found) -> out`: the successors by which a missing bit may flow back.
+
+    Sets `found` to the bits "leaves" of properties whose way a field's domain cut.
+    """
+    function, b = begin(module, "follow", [POINTER, POINTER, POINTER, WORD, POINTER], POINTER)
+    state, start, frame, missing, found = function.args
+    out, leaves = Local(b, start), Local(b, word(0))
+    for kind, part in kinds:
+        mask = way_mask(plan.program, kind)
+        if not mask:
+            continue
+        number = next(n for n, one in enumerate(plan.program.kinds) if one is kind)
+        groups = _cutting(module, plan, number, part)
+        with b.if_then(b.icmp_unsigned("!=", b.and_(missing, word(mask)), word(0))):
+            places = [place for place, _ in plan.crossings_of(number)]
+            for ways, some in groups:
+                for place in places:
+                    store(b, word(0), frame, place)
+                end = b.call(some, [state, out.get(), frame, word(0)])
+                for place in places:
+                    cut = b.icmp_unsigned("!=", load(b, frame, place), word(0))
+                    leaves.set(b.or_(leaves.get(), b.select(cut, word(ways << n), word(0))))
+            # What some of the instances wrote is written over by all of them.
+            out.set(end if groups == [(mask, part)] else b.call(part, [state, out.get(), frame, word(0)]))
+    b.store(leaves.get(), found)
+    b.ret(out.get())
+    return function
+
+
+def _cutting(module: ir.Module, plan: FramePlan, number: int, part: Any) -> list[tuple[int, Any]]:
+    """Functions that count what a domain cuts, each with the properties whose way out may use all of its instances."""
+    kind = plan.program.kinds[number]
+    groups = {ways: rows for ways, rows in by_way(plan.program, kind).items() if ways}
+    uniform = len(groups) == 1 and len(kind.instances) == sum(map(len, groups.values()))
+    if not kind.unchecked or uniform:
+        return [(way_mask(plan.program, kind), part)]
+    made = []
+    for ways, rows in groups.items():
+        some = evolve(kind, instances=tuple(kind.instances[r] for r in rows), table=tuple(kind.table[r] for r in rows))
+        made.append((ways, KindFunction(module, plan, number, some, f"{number}.way{ways}").function))
+    return made
+
+
+def _emit_recall(module: ir.Module, program: Program, shards: int, least: Any) -> Any:
+    """`(records, end, controls, ways)`: replace each record's instance by the bits that flow back from its state.
+
+    Records are looked up in batches: hash all, fetch table lines, fetch states and marks, then compare.
+    """
+    words, size = program.layout.words, record_words(program)
+    function, b = begin(module, "recall", [POINTER] * 4, ir.VoidType())
+    records, end, controls, ways = function.args
+    slots, blocks = b.alloca(WORD, word(BATCH)), b.alloca(WORD, word(BATCH))
+    at, marks = Local(b, records), _Marks(b, len(program.recoveries))
+    with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
+        first = at.get()
+        left = b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(first, WORD)), word(8 * size))
+        count = b.select(b.icmp_unsigned("<", left, word(BATCH)), left, word(BATCH))
+        with count_up(b, word(0), count) as k:
+            record = element(b, first, b.mul(k, word(size)))
+            if least is not None:
+                b.call(least, [record])
+            hashed = hash_words(b, state_at(b, record, words))
+            block = load(b, controls, shard_of_hash(b, hashed, shards))
+            parts = ShardParts(b, b.inttoptr(block, POINTER), words)
+            slot = b.and_(hashed, parts.mask)
+            store(b, slot, slots, k)
+            store(b, block, blocks, k)
+            parts.prefetch_entry(slot)
+        with count_up(b, word(0), count) as k:
+            parts = ShardParts(b, b.inttoptr(load(b, blocks, k), POINTER), words)
+            index = b.sub(parts.entry(load(b, slots, k)), word(1))
+            prefetch(b, parts.state(index))
+            prefetch(b, marks.at(parts.marks, index))
+        with count_up(b, word(0), count) as k:
+            record = element(b, first, b.mul(k, word(size)))
+            parts = ShardParts(b, b.inttoptr(load(b, blocks, k), POINTER), words)
+            way = load(b, ways, load(b, record, words))
+            store(b, b.and_(way, _mark_of(b, program, record, parts, load(b, slots, k))), record, words)
+        at.set(element(b, first, b.mul(count, word(size))))
+    b.ret_void()
+    return function
+
+
+def _mark_of(b: ir.IRBuilder, program: Program, record: Any, parts: ShardParts, first: Any) -> Any:
+    """The mark of the state of a record; "leaves" for every property where the visited set lacks it."""
+    words, n = program.layout.words, len(program.recoveries)
+    state = state_at(b, record, words)
+    marks = _Marks(b, n)
+    slot, mark = Local(b, first), Local(b, word(((1 << n) - 1) << n))
+    with repeat(b, lambda: b.icmp_unsigned("!=", parts.entry(slot.get()), word(0))) as done:
+        index = b.sub(parts.entry(slot.get()), word(1))
+        known = parts.state(index)
+        with b.if_then(same_words(b, state, state_at(b, known, len(state)))):
+            mark.set(marks.get(marks.at(parts.marks, index)))
+            b.branch(done)
+        slot.set(b.and_(b.add(slot.get(), word(1)), parts.mask))
+    return mark.get()

@@ -1,0 +1,200 @@
+"""Compiled kernels: LLVM modules to object code to functions that can be called.
+
+Calls release the interpreter's lock, so that threads run kernels side by side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+import numpy.typing as npt
+from attrs import define, evolve, field, frozen
+from llvmlite import ir
+
+from kraftcheck.model.language import algebra, layout, terms
+from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.solvers.machine_code import (
+    backward_sweep,
+    frame,
+    irtools,
+    lower,
+    objectcode,
+    search_kernel,
+    symmetry_step,
+    transition,
+    visited_table,
+)
+from kraftcheck.solvers.machine_code.frame import FramePlan
+from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import Library, address, object_code
+from kraftcheck.solvers.machine_code.search_kernel import Geometry, emit_kernel
+from kraftcheck.solvers.program import recovers
+from kraftcheck.solvers.program.program import Program
+
+S = TypeVar("S")
+
+_SOURCES = (
+    algebra, terms, layout, irtools, lower, objectcode, frame, transition, recovers, symmetry_step, backward_sweep,
+    visited_table, search_kernel,
+)  # fmt: skip
+"""The modules that decide what is compiled: a change of their text makes old object code useless."""
+
+
+def cache_key(program: Program) -> str:
+    """A hash of what a program's object code depends on: the program, this engine, LLVM, the processor."""
+    text = hashlib.sha256(program.digest().encode())
+    for source in _SOURCES:
+        text.update(Path(str(source.__file__)).read_bytes())
+    text.update(_machine())
+    return text.hexdigest()
+
+
+def _machine() -> bytes:
+    """What compiled code depends on besides its source."""
+    machine = (llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    return repr((*machine, llvm.get_default_triple())).encode()
+
+
+@frozen
+class Kernel:
+    """The compiled search of one program.
+
+    Attributes:
+        program, plan, geometry: what was compiled.
+        library: the loaded code.
+        expand, insert, rehash: kernel functions, as described in `kernel` and `table`.
+        shard_of: shard of a packed state at an address.
+        cached: whether the code came from the cache.
+        warnings: what went wrong with the cache.
+    """
+
+    program: Program
+    plan: FramePlan
+    geometry: Geometry
+    library: Library
+    expand: Callable[..., int]
+    insert: Callable[..., int]
+    rehash: Callable[..., int]
+    shard_of: Callable[..., int]
+    cached: bool
+    warnings: tuple[str, ...]
+
+    def successors(self, state: Sequence[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """The action instances that a packed state enables, in order, with the packed states they lead to."""
+        record = self.geometry.record
+        source = np.array(state, dtype=np.uint64)
+        out = np.empty((self.geometry.instances + 1) * record, dtype=np.uint64)
+        counters = np.zeros(self.plan.size, dtype=np.int64)
+        used = self.library.function("successors", 3)(address(source), address(out), address(counters)) // 8
+        for row in out[:used].reshape(-1, record).tolist():
+            yield row[-1], tuple(row[:-1])
+
+
+def load_library(
+    source: S, emit: Callable[[S], ir.Module], key: str, cache: ObjectCache, *, quick: bool = False
+) -> tuple[Library, bool]:
+    """The compiled module that `emit` writes for a source, and whether it came from the cache under the key.
+
+    Args:
+        source, emit: what to compile.
+        key, cache: where it may be already.
+        quick: compile with few passes, unless the cache has better.
+    """
+    own = f"{key}-quick" if quick else key
+    for name in dict.fromkeys((key, own)):
+        code = cache.get(name)
+        library = _try_load(code, cache) if code is not None else None
+        if library is not None:
+            return library, True
+    code = object_code(emit(source), quick=quick)
+    library = Library(code)
+    cache.put(own, code)
+    return library, False
+
+
+def load_kernel(program: Program, cache_dir: Path | None = None, *, quick: bool = True) -> Kernel:
+    """The kernel of a program, from the cache if it is there; `quick` as in `load_library`."""
+    cache = ObjectCache(cache_dir)
+    library, cached = load_library(program, emit_kernel, cache_key(program), cache, quick=quick)
+    return Kernel(
+        program, FramePlan(program), Geometry.of(program), library,
+        library.function("expand", 8), library.function("insert", 5), library.function("rehash", 1),
+        library.function("shard_of", 1), cached, tuple(cache.warnings),
+    )  # fmt: skip
+
+
+@define
+class Compiler:
+    """Makes the code of one program, and counts the time that it takes.
+
+    Attributes:
+        program: the program.
+        cache_dir: folder for compiled code; None: keep none.
+        clock: seconds, from any origin.
+        seconds: time taken so far.
+    """
+
+    program: Program
+    cache_dir: Path | None
+    clock: Callable[[], float]
+    seconds: float = 0.0
+    _made: list[Kernel] = field(factory=list)
+
+    def kernel(self, *, quick: bool) -> Kernel:
+        """A kernel as of `load_kernel`, cached if all so far were, with the warnings of all so far."""
+        begun = self.clock()
+        self._made.append(load_kernel(self.program, self.cache_dir, quick=quick))
+        self.seconds += self.clock() - begun
+        warnings = dict.fromkeys(warning for kernel in self._made for warning in kernel.warnings)
+        cached = all(kernel.cached for kernel in self._made)
+        return evolve(self._made[-1], cached=cached, warnings=tuple(warnings))
+
+
+def _try_load(code: bytes, cache: ObjectCache) -> Library | None:
+    try:
+        return Library(code)
+    except RuntimeError as error:
+        cache.warnings.append(f"compiled code cannot be loaded ({error}); compiling again")
+        return None
+
+
+class RowFunction:
+    """Terms compiled once, evaluated for many rows of values of variables.
+
+    Args:
+        graph: the graph of the terms.
+        variables: variables in the order of a row's columns; None: all of the graph, as they were made.
+        roots: what is evaluated, one column of the result each.
+        cache_dir: folder for compiled code; None: keep none.
+        quick: compile with few passes.
+    """
+
+    def __init__(
+        self, graph: Graph, variables: Sequence[Term] | None, roots: Sequence[Term], cache_dir: Path | None = None,
+        *, quick: bool = False,
+    ) -> None:  # fmt: skip
+        made = sorted((node for node in graph.nodes if node.op == "var"), key=lambda node: node.value)
+        module = ir.Module("terms")
+        lower.lower_rows(module, "rows", made if variables is None else variables, roots)
+        parts = (Path(str(objectcode.__file__)).read_bytes(), str(module).encode(), _machine())
+        key = hashlib.sha256(b"".join(parts)).hexdigest()
+        self._library, _ = load_library(module, lambda made: made, key, ObjectCache(cache_dir), quick=quick)
+        self._columns = len(roots)
+
+    def __call__(self, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+        """The values of the roots, one row for each row given."""
+        source = np.ascontiguousarray(rows, dtype=np.int64)
+        result = np.zeros((len(source), self._columns), dtype=np.int64)
+        self._library.function("rows", 3)(address(source), len(source), address(result))
+        return result
+
+
+def evaluate_rows(graph: Graph, roots: Sequence[Term], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The values of the roots for each row of values of the graph's variables."""
+    return RowFunction(graph, None, roots)(rows)

@@ -1,0 +1,122 @@
+"""Object code for a processor: made on one machine, loaded on another of the same kind.
+
+Nothing here knows the model: a process that only runs kernels imports this and no rule.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy.typing as npt
+from attrs import frozen
+from llvmlite import ir
+
+QUICK_PASSES = ("sroa", "simplify_cfg", "new_gvn", "aggressive_dce", "simplify_cfg")
+"""Enough for branch-free rules: a third of the time of LLVM's -O2, most of which goes into combining instructions
+again and again, for code that runs about a tenth slower (`python -m kraftcheck.ci.bench --compilers`)."""
+
+
+class ForeignCodeError(RuntimeError):
+    """Object code that this machine's processor cannot run."""
+
+
+@frozen
+class Target:
+    """What object code was made for.
+
+    Attributes:
+        triple: architecture, vendor and system, as LLVM writes them.
+        cpu: LLVM's name of the processor.
+        features: instruction set extensions as LLVM writes them, `+avx2,-avx512f,...`.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+
+    def needs(self) -> frozenset[str]:
+        """The extensions that the code may use."""
+        return frozenset(word[1:] for word in self.features.split(",") if word.startswith("+"))
+
+
+def host() -> Target:
+    """This machine's processor."""
+    features = llvm.get_host_cpu_features().flatten()
+    return Target(llvm.get_default_triple(), llvm.get_host_cpu_name(), features)
+
+
+def portable() -> Target:
+    """The oldest processor of this machine's architecture: every worker of that architecture runs its code."""
+    triple = llvm.get_default_triple()
+    old = {"x86_64": ("x86-64", "+cmov,+cx8,+fxsr,+mmx,+sse,+sse2"), "aarch64": ("generic", "+neon")}
+    return Target(triple, *old.get(triple.split("-")[0], ("generic", "")))
+
+
+def check_target(made_for: Target, here: Target) -> None:
+    """Refuse code that this processor would trap on.
+
+    Raises:
+        ForeignCodeError: naming what is missing.
+    """
+    there, mine = made_for.triple.split("-")[0], here.triple.split("-")[0]
+    if there != mine:
+        raise ForeignCodeError(f"the kernel was compiled for {there} and this worker is {mine}")
+    missing = sorted(made_for.needs() - here.needs())
+    if missing:
+        raise ForeignCodeError(
+            f"the kernel was compiled for {made_for.cpu} and this worker's {here.cpu} lacks {', '.join(missing[:4])}; "
+            "use --portable-code"
+        )
+
+
+def _machine(target: Target) -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=target.cpu, features=target.features, opt=2, jit=True
+    )
+
+
+def object_code(module: ir.Module, target: Target | None = None, *, quick: bool = False) -> bytes:
+    """The module optimised and compiled for a processor.
+
+    Args:
+        module: what to compile.
+        target: the processor; None: this machine's.
+        quick: sooner there, and slower to run.
+    """
+    machine = _machine(target or host())
+    parsed = llvm.parse_assembly(str(module))
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    passes = builder.getModulePassManager()
+    if quick:
+        passes = llvm.create_new_module_pass_manager()
+        for name in QUICK_PASSES:
+            getattr(passes, f"add_{name}_pass")()
+    passes.run(parsed, builder)
+    code: bytes = machine.emit_object(parsed)
+    return code
+
+
+class Library:
+    """Object code loaded into this process; its functions take words and pointers and return a word."""
+
+    def __init__(self, code: bytes) -> None:
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(host()))
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def function(self, name: str, parameters: int) -> Callable[..., int]:
+        """A public function by name."""
+        kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * parameters)
+        return kind(self._engine.get_function_address(name))
+
+
+def address(array: npt.NDArray[Any]) -> int:
+    """Where an array's elements are."""
+    return int(array.ctypes.data)

@@ -1,0 +1,298 @@
+"""The transition relation as LLVM functions: one for each action kind, one for the claims about a state.
+
+Every function here takes packed states. A kind's function works in two
+passes over the argument table: the guards of up to 64 instances give a mask,
+then the effect is computed for each bit of it. Terms of the state alone are
+computed outside the loops; those of the effect only when some guard holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.machine_code.frame import CONJUNCTS_PER_WORD, NO_ACTION, Crossing, FramePlan, live_kinds
+from kraftcheck.solvers.machine_code.irtools import (
+    POINTER,
+    TRUTH,
+    WORD,
+    Local,
+    begin,
+    bump,
+    count_up,
+    element,
+    load,
+    repeat,
+    state_at,
+    store,
+    word,
+)
+from kraftcheck.solvers.machine_code.lower import Scope, closure, depends_on, pack, slot_reader
+from kraftcheck.solvers.program.program import Kind, Program
+
+ROWS_PER_MASK = 64
+
+
+def record_words(program: Program) -> int:
+    """Length of a record: a packed state and its mark or instance."""
+    return program.layout.words + 1
+
+
+def emit_kinds(module: ir.Module, plan: FramePlan) -> list[tuple[Kind, Any]]:
+    """For each kind that has instances, a function `(state, out, frame, id) -> out` that writes its successors."""
+    return [(kind, KindFunction(module, plan, number, kind).function) for number, kind in live_kinds(plan.program)]
+
+
+def emit_step(module: ir.Module, parts: Sequence[tuple[Kind, Any]]) -> Any:
+    """A function `(state, out, frame, id) -> out` that writes a record (state, instance) for each successor."""
+    function, b = begin(module, "step", [POINTER, POINTER, POINTER, WORD], POINTER)
+    state, out, frame, identity = function.args
+    for _, part in parts:
+        out = b.call(part, [state, out, frame, identity])
+    b.ret(out)
+    return function
+
+
+def record_claim(b: ir.IRBuilder, plan: FramePlan, frame: Any, claim: int, occurs: Any, mark: Any) -> None:
+    """Note the first occasion of a claim in this piece."""
+    place = plan.claims + claim
+    fresh = b.and_(occurs, b.icmp_unsigned("==", load(b, frame, place), word(0)))
+    with b.if_then(fresh):
+        store(b, b.add(mark, word(1)), frame, place)
+        store(b, word(1), frame, plan.found)
+
+
+def record_claims(b: ir.IRBuilder, plan: FramePlan, frame: Any, first: int, occur: Sequence[Any], mark: Any) -> None:
+    """Note those of consecutive claims that occur; one branch when none does."""
+    if not occur:
+        return
+    some = occur[0]
+    for one in occur[1:]:
+        some = b.or_(some, one)
+    with b.if_then(some, likely=False):
+        for offset, one in enumerate(occur):
+            record_claim(b, plan, frame, first + offset, one, mark)
+
+
+def state_mark(b: ir.IRBuilder, identity: Any) -> Any:
+    """The mark of a claim about a state."""
+    return b.or_(b.shl(identity, word(16)), word(NO_ACTION))
+
+
+def emit_judge(module: ir.Module, plan: FramePlan) -> Any:
+    """A function `(state, frame, id)` that records violated `always` and witnessed `sometimes` properties."""
+    program = plan.program
+    function, b = begin(module, "judge", [POINTER, POINTER, WORD], ir.VoidType())
+    state, frame, identity = function.args
+    scope = state_scope(b, program, state)
+    occur = [b.not_(scope.value(term)) for term in program.always_terms]
+    occur += [scope.value(term) for term in program.sometimes_terms]
+    record_claims(b, plan, frame, 0, occur, state_mark(b, identity))
+    b.ret_void()
+    return function
+
+
+def emit_stuck(module: ir.Module, plan: FramePlan) -> Any:
+    """A function `(state, frame, id)` for states without an enabled instance: a deadlock unless quiescent."""
+    function, b = begin(module, "stuck", [POINTER, POINTER, WORD], ir.VoidType())
+    state, frame, identity = function.args
+    quiescent = state_scope(b, plan.program, state).value(plan.program.quiescent)
+    record_claim(b, plan, frame, plan.deadlock, b.not_(quiescent), state_mark(b, identity))
+    b.ret_void()
+    return function
+
+
+def state_scope(b: ir.IRBuilder, program: Program, state: Any) -> Scope:
+    """A scope whose variables are read from the packed state at the pointer."""
+    words = state_at(b, state, program.layout.words)
+    return Scope(b, slot_reader(program.layout, program.state, words))
+
+
+class KindFunction:
+    """Emits the function `(state, out, frame, id) -> out` of one action kind.
+
+    Args:
+        module, plan: where to.
+        number: of the kind.
+        kind: the kind, or one with some of its instances; the instances that it writes are numbered from its first.
+        name: of the function, told apart from those of other instances.
+    """
+
+    def __init__(self, module: ir.Module, plan: FramePlan, number: int, kind: Kind, name: str = "") -> None:
+        self._plan, self._number, self._kind = plan, number, kind
+        self._program = plan.program
+        self._rows = len(kind.instances)
+        name = name or str(number)
+        self._columns = [self._column(module, f"table{name}.{i}", column) for i, column in enumerate(self._turned())]
+        self.function, self._b = begin(module, f"kind{name}", [POINTER, POINTER, POINTER, WORD], POINTER)
+        self.function.attributes.add("noinline")
+        self._state, self._start, self._frame, self._identity = self.function.args
+        roots = (*kind.guard.values(), *kind.after, *kind.steps)
+        self._by_row = depends_on(kind.variables, closure(roots))
+        self._emit()
+
+    def _turned(self) -> list[tuple[int, ...]]:
+        return list(zip(*self._kind.table, strict=True)) if self._kind.variables else []
+
+    def _column(self, module: ir.Module, name: str, column: Sequence[int]) -> Any:
+        """A global array, or (first, stride) when the column is affine in the row."""
+        stride = int(column[1]) - int(column[0]) if len(column) > 1 else 0
+        if all(int(value) == int(column[0]) + stride * row for row, value in enumerate(column)):
+            return int(column[0]), stride
+        kind = ir.ArrayType(WORD, len(column))
+        table = ir.GlobalVariable(module, kind, name)
+        table.global_constant, table.linkage = True, "internal"
+        table.initializer = ir.Constant(kind, [word(int(value)) for value in column])
+        return table
+
+    def _argument(self, column: Any, row: Any, variable: Term) -> Any:
+        b = self._b
+        if isinstance(column, tuple):
+            first, stride = column
+            scaled = b.mul(row, word(stride)) if stride != 1 else row
+            value = word(first) if stride == 0 else b.add(scaled, word(first)) if first else scaled
+        else:
+            value = load(b, column, row)
+        return b.trunc(value, TRUTH) if variable.is_truth else value
+
+    def _row_scope(self, outer: Scope, row: Any) -> Scope:
+        pairs = zip(self._kind.variables, self._columns, strict=True)
+        return outer.child({v.index: self._argument(column, row, v) for v, column in pairs})
+
+    def _emit(self) -> None:
+        b = self._b
+        words = [load(b, self._state, i) for i in range(self._program.layout.words)]
+        scope = Scope(b, slot_reader(self._program.layout, self._program.state, words))
+        scope.emit(self._kind.guard.values(), unless=self._by_row)
+        out = Local(b, self._start)
+        cover = _Coverage(b, self._kind)
+        if self._rows == 1:
+            mask = b.zext(self._guard(scope, word(0), cover), WORD)
+            self._take_all(scope, words, word(0), mask, out)
+        else:
+            with count_up(b, word(0), word(-(-self._rows // ROWS_PER_MASK))) as block:
+                first = b.mul(block, word(ROWS_PER_MASK))
+                mask = self._guard_mask(scope, first, cover)
+                self._take_all(scope, words, first, mask, out)
+        self._finish(out, cover)
+
+    def _guard_mask(self, scope: Scope, first: Any, cover: _Coverage) -> Any:
+        b = self._b
+        rows: Any = word(self._rows)
+        if self._rows > ROWS_PER_MASK:
+            left = b.sub(rows, first)
+            rows = b.select(b.icmp_signed("<", left, word(ROWS_PER_MASK)), left, word(ROWS_PER_MASK))
+        mask = Local(b, word(0))
+        with count_up(b, word(0), rows) as offset:
+            holds = self._guard(scope, b.add(first, offset), cover)
+            mask.set(b.or_(mask.get(), b.shl(b.zext(holds, WORD), offset)))
+        return mask.get()
+
+    def _guard(self, scope: Scope, row: Any, cover: _Coverage) -> Any:
+        inner = self._row_scope(scope, row)
+        parts = [inner.value(part) for part in self._kind.guard.values()]
+        cover.note(parts)
+        holds: Any = ir.Constant(TRUTH, 1)
+        for part in parts:
+            holds = self._b.and_(holds, part)
+        return holds
+
+    def _take_all(self, scope: Scope, words: Sequence[Any], first: Any, mask: Any, out: Local) -> None:
+        b = self._b
+        with b.if_then(b.icmp_unsigned("!=", mask, word(0))):
+            store(b, word(1), self._frame, self._plan.enabled)
+            inner = scope.child()
+            inner.emit((*self._kind.after, *self._kind.steps), unless=self._by_row)
+            left = Local(b, mask)
+            with repeat(b, lambda: b.icmp_unsigned("!=", left.get(), word(0))):
+                now = left.get()
+                left.set(b.and_(now, b.sub(now, word(1))))
+                row = b.add(first, b.cttz(now, ir.Constant(TRUTH, 1)))
+                self._take(self._row_scope(inner, row), words, row, out)
+
+    def _take(self, scope: Scope, words: Sequence[Any], row: Any, out: Local) -> None:
+        """One transition: written out unless a field leaves its domain."""
+        b, plan = self._b, self._plan
+        leaves = {slot: self._leaves_domain(scope, slot) for slot in self._kind.unchecked}
+        if not leaves:
+            self._write(scope, words, row, out)
+            return
+        some: Any = ir.Constant(TRUTH, 0)
+        for outside in leaves.values():
+            some = b.or_(some, outside)
+        with b.if_else(some, likely=False) as (pruned, taken):
+            with pruned:
+                for place, one in plan.crossings_of(self._number):
+                    crosses = b.and_(leaves[one.slot], self._is_side(scope, one))
+                    bump(b, self._frame, place, b.zext(crosses, WORD))
+            with taken:
+                self._write(scope.child(), words, row, out)
+
+    def _leaves_domain(self, scope: Scope, slot: int) -> Any:
+        domain = self._program.layout.slots[slot].domain
+        offset = self._b.sub(self._value_after(scope, slot), word(domain.lo))
+        return self._b.icmp_unsigned(">", offset, word(domain.hi - domain.lo))
+
+    def _is_side(self, scope: Scope, one: Crossing) -> Any:
+        """Whether a value outside the domain is on the side of a crossing: each such value is on one."""
+        lo = word(self._program.layout.slots[one.slot].domain.lo)
+        below = self._b.icmp_signed("<", self._value_after(scope, one.slot), lo)
+        return self._b.not_(below) if one.above else below
+
+    def _value_after(self, scope: Scope, slot: int) -> Any:
+        after = self._kind.after[slot]
+        value = scope.value(after)
+        return self._b.zext(value, WORD) if after.is_truth else value
+
+    def _write(self, scope: Scope, words: Sequence[Any], row: Any, out: Local) -> None:
+        b, plan, program = self._b, self._plan, self._program
+        instance = b.add(row, word(self._kind.first))
+        broken = [b.not_(scope.value(term)) for term in self._kind.steps]
+        mark = b.or_(b.shl(self._identity, word(16)), instance)
+        record_claims(b, plan, self._frame, plan.first_step, broken, mark)
+        after = pack(b, program.layout, program.state, self._kind.after, words, scope)
+        place = out.get()
+        for i, value in enumerate((*after, instance)):
+            store(b, value, place, i)
+        out.set(element(b, place, record_words(program)))
+
+    def _finish(self, out: Local, cover: _Coverage) -> None:
+        b = self._b
+        cover.store(self._frame, self._plan.covered[self._number])
+        length = b.sub(b.ptrtoint(out.get(), WORD), b.ptrtoint(self._start, WORD))
+        taken = b.udiv(length, word(8 * record_words(self._program)))
+        bump(b, self._frame, self._plan.fired + self._number, taken)
+        b.ret(out.get())
+
+
+class _Coverage:
+    """Which guard conjuncts were ever true, and ever false, one bit each."""
+
+    def __init__(self, b: ir.IRBuilder, kind: Kind) -> None:
+        self._b = b
+        self._counts = [
+            min(CONJUNCTS_PER_WORD, len(kind.guard) - start) for start in range(0, len(kind.guard), CONJUNCTS_PER_WORD)
+        ]
+        self._true = [Local(b, word(0)) for _ in self._counts]
+        self._always = [Local(b, word(-1)) for _ in self._counts]
+
+    def note(self, parts: Sequence[Any]) -> None:
+        """Account for one evaluation of all conjuncts."""
+        b, left = self._b, list(parts)
+        for count, true, always in zip(self._counts, self._true, self._always, strict=True):
+            bits: Any = word(0)
+            for position in range(count):
+                bits = b.or_(bits, b.shl(b.zext(left.pop(0), WORD), word(position)))
+            true.set(b.or_(true.get(), bits))
+            always.set(b.and_(always.get(), bits))
+
+    def store(self, frame: Any, first: int) -> None:
+        """Add to the frame: words "ever true", then words "ever false"."""
+        b = self._b
+        for i, (count, true, always) in enumerate(zip(self._counts, self._true, self._always, strict=True)):
+            false = b.and_(b.not_(always.get()), word((1 << count) - 1))
+            for at, value in ((first + i, true.get()), (first + len(self._counts) + i, false)):
+                store(b, b.or_(load(b, frame, at), value), frame, at)

@@ -1,0 +1,191 @@
+"""The visited set's kernel: hashing, insertion in batches, rehashing.
+
+A shard keeps its states in the order of their discovery, with parent and
+action instance, and an open-addressing table of 32-bit indices + 1 into them.
+Its *control block* of 64-bit integers tells the kernel where things are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from kraftcheck.solvers.machine_code.irtools import (
+    POINTER,
+    TRUTH,
+    U16,
+    U32,
+    WORD,
+    Local,
+    begin,
+    count_up,
+    element,
+    load,
+    prefetch,
+    repeat,
+    same_words,
+    state_at,
+    store,
+    word,
+)
+
+STATES, PARENTS, ACTIONS, TABLE, MASK, COUNT, LIMIT, PIECE, OFFSET, MARKS = range(10)
+"""Entries of a control block: addresses, table length - 1, states, most states before growth, place to resume.
+
+MARKS is the address of the marks of a backward search.
+"""
+
+CONTROL_WORDS = 10
+BATCH = 32
+
+_ODD = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
+
+def hash_words(b: ir.IRBuilder, words: Sequence[Any]) -> Any:
+    """A 64-bit hash whose every bit depends on every input bit (the finaliser of splitmix64)."""
+    h = words[0]
+    for other in words[1:]:
+        h = b.mul(h, word(_ODD[0]))
+        h = b.xor(b.xor(h, b.lshr(h, word(32))), other)
+    h = b.add(h, word(_ODD[0]))
+    for shift, factor in ((30, _ODD[1]), (27, _ODD[2])):
+        h = b.mul(b.xor(h, b.lshr(h, word(shift))), word(factor))
+    return b.xor(h, b.lshr(h, word(31)))
+
+
+def shard_of_hash(b: ir.IRBuilder, hashed: Any, shards: int) -> Any:
+    """The shard: the top bits, which the table's slots do not use."""
+    return b.lshr(hashed, word(64 - (shards.bit_length() - 1)))
+
+
+class ShardParts:
+    """Parts of a control block, as values of a function."""
+
+    def __init__(self, b: ir.IRBuilder, control: Any, words: int) -> None:
+        self.b, self.words = b, words
+        self.states, self.parents, self.actions, self.table, self.marks = (
+            b.inttoptr(load(b, control, i), POINTER) for i in (STATES, PARENTS, ACTIONS, TABLE, MARKS)
+        )
+        self.mask = load(b, control, MASK)
+
+    def state(self, index: Any) -> Any:
+        """Address of a state."""
+        return element(self.b, self.states, self.b.mul(index, word(self.words)))
+
+    def entry(self, slot: Any) -> Any:
+        """A table entry, widened; 0 is vacant."""
+        return self.b.zext(load(self.b, self.table, slot, U32), WORD)
+
+    def prefetch_entry(self, slot: Any, *, write: bool = False) -> None:
+        """Ask for the cache line of a table entry."""
+        prefetch(self.b, element(self.b, self.table, slot, U32), write=write)
+
+    def occupy(self, slot: Any, index: Any) -> None:
+        """Let a table entry stand for a state."""
+        b = self.b
+        store(b, b.trunc(b.add(index, word(1)), U32), self.table, slot, U32)
+
+
+def emit_insert(module: ir.Module, words: int, room: int, shards: int) -> None:
+    """`insert(control, pieces, counts, how_many, shard) -> finished`.
+
+    Inserts what the pieces hold for this shard, in order. Returns 0 with the
+    place saved when the shard must grow first.
+    """
+    batch = _emit_batch(module, words)
+    function, b = begin(module, "insert", [POINTER, POINTER, POINTER, WORD, WORD], public=True)
+    control, pieces, counts, how_many, shard = function.args
+    piece, offset = Local(b, load(b, control, PIECE)), Local(b, load(b, control, OFFSET))
+    with repeat(b, lambda: b.icmp_unsigned("<", piece.get(), how_many)):
+        here = piece.get()
+        total = load(b, counts, b.add(b.mul(here, word(shards)), shard))
+        first = b.mul(shard, word(room * (words + 1)))
+        records = element(b, b.inttoptr(load(b, pieces, here), POINTER), first)
+        with repeat(b, lambda: b.icmp_unsigned("<", offset.get(), total)):
+            left = b.sub(total, offset.get())
+            size = b.select(b.icmp_unsigned("<", left, word(BATCH)), left, word(BATCH))
+            after = b.add(load(b, control, COUNT), size)
+            with b.if_then(b.icmp_unsigned(">", after, load(b, control, LIMIT)), likely=False):
+                store(b, here, control, PIECE)
+                store(b, offset.get(), control, OFFSET)
+                b.ret(word(0))
+            b.call(batch, [control, element(b, records, b.mul(offset.get(), word(words + 1))), size])
+            offset.add(size)
+        offset.set(word(0))
+        piece.add(word(1))
+    b.ret(word(1))
+
+
+def _emit_batch(module: ir.Module, words: int) -> Any:
+    """`(control, records, size)`: hash all, fetch table lines, fetch states, then compare and insert."""
+    function, b = begin(module, "batch", [POINTER, POINTER, WORD], ir.VoidType())
+    control, records, size = function.args
+    slots = b.alloca(WORD, word(BATCH))
+    shard = ShardParts(b, control, words)
+    with count_up(b, word(0), size) as k:
+        record = element(b, records, b.mul(k, word(words + 1)))
+        slot = b.and_(hash_words(b, state_at(b, record, words)), shard.mask)
+        store(b, slot, slots, k)
+        shard.prefetch_entry(slot, write=True)
+    with count_up(b, word(0), size) as k:
+        entry = shard.entry(load(b, slots, k))
+        prefetch(b, shard.state(b.sub(entry, word(1))))
+    with count_up(b, word(0), size) as k:
+        record = element(b, records, b.mul(k, word(words + 1)))
+        _insert_one(b, control, shard, record, load(b, slots, k))
+    b.ret_void()
+    return function
+
+
+def _insert_one(b: ir.IRBuilder, control: Any, shard: ShardParts, record: Any, first: Any) -> None:
+    state = state_at(b, record, shard.words)
+    slot = Local(b, first)
+    with repeat(b, lambda: ir.Constant(TRUTH, 1)) as done:
+        entry = shard.entry(slot.get())
+        with b.if_then(b.icmp_unsigned("==", entry, word(0))):
+            index = load(b, control, COUNT)
+            for i, value in enumerate(state):
+                store(b, value, shard.state(index), i)
+            mark = load(b, record, shard.words)
+            store(b, b.trunc(b.lshr(mark, word(16)), U32), shard.parents, index, U32)
+            store(b, b.trunc(mark, U16), shard.actions, index, U16)
+            shard.occupy(slot.get(), index)
+            store(b, b.add(index, word(1)), control, COUNT)
+            b.branch(done)
+        known = shard.state(b.sub(entry, word(1)))
+        with b.if_then(same_words(b, state, state_at(b, known, len(state)))):
+            b.branch(done)
+        slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
+
+
+def emit_rehash(module: ir.Module, words: int) -> None:
+    """`rehash(control) -> count`: enter all states into a table of zeros."""
+    function, b = begin(module, "rehash", [POINTER], public=True)
+    control = function.args[0]
+    shard = ShardParts(b, control, words)
+    count = load(b, control, COUNT)
+    with count_up(b, word(0), count) as index:
+        state = shard.state(index)
+        first = b.and_(hash_words(b, state_at(b, state, words)), shard.mask)
+        slot = Local(b, first)
+        with repeat(b, lambda: b.icmp_unsigned("!=", shard.entry(slot.get()), word(0))):
+            slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
+        shard.occupy(slot.get(), index)
+    b.ret(count)
+
+
+def emit_seek(module: ir.Module, words: int) -> None:
+    """`seek(control, state) -> index + 1`: where a shard holds a state; 0 where it does not."""
+    function, b = begin(module, "seek", [POINTER, POINTER], public=True)
+    control, wanted = function.args
+    shard, state = ShardParts(b, control, words), state_at(b, wanted, words)
+    slot = Local(b, b.and_(hash_words(b, state), shard.mask))
+    with repeat(b, lambda: b.icmp_unsigned("!=", shard.entry(slot.get()), word(0))):
+        entry = shard.entry(slot.get())
+        known = shard.state(b.sub(entry, word(1)))
+        with b.if_then(same_words(b, state, state_at(b, known, len(state)))):
+            b.ret(entry)
+        slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
+    b.ret(word(0))

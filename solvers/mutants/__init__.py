@@ -1,0 +1,1 @@
+"""Mutants of the rules: where rules decide, how a condition is dropped, and what each mutant breaks."""

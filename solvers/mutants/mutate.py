@@ -1,0 +1,269 @@
+"""Mutants of a system: each drops one condition of its rules, all in one traced program.
+
+The state gets one more word, the number of the mutant (0: the rules as they
+are), which no action changes. While a rule is traced, every condition it
+decides by is joined with a comparison of that word, so one compiled kernel
+holds every mutant, and an exploration is one mutant by its initial states.
+Properties are traced as they are: a mutant changes what happens, not what
+ought to hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import define, evolve, field, frozen
+
+from kraftcheck.model.language.layout import ints, leaves
+from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Property, Setting, Step, System
+from kraftcheck.model.language.terms import Graph, Term, Truth, Word
+from kraftcheck.model.language.words import BRANCH, CONJUNCT, any_of, negate
+from kraftcheck.solvers.mutants.sites import Site, find_site
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.trace import trace
+
+GUARD = "guard"
+DROPPED, ALWAYS, NEVER = "dropped", "always", "never"
+
+Leave = Collection[str]
+"""Rules to leave as they are: modules, or `module:function` with everything below it."""
+
+
+@frozen
+class Mutant:
+    """One change of the rules.
+
+    Attributes:
+        number: its value of the state's extra word, from 1.
+        group: the action (for a guard) or `module:rule` it belongs to.
+        how: `guard`, `branch`, `conjunct` or `disjunct`.
+        part: the condition: the conjunct's name, or as written in the rule.
+        change: `dropped`, or for a branch `always` or `never` taken.
+        call: the call that decides, as written; the part for a guard.
+        line: line of the rule; 0 for a guard.
+    """
+
+    number: int
+    group: str
+    how: str
+    part: str
+    change: str
+    call: str
+    line: int
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What the mutant is known by: group, call, condition, change."""
+        return self.group, self.call, self.part, self.change
+
+
+@frozen
+class Mutated:
+    """A state with the number of the mutant at work."""
+
+    state: Any
+    mutant: Word
+
+
+@frozen
+class Noted:
+    """What an effect reported, and whether the step is none of the rules as they are."""
+
+    event: Any
+    differs: Truth
+
+
+DIFFERS = Property(
+    "differs from the rules as they are", "happens", "A step is none of the rules as they are.",
+    lambda step: step.event.differs,
+)  # fmt: skip
+"""A claim beside those of the system: where no step shows it, a mutant adds no step and changes none."""
+
+
+@define(eq=False)
+class MutatingGraph(Graph):
+    """A graph that joins every condition a rule decides by with the mutants of it.
+
+    Attributes:
+        mutant: the variable that holds the mutant's number, once known.
+        mutants: those met so far, in order of number.
+        met: for each mutant the actions in which its condition was met.
+        leave: rules to leave as they are.
+    """
+
+    leave: Leave = ()
+    mutants: list[Mutant] = field(factory=list)
+    met: dict[int, dict[str, None]] = field(factory=dict)
+    _action: str | None = None
+    _mutant: Term | None = None
+    _numbers: dict[tuple[object, ...], tuple[int, ...]] = field(factory=dict)
+    _done: set[tuple[Site, int]] = field(factory=set)
+
+    @contextmanager
+    def within(self, action: str, mutant: Term) -> Iterator[None]:
+        """Mutate what is traced meanwhile, as part of an action."""
+        self._action, self._mutant = action, mutant
+        try:
+            yield
+        finally:
+            self._action = None
+
+    def decided(self, truth: Term, how: str, position: int = 0) -> Truth:
+        """See `Graph.decided`: the condition, or what the mutant at work makes of it."""
+        site = None if self._action is None else find_site(how, position)
+        if site is None or self._left(site) or (site, truth.index) in self._done:
+            return truth
+        group = f"{site.module}:{site.rule}"
+        if how == BRANCH:
+            always, never = self._register(group, site, (ALWAYS, NEVER))
+            changed = self._or(self._is(always), self._and(self.negate(self._is(never)), truth))
+        elif how == CONJUNCT:
+            changed = self._or(self._is(*self._register(group, site, (DROPPED,))), truth)
+        else:
+            changed = self._and(self.negate(self._is(*self._register(group, site, (DROPPED,)))), truth)
+        if isinstance(changed, Term):
+            self._done.add((site, changed.index))
+        return changed
+
+    def guarded(self, action: str, name: str, part: Truth, mutant: Term) -> Truth:
+        """A conjunct of an action's guard, which a mutant drops; one that always holds stays."""
+        if part is True:
+            return part
+        self._action, self._mutant = action, mutant
+        site = Site(action, GUARD, GUARD, name, name, 0)
+        dropped = self._is(*self._register(action, site, (DROPPED,)))
+        self._action = None
+        return any_of(part, dropped)
+
+    def _left(self, site: Site) -> bool:
+        names = site.rule.split(".")
+        owners = [f"{site.module}:{'.'.join(names[:depth])}" for depth in range(1, len(names) + 1)]
+        return any(name in self.leave for name in (site.module, *owners))
+
+    def _register(self, group: str, site: Site, changes: Sequence[str]) -> tuple[int, ...]:
+        numbers = self._numbers.get((group, site))
+        if numbers is None:
+            first = len(self.mutants) + 1
+            numbers = tuple(range(first, first + len(changes)))
+            self._numbers[group, site] = numbers
+            self.mutants += [
+                Mutant(number, group, site.how, site.part, change, site.call, site.line)
+                for number, change in zip(numbers, changes, strict=True)
+            ]
+        for number in numbers:
+            self.met.setdefault(number, {})[str(self._action)] = None
+        return numbers
+
+    def _is(self, number: int) -> Truth:
+        assert self._mutant is not None
+        same: Truth = self.apply("eq", self._mutant, self.constant(number))
+        return same
+
+    def _or(self, a: Truth, b: Truth) -> Truth:
+        return self.apply("or", self.lift(a), self.lift(b))
+
+    def _and(self, a: Truth, b: Truth) -> Truth:
+        return self.apply("and", self.lift(a), self.lift(b))
+
+
+@frozen
+class Mutations:
+    """A system with all its mutants.
+
+    Attributes:
+        program: the traced system; its initial states are those of mutant 0.
+        original: the system without mutants.
+        mutants: in order of number.
+        met: for each mutant the actions in which its condition was met.
+    """
+
+    program: Program
+    original: System
+    mutants: tuple[Mutant, ...]
+    met: Mapping[int, tuple[str, ...]]
+
+    def of(self, number: int) -> Program:
+        """The program that starts as a mutant; 0 is none."""
+        slot = self.program.layout.slots[-1]
+        words = [list(state) for state in self.program.initial]
+        for state in words:
+            state[slot.word] |= number << slot.shift
+        return evolve(self.program, initial=tuple(sorted(tuple(state) for state in words)))
+
+
+def mutate(system: System, setting: Setting, leave: Leave = ()) -> Mutations:
+    """A system traced with all its mutants; raises as `kraftcheck.solvers.program.trace.trace` does."""
+    counted = _traced(system, setting, 1, leave)[1]
+    program, graph = _traced(system, setting, max(1, len(counted.mutants)), leave)
+    met = {number: tuple(actions) for number, actions in graph.met.items()}
+    return Mutations(program, system, tuple(graph.mutants), met)
+
+
+def _traced(system: System, setting: Setting, most: int, leave: Leave) -> tuple[Program, MutatingGraph]:
+    graph = MutatingGraph(leave=leave)
+    return trace(_with_mutants(system, most), setting, graph=graph), graph
+
+
+def _with_mutants(system: System, most: int) -> System:
+    resting = system.quiescent
+    return evolve(
+        system,
+        initial=lambda setting: [Mutated(state, 0) for state in system.initial(setting)],
+        layout=lambda setting: Mutated(system.layout(setting), ints(0, most)),
+        actions=lambda setting: [_mutated(action) for action in system.actions(setting)],
+        properties=lambda setting: [*map(_of_state, system.properties(setting)), DIFFERS],
+        quiescent=None if resting is None else lambda mutated: resting(mutated.state),
+    )
+
+
+def _mutated(action: Action) -> Action:
+    def guard(mutated: Mutated, **arguments: Any) -> Conjuncts:
+        mutant, graph = _parts(mutated)
+        with graph.within(action.name, mutant):
+            parts = action.guards(mutated.state, arguments)
+        return {name: graph.guarded(action.name, name, part, mutant) for name, part in parts.items()}
+
+    def effect(mutated: Mutated, **arguments: Any) -> Outcome:
+        mutant, graph = _parts(mutated)
+        with graph.within(action.name, mutant):
+            outcome = action.outcome(mutated.state, arguments)
+        right = action.outcome(mutated.state, arguments)
+        enabled = action.enabled(mutated.state, arguments)
+        differs = any_of(negate(enabled), *_differences(right.state, outcome.state),
+                         *_differences(right.event, outcome.event))  # fmt: skip
+        return Outcome(Mutated(outcome.state, mutant), Noted(outcome.event, differs))
+
+    return evolve(action, guard=guard, effect=effect)
+
+
+def _parts(mutated: Mutated) -> tuple[Term, MutatingGraph]:
+    mutant = mutated.mutant
+    if not isinstance(mutant, Term) or not isinstance(mutant.graph, MutatingGraph):
+        raise TypeError("a mutated system is traced on a MutatingGraph; it does not run on ints")
+    return mutant, mutant.graph
+
+
+def _differences(right: Any, found: Any) -> Iterator[Truth]:
+    """For each leaf of two values of one shape the truth that it differs."""
+    for (_, a), (_, b) in zip(leaves(right), leaves(found), strict=True):
+        if isinstance(a, Term) or isinstance(b, Term):
+            yield negate(a == b)
+        elif a != b:
+            yield True
+
+
+def _of_state(claim: Property) -> Property:
+    """The property of a system, of its mutants' states."""
+    judged: Callable[[Any], Any] = claim.predicate
+    if claim.kind in ("step", "happens"):
+        return evolve(claim, predicate=lambda step: judged(plain(step)))
+    about = claim.when
+    when = None if about is None else lambda mutated: about(mutated.state)
+    return evolve(claim, predicate=lambda mutated: judged(mutated.state), when=when)
+
+
+def plain(step: Step) -> Step:
+    """A step between mutated states as a step between the states."""
+    return evolve(step, before=step.before.state, after=step.after.state, event=step.event.event)

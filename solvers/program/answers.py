@@ -1,0 +1,63 @@
+"""What the rules of a system answer, as terms of one graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from attrs import frozen
+
+from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.system import UNNAMED, Action, Property
+from kraftcheck.model.language.terms import Graph, Term, Truth
+from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import ask, ask_twice
+
+T = TypeVar("T")
+
+
+@frozen
+class Truths:
+    """Asks rules, and reads their answers.
+
+    Attributes:
+        graph: holds every term.
+        twice: whether each rule has to give its answer twice; a graph that mutates rules answers once.
+    """
+
+    graph: Graph
+    twice: bool
+
+    def answer(self, what: str, question: Callable[[], T]) -> T:
+        """What a rule answers; blames the rule for what it raises."""
+        return (ask_twice if self.twice else ask)(what, question)
+
+    def guard(self, action: Action, state: Any, arguments: Mapping[str, Any]) -> dict[str, Term]:
+        """The named conjuncts of an action's guard."""
+        what = f"action {action.name}, guard"
+        parts = self.answer(what, lambda: action.guards(state, arguments))
+        return {name: self.truth(what if name == UNNAMED else f"{what} {name}", part) for name, part in parts.items()}
+
+    def claim(self, claim: Property, subject: Any) -> Term:
+        """The truth of a property."""
+        return self._conjunction(f"property {claim.id}", lambda: claim.parts(subject))
+
+    def _conjunction(self, what: str, question: Callable[[], Mapping[str, Truth]]) -> Term:
+        result = self.graph.constant(True)
+        for name, part in self.answer(what, question).items():
+            result = self.graph.lift(self.graph.apply("and", result, self.truth(f"{what} ({name})", part)))
+        return result
+
+    def asked(self, what: str, question: Callable[[], Truth]) -> Term:
+        """The truth that a rule answers."""
+        return self.truth(what, self.answer(what, question))
+
+    def truth(self, what: str, value: Any) -> Term:
+        """An answer that has to be a truth.
+
+        Raises:
+            SystemFault: when it is none.
+        """
+        if isinstance(value, bool):  # of a term it says so where the term is a truth
+            return self.graph.lift(value)
+        raise SystemFault(f"{what} gave {described(value)}, not a truth")

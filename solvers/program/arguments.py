@@ -1,0 +1,117 @@
+"""Arguments of actions as terms: over a table of instances, or free within a condition."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from kraftcheck.model.language.family import Family
+from kraftcheck.model.language.layout import Counter, Flag, Range, leaves, rebuild
+from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.system import Action
+from kraftcheck.model.language.terms import Graph, Term, Truth
+from kraftcheck.model.language.words import all_of, any_of
+
+
+class SystemFault(ValueError):
+    """A system that raises, or answers with the wrong type; the message names the part."""
+
+
+@frozen
+class Choices:
+    """The arguments of one action kind.
+
+    Attributes:
+        arguments: by name, records of terms.
+        variables: their leaves.
+        instances: argument values by name, one mapping for each instance; none when free.
+        table: for each instance, the value of each leaf.
+        allowed: for each parameter the truth that its argument is one of its values; none when listed.
+    """
+
+    arguments: Mapping[str, Any]
+    variables: tuple[Term, ...]
+    instances: tuple[Mapping[str, Any], ...] = ()
+    table: tuple[tuple[int, ...], ...] = ()
+    allowed: Mapping[str, Term] = field(factory=dict)
+
+
+def listed_arguments(action: Action, graph: Graph) -> Choices:
+    """The arguments over the table of all instances.
+
+    Raises:
+        SystemFault: when values are no words, or differ in shape.
+    """
+    names = list(action.parameters)
+    rows = [dict(zip(names, row, strict=True)) for row in itertools.product(*action.parameters.values())]
+    table = tuple(tuple(_leaf(action, path, v) for path, v in leaves(tuple(row.values()))) for row in rows)
+    if not rows:
+        return Choices({}, ())
+    paths = [path for name, value in rows[0].items() for path, _ in leaves(value, name)]
+    if any(len(row) != len(paths) for row in table):
+        raise SystemFault(f"action {action.name}: argument values differ in shape")
+    columns = list(zip(*table, strict=True)) if paths else []
+    variables = tuple(_variable(graph, action, path, column) for path, column in zip(paths, columns, strict=True))
+    feed = iter(variables)
+    arguments = {name: rebuild(value, lambda: next(feed)) for name, value in rows[0].items()}
+    return Choices(arguments, variables, tuple(rows), table)
+
+
+def free_arguments(action: Action, graph: Graph) -> Choices:
+    """The arguments as terms that stand for any of their values.
+
+    Raises:
+        SystemFault: when values are no words, or differ in shape.
+    """
+    arguments, variables, allowed = {}, list[Term](), {}
+    for name, values in action.parameters.items():
+        if isinstance(values, Family):
+            made = [_of_domain(graph, f"{action.name}.{path}", d) for path, d in leaves(values.shape, name)]
+            shape: Any = values.shape
+        else:
+            rows = [[_leaf(action, path, v) for path, v in leaves(value, name)] for value in values]
+            if not rows:
+                return Choices({}, (), allowed={name: graph.constant(False)})
+            if any(len(row) != len(rows[0]) for row in rows):
+                raise SystemFault(f"action {action.name}: argument values differ in shape")
+            shape = values[0]
+            paths = [path for path, _ in leaves(shape, name)]
+            made = [_variable(graph, action, p, c) for p, c in zip(paths, zip(*rows, strict=True), strict=True)]
+        feed = iter(made)
+        arguments[name] = rebuild(shape, lambda feed=feed: next(feed))  # type: ignore[misc]
+        variables += made
+        member = values.member(arguments[name]) if isinstance(values, Family) else _one_of(rows, made)
+        allowed[name] = graph.lift(member)
+    return Choices(arguments, tuple(variables), allowed=allowed)
+
+
+def _one_of(rows: Sequence[Sequence[int]], variables: Sequence[Term]) -> Truth:
+    """The truth that the variables are one of the rows; their intervals already hold."""
+    if len(variables) == 1:
+        values, only = {int(row[0]) for row in rows}, variables[0]
+        if len(values) == only.hi - only.lo + 1:
+            return True
+    return any_of(*(all_of(*(v == x for v, x in zip(variables, row, strict=True))) for row in rows))
+
+
+def _leaf(action: Action, path: str, value: Any) -> int:
+    if not isinstance(value, int):
+        what = f"action {action.name}, parameter {path}"
+        raise SystemFault(f"{what} ranges over {described(value)}; use words, truths or records of them")
+    return value
+
+
+def _variable(graph: Graph, action: Action, path: str, column: Sequence[int]) -> Term:
+    name = f"{action.name}.{path}"
+    if isinstance(column[0], bool):
+        return graph.truth_variable(name)
+    return graph.variable(name, min(column), max(column))
+
+
+def _of_domain(graph: Graph, name: str, domain: Range | Flag | Counter) -> Term:
+    if isinstance(domain, Flag):
+        return graph.truth_variable(name)
+    return graph.variable(name, domain.lo, domain.hi)

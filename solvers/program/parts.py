@@ -1,0 +1,142 @@
+"""The parts of a system, asked so that nothing that is wrong with one goes unnoticed.
+
+A rule may depend on nothing but its arguments. It cannot change them, for
+states are frozen; it is asked twice, and both answers must be the same terms.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import attrs
+from attrs.exceptions import FrozenInstanceError
+
+from kraftcheck.model.language.initially import Anything, Filled
+from kraftcheck.model.language.layout import DOMAINS, LayoutError, leaves
+from kraftcheck.model.language.symbolic import Symbolic
+from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.model.language.untraceable import UntraceableRule, place_of
+from kraftcheck.solvers.program.arguments import SystemFault
+
+T = TypeVar("T")
+
+
+def ask(what: str, question: Callable[[], T]) -> T:
+    """Call a part of the system; blame that part for what it raises."""
+    try:
+        return question()
+    except (UntraceableRule, LayoutError):
+        raise
+    except Exception as error:
+        raise SystemFault(f"{what} raised {type(error).__name__}: {error}{_at(place_of(error))}") from error
+
+
+def _at(line: str | None) -> str:
+    return "" if line is None else f" ({line})"
+
+
+def ask_twice(what: str, question: Callable[[], T]) -> T:
+    """The answer of a rule, once it has given the same twice.
+
+    Raises:
+        SystemFault: when it gave two answers: it depends on more than its arguments.
+    """
+    first, again = ask(what, question), ask(what, question)
+    if not _same(first, again):
+        raise SystemFault(
+            f"{what} gave two answers to the same question; a rule may depend on its arguments alone: "
+            "no counter, clock, random number, or memory of earlier calls"
+        )
+    return first
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two answers are the same terms in the same places."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return list(a) == list(b) and all(_same(a[name], b[name]) for name in a)
+    ours, theirs = list(leaves(a)), list(leaves(b))
+    return [path for path, _ in ours] == [path for path, _ in theirs] and all(
+        _same_leaf(x, y) for (_, x), (_, y) in zip(ours, theirs, strict=True)
+    )
+
+
+def _same_leaf(a: Any, b: Any) -> bool:
+    if isinstance(a, Symbolic) and isinstance(b, Symbolic):
+        # Equal terms are one object; a sequence is a new one each time, known by its word at any place.
+        return a is b if isinstance(a, Term) else a.described() == b.described()
+    return not isinstance(a, Symbolic) and not isinstance(b, Symbolic) and type(a) is type(b) and bool(a == b)
+
+
+def check_refusals(graph: Graph) -> None:
+    """Refuse a system one of whose rules caught what it was refused: it went on with a decision that was none."""
+    if graph.refusals:
+        raise UntraceableRule(graph.refusals[0])
+
+
+def check_distinct(what: str, names: Iterable[str]) -> None:
+    """Refuse two things of one name: reports and traces would take one for the other.
+
+    Raises:
+        SystemFault: naming the first.
+    """
+    twice = [name for name, number in Counter(names).items() if number > 1]
+    if twice:
+        raise SystemFault(f"two {what} have the name {twice[0]!r}; rename one")
+
+
+def check_frozen(what: str, value: Any) -> None:
+    """Refuse a record that a rule could change in place, so that the next rule would be asked about another state.
+
+    Raises:
+        SystemFault: naming its class.
+    """
+    if isinstance(value, tuple):
+        for item in value:
+            check_frozen(what, item)
+    elif attrs.has(type(value)) and not isinstance(value, Symbolic):
+        if not _is_frozen(type(value)):
+            raise SystemFault(f"{what} has a {type(value).__name__}, which rules could change; make it attrs.frozen")
+        for field in attrs.fields(type(value)):
+            check_frozen(what, getattr(value, field.name))
+
+
+def _is_frozen(kind: type) -> bool:
+    """Whether a class of records refuses assignment, tried on an instance that nobody else has."""
+    fields = attrs.fields(kind)
+    if not fields:
+        return True
+    try:
+        setattr(object.__new__(kind), fields[0].name, None)
+    except FrozenInstanceError:
+        return True
+    except Exception:
+        return False  # it looks at what is assigned, so it can be assigned
+    return False
+
+
+def same_classes(what: str, shape: Any, values: Sequence[Any]) -> None:
+    """Refuse states whose records are of other classes than the layout's: another class may answer otherwise.
+
+    Raises:
+        SystemFault: naming both classes.
+    """
+    wanted = _classes(shape)
+    for value in values:
+        for ours, theirs in zip(wanted, _classes(value), strict=False):
+            if ours is not theirs:
+                where = f"where the layout has a {ours.__name__}; use one class"
+                raise SystemFault(f"{what} gave a {theirs.__name__} {where}")
+
+
+def _classes(value: Any) -> list[type]:
+    """The classes of the records in a value, in order."""
+    leaf = isinstance(value, (Symbolic, Anything, Filled, *DOMAINS))
+    if leaf or not (isinstance(value, tuple) or attrs.has(type(value))):
+        return []
+    if isinstance(value, tuple):
+        below: list[Any] = list(value)
+    else:
+        below = [getattr(value, field.name) for field in attrs.fields(type(value))]
+    return [type(value), *(kind for item in below for kind in _classes(item))]

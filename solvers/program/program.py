@@ -1,0 +1,132 @@
+"""A system traced into terms: what the compiled engines and the provers read.
+
+Each action kind is traced once with symbolic state and symbolic arguments;
+the argument values are a table that the engine loops over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from kraftcheck.model.language.layout import (
+    Layout,
+)
+from kraftcheck.model.language.system import Action, Property, Setting, System
+from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.solvers.program.recovers import Recovery
+from kraftcheck.solvers.program.reduction import Reduction
+
+KINDS = ("always", "step", "sometimes", "happens", "recovers")
+"""Kinds of property."""
+
+MAX_INSTANCES = 65_535
+"""Action instances are numbered in 16 bits."""
+
+
+@frozen
+class Kind:
+    """One action kind, traced.
+
+    Attributes:
+        action: the action.
+        first: number of its first instance among all instances.
+        instances: argument values by name, one mapping for each instance.
+        variables: argument leaves as terms.
+        allowed: for each parameter the truth that its argument is one of its values; only for provers.
+        arguments: the arguments as records of those terms.
+        table: for each instance, the value of each argument leaf.
+        guard: named conjuncts.
+        after: for each layout slot, the leaf after the effect.
+        unchecked: slots whose new value may leave the domain.
+        steps: for each step property its truth on this transition, then for
+            each `happens` goal the truth that this transition does not show it.
+    """
+
+    action: Action
+    first: int
+    instances: tuple[Mapping[str, Any], ...]
+    variables: tuple[Term, ...]
+    allowed: Mapping[str, Term]
+    arguments: Mapping[str, Any]
+    table: tuple[tuple[int, ...], ...]
+    guard: Mapping[str, Term]
+    after: tuple[Term, ...]
+    unchecked: tuple[int, ...]
+    steps: tuple[Term, ...]
+
+
+@frozen
+class Program:
+    """A system at a setting, traced.
+
+    Attributes:
+        system, setting, layout: what was traced.
+        graph: holds every term.
+        state: state leaves as terms, one for each layout slot.
+        kinds: the action kinds in order.
+        always, steps, sometimes, happens: the properties of each kind, in order.
+        always_terms, sometimes_terms: their truths, of the state.
+        quiescent: truth that the state may have no successor.
+        recoveries: the `recovers` properties.
+        initial: packed initial states, distinct, sorted.
+        reduction: the symmetries by which states are reduced, see `symmetry.reduced`.
+    """
+
+    system: System
+    setting: Setting
+    layout: Layout
+    graph: Graph
+    state: tuple[Term, ...]
+    kinds: tuple[Kind, ...]
+    always: tuple[Property, ...]
+    steps: tuple[Property, ...]
+    sometimes: tuple[Property, ...]
+    happens: tuple[Property, ...]
+    always_terms: tuple[Term, ...]
+    sometimes_terms: tuple[Term, ...]
+    quiescent: Term
+    recoveries: tuple[Recovery, ...]
+    initial: tuple[tuple[int, ...], ...]
+    reduction: Reduction | None = None
+
+    @property
+    def claims(self) -> tuple[Property, ...]:
+        """Every property."""
+        return (*self.always, *self.steps, *self.sometimes, *self.happens, *(r.claim for r in self.recoveries))
+
+    @property
+    def instances(self) -> int:
+        """Number of action instances of all kinds."""
+        return sum(len(kind.instances) for kind in self.kinds)
+
+    def instance(self, number: int) -> tuple[Action, Mapping[str, Any]]:
+        """The action and arguments of an instance number."""
+        for kind in self.kinds:
+            if number < kind.first + len(kind.instances):
+                return kind.action, kind.instances[number - kind.first]
+        raise IndexError(f"action instance {number} of {self.instances}")
+
+    def digest(self) -> str:
+        """SHA-256 of everything an engine compiles: graph, roles of its terms, tables, layout."""
+        text = hashlib.sha256()
+        for node in self.graph.nodes:
+            text.update(f"{node.op} {node.value} {node.lo} {node.hi} {[a.index for a in node.args]}\n".encode())
+        for kind in self.kinds:
+            groups = (kind.variables, kind.guard.values(), kind.after, kind.steps)
+            text.update(f"{_indices(groups)} {kind.unchecked} {kind.table}\n".encode())
+        claims = (self.state, self.always_terms, self.sometimes_terms, (self.quiescent,))
+        text.update(f"{_indices(claims)} {len(self.steps)} {self.layout.slots}".encode())
+        for one in self.recoveries:
+            text.update(f"{one.when.index} {one.goal.index} {one.allowed}".encode())
+        if self.reduction is not None:
+            text.update(f"least {_indices([self.reduction.least])}".encode())
+        return text.hexdigest()
+
+
+def _indices(groups: Iterable[Iterable[Term]]) -> list[list[int]]:
+    """The terms of each group by index; groups stay apart, for a term's role matters."""
+    return [[term.index for term in group] for group in groups]

@@ -1,0 +1,57 @@
+"""What stands for the leaves of a state: a term, or a sequence of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kraftcheck.model.language.layout import UNBOUNDED, Domain, Endless, Flag, Slot, cap_of
+from kraftcheck.model.language.sequences import Sequence, every
+from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.terms import Graph, Term, Truth, Word
+from kraftcheck.model.language.words import all_of
+from kraftcheck.solvers.program.arguments import SystemFault
+
+
+def named(symbol: Term | Sequence) -> Term:
+    """The term that names what stands for a leaf."""
+    if isinstance(symbol, Term):
+        return symbol
+    assert symbol.symbol is not None
+    return symbol.symbol
+
+
+def word_of(what: str, path: str, value: Any) -> Term:
+    """The word of a sequence at any place: what stands for the sequence after an effect.
+
+    Raises:
+        SystemFault: when it is no sequence.
+    """
+    if not isinstance(value, Sequence):
+        raise SystemFault(f"{what} set {path} to {described(value)}, not a sequence")
+    return value.anywhere()
+
+
+def inside(word: Term, domain: Domain, beyond_cap: bool = False) -> Term:
+    """The truth that a word of a state is in its domain; of what stands for a sequence, that all its words are.
+
+    With `beyond_cap` it may also be beyond a declared cap: then it is false of faults alone.
+    """
+    graph = word.graph
+    open_above = domain.hi >= UNBOUNDED or (beyond_cap and bool(cap_of(domain)))
+
+    def within(found: Word) -> Truth:
+        return all_of(found >= domain.lo, True if open_above else found <= domain.hi)
+
+    if not isinstance(domain, Endless):
+        return graph.lift(within(word))
+    return graph.lift(every(graph, lambda _: within(word)))
+
+
+def symbol(graph: Graph, slot: Slot) -> Any:
+    """What stands for a leaf of the state: a term, or a sequence of them."""
+    lo, hi = slot.domain.lo, slot.domain.hi
+    if isinstance(slot.domain, Flag):
+        return graph.truth_variable(slot.path)
+    if isinstance(slot.domain, Endless):
+        return Sequence.of_state(graph, slot.path, lo, hi)
+    return graph.variable(slot.path, lo, hi)

@@ -1,0 +1,188 @@
+"""Tracing: each rule of a system is called once with symbolic words, and what it answers becomes terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kraftcheck.model.language.initially import Anything, Filled
+from kraftcheck.model.language.layout import (
+    UNBOUNDED,
+    Domain,
+    DomainError,
+    Endless,
+    Flag,
+    Layout,
+    LayoutError,
+    leaves,
+    rebuild,
+)
+from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.system import UNNAMED, Action, Outcome, Property, Setting, Step, System
+from kraftcheck.model.language.terms import Graph, Term, lower
+from kraftcheck.solvers.program.answers import Truths
+from kraftcheck.solvers.program.arguments import Choices, SystemFault, free_arguments, listed_arguments
+from kraftcheck.solvers.program.parts import ask, check_distinct, check_frozen, check_refusals, same_classes
+from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
+from kraftcheck.solvers.program.recovers import MAX_RECOVERIES, Recovery, unknown_way
+from kraftcheck.solvers.program.symbols import named, symbol, word_of
+
+
+def trace(system: System, setting: Setting, free: bool = False, graph: Graph | None = None) -> Program:
+    """Trace a system at a setting.
+
+    Args:
+        system, setting: what to trace.
+        free: for provers: arguments are free within what `Kind.allowed` says, no
+            instances are listed, states are not packed (`initial` has their leaves).
+        graph: where to, if not into a new graph.
+
+    Raises:
+        SystemFault: when a part of the system raises or has the wrong type or shape.
+        UntraceableRule: when a rule needs concrete values; the message names its line.
+        LayoutError: when the layout is over 512 bits or malformed.
+    """
+    layout = Layout(ask("layout", lambda: system.layout(setting)), packed=not free)
+    check_frozen("layout", layout.shape)
+    properties = tuple(ask("properties", lambda: system.properties(setting)))
+    check_distinct("properties", (claim.id for claim in properties))
+    truths = Truths(Graph() if graph is None else graph, twice=graph is None)
+    graph = truths.graph
+    variables, state = _state(graph, layout)
+    grouped = {kind: tuple(p for p in properties if p.kind == kind) for kind in KINDS}
+    kinds, first = [], 0
+    for action in _actions(system, setting):
+        choices = free_arguments(action, graph) if free else listed_arguments(action, graph)
+        check_frozen(f"action {action.name}", tuple(choices.arguments.values()))
+        if not choices.arguments and action.parameters:  # a parameter without values
+            kinds.append(_never(action, choices, first, truths, variables, len(grouped["step"] + grouped["happens"])))
+            continue
+        kind = _trace_action(action, choices, first, truths, layout, state, grouped["step"], grouped["happens"])
+        kinds.append(kind)
+        first += len(kind.instances)
+    if first > MAX_INSTANCES:
+        raise LayoutError(f"{system.name} has {first} action instances; the limit is {MAX_INSTANCES}: lower a bound")
+    if len(grouped["recovers"]) > MAX_RECOVERIES:
+        raise SystemFault(f"{len(grouped['recovers'])} recovers properties; the limit is {MAX_RECOVERIES}")
+    resting = system.quiescent
+    program = Program(
+        system, setting, layout, graph, variables, tuple(kinds),
+        grouped["always"], grouped["step"], grouped["sometimes"], grouped["happens"],
+        tuple(truths.claim(p, state) for p in grouped["always"]),
+        tuple(truths.claim(p, state) for p in grouped["sometimes"]),
+        truths.asked("quiescent", lambda: False if resting is None else resting(state)),
+        tuple(_recovery(truths, p, state, kinds) for p in grouped["recovers"]),
+        _initial(system, setting, layout),
+    )  # fmt: skip
+    check_refusals(graph)
+    return program
+
+
+def _actions(system: System, setting: Setting) -> tuple[Action, ...]:
+    actions = ask("actions", lambda: tuple(system.actions(setting)))
+    for action in actions:
+        if not isinstance(action, Action):
+            raise SystemFault(f"actions gave {described(action)}, not a kraftcheck.model.language.system.Action")
+    check_distinct("actions", (action.name for action in actions))
+    return actions
+
+
+def _recovery(truths: Truths, claim: Property, state: Any, kinds: Sequence[Kind]) -> Recovery:
+    fault = unknown_way(claim, [kind.action for kind in kinds])
+    if fault is not None:
+        raise SystemFault(fault)
+    allowed = tuple(claim.allows(kind.action.name, arguments) for kind in kinds for arguments in kind.instances)
+    concerned = truths.asked(f"property {claim.id}, when", lambda: claim.concerns(state))
+    return Recovery(claim, concerned, truths.claim(claim, state), allowed)
+
+
+def _initial(system: System, setting: Setting, layout: Layout) -> tuple[tuple[int, ...], ...]:
+    states = ask("initial", lambda: list(system.initial(setting)))
+    try:
+        packed = {layout.pack(state) if layout.packed else layout.values(state) for state in states}
+    except (DomainError, LayoutError) as error:
+        raise SystemFault(f"initial gave a state that does not fit the layout: {error}") from error
+    if not packed:
+        raise SystemFault("initial gave no state")
+    same_classes("initial", layout.shape, states)
+    return tuple(sorted(packed, key=_order))
+
+
+def _order(state: tuple[Any, ...]) -> list[int]:
+    return [-1 if isinstance(leaf, Anything | Filled) else leaf for leaf in state]
+
+
+def _trace_action(
+    action: Action, choices: Choices, first: int, truths: Truths, layout: Layout, state: Any,
+    steps: Sequence[Property], happens: Sequence[Property],
+) -> Kind:  # fmt: skip
+    what, graph = f"action {action.name}", truths.graph
+    arguments = choices.arguments
+    guard = truths.guard(action, state, arguments)
+    outcome: Outcome = truths.answer(f"{what}, effect", lambda: action.outcome(state, arguments))
+    after = _after(what, graph, layout, outcome.state)
+    same_classes(what, layout.shape, [outcome.state])
+    step = Step(state, _within(layout, outcome.state), action.name, arguments, outcome.event)
+    unchecked = tuple(
+        i for i, (term, slot) in enumerate(zip(after, layout.slots, strict=True))
+        if term.lo < slot.domain.lo or term.hi > slot.domain.hi
+    )  # fmt: skip
+    claims = [truths.claim(p, step) for p in steps]
+    claims += [graph.lift(graph.negate(lower(truths.claim(p, step)))) for p in happens]
+    return Kind(action, first, choices.instances, choices.variables, choices.allowed, arguments, choices.table, guard,
+                after, unchecked, tuple(claims))  # fmt: skip
+
+
+def _never(action: Action, choices: Choices, first: int, truths: Truths, after: tuple[Term, ...], claims: int) -> Kind:
+    """A kind without instances: its rules cannot be asked, for there is no argument to ask them of."""
+    true, false = truths.graph.constant(True), truths.graph.constant(False)
+    return Kind(action, first, (), (), choices.allowed, {}, (), {UNNAMED: false}, after, (), (true,) * claims)
+
+
+def _within(layout: Layout, state: Any) -> Any:
+    """The state after a step as claims see it: each field in its domain, for a step that leaves one is not taken.
+
+    The words are new nodes, so that guards and effects, which are asked of every step, never read them.
+    """
+    found = iter(zip((value for _, value in leaves(state)), layout.slots, strict=True))
+
+    def narrowed() -> Any:
+        value, slot = next(found)
+        if not isinstance(value, Term) or value.is_truth or max(value.hi, slot.domain.hi) >= UNBOUNDED // 2:
+            return value
+        graph = value.graph
+        return graph.apply("narrow", value, graph.constant(slot.domain.lo), graph.constant(slot.domain.hi))
+
+    return rebuild(state, narrowed)
+
+
+def _state(graph: Graph, layout: Layout) -> tuple[tuple[Term, ...], Any]:
+    """The terms that name the leaves of a state, and a state of what stands for them."""
+    symbols = [symbol(graph, slot) for slot in layout.slots]
+    # A field of one value is a constant: rules that read it are traced the smaller for it.
+    feed = iter([v if s.domain.bits else _only_value(s.domain) for v, s in zip(symbols, layout.slots, strict=True)])
+    return tuple(map(named, symbols)), rebuild(layout.shape, lambda: next(feed))
+
+
+def _only_value(domain: Domain) -> int:
+    return bool(domain.lo) if isinstance(domain, Flag) else domain.lo
+
+
+def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, ...]:
+    found = list(leaves(state))
+    if [path for path, _ in found] != [slot.path for slot in layout.slots]:
+        odd = sorted({path for path, _ in found} ^ {slot.path for slot in layout.slots})
+        named = type(state).__name__
+        raise SystemFault(f"{what} gave a state of another shape: {', '.join(filter(None, odd[:4])) or named}")
+    result = []
+    for (path, value), slot in zip(found, layout.slots, strict=True):
+        if isinstance(slot.domain, Endless):
+            result.append(word_of(what, path, value))
+            continue
+        truth = isinstance(slot.domain, Flag)
+        is_truth = value.is_truth if isinstance(value, Term) else isinstance(value, bool)
+        if not isinstance(value, int | Term) or truth != is_truth:
+            wanted = "a truth" if truth else "a word"
+            raise SystemFault(f"{what} set {path or 'the state'} to {described(value)}, not {wanted}")
+        result.append(graph.lift(value))
+    return tuple(result)

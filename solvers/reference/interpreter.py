@@ -1,0 +1,258 @@
+"""The engine on ints: a system at a setting, run step by step with nothing packed or compiled.
+
+It goes where no layout fits: the bounds of its setting may be those of
+`System.beyond`. Every other engine is judged by the same functions of the
+system, on ints too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from kraftcheck.model.language.layout import Domain, Flag, Layout, Range, cap_of, leaves, rebuild
+from kraftcheck.model.language.system import Action, Property, Setting, Step, System
+from kraftcheck.model.language.terms import Graph
+from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.language.words import all_of
+from kraftcheck.solvers.program.parts import check_distinct
+from kraftcheck.solvers.program.verdict import DEADLOCK, Trace, TraceStep
+
+TRIED_ONE_BY_ONE = 16
+"""Instances of an action whose guards are cheaper to try than to trace."""
+
+
+@frozen
+class Move:
+    """An action instance: which action, and the row of its argument table.
+
+    Attributes:
+        action: position among the actions of the system.
+        row: position in the product of the argument values, the last argument running fastest.
+    """
+
+    action: int
+    row: int
+
+
+@frozen
+class Taken:
+    """A step that was taken.
+
+    Attributes:
+        move: which.
+        step: what properties see.
+    """
+
+    move: Move
+    step: Step
+
+    def shown(self) -> TraceStep:
+        """The step as traces have it."""
+        s = self.step
+        return TraceStep(s.action, s.arguments, s.after, s.event)
+
+
+@frozen
+class Broken:
+    """A property that does not hold.
+
+    Attributes:
+        claim: its id.
+        kind: `always`, `step` or `deadlock`.
+        failing: names of its conjuncts that are false.
+    """
+
+    claim: str
+    kind: str
+    failing: tuple[str, ...]
+
+
+@frozen
+class Integers:
+    """A system at a setting, asked its questions once.
+
+    Attributes:
+        system, setting: what is run.
+        actions: its actions.
+        initial: its initial states.
+        properties: its properties of every kind.
+        domains: path and domain of each leaf of a state.
+    """
+
+    system: System
+    setting: Setting
+    actions: tuple[Action, ...] = field(init=False)
+    initial: tuple[Any, ...] = field(init=False)
+    properties: tuple[Property, ...] = field(init=False)
+    domains: tuple[tuple[str, Domain], ...] = field(init=False)
+    _shapes: tuple[Mapping[str, Any], ...] = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Ask the system for its parts."""
+        system, setting = self.system, self.setting
+        actions = tuple(system.actions(setting))
+        check_distinct("actions", (action.name for action in actions))
+        parts = {
+            "actions": actions,
+            "initial": tuple(system.initial(setting)),
+            "properties": tuple(system.properties(setting)),
+            "domains": tuple(leaves(system.layout(setting))),
+            "_shapes": tuple({name: _spanned(of) for name, of in action.parameters.items()} for action in actions),
+        }
+        for name, value in parts.items():
+            object.__setattr__(self, name, value)
+        check_distinct("properties", (claim.id for claim in self.properties))
+
+    def of_kind(self, *kinds: str) -> tuple[Property, ...]:
+        """The properties of some kinds."""
+        return tuple(claim for claim in self.properties if claim.kind in kinds)
+
+    def rows(self, action: int) -> int:
+        """Number of instances of an action."""
+        return math.prod(len(values) for values in self.actions[action].parameters.values())
+
+    def arguments(self, move: Move) -> dict[str, Any]:
+        """The argument values of an instance."""
+        left, chosen = move.row, dict[str, Any]()
+        for name, values in reversed(list(self.actions[move.action].parameters.items())):
+            left, position = divmod(left, len(values))
+            chosen[name] = values[position]
+        return dict(reversed(list(chosen.items())))
+
+    def is_enabled(self, state: Any, move: Move) -> bool:
+        """Whether the guard of an instance holds."""
+        return bool(self.actions[move.action].enabled(state, self.arguments(move)))
+
+    def first_enabled(self, state: Any, action: int, choice: int = 0) -> Move | None:
+        """The first enabled instance of an action in the order that a choice stands for; None where none is."""
+        rows = self.rows(action)
+        if rows > TRIED_ONE_BY_ONE and self._is_shut(state, action):
+            return None
+        tried = (Move(action, row) for row in shuffled(rows, choice))
+        return next((move for move in tried if self.is_enabled(state, move)), None)
+
+    def _is_shut(self, state: Any, action: int) -> bool:
+        """Whether a conjunct of the guard is false whatever the arguments: asked once, with symbolic arguments."""
+        graph = Graph()
+        arguments = {name: _symbolic(graph, shape) for name, shape in self._shapes[action].items()}
+        try:
+            parts = self.actions[action].guards(state, arguments)
+        except UntraceableRule:
+            return False
+        return any(part is False for part in parts.values())
+
+    def enabled(self, state: Any) -> Iterator[Move]:
+        """Every enabled instance, in order."""
+        moves = (Move(action, row) for action in range(len(self.actions)) for row in range(self.rows(action)))
+        return (move for move in moves if self.is_enabled(state, move))
+
+    def take(self, state: Any, move: Move) -> Taken:
+        """The step of an instance, whether or not its guard holds."""
+        action, arguments = self.actions[move.action], self.arguments(move)
+        outcome = action.outcome(state, arguments)
+        return Taken(move, Step(state, outcome.state, action.name, arguments, outcome.event))
+
+    def outside(self, state: Any) -> str | None:
+        """The first field that is outside its domain, None where all are within: explorers cut such a step."""
+        return next((path or "(state)" for path, _, _ in self._stray(state)), None)
+
+    def fault(self, state: Any) -> str | None:
+        """The first field outside its domain where no cap is declared, with its value; None where there is none."""
+        name = Layout(self.system.layout(self.setting), packed=False).name
+        faults = (
+            f"{name(path)} = {value} is outside its domain {domain.lo}..{domain.hi}"
+            for path, value, domain in self._stray(state) if value < domain.lo or not cap_of(domain)
+        )  # fmt: skip
+        return next(faults, None)
+
+    def _stray(self, state: Any) -> Iterator[tuple[str, int, Domain]]:
+        """The fields that are outside their domain."""
+        for (path, value), (_, domain) in zip(leaves(state), self.domains, strict=True):
+            if not domain.lo <= value <= domain.hi:
+                yield path, value, domain
+
+    def move_of(self, action: str, arguments: Mapping[str, Any]) -> Move | None:
+        """The instance with this name and these argument values; None where there is none."""
+        for number, known in enumerate(self.actions):
+            if known.name == action and known.parameters.keys() == arguments.keys():
+                row = 0
+                for name, values in known.parameters.items():
+                    if arguments[name] not in values:
+                        break
+                    row = row * len(values) + list(values).index(arguments[name])
+                else:
+                    return Move(number, row)
+        return None
+
+    def broken(self, state: Any, step: Step | None) -> list[Broken]:
+        """The safety properties that a state, and the step that led to it, break."""
+        found = []
+        for claim in self.of_kind("always", "step"):
+            if claim.kind == "step" and step is None:
+                continue
+            parts = claim.parts(step if claim.kind == "step" else state)
+            failing = tuple(name for name, part in parts.items() if not part)
+            if failing:
+                found.append(Broken(claim.id, claim.kind, failing))
+        return found
+
+    def reached(self, state: Any, step: Step | None) -> list[str]:
+        """The goals that a state, and the step that led to it, show."""
+        goals = self.of_kind("sometimes", "happens")
+        subjects = [(claim, step if claim.kind == "happens" else state) for claim in goals]
+        return [claim.id for claim, subject in subjects if subject is not None and all(claim.parts(subject).values())]
+
+    def may_rest(self, state: Any) -> bool:
+        """Whether a state may have no successor."""
+        quiescent = self.system.quiescent
+        return quiescent is not None and bool(all_of(quiescent(state)))
+
+    def stuck(self, state: Any) -> Broken | None:
+        """The deadlock of a state without an enabled instance, unless it is quiescent."""
+        if self.may_rest(state) or next(self.enabled(state), None) is not None:
+            return None
+        return Broken(DEADLOCK, DEADLOCK, ())
+
+
+def _spanned(values: Sequence[Any]) -> Any:
+    """A value of the same shape whose leaves are the domains that all the values span."""
+    columns = zip(*([leaf for _, leaf in leaves(value)] for value in values), strict=True)
+    domains = iter([Flag() if isinstance(c[0], bool) else Range(min(c), max(c)) for c in columns])
+    return rebuild(values[0], lambda: next(domains)) if values else ()
+
+
+def _symbolic(graph: Graph, shape: Any) -> Any:
+    """The shape with a variable for each domain."""
+    made = iter(
+        [
+            graph.truth_variable(path) if isinstance(domain, Flag) else graph.variable(path, domain.lo, domain.hi)
+            for path, domain in leaves(shape)
+        ]
+    )
+    return rebuild(shape, lambda: next(made))
+
+
+def shuffled(count: int, choice: int) -> Iterator[int]:
+    """The numbers 0..count-1 in one of many orders, the natural one for 0.
+
+    The orders are the lines n -> a + b n modulo a prime: over all choices each
+    of some of the numbers comes before the others about equally often.
+
+    >>> list(shuffled(4, 0)), list(shuffled(4, 13))
+    ([0, 1, 2, 3], [3, 1, 2, 0])
+    """
+    prime = next(p for p in itertools.count(max(2, count)) if all(p % d for d in range(2, math.isqrt(p) + 1)))
+    step, start = divmod(choice, prime)
+    step = 1 + step % max(1, prime - 1)
+    return (n for n in ((start + step * i) % prime for i in range(prime)) if n < count)
+
+
+def trace_of(initial: Any, taken: Sequence[Taken], broken: Broken) -> Trace:
+    """A run as a trace of what it breaks."""
+    return Trace(initial, tuple(one.shown() for one in taken), broken.claim, broken.kind, broken.failing)
+

@@ -1,0 +1,98 @@
+"""Terms on ints, by the definition of the operators: slow, and no part of any compiled engine.
+
+What a mutant's counterexample is confirmed with: a mutated graph has no
+counterpart among the rules on ints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kraftcheck.model.language.algebra import evaluate
+from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.program import Kind, Program
+
+Values = Mapping[int, int]
+"""Value of each term by its index."""
+
+
+def evaluated(roots: Sequence[Term], variables: Values) -> dict[int, int]:
+    """The values of the roots and of all they need, given those of the variables."""
+    found = dict(variables)
+    for node in closure(roots, found):
+        if node.op == "const":
+            found[node.index] = node.value
+        elif node.op == "ite":
+            condition, then, otherwise = node.args
+            found[node.index] = found[(then if found[condition.index] else otherwise).index]
+        else:
+            found[node.index] = int(evaluate(node.op, [found[arg.index] for arg in node.args]))
+    return found
+
+
+def holds(claim: Term, program: Program, state: Sequence[int]) -> bool:
+    """Whether a truth about a state holds; the state as its leaves."""
+    return bool(evaluated([claim], _state(program, state))[claim.index])
+
+
+def _state(program: Program, state: Sequence[int]) -> dict[int, int]:
+    return {variable.index: value for variable, value in zip(program.state, state, strict=True)}
+
+
+def _at(program: Program, kind: Kind, row: int, state: Sequence[int]) -> dict[int, int]:
+    arguments = zip(kind.variables, kind.table[row], strict=True) if kind.variables else ()
+    return {**_state(program, state), **{variable.index: int(value) for variable, value in arguments}}
+
+
+def kind_of(program: Program, instance: int) -> tuple[Kind, int]:
+    """The kind of an action instance, and its row there."""
+    kind = next(k for k in program.kinds if k.first <= instance < k.first + len(k.instances))
+    return kind, instance - kind.first
+
+
+def enabled(program: Program, instance: int, state: Sequence[int]) -> bool:
+    """Whether every conjunct of an instance's guard holds."""
+    kind, row = kind_of(program, instance)
+    parts = list(kind.guard.values())
+    found = evaluated(parts, _at(program, kind, row, state))
+    return all(found[part.index] for part in parts)
+
+
+def successor(program: Program, instance: int, state: Sequence[int]) -> tuple[int, ...]:
+    """The leaves after an action instance, whether or not they are in their domains."""
+    kind, row = kind_of(program, instance)
+    found = evaluated(kind.after, _at(program, kind, row, state))
+    return tuple(found[leaf.index] for leaf in kind.after)
+
+
+def step_holds(claim: int, program: Program, instance: int, state: Sequence[int]) -> bool:
+    """Whether the step property of a number holds of a transition."""
+    kind, row = kind_of(program, instance)
+    return bool(evaluated([kind.steps[claim]], _at(program, kind, row, state))[kind.steps[claim].index])
+
+
+def outside(program: Program, leaves: Sequence[int]) -> list[str]:
+    """The fields that are outside their domains."""
+    pairs = zip(program.layout.slots, leaves, strict=True)
+    return [slot.path for slot, value in pairs if not slot.domain.lo <= value <= slot.domain.hi]
+
+
+def unpacked(program: Program, words: Sequence[int]) -> tuple[int, ...]:
+    """The leaves of a packed state."""
+    return program.layout.values(program.layout.unpack(words))
+
+
+def packed(program: Program, leaves: Sequence[int]) -> tuple[int, ...]:
+    """The packed state of these leaves, all in their domains."""
+    layout = program.layout
+    words = [0] * layout.words
+    for value, slot in zip(leaves, layout.slots, strict=True):
+        words[slot.word] |= (value - slot.domain.lo) << slot.shift
+    return tuple(words)
+
+
+def concrete(program: Program, leaves: Sequence[int]) -> Any:
+    """The state of these leaves, all in their domains."""
+    return program.layout.unpack(packed(program, leaves))

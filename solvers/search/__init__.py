@@ -1,0 +1,1 @@
+"""Exhaustive search on one machine: levels, the visited set, witnesses, the backward search, symmetry."""

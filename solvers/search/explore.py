@@ -1,0 +1,282 @@
+"""Exhaustive exploration of a program by compiled code: states, counts, verdicts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from kraftcheck.model.language.system import Property
+from kraftcheck.solvers.audit.audit import Audit
+from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
+from kraftcheck.solvers.audit.visited_space import Discovered
+from kraftcheck.solvers.machine_code.compile import Compiler, Kernel
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.pruning import Pruning, by_field, fault, prunings
+from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
+from kraftcheck.solvers.search.backward import NOT_RECOVERED, Recovered, recover, recovery_verdicts
+from kraftcheck.solvers.search.guard_coverage import never_met
+from kraftcheck.solvers.search.levels import Limits, Search
+from kraftcheck.solvers.search.symmetry import look_after, look_before
+from kraftcheck.solvers.search.visited import Store
+from kraftcheck.solvers.search.witness import witness
+from kraftcheck.solvers.traces.path import Origins
+
+DEFAULT_MEMORY = 4 << 30
+
+Mark = TypeVar("Mark")
+"""What an engine notes of the first occasion of a claim; only its own store can read it."""
+
+
+@frozen
+class Progress:
+    """How far an exploration is.
+
+    Attributes:
+        depth: steps from the initial states to those being expanded.
+        generated, distinct: transitions taken (and initial states), different states.
+        queue: states of this depth, or of this sweep, that wait.
+        seconds: since the search began.
+        sweep: number of the backward sweep; 0 before the backward search.
+    """
+
+    depth: int
+    generated: int
+    distinct: int
+    queue: int
+    seconds: float
+    sweep: int = 0
+
+
+@frozen
+class Exploration:
+    """What an exploration found.
+
+    Attributes:
+        program: what was explored.
+        verdicts: one for each property, deadlock last.
+        distinct, generated, depth: size of the space; generated counts initial states and every transition taken.
+        levels: distinct states by depth.
+        seconds, compile_seconds: time of the search and of making its code.
+        recovered: what a backward search found, and what it took.
+        cached: whether the code came from the cache.
+        fired: transitions taken, by action; 0: never fired.
+        never_true, never_false: guard conjuncts as (action, conjunct).
+        prunings: the transitions that a field's domain cut.
+        bytes_per_state: memory in use per distinct state, buffers included.
+        cut: why it is incomplete; None when it is complete.
+        warnings: what the user should know.
+        store: the visited set, unless dropped.
+        audit: what was compared with the rules on ints.
+    """
+
+    program: Program
+    verdicts: tuple[PropertyVerdict, ...]
+    distinct: int
+    generated: int
+    depth: int
+    levels: tuple[int, ...]
+    seconds: float
+    compile_seconds: float
+    recovered: Recovered
+    cached: bool
+    fired: Mapping[str, int]
+    never_true: tuple[tuple[str, str], ...]
+    never_false: tuple[tuple[str, str], ...]
+    prunings: tuple[Pruning, ...]
+    bytes_per_state: float
+    cut: str | None
+    warnings: tuple[str, ...]
+    store: Store | None
+    audit: Audit
+
+    @property
+    def pruned(self) -> Mapping[str, int]:
+        """How many transitions the domain of each field cut; fields that cut none are absent."""
+        return by_field(self.prunings)
+
+    def verdict(self, claim: str) -> PropertyVerdict:
+        """The verdict of a property by its id.
+
+        Raises:
+            KeyError: for an unknown id.
+        """
+        return {found.claim: found for found in self.verdicts}[claim]
+
+    def states(self) -> Iterator[tuple[int, ...]]:
+        """All packed states, in an order that does not depend on the number of threads.
+
+        Raises:
+            ValueError: when the exploration did not keep them.
+        """
+        return iter(self._kept())
+
+    def packed(self) -> npt.NDArray[np.uint64]:
+        """All packed states as an array, one row a state; raises as `states` does."""
+        return np.concatenate([shard.states[: shard.count] for shard in self._kept().shards])
+
+    def _kept(self) -> Store:
+        if self.store is None:
+            raise ValueError("the states were not kept; explore with keep=True")
+        return self.store
+
+
+def explore(
+    program: Program, *, clock: Callable[[], float], threads: int = 1, memory: int = DEFAULT_MEMORY,
+    max_depth: int | None = None, max_states: int | None = None, stop_at_first: bool = False,
+    cache_dir: Path | None = None, progress: Callable[[Progress], None] | None = None,
+    stop: threading.Event | None = None, keep: bool = True, quick: bool = True, strict: bool = False,
+    sampling: Sampling = DEFAULT,
+) -> Exploration:  # fmt: skip
+    """Explore every reachable state.
+
+    Args:
+        program: the traced system.
+        clock: seconds, from any origin.
+        threads: how many; results do not depend on it.
+        memory, max_depth, max_states: limits, in bytes, steps and states; past them the verdict is Incomplete.
+        stop_at_first: end after the round that refuted a property.
+        cache_dir: folder for compiled code; None: keep none.
+        progress, stop: called every few hundred thousand transitions; once set, the search ends soon.
+        keep: whether the result holds the states.
+        quick: begin with code that is sooner compiled; a long search goes over to better code.
+        strict: whether a declared cap that cuts a transition makes it incomplete too.
+        sampling: how much of it is audited.
+
+    Raises:
+        EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
+        LoweringError: when a term does not fit 64 bits.
+        SymmetryError: when states are reduced by a symmetry that is none, or that a property names.
+    """
+    begun, compiler = clock(), Compiler(program, cache_dir, clock)
+    look_before(kernel := compiler.kernel(quick=quick))
+
+    def report(search: Search, sweep: int = 0, left: int = 0) -> None:
+        if progress is not None:
+            depth, spent = max(0, len(search.levels) - 1), clock() - begun - compiler.seconds
+            progress(Progress(depth, search.generated, search.distinct, left if sweep else search.queue, spent, sweep))
+
+    search = Search(kernel, Limits(memory, max_depth, max_states, stop_at_first), max(1, threads),
+                    stop or threading.Event(), report)  # fmt: skip
+    space = Discovered(search.store)
+    search.on_level = space.note
+    search.better = partial(compiler.kernel, quick=False) if quick else None
+    search.run()
+    look_after(search.kernel, search.store)
+    took = (clock() - begun - compiler.seconds, compiler.seconds)
+    audit = space.audited(search, kernel, sampling, clock)
+    return concluded(search, search.kernel, *took, audit, recover(search, report, clock), keep=keep, strict=strict)
+
+
+class Findings(Protocol[Mark]):
+    """What a search found, whichever engine made it; as in `Search`."""
+
+    @property
+    def levels(self) -> list[int]:
+        """Distinct states by depth."""
+
+    @property
+    def claims(self) -> Mapping[int, Mark]:
+        """For each claim that occurred, the mark of its first occasion."""
+
+    @property
+    def cut(self) -> str | None:
+        """Why it is not complete."""
+
+    @property
+    def distinct(self) -> int:
+        """Distinct states."""
+
+    @property
+    def generated(self) -> int:
+        """Transitions taken, and the initial states."""
+
+    @property
+    def store(self) -> Origins[Mark]:
+        """Where states came from."""
+
+    def counters(self) -> npt.NDArray[np.int64]:
+        """All frames added up."""
+
+    def touched(self) -> int:
+        """Bytes in use."""
+
+
+def concluded(
+    search: Findings[Mark], kernel: Kernel, seconds: float, compile_seconds: float, audit: Audit,
+    recovered: Recovered = NOT_RECOVERED, *, keep: bool = False, strict: bool = False,
+) -> Exploration:  # fmt: skip
+    """The verdicts and numbers of a search that has ended; raises as `explore` does.
+
+    Args:
+        search: what it found.
+        kernel: the program, compiled.
+        seconds, compile_seconds: how long it took.
+        audit: what was compared with the rules on ints.
+        recovered: what a backward search found; without one, `recovers` properties are unknown.
+        keep: whether the result holds the states, where they are in memory.
+        strict: whether a declared cap that cut a transition makes it incomplete too.
+    """
+    program, plan = kernel.program, kernel.plan
+    counters = search.counters()
+    fired: dict[str, int] = {}
+    for number, kind in enumerate(program.kinds):
+        fired[kind.action.name] = fired.get(kind.action.name, 0) + int(counters[plan.fired + number])
+    left_out = prunings(plan, counters)
+    why = _cut_text(search) if search.cut is not None else fault(left_out, strict)
+    bound = _bound_text(search, kernel, left_out)
+    never_true, never_false = never_met(kernel, counters)
+    return Exploration(
+        program, _verdicts(search, kernel, recovered, bound, why), search.distinct, search.generated,
+        len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recovered, kernel.cached, fired,
+        never_true, never_false, left_out, search.touched() / max(1, search.distinct), search.cut or why,
+        (*kernel.warnings, *recovered.warnings()),
+        search.store if keep and isinstance(search.store, Store) else None, audit,
+    )  # fmt: skip
+
+
+def _bound_text(search: Findings[Mark], kernel: Kernel, left_out: Sequence[Pruning]) -> str:
+    program = kernel.program
+    text, bounds = f"all {search.distinct:,} states of {program.system.name}", program.setting.text()
+    text += f" with {bounds}" if bounds else ""
+    text += " up to symmetry" if program.reduction is not None else ""
+    return "; ".join([text, *(one.told() for one in left_out)])
+
+
+def _verdicts(
+    search: Findings[Mark], kernel: Kernel, recovered: Recovered, bound: str, why: str | None
+) -> tuple[PropertyVerdict, ...]:
+    """The verdict of each property: `bound` says what holds, `why` why nothing does that is not shown."""
+    program, plan = kernel.program, kernel.plan
+    claims = list(enumerate((*program.always, *program.sometimes)))
+    claims += list(enumerate((*program.steps, *program.happens), plan.first_step))
+    judged = [_verdict(search, kernel, bound, why, number, claim) for number, claim in claims]
+    judged += recovery_verdicts(kernel.program, recovered, bound, why)
+    return (*judged, _verdict(search, kernel, bound, why, plan.deadlock, None))
+
+
+def _verdict(
+    search: Findings[Mark], kernel: Kernel, bound: str, why: str | None, number: int, claim: Property | None
+) -> PropertyVerdict:
+    kind, name = (claim.kind, claim.id) if claim is not None else (DEADLOCK, DEADLOCK)
+    found = number in search.claims
+    trace = witness(kernel.program, claim, *search.store.occasion(search.claims[number])) if found else None
+    is_goal = number in kernel.plan.goals
+    verdict: Verdict
+    if trace is not None:
+        verdict = Holds(bound, trace) if is_goal else Refuted(trace)
+    elif why is not None:
+        verdict = Incomplete(why)
+    else:
+        verdict = Vacuous(name) if is_goal else Holds(bound)
+    return PropertyVerdict(name, kind, verdict, len(trace.steps) if trace is not None else None)
+
+
+def _cut_text(search: Findings[Mark]) -> str:
+    return f"{search.cut}, after {search.distinct:,} states to depth {len(search.levels) - 1}"

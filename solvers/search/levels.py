@@ -1,0 +1,300 @@
+"""The level-synchronous search over compiled kernels.
+
+A level is expanded in chunks of a fixed number of states from each shard; a
+round is a fixed number of chunks. First the threads expand the chunks of a
+round into candidate buffers, then they insert the candidates shard by shard,
+in the order of the chunks. So discovery order, parents and counts are those
+of one thread, whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field, frozen
+
+from kraftcheck.solvers.machine_code.compile import Kernel
+from kraftcheck.solvers.machine_code.frame import NO_ACTION
+from kraftcheck.solvers.machine_code.objectcode import address
+from kraftcheck.solvers.machine_code.search_kernel import SHARDS
+from kraftcheck.solvers.machine_code.threads import Crew
+from kraftcheck.solvers.search.visited import NO_PARENT, Store
+
+SLICE = 64
+"""Most states that one chunk takes from each shard."""
+
+CHUNKS = 32
+"""Most chunks of a round."""
+
+HOT = 1 << 27
+"""Generated states after which better code pays for the seconds that it takes to compile."""
+
+ALONE = 4096
+"""Candidates that one thread inserts sooner than several threads meet."""
+
+CANDIDATES = 1 << 24
+"""Most candidates of a round, as far as a round of one chunk of one slice allows."""
+
+Counters: TypeAlias = npt.NDArray[np.int64]
+
+STOPPED = "stopped on request"
+FIRST_VIOLATION = "stopped at the first violation"
+OUT_OF_MEMORY = "memory limit"
+HANDED_OVER = "handed over to another engine"
+
+
+@frozen
+class Limits:
+    """Where a search may be cut.
+
+    Attributes:
+        memory: bytes for the visited set and the buffers.
+        max_depth: levels after the initial states; states there are judged, not expanded.
+        max_states: no further round once so many distinct states are known.
+        stop_at_first: no further round once a property is refuted.
+    """
+
+    memory: int
+    max_depth: int | None = None
+    max_states: int | None = None
+    stop_at_first: bool = False
+
+
+class Piece:
+    """Candidate buffers, one for each shard, and what expansion found meanwhile."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.records = np.empty((SHARDS, kernel.geometry.room, kernel.geometry.record), dtype=np.uint64)
+        self.counts = np.zeros(SHARDS, dtype=np.int64)
+        self.touched = np.zeros(SHARDS, dtype=np.int64)
+        self.claims: Counters | None = None
+
+    def reset(self) -> None:
+        """Forget the candidates."""
+        np.maximum(self.touched, self.counts, out=self.touched)
+        self.counts[:] = 0
+        self.claims = None
+
+
+class Hand:
+    """What belongs to one thread: a frame, a filter of recent successors, room for one state's successors."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        geometry = kernel.geometry
+        self.frame = np.zeros(kernel.plan.size, dtype=np.int64)
+        known = np.array(kernel.program.initial[0], dtype=np.uint64)
+        self.recent = np.tile(known, geometry.filter_slots)  # a state already visited: dropping it is sound
+        self.scratch = np.empty((geometry.instances + 1) * geometry.record, dtype=np.uint64)
+        self.ranges = np.zeros((SHARDS, 2), dtype=np.int64)
+
+
+@define
+class Search:
+    """One exploration at work.
+
+    Attributes:
+        kernel: the compiled program.
+        limits: where it may be cut.
+        threads: how many threads.
+        stop: set from outside to end it.
+        on_round: called after each round.
+        on_level: called before a level is expanded; true cuts the search there.
+        better: makes better code, asked for once where the search turns out long; None: there is none.
+        store: the visited set.
+        hands: one for each thread.
+        levels: distinct states found at each depth.
+        claims: for each claim that occurred, the mark of its first occasion.
+        queue: states waiting for expansion at this depth.
+        cut: why the search is not complete; None when it is.
+    """
+
+    kernel: Kernel
+    limits: Limits
+    threads: int
+    stop: threading.Event
+    on_round: Callable[[Search], None]
+    on_level: Callable[[Search, list[int]], bool] = lambda search, ends: False
+    better: Callable[[], Kernel] | None = None
+    store: Store = field(init=False)
+    hands: list[Hand] = field(init=False)
+    levels: list[int] = field(factory=list)
+    claims: dict[int, int] = field(factory=dict)
+    queue: int = 0
+    cut: str | None = None
+    pieces: list[Piece] = field(factory=list)
+    _slice: int = field(init=False)
+    _chunks: int = field(init=False)
+    _idle: list[Piece] = field(factory=list)
+    _crew: Crew = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Choose the size of a round; allocate what each thread needs."""
+        geometry = self.kernel.geometry
+        each = SHARDS * max(1, geometry.instances)
+        self._slice = max(1, min(SLICE, CANDIDATES // each))
+        affordable = self.limits.memory // (64 * geometry.piece)
+        self._chunks = max(1, min(CHUNKS, CANDIDATES // (each * self._slice), affordable))
+        self.store = Store(self.kernel)
+        self.hands = [Hand(self.kernel) for _ in range(self.threads)]
+        self._crew = Crew(self.threads)
+
+    @property
+    def distinct(self) -> int:
+        """Distinct states so far."""
+        return sum(self.store.counts())
+
+    @property
+    def generated(self) -> int:
+        """Transitions taken so far, and the initial states."""
+        plan = self.kernel.plan
+        taken = sum(int(hand.frame[plan.fired : plan.pruned].sum()) for hand in self.hands)
+        return taken + len(self.kernel.program.initial)
+
+    def counters(self) -> Counters:
+        """The frames of all threads: counts added, coverage bits joined."""
+        return self.kernel.plan.join(np.stack([hand.frame for hand in self.hands]))
+
+    def touched(self) -> int:
+        """Bytes of memory in use: visited set, buffers, filters."""
+        record = 8 * self.kernel.geometry.record
+        buffers = sum(int(np.maximum(piece.touched, piece.counts).sum()) for piece in self.pieces) * record
+        return self.store.touched() + buffers + sum(hand.recent.nbytes for hand in self.hands)
+
+    def run(self) -> None:
+        """Search until nothing is left or the search is cut."""
+        with self._crew:
+            begins = [0] * SHARDS
+            self._seed()
+            while self.cut is None:
+                ends = self.store.counts()
+                if ends == begins:
+                    return
+                self.levels.append(sum(ends) - sum(begins))
+                if self.on_level(self, ends):
+                    self.cut = HANDED_OVER
+                    return
+                if self.better is not None and self.generated >= HOT:
+                    self.kernel, self.better = self.better(), None
+                    self.store.work_with(self.kernel)
+                self._level(begins, ends)
+                begins = ends
+            found = self.distinct - sum(begins)
+            if found:
+                self.levels.append(found)
+
+    def _seed(self) -> None:
+        """Insert the initial states."""
+        mark = NO_PARENT << 16 | NO_ACTION
+        pieces = [self._take_piece()]
+        for state in self.kernel.program.initial:
+            packed = np.array(state, dtype=np.uint64)
+            shard = self.kernel.shard_of(address(packed))
+            if pieces[-1].counts[shard] == self.kernel.geometry.room:
+                pieces.append(self._take_piece())
+            piece = pieces[-1]
+            piece.records[shard, piece.counts[shard]] = [*state, mark]
+            piece.counts[shard] += 1
+        self._insert(pieces)
+
+    def _level(self, begins: list[int], ends: list[int]) -> None:
+        """Expand the states of one depth, round by round."""
+        judge_only = self.limits.max_depth is not None and len(self.levels) > self.limits.max_depth
+        chunks = max(-(-(end - begin) // self._slice) for begin, end in zip(begins, ends, strict=True))
+        starts, stops = np.array(begins), np.array(ends)
+        for first in range(0, chunks, self._chunks):
+            number = min(self._chunks, chunks - first)
+            self._round(starts + first * self._slice, stops, number, judge_only)
+            self.queue = int(np.maximum(stops - starts - (first + number) * self._slice, 0).sum())
+            self.on_round(self)
+            self._check_limits(last=first + number >= chunks)
+            if self.cut is not None:
+                return
+        if judge_only:
+            self.cut = f"depth limit {self.limits.max_depth}"
+
+    def _check_limits(self, *, last: bool) -> None:
+        """Cut the search where a limit is reached; a memory cut was noted on insertion."""
+        limits, plan = self.limits, self.kernel.plan
+        if self.cut is not None:
+            return
+        if self.stop.is_set():
+            self.cut = STOPPED
+        elif limits.stop_at_first and not plan.goals.issuperset(self.claims):
+            self.cut = FIRST_VIOLATION
+        elif limits.max_states is not None and self.distinct >= limits.max_states and self._unfinished(last):
+            self.cut = f"state limit {limits.max_states:,}"
+
+    def _unfinished(self, last: bool) -> bool:
+        return not last or self.distinct > sum(self.levels)
+
+    def _round(self, starts: Counters, stops: Counters, chunks: int, judge_only: bool) -> None:
+        stores = self.store.addresses()
+        done: list[list[Piece]] = [[] for _ in range(chunks)]
+
+        def expand(thread: int, chunk: int) -> None:
+            hand = self.hands[thread]
+            np.minimum(starts + chunk * self._slice, stops, out=hand.ranges[:, 0])
+            np.minimum(starts + (chunk + 1) * self._slice, stops, out=hand.ranges[:, 1])
+            hand.frame[self.kernel.plan.shard] = hand.frame[self.kernel.plan.index] = 0
+            finished = False
+            while not finished:
+                piece = self._take_piece()
+                finished = self._expand(hand, stores, piece, judge_only)
+                done[chunk].append(piece)
+
+        self._crew.run(chunks, expand, self.stop.is_set)
+        pieces = [piece for group in done for piece in group]
+        for piece in pieces:
+            self._note_claims(piece)
+        self._insert(pieces)
+
+    def _expand(self, hand: Hand, stores: Counters, piece: Piece, judge_only: bool) -> bool:
+        plan = self.kernel.plan
+        claims = slice(plan.claims, plan.claims + plan.claim_count)
+        finished = self.kernel.expand(
+            address(hand.frame), address(stores), address(hand.ranges), address(piece.records), address(piece.counts),
+            address(hand.recent), address(hand.scratch), int(judge_only),
+        )  # fmt: skip
+        if hand.frame[plan.found]:
+            piece.claims = hand.frame[claims].copy()
+            hand.frame[claims] = 0
+            hand.frame[plan.found] = 0
+        return bool(finished)
+
+    def _note_claims(self, piece: Piece) -> None:
+        if piece.claims is not None:
+            for claim in np.flatnonzero(piece.claims).tolist():
+                self.claims.setdefault(claim, int(piece.claims[claim]) - 1)
+
+    def _insert(self, pieces: list[Piece]) -> None:
+        """Insert the candidates of pieces, in order; a full shard cuts the search."""
+        addresses = np.array([address(piece.records) for piece in pieces], dtype=np.int64)
+        counts = np.array([piece.counts for piece in pieces], dtype=np.int64)
+        buffers = min(self.limits.memory // 4, 8 * self.kernel.geometry.piece * self._chunks)
+        budget = (self.limits.memory - buffers) // SHARDS
+        full: list[int] = []
+        receiving = np.flatnonzero(counts.any(axis=0)).tolist() if pieces else []
+
+        def insert(_: int, job: int) -> None:
+            shard = receiving[job]
+            if not self.store.shards[shard].insert(address(addresses), address(counts), len(pieces), shard, budget):
+                full.append(shard)
+
+        (self._crew if counts.sum() > ALONE else Crew(1)).run(len(receiving), insert)
+        for piece in pieces:
+            piece.reset()
+            self._idle.append(piece)
+        if full:
+            self.cut = f"{OUT_OF_MEMORY} {self.limits.memory:,} bytes"
+
+    def _take_piece(self) -> Piece:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            piece = Piece(self.kernel)
+            self.pieces.append(piece)
+            return piece

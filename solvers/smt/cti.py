@@ -1,0 +1,118 @@
+"""Counterexamples to induction: replayed on ints, and looked up among the reachable states.
+
+A countermodel is a state that the invariants allow and a step after which a
+claim fails. It refutes the claim only if the state is reachable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.language.layout import DomainError
+from kraftcheck.model.language.system import Property
+from kraftcheck.model.language.words import all_of
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import Trace, TraceStep
+from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
+from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.smt.countermodels import Taken, trace_on_ints
+from kraftcheck.solvers.smt.queries import INITIATION, Answer
+from kraftcheck.solvers.smt.theory import Theory
+
+REACHABLE, UNREACHABLE, NOT_DECIDED = "reachable", "unreachable", "not decided"
+
+
+@frozen
+class Counterexample:
+    """A counterexample to induction.
+
+    Attributes:
+        step: from a state that the invariants allow; its initial state need not be reachable.
+        reach: REACHABLE, UNREACHABLE or NOT_DECIDED.
+        where: what the explorer looked at, in words.
+        trace: a run from an initial state to the end of the step, if reachable.
+    """
+
+    step: Trace
+    reach: str
+    where: str
+    trace: Trace | None = None
+
+
+def replayed(subject: Theory, answer: Answer, assumed: Sequence[str]) -> Trace:
+    """A countermodel as a step on ints.
+
+    Args:
+        subject: the theory.
+        answer: refuted, with its countermodel.
+        assumed: the invariants that were assumed of the state before.
+
+    Raises:
+        EngineDisagreement: when ints do not agree that it is one.
+    """
+    found, asked = answer.counterexample, answer.obligation
+    if found is None:
+        raise EngineDisagreement(f"{asked.claim}, {asked.action}: refuted without a countermodel")
+    if asked.action == INITIATION:
+        if found.state not in subject.program.initial:
+            raise EngineDisagreement(f"{asked.claim}: {found.state} is not an initial state on ints")
+        return trace_on_ints(subject, subject.claim(asked.claim), found.state, ())
+    before = subject.program.layout.state(found.state)
+    for name in assumed:
+        if not all_of(*subject.claim(name).parts(before).values()):
+            raise EngineDisagreement(f"{asked.claim}, {asked.action}: {name} is false on ints in {before}")
+    return trace_on_ints(subject, subject.claim(asked.claim), found.state, [Taken(asked.action, found.arguments)])
+
+
+def locate(step: Trace, claim: Property, explored: Exploration | None, why_not: str = "") -> Counterexample:
+    """A counterexample with its tag.
+
+    Args:
+        step: the replayed step.
+        claim: what it breaks.
+        explored: the search of a scope, its states kept; None where there is none.
+        why_not: why there is none.
+    """
+    if explored is None or explored.store is None:
+        return Counterexample(step, NOT_DECIDED, why_not)
+    program = explored.program
+    where = f"{explored.distinct:,} states of scope {program.setting.scope}"
+    try:
+        packed = program.layout.pack(step.initial)
+    except DomainError as error:
+        return Counterexample(step, NOT_DECIDED, f"the scope has no such state: {error}")
+    identity = explored.store.identify(packed)
+    if identity is None:
+        if explored.cut is not None:
+            return Counterexample(step, NOT_DECIDED, f"not among {where}; {explored.cut}")
+        return Counterexample(step, UNREACHABLE, f"not among all {where}")
+    first, instances = explored.store.path(identity)
+    instances += [_instance(program, taken) for taken in step.steps]
+    trace = confirm(program, claim, explored.store.state(first), instances, None)
+    return Counterexample(step, REACHABLE, f"among {where}", trace)
+
+
+def reached(run: Trace, explored: Exploration) -> Counterexample:
+    """The end of a run that refutes a claim: what is proven holds wherever a run leads, so before its last step too.
+
+    Args:
+        run: confirmed on ints; its last step breaks the claim, or its initial state does.
+        explored: the search that found it.
+    """
+    step = evolve(run, initial=run.states[-2:][0], steps=run.steps[-1:])
+    where = f"among {explored.distinct:,} states of scope {explored.program.setting.scope}"
+    return Counterexample(step, REACHABLE, where, run)
+
+
+def _instance(program: Program, taken: TraceStep) -> int:
+    """The number of the instance that a step takes."""
+    for kind in program.kinds:
+        if kind.action.name == taken.action:
+            for position, arguments in enumerate(kind.instances):
+                if dict(arguments) == dict(taken.arguments):
+                    return kind.first + position
+    raise EngineDisagreement(f"{taken.action}({taken.arguments}) is no action instance of the explored scope")
+
+

@@ -1,0 +1,235 @@
+"""Proof obligations as Z3 queries: premises by name, and the negation of what is to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import z3
+from attrs import field, frozen
+
+from kraftcheck.model.language.initially import Anything, Filled
+from kraftcheck.model.language.sequences import every, word_at
+from kraftcheck.model.language.terms import Term
+from kraftcheck.model.language.words import choose
+from kraftcheck.solvers.program.program import Kind
+from kraftcheck.solvers.program.symbols import inside
+from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.z3terms import Reader, conjunction, disjunction, is_number
+
+INITIATION = "initially"
+"""Stands for the action in obligations about initial states."""
+
+SOLVERS = ("z3", "bitwuzla")
+"""What may answer queries; bitwuzla is a Python package of its own, and knows bit-vectors only."""
+
+PROVEN, REFUTED, UNDECIDED = "proven", "not inductive", "unknown"
+
+
+@frozen
+class Obligation:
+    """One thing to show: a claim initially, after an action, or (step properties) of it.
+
+    Attributes:
+        claim: id of the property or lemma.
+        action: name of the action, or INITIATION.
+    """
+
+    claim: str
+    action: str
+
+
+@frozen
+class Assignment:
+    """Values of a countermodel.
+
+    Attributes:
+        state: leaves of the state before the action, or of the initial state.
+        arguments: leaves of the action's arguments.
+    """
+
+    state: tuple[int, ...]
+    arguments: tuple[int, ...] = ()
+
+
+@frozen
+class Answer:
+    """What the solver said to an obligation.
+
+    Attributes:
+        obligation: what was asked.
+        result: PROVEN, REFUTED or UNDECIDED.
+        seconds: time of the query.
+        used: premises of the proof as `group: name`; empty unless proven.
+        counterexample: a countermodel; None unless refuted.
+        reason: why it is undecided.
+        fields: for domains, the fields that may leave theirs.
+        faults: those of them that may leave it where no cap is declared.
+    """
+
+    obligation: Obligation
+    result: str
+    seconds: float
+    used: tuple[str, ...] = ()
+    counterexample: Assignment | None = None
+    reason: str = ""
+    fields: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+
+
+@frozen
+class Effort:
+    """How the solver is to work.
+
+    Attributes:
+        timeout: seconds for each query.
+        seed: of every random choice.
+        minimise: whether unsat cores are made small; Z3 only.
+        solver: which solver answers, of SOLVERS.
+    """
+
+    timeout: float = 60.0
+    seed: int = 0
+    minimise: bool = False
+    solver: str = "z3"
+
+    def milliseconds(self) -> int:
+        """The timeout as solvers take it."""
+        return max(1, int(self.timeout * 1000))
+
+
+@frozen
+class Premises:
+    """What may be assumed, read into Z3.
+
+    Attributes:
+        truths: by `group: name`.
+        symbols: the symbols of state and arguments.
+        names: the terms behind them, state first.
+        width: how many of them are the state's.
+        terms: those of the truths that are terms, by the same names.
+    """
+
+    truths: Mapping[str, Any]
+    symbols: tuple[Any, ...]
+    names: tuple[Term, ...]
+    width: int
+    terms: Mapping[str, Term] = field(factory=dict)
+
+    def endless(self) -> bool:
+        """Whether a sequence takes part: then there are claims about every place of it."""
+        return any(term.op == "sequence" for term in self.names)
+
+    def numbers(self) -> bool:
+        """Whether an unbounded word takes part, so that bit-vectors do not suffice."""
+        return any(is_number(term) for term in self.names)
+
+
+class Questions:
+    """Reads the obligations of one theory into Z3, each term once."""
+
+    def __init__(self, subject: Theory) -> None:
+        self.subject = subject
+        self.read = Reader()
+        self._kinds = {kind.action.name: kind for kind in subject.program.kinds}
+
+    def premises(self, action: str, assumed: Sequence[str], within: bool = True) -> Premises:
+        """What may be assumed of a state, the step of an action, and (`within`) that the step stays in the layout.
+
+        Args:
+            action: its name; INITIATION for initial states.
+            assumed: invariants that may be assumed before a step.
+            within: False where it is to be shown that no field leaves its domain.
+        """
+        if action == INITIATION:
+            return self._initially()
+        kind, read, program = self._kinds[action], self.read, self.subject.program
+        truths, now = self.domains(), self.subject.now()
+        truths |= {f"argument: {v.graph.variables[v.value]}": read.within(v, v.lo, v.hi) for v in kind.variables}
+        terms = {f"invariant: {name}": now[name] for name in assumed}
+        terms |= {f"argument: {name}": term for name, term in kind.allowed.items()}
+        terms |= {f"guard: {name}": t for name, t in kind.guard.items() if t is not t.graph.constant(True)}
+        terms |= self.bounds(kind) if within else {}
+        truths |= {name: read.expression(term) for name, term in terms.items()}
+        names = (*program.state, *kind.variables)
+        return Premises(truths, tuple(map(read.expression, names)), names, len(program.state), terms)
+
+    def goal(self, asked: Obligation) -> Any:
+        """What is to be shown."""
+        return conjunction(self.read.expression(term) for term in self.goals(asked))
+
+    def goals(self, asked: Obligation) -> list[Term]:
+        """What is to be shown, as truths that must all hold."""
+        if asked.action == INITIATION:
+            return [self.subject.now()[asked.claim]]
+        kind = self._kinds[asked.action]
+        return [*self.bounds(kind).values()] if asked.claim in DOMAINS else [self.subject.then(kind, asked.claim)]
+
+    def _initially(self) -> Premises:
+        program, read = self.subject.program, self.read
+        symbols = tuple(map(read.expression, program.state))
+        starts = [
+            conjunction(
+                [
+                    s == read.constant(t, v)
+                    for s, t, v in zip(symbols, program.state, state, strict=True)
+                    if not isinstance(v, Anything | Filled)
+                ]
+            )
+            for state in program.initial
+        ]
+        sequences = self._initial_sequences()
+        truths = {"initial: state": disjunction(starts)}
+        truths |= {name: read.expression(term) for name, term in sequences.items()}
+        return Premises(truths, symbols, program.state, len(symbols), sequences)
+
+    def _initial_sequences(self) -> dict[str, Term]:
+        """What sequences without end hold initially; the same in all initial states."""
+        program, found = self.subject.program, {}
+        graph = program.graph
+        for number, (term, slot) in enumerate(zip(program.state, program.layout.slots, strict=True)):
+            leaves = {state[number] for state in program.initial}
+            if not any(isinstance(leaf, Filled) for leaf in leaves):
+                continue
+            (leaf,) = leaves
+            held = every(graph, lambda at, term=term, leaf=leaf: (  # type: ignore[misc]
+                word_at(term, at) == choose(at == 0, leaf.first, leaf.rest)))
+            found[f"initial: {slot.path}"] = graph.lift(held)
+        return found
+
+    def domains(self) -> dict[str, Any]:
+        """Every field of the state is in its domain: the type of states."""
+        program = self.subject.program
+        return {
+            f"domain: {slot.path}": self.read.within(term, slot.domain.lo, slot.domain.hi)
+            for term, slot in zip(program.state, program.layout.slots, strict=True)
+        }
+
+    def bounds_of(self, action: str, beyond_cap: bool = False) -> dict[str, Term]:
+        """As `bounds`, of an action by its name."""
+        return self.bounds(self._kinds[action], beyond_cap)
+
+    def bounds(self, kind: Kind, beyond_cap: bool = False) -> dict[str, Term]:
+        """Fields that the action might take out of their domain stay there; such a step is not taken.
+
+        With `beyond_cap` they may go beyond a declared cap.
+        """
+        layout, after = self.subject.program.layout, kind.after
+        left = [(layout.slots[i], after[i]) for i in kind.unchecked]
+        return {f"bound: {layout.name(slot.path)}": inside(term, slot.domain, beyond_cap) for slot, term in left}
+
+
+DOMAINS = ("domains",)
+"""Id of the built-in claim that no field leaves its domain."""
+
+Clock = Callable[[], float]
+
+
+def new_solver(given: Premises, effort: Effort, context: z3.Context) -> Any:
+    """A solver: propositional for bit-vectors, general where words have no bound."""
+    solver = z3.Solver(ctx=context) if given.numbers() else z3.SolverFor("QF_FD", ctx=context)
+    solver.set("timeout", effort.milliseconds())
+    solver.set("random_seed", effort.seed)
+    if effort.minimise:
+        solver.set("core.minimize", True)
+    return solver

@@ -1,0 +1,128 @@
+"""Proof obligations as SMT-LIB 2 text, and their answers from solvers other than Z3."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import z3
+from attrs import frozen
+
+from kraftcheck.solvers.smt.induction import Proof
+from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.z3_endless import instances
+
+SECOND_SOLVERS = ("bitwuzla", "cvc5", "z3")
+"""Python packages that can be asked as well; Z3 where it was not the first."""
+
+
+class SolverMissing(RuntimeError):
+    """A second solver that is not installed."""
+
+
+@frozen
+class Script:
+    """A query as text.
+
+    Attributes:
+        asked: the obligation.
+        text: SMT-LIB 2; unsatisfiable iff the obligation holds.
+    """
+
+    asked: Obligation
+    text: str
+
+    @property
+    def name(self) -> str:
+        """A file name that no other query of the proof has."""
+        return f"{self.asked.action}--{self.asked.claim}.smt2"
+
+
+def scripts(proof: Proof) -> Iterator[Script]:
+    """Every query of a proof, with the invariants that it may assume in the end.
+
+    What was proven of a claim before that fell is left out: it may have rested on others that fell.
+    """
+    questions, assumed = Questions(proof.theory), proof.assumed()
+    given: dict[tuple[str, bool], Premises] = {}
+    for asked, answer in proof.answers.items():
+        if asked.claim in proof.dropped and answer.result == PROVEN:
+            continue
+        key = (asked.action, asked.claim not in DOMAINS)
+        if key not in given:
+            given[key] = questions.premises(asked.action, assumed, key[1])
+        yield Script(asked, script(asked, given[key], denial(given[key], asked, questions)))
+
+
+def denial(given: Premises, asked: Obligation, questions: Questions) -> list[Any]:
+    """The negation of what is to be shown; of endless sequences, instances of what is said of every place too."""
+    if given.endless():
+        return [questions.read.expression(fact) for fact in instances(given, questions.goals(asked))]
+    return [z3.Not(questions.goal(asked))]
+
+
+def script(asked: Obligation, given: Premises, denied: Sequence[Any]) -> str:
+    """The text of one query: its premises, and the negation of what is to be shown."""
+    solver = z3.Solver()
+    solver.add(*given.truths.values(), *denied)
+    logic = "ALL" if given.numbers() else "QF_BV"
+    premises = "".join(f"; {name}\n" for name in given.truths)
+    return (
+        f"; {asked.claim}, {asked.action}: unsat means proven; assertions in order:\n{premises}"
+        f"; the negated claim\n(set-logic {logic})\n{solver.to_smt2()}"
+    )
+
+
+def installed(name: str) -> bool:
+    """Whether a second solver can be imported."""
+    return importlib.util.find_spec(name) is not None
+
+
+def second_answer(solver: str, text: str, effort: Effort) -> str:
+    """What another solver says to a query: `sat`, `unsat` or `unknown`.
+
+    Raises:
+        SolverMissing: when it is not installed.
+    """
+    if not installed(solver):
+        raise SolverMissing(f"{solver} is not installed; pip install {solver}")
+    asks = {"bitwuzla": _ask_bitwuzla, "cvc5": _ask_cvc5, "z3": _ask_z3}
+    return asks[solver](importlib.import_module(solver), text, effort.milliseconds())
+
+
+def _ask_z3(module: Any, text: str, milliseconds: int) -> str:
+    """Z3 in its tactic for bit-vectors: neither the premises behind literals nor the solver of proofs."""
+    solver = module.Tactic("qfbv").solver() if "(set-logic QF_BV)" in text else module.Solver()
+    solver.set("timeout", milliseconds)
+    solver.from_string(text)
+    return str(solver.check())
+
+
+def _ask_bitwuzla(bitwuzla: Any, text: str, milliseconds: int) -> str:
+    options = bitwuzla.Options()
+    options.set(bitwuzla.Option.TIME_LIMIT_PER, milliseconds)
+    parser = bitwuzla.Parser(bitwuzla.TermManager(), options)
+    parser.parse(text, True, False)
+    return str(parser.bitwuzla().check_sat())
+
+
+def _ask_cvc5(cvc5: Any, text: str, milliseconds: int) -> str:
+    terms = cvc5.TermManager()
+    solver, symbols = cvc5.Solver(terms), cvc5.SymbolManager(terms)
+    solver.setOption("tlimit-per", str(milliseconds))
+    parser = cvc5.InputParser(solver, symbols)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "query")
+    told = ""
+    while not (command := parser.nextCommand()).isNull():
+        told += command.invoke(solver, symbols)
+    return _one_word(told)
+
+
+def _one_word(told: str) -> str:
+    """cvc5's answer without the reason in brackets that may follow it, as in `unknown (TIMEOUT)`."""
+    said = told.strip().partition(" ")[0]
+    if said not in ("sat", "unsat", "unknown"):
+        raise RuntimeError(f"cvc5 says neither sat, unsat nor unknown: {told!r}")
+    return said

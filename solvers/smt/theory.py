@@ -1,0 +1,98 @@
+"""What is to be proven about a system: claims about every state and every transition, as terms.
+
+A theory is a system traced with free arguments. Besides the truths of its
+invariants now it holds, for each action, their truths after the action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from kraftcheck.model.language.layout import Endless
+from kraftcheck.model.language.system import Property, Setting, Step, System
+from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.program.program import Kind, Program
+from kraftcheck.solvers.program.trace import trace
+
+STAYS = " stays"
+"""Suffix of the traced claim that an invariant holds after a step."""
+
+Groups = Mapping[str, Mapping[str, Term]]
+"""Named premises by group: `invariant`, `domain`, `argument`, `guard`, `bound`."""
+
+
+@frozen
+class Theory:
+    """A system with its invariants, lemmas and step properties, traced for provers.
+
+    Attributes:
+        program: the traced system; its step properties are the theory's own and, for
+            each invariant, that it stays.
+        invariants: the `always` properties and the lemmas.
+        lemmas: ids of the lemmas among them.
+        steps: the step properties.
+    """
+
+    program: Program
+    invariants: tuple[Property, ...]
+    lemmas: frozenset[str]
+    steps: tuple[Property, ...]
+    _positions: Mapping[str, int] = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Note where the program keeps each claim."""
+        names = [claim.id.removesuffix(STAYS) for claim in self.program.steps]
+        object.__setattr__(self, "_positions", {name: place for place, name in enumerate(names)})
+
+    @property
+    def claims(self) -> tuple[Property, ...]:
+        """Everything to be proven: invariants, then step properties."""
+        return (*self.invariants, *self.steps)
+
+    @property
+    def endless(self) -> bool:
+        """Whether a state has a sequence without end."""
+        return any(isinstance(slot.domain, Endless) for slot in self.program.layout.slots)
+
+    def claim(self, name: str) -> Property:
+        """A claim by its id; raises KeyError for another id."""
+        return {claim.id: claim for claim in self.claims}[name]
+
+    def now(self) -> dict[str, Term]:
+        """Each invariant's truth of the state."""
+        return {p.id: term for p, term in zip(self.program.always, self.program.always_terms, strict=True)}
+
+    def then(self, kind: Kind, claim: str) -> Term:
+        """The truth of a claim about a transition of an action: a step property, or an invariant after it."""
+        return kind.steps[self._positions[claim]]
+
+
+def theory(system: System, setting: Setting, use_lemmas: bool = True) -> Theory:
+    """The theory of a system at a setting.
+
+    Args:
+        system, setting: what to prove; goals are left out.
+        use_lemmas: whether the system's lemmas are claims too.
+
+    Raises:
+        SystemFault, UntraceableRule, LayoutError: as `trace` does.
+    """
+    promised = tuple(system.properties(setting))
+    lemmas = tuple(system.lemmas(setting)) if use_lemmas else ()
+    invariants = (*(p for p in promised if p.kind == "always"), *lemmas)
+    steps = tuple(p for p in promised if p.kind == "step")
+    listed = (*invariants, *steps, *map(stays, invariants))
+    program = trace(evolve(system, properties=lambda _: listed), setting, free=True)
+    return Theory(program, invariants, frozenset(lemma.id for lemma in lemmas), steps)
+
+
+def stays(claim: Property) -> Property:
+    """The step property that an invariant holds after the step."""
+
+    def predicate(step: Step) -> Any:
+        return claim.predicate(step.after)
+
+    return Property(claim.id + STAYS, "step", claim.sentence, predicate, claim.source, claim.refuted_by)

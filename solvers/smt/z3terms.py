@@ -1,0 +1,297 @@
+"""Terms as Z3 expressions: truths are Bool, words are bit-vectors, or Int where a field has no bound.
+
+A word's bit-vector is as wide as its interval needs: unsigned where it is
+never negative, else two's complement. A word that depends on an unbounded
+field (`kraftcheck.model.language.layout.UNBOUNDED`) is an Int. `kraftcheck.model.language.algebra.evaluate` defines
+every operator; tests compare this reader with it and with machine code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import z3
+
+from kraftcheck.model.language.algebra import MASK_BITS
+from kraftcheck.model.language.layout import UNBOUNDED
+from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.machine_code.lower import LoweringError, closure
+
+
+def width_of(lo: int, hi: int) -> int:
+    """Bits of a bit-vector that holds lo..hi; at least one."""
+    if lo < 0:
+        return max((-lo - 1).bit_length(), hi.bit_length() if hi > 0 else 0) + 1
+    return max(1, hi.bit_length())
+
+
+class Reader:
+    """Z3 expressions of the terms of one graph, each made once.
+
+    Attributes:
+        context: the Z3 context that they belong to.
+    """
+
+    def __init__(self, context: z3.Context | None = None) -> None:
+        self.context = context or z3.main_ctx()
+        self._made: dict[int, Any] = {}
+
+    def bind(self, variable: Term, value: Any) -> None:
+        """Let a variable stand for an expression of its own sort."""
+        self._made[variable.index] = value
+
+    def expression(self, term: Term) -> Any:
+        """The expression of a term.
+
+        Raises:
+            LoweringError: when a mask has no bound.
+        """
+        if term.index not in self._made:
+            for node in closure([term], self._made):
+                self._made[node.index] = self._read(node)
+        return self._made[term.index]
+
+    def constant(self, term: Term, value: int) -> Any:
+        """A value in the sort of a term."""
+        if term.is_truth:
+            return z3.BoolVal(bool(value), self.context)
+        if is_number(term):
+            return z3.IntVal(value, self.context)
+        return z3.BitVecVal(value, width_of(term.lo, term.hi), self.context)
+
+    def variable(self, term: Term, name: str) -> Any:
+        """A constant symbol in the sort of a term."""
+        if term.is_truth:
+            return z3.Bool(name, self.context)
+        if term.op == "sequence":
+            return z3.Function(name, z3.IntSort(self.context), self._sort(term))
+        if is_number(term):
+            return z3.Int(name, self.context)
+        return z3.BitVec(name, width_of(term.lo, term.hi), self.context)
+
+    def within(self, variable: Term, lo: int, hi: int) -> Any:
+        """The truth that a word is in lo..hi; an unbounded end asks nothing.
+
+        A bit-vector may hold more than its interval: for variables this is what bounds them.
+        """
+        x = self.expression(variable)
+        if variable.is_truth or variable.op == "sequence":  # what is not asked of a sequence makes a proof no easier
+            return z3.BoolVal(True, self.context)
+        if is_number(variable):
+            return z3.And(x >= lo, x <= hi) if hi < UNBOUNDED else x >= lo
+        width, signed = x.size(), variable.lo < 0
+        smallest, largest = (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
+        if lo > largest or hi < smallest:
+            return z3.BoolVal(False, self.context)
+        parts = []
+        if lo > smallest:
+            parts.append(_at_most(z3.BitVecVal(lo, width, self.context), x, signed))
+        if hi < largest:
+            parts.append(_at_most(x, z3.BitVecVal(hi, width, self.context), signed))
+        return conjunction(parts, self.context)
+
+    def _read(self, node: Term) -> Any:
+        if node.op == "const":
+            return self.constant(node, node.value)
+        if node.op in ("var", "sequence"):
+            return self.variable(node, node.graph.variables[node.value])
+        if node.op in _ON_PLACES:
+            return self._place_operator(node)
+        if any(is_number(arg) for arg in node.args) or is_number(node):
+            return self._number_operator(node)
+        values = [self._made[arg.index] for arg in node.args]
+        return self._truth_operator(node, values) if node.op in _ON_TRUTHS else self._word_operator(node, values)
+
+    def _truth_operator(self, node: Term, values: Sequence[Any]) -> Any:
+        match node.op:
+            case "not":
+                return z3.Not(values[0])
+            case "and":
+                return z3.And(*values)
+            case "or":
+                return z3.Or(*values)
+            case "ite":
+                arms = zip(values[1:], node.args[1:], strict=True)
+                return z3.If(values[0], *(self._fit(value, arm, node) for value, arm in arms))
+        if node.args[0].is_truth:
+            return values[0] == values[1]
+        a, b = self._aligned(node.args, values)
+        if node.op == "eq":
+            return a == b
+        return a < b if min(arg.lo for arg in node.args) < 0 else z3.ULT(a, b)
+
+    def _word_operator(self, node: Term, values: Sequence[Any]) -> Any:
+        width = width_of(node.lo, node.hi)
+        if node.op == "member":
+            return self._member(node, values)
+        if node.op == "single":
+            bits = [self._is(node.args[0], values[0], k) for k in range(min(width, MASK_BITS))]
+            return self.from_bits(bits)
+        if node.op == "count":
+            return self._count(values[0], width)
+        if node.op == "narrow":
+            return self.resized(values[0], node.args[0], width)
+        if node.op == "lowest":
+            found = z3.BitVecVal(-1, width, self.context)
+            for k in reversed(range(values[0].size())):
+                found = z3.If(_bit(values[0], k), z3.BitVecVal(k, width, self.context), found)
+            return found
+        a, b = (self.resized(v, arg, width) for v, arg in zip(values, node.args, strict=True))
+        match node.op:
+            case "add":
+                return a + b
+            case "sub":
+                return a - b
+            case "band":
+                return a & b
+            case "bor":
+                return a | b
+            case "bclear":
+                return a & ~b
+        raise LoweringError(f"unknown operator {node.op}")
+
+    def _number_operator(self, node: Term) -> Any:
+        """Operators with an Int among operands and result."""
+        values = [v if a.is_truth else self._as_int(a) for a, v in ((a, self._made[a.index]) for a in node.args)]
+        match node.op:
+            case "ite":
+                return z3.If(*values)
+            case "eq":
+                return values[0] == values[1]
+            case "lt":
+                return values[0] < values[1]
+            case "add":
+                return values[0] + values[1]
+            case "sub":
+                return values[0] - values[1]
+        if node.op == "single":
+            return self.from_bits([values[0] == k for k in range(MASK_BITS)])
+        mask = self._made[node.args[0].index]
+        if node.op == "member" and not is_number(node.args[0]):
+            places = range(min(mask.size(), MASK_BITS))
+            return disjunction([z3.And(values[1] == k, _bit(mask, k)) for k in places], self.context)
+        raise LoweringError(f"a {node.op} of an unbounded word: masks need a bound")
+
+    def _place_operator(self, node: Term) -> Any:
+        """What reads sequences, and claims about every place."""
+        if node.op == "bound":
+            return z3.Int(f"bound {node.value}", self.context)
+        if node.op == "read":
+            return self._made[node.args[0].index](self._as_int(node.args[1]))
+        # What these mean is told apart (`kraftcheck.solvers.smt.instances`).
+        name = f"{node.op} {node.index}"
+        return z3.Bool(name, self.context) if node.op == "every" else z3.Int(name, self.context)
+
+    def _sort(self, term: Term) -> Any:
+        """The sort of a sequence's words."""
+        if is_number(term):
+            return z3.IntSort(self.context)
+        return z3.BitVecSort(width_of(term.lo, term.hi), self.context)
+
+    def _as_int(self, term: Term) -> Any:
+        """A word as an Int."""
+        value = self._made[term.index]
+        if is_number(term):
+            return value
+        if term.op == "const":
+            return z3.IntVal(term.value, self.context)
+        return z3.BV2Int(value, is_signed=term.lo < 0)
+
+    def _member(self, node: Term, values: Sequence[Any]) -> Any:
+        of, at = node.args
+        mask, index = self.resized(values[0], of, MASK_BITS) if of.lo < 0 else values[0], values[1]
+        if at.op == "const":
+            inside = 0 <= at.value < min(mask.size(), MASK_BITS)
+            return _bit(mask, at.value) if inside else z3.BoolVal(False, self.context)
+        places = range(max(0, at.lo), min(mask.size(), MASK_BITS, at.hi + 1))
+        hits = [z3.And(self._is(at, index, k), _bit(mask, k)) for k in places]
+        return disjunction(hits, self.context)
+
+    def _is(self, term: Term, value: Any, number: int) -> Any:
+        """The truth that a word is a number."""
+        if not term.lo <= number <= term.hi:
+            return z3.BoolVal(False, self.context)
+        return value == self.constant(term, number)
+
+    def _count(self, mask: Any, width: int) -> Any:
+        total = z3.BitVecVal(0, width, self.context)
+        for k in range(mask.size()):
+            one = z3.Extract(k, k, mask)
+            total = total + (z3.ZeroExt(width - 1, one) if width > 1 else one)
+        return total
+
+    def from_bits(self, bits: Sequence[Any]) -> Any:
+        """The mask with these bits, the lowest first."""
+        one, zero = z3.BitVecVal(1, 1, self.context), z3.BitVecVal(0, 1, self.context)
+        parts = [z3.If(bit, one, zero) for bit in reversed(bits)]
+        return z3.Concat(*parts) if len(parts) > 1 else parts[0]
+
+    def _aligned(self, terms: Sequence[Term], values: Sequence[Any]) -> list[Any]:
+        """Two words in one width that keeps both values."""
+        width = width_of(min(t.lo for t in terms), max(t.hi for t in terms))
+        return [self.resized(v, t, width) for v, t in zip(values, terms, strict=True)]
+
+    def _fit(self, value: Any, term: Term, target: Term) -> Any:
+        return value if term.is_truth else self.resized(value, term, width_of(target.lo, target.hi))
+
+    def resized(self, value: Any, term: Term, width: int) -> Any:
+        """A word in another width, its value kept modulo 2**width."""
+        if term.op == "const":
+            return z3.BitVecVal(term.value, width, self.context)
+        have: int = value.size()
+        if have == width:
+            return value
+        if have > width:
+            return z3.Extract(width - 1, 0, value)
+        return z3.SignExt(width - have, value) if term.lo < 0 else z3.ZeroExt(width - have, value)
+
+
+_ON_PLACES = frozenset({"bound", "read", "every", "least", "greatest"})
+_ON_TRUTHS = frozenset({"not", "and", "or", "eq", "lt", "ite"})
+
+
+def is_number(term: Term) -> bool:
+    """Whether a word is an Int: its interval has no upper end."""
+    return not term.is_truth and max(abs(term.lo), abs(term.hi)) >= UNBOUNDED // 2
+
+
+def _at_most(a: Any, b: Any, signed: bool) -> Any:
+    return a <= b if signed else z3.ULE(a, b)
+
+
+def _bit(mask: Any, place: int) -> Any:
+    return z3.Extract(place, place, mask) == z3.BitVecVal(1, 1, mask.ctx)
+
+
+def value_of(model: z3.ModelRef, term: Term, symbol: Any) -> int:
+    """The value that a model gives to a symbol of a term's sort; 0 or the smallest where it gives none."""
+    found = model.eval(symbol, model_completion=True)
+    if term.is_truth:
+        return int(z3.is_true(found))
+    number: int = found.as_signed_long() if not is_number(term) and term.lo < 0 else found.as_long()
+    return number
+
+
+def conjunction(parts: Iterable[Any], context: z3.Context | None = None) -> Any:
+    """The conjunction of any number of truths."""
+    listed = list(parts)
+    return z3.And(*listed) if len(listed) > 1 else listed[0] if listed else z3.BoolVal(True, context)
+
+
+def disjunction(parts: Iterable[Any], context: z3.Context | None = None) -> Any:
+    """The disjunction of any number of truths; SMT-LIB has none of a single one."""
+    listed = list(parts)
+    return z3.Or(*listed) if len(listed) > 1 else listed[0] if listed else z3.BoolVal(False, context)
+
+
+def conjuncts(truth: Any) -> list[Any]:
+    """The truths that a truth is the conjunction of, in order; none of them is a conjunction."""
+    found, pending = [], [truth]
+    while pending:
+        part = pending.pop()
+        if z3.is_and(part):
+            pending.extend(reversed(part.children()))
+        else:
+            found.append(part)
+    return found

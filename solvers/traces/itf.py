@@ -1,0 +1,238 @@
+"""Traces as ITF documents (Apalache ADR-015), and back to something that can be replayed.
+
+A document holds what is needed to run the trace again: the system, its
+bounds and rules, and for each step the action with its arguments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import attrs
+from attrs import frozen
+from itf_py import value_from_json, value_to_json
+
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.idlists import AtMostOne
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import Trace
+
+FORMAT_VERSION = 1
+ACTION = "mbt::actionTaken"
+PICKS = "mbt::nondetPicks"
+
+
+class TraceError(ValueError):
+    """A trace document that is malformed, or does not fit the system; the message names the place."""
+
+
+@frozen
+class Recipe:
+    """What a trace document says.
+
+    Attributes:
+        system: name, or `module:attribute`.
+        scope, bounds, rules: the setting; rules is the text given, or None.
+        property: what the trace is about.
+        shortest: whether the engine that made it found no shorter one.
+        states: the encoded states, the initial one first.
+        steps: action names and encoded arguments.
+    """
+
+    system: str
+    scope: str
+    bounds: Mapping[str, int]
+    rules: str | None
+    property: str
+    shortest: bool
+    states: tuple[Mapping[str, Any], ...]
+    steps: tuple[tuple[str, Any], ...]
+
+
+def plain(value: Any) -> Any:
+    """A state, argument or event in ITF's terms: ints, truths, sets, lists, records."""
+    if isinstance(value, BrokerSet):
+        return frozenset(value)
+    if isinstance(value, Replicas | AtMostOne):
+        return list(value)
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    if attrs.has(type(value)):
+        fields = [f.name for f in attrs.fields(type(value))]
+        if len(fields) == 1:
+            return plain(getattr(value, fields[0]))
+        return SimpleNamespace(**{name: plain(getattr(value, name)) for name in fields})
+    return value
+
+
+def encode(value: Any) -> Any:
+    """A value as JSON in ITF's encoding; sets in ascending order, so that equal values have equal text."""
+    return _normal(value_to_json(plain(value)))
+
+
+def _normal(document: Any) -> Any:
+    """ITF with one text for each value: sets ascending, every int a `#bigint`."""
+    if isinstance(document, list):
+        return [_normal(item) for item in document]
+    if isinstance(document, int) and not isinstance(document, bool):
+        return {"#bigint": str(document)}
+    if isinstance(document, dict):
+        if "#bigint" in document:
+            return {"#bigint": str(int(document["#bigint"]))}
+        inner = {key: _normal(item) for key, item in document.items()}
+        if "#set" in inner:
+            inner["#set"] = sorted(inner["#set"], key=json.dumps)
+        return inner
+    return document
+
+
+def document(trace: Trace, program: Program, system: str, rules: str | None, shortest: bool) -> dict[str, Any]:
+    """The trace as an ITF document, with what is needed to run it again."""
+    setting = program.setting
+    rows = [("", {}, trace.initial), *((s.action, s.arguments, s.state) for s in trace.steps)]
+    states = [
+        {
+            "#meta": {"index": number},
+            **_variables(state),
+            ACTION: action,
+            PICKS: {name: encode(value) for name, value in args.items()},
+        }
+        for number, (action, args, state) in enumerate(rows)
+    ]
+    return {
+        "#meta": {
+            "format": "ITF",
+            "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
+            "description": f"{trace.claim} of {system}",
+            "kraftcheck": {
+                "version": FORMAT_VERSION,
+                "system": system,
+                "scope": setting.scope,
+                "bounds": dict(setting.bounds),
+                "rules": rules,
+                "property": trace.claim,
+                "kind": trace.kind,
+                "failing": list(trace.failing),
+                "shortest": shortest,
+            },
+        },
+        "vars": [*_variables(trace.initial), ACTION, PICKS],
+        "states": states,
+    }
+
+
+def _variables(state: Any) -> dict[str, Any]:
+    if attrs.has(type(state)):
+        return {f.name: encode(getattr(state, f.name)) for f in attrs.fields(type(state))}
+    return {"state": encode(state)}
+
+
+def recipe(document: Any) -> Recipe:
+    """What a trace document asks to be run.
+
+    Raises:
+        TraceError: naming the key that is missing or malformed.
+    """
+    about = _get(_get(document, "#meta", dict, ""), "kraftcheck", dict, "#meta")
+    version = _get(about, "version", int, "#meta.kraftcheck")
+    if version != FORMAT_VERSION:
+        raise TraceError(f"key #meta.kraftcheck.version: {version} is not {FORMAT_VERSION}")
+    states = _get(document, "states", list, "")
+    if not states:
+        raise TraceError("key states: there is no state")
+    for number, state in enumerate(states):
+        _get(state, ACTION, str, f"states[{number}]")
+        _get(state, PICKS, dict, f"states[{number}]")
+        try:
+            for key in state.keys() - {"#meta"}:
+                value_from_json(state[key])
+        except (TypeError, ValueError, AttributeError, LookupError, RecursionError) as error:
+            raise TraceError(f"key states[{number}]: not ITF: {error}") from error
+    bounds = _get(about, "bounds", dict, "#meta.kraftcheck")
+    rules = about.get("rules")
+    if not (rules is None or isinstance(rules, str)):
+        raise TraceError("key #meta.kraftcheck.rules: not a string")
+    return Recipe(
+        system=_get(about, "system", str, "#meta.kraftcheck"),
+        scope=_get(about, "scope", str, "#meta.kraftcheck"),
+        bounds={key: _get(bounds, key, int, "#meta.kraftcheck.bounds") for key in bounds},
+        rules=rules,
+        property=_get(about, "property", str, "#meta.kraftcheck"),
+        shortest=_get(about, "shortest", bool, "#meta.kraftcheck"),
+        states=tuple(_state_part(state) for state in states),
+        steps=tuple((state[ACTION], _normal(state[PICKS])) for state in states[1:]),
+    )
+
+
+def _state_part(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _normal(value) for key, value in state.items() if key not in ("#meta", ACTION, PICKS)}
+
+
+def check_states(told: Recipe, trace: Trace) -> None:
+    """Refuse a document whose states are not those that the rules lead to.
+
+    Raises:
+        TraceError: naming the first state and field that differ.
+    """
+    for number, (listed, state) in enumerate(zip(told.states, trace.states, strict=True)):
+        actual = _variables(state)
+        for key in [*actual, *(listed.keys() - actual.keys())]:
+            if key not in listed or key not in actual:
+                raise TraceError(f"key states[{number}].{key}: {'missing' if key in actual else 'no such field'}")
+            if listed[key] != actual[key]:
+                there, here = json.dumps(listed[key]), json.dumps(actual[key])
+                raise TraceError(f"key states[{number}].{key}: the file says {there}, the rules lead to {here}")
+
+
+def _get(document: Any, key: str, kind: type, path: str) -> Any:
+    where = f"{path}.{key}" if path else key
+    if not isinstance(document, dict) or key not in document:
+        raise TraceError(f"key {where}: missing")
+    value = document[key]
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise TraceError(f"key {where}: not {'an int' if kind is int else f'a {kind.__name__}'}")
+    return value
+
+
+def instances(told: Recipe, program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The packed initial state and the action instances that a recipe names.
+
+    Raises:
+        TraceError: when the system has no such initial state, action or argument.
+    """
+    initial = next((s for s in program.initial if _variables(program.layout.unpack(s)) == told.states[0]), None)
+    if initial is None:
+        raise TraceError("key states[0]: not an initial state of the system at this setting")
+    known = {}
+    for number in range(program.instances):
+        action, arguments = program.instance(number)
+        known[_step_key(action.name, {k: encode(v) for k, v in arguments.items()})] = number
+    found = []
+    for number, (name, picks) in enumerate(told.steps, start=1):
+        instance = known.get(_step_key(name, picks))
+        if instance is None:
+            raise TraceError(f"key states[{number}]: {_unknown_step(name, picks, program)}")
+        found.append(instance)
+    return initial, tuple(found)
+
+
+def _unknown_step(name: str, picks: Mapping[str, Any], program: Program) -> str:
+    actions = {kind.action.name for kind in program.kinds}
+    if name not in actions:
+        return f"the system has no action {name!r}; {nearest(name, actions, '')}"
+    return f"action {name} does not take the arguments {json.dumps(picks)}"
+
+
+def _step_key(action: str, picks: Mapping[str, Any]) -> str:
+    return action + json.dumps(picks, sort_keys=True)
+
+
+def text(document: Mapping[str, Any]) -> str:
+    """The document as text, one state a line, so that traces can be compared by line."""
+    head = {key: value for key, value in document.items() if key != "states"}
+    states = ",\n  ".join(json.dumps(state) for state in document["states"])
+    return json.dumps(head, indent=1)[:-2] + f',\n "states": [\n  {states}\n ]\n}}\n'

@@ -1,0 +1,189 @@
+"""Traces for people: numbered actions, only what changed, in Kafka's words; and shorter ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from kraftcheck.model.language.layout import DomainError
+from kraftcheck.model.language.system import UNNAMED, Property
+from kraftcheck.model.language.words import NO_LEADER
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import DEADLOCK, Trace
+from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm, successor
+
+INDENT = "      "
+
+
+class BrokenTrace(ValueError):
+    """A trace that the rules do not follow; the message names the step and what stops it."""
+
+
+def show(value: Any, name: str = "") -> str:
+    """A value in a few characters; a leader of -1 reads `none`."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name.endswith("leader") and value == NO_LEADER:
+        return "none"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(show(item) for item in value) + "]"
+    if _is_record(value):
+        inner = ", ".join(f"{f.name}={show(getattr(value, f.name), f.name)}" for f in attrs.fields(type(value)))
+        return f"({inner})"
+    return str(value)
+
+
+def _is_record(value: Any) -> bool:
+    """Whether a value is shown by its parts: a record without a text of its own."""
+    return attrs.has(type(value)) and "__str__" not in vars(type(value))
+
+
+def fields(state: Any, path: str = "") -> dict[str, Any]:
+    """The parts of a state by path, records and tuples of records opened up; the rest shown whole."""
+    if _is_record(state):
+        inner = [(f"{path}.{f.name}" if path else f.name, getattr(state, f.name)) for f in attrs.fields(type(state))]
+    elif isinstance(state, tuple) and any(_is_record(item) for item in state):
+        inner = [(f"{path}[{number}]", item) for number, item in enumerate(state)]
+    else:
+        return {path or "state": state}
+    return {name: value for part, item in inner for name, value in fields(item, part).items()}
+
+
+def call(action: str, arguments: Mapping[str, Any]) -> str:
+    """An action with its arguments, as `fence(broker=0)`."""
+    return f"{action}({', '.join(f'{name}={show(value, name)}' for name, value in arguments.items())})"
+
+
+def _whole(state: Any) -> list[str]:
+    return [f"{INDENT}{name} = {show(value, name)}" for name, value in fields(state).items()]
+
+
+def _changes(before: Any, after: Any) -> list[str]:
+    old = fields(before)
+    return [
+        f"{INDENT}{name}: {show(old[name], name)} -> {show(value, name)}"
+        for name, value in fields(after).items()
+        if value != old[name]
+    ]
+
+
+def _event(event: Any) -> list[str]:
+    """What the effect reported, where it says something: counts above zero, truths that hold."""
+    if event is None:
+        return []
+    context = {f.name for f in attrs.fields(type(event)) if f.metadata.get("context")} if attrs.has(type(event)) else ()
+    told = [
+        f"{name.replace('_', ' ')}{'' if value is True else ' ' + show(value)}"
+        for name, value in fields(event).items()
+        if name not in context and (value is True or (type(value) is int and value > 0))
+    ]
+    return [f"{INDENT}({', '.join(told)})"] if told else []
+
+
+def lines(trace: Trace, full: bool = False, marks: Mapping[int, Sequence[str]] | None = None) -> list[str]:
+    """The trace, a line for the initial state and for each step, with what changed below it.
+
+    Args:
+        trace: the witness.
+        full: show whole states instead of changes.
+        marks: what else to say below a step, by its number (`kraftcheck.solvers.traces.failures`).
+    """
+    marked = {number: [f"{INDENT}{mark}" for mark in said] for number, said in (marks or {}).items()}
+    told = ["  0  initial state", *_whole(trace.initial), *marked.get(0, [])]
+    before = trace.initial
+    for number, step in enumerate(trace.steps, start=1):
+        told.append(f"{number:3d}  {call(step.action, step.arguments)}")
+        changed = _whole(step.state) if full else _changes(before, step.state)
+        told += changed or [f"{INDENT}(the state does not change)"]
+        told += _event(step.event) + marked.get(number, [])
+        before = step.state
+    if trace.failing or trace.kind == DEADLOCK:
+        told.append(f"     fails: {trace.claim}")
+        told += [f"{INDENT}false: {name}" for name in trace.failing if name != trace.claim]
+    if trace.closure is not None:
+        looked = f"{trace.closure.states:,} state{'' if trace.closure.states == 1 else 's'}"
+        how = f"all {looked}" if trace.closure.complete else f"the nearest {looked}, of more,"
+        way = f" by {trace.closure.way}" if trace.closure.way else ""
+        told.append(f"{INDENT}never again: nothing that can follow{way} satisfies it ({how} checked on ints)")
+    if trace.kind == DEADLOCK:
+        told.append(f"{INDENT}no action is enabled, and the state is not quiescent")
+    return told
+
+
+def replayed(program: Program, claim: Property | None, initial: Sequence[int], instances: Sequence[int]) -> Trace:
+    """The trace of action instances, as the rules on ints run it.
+
+    Args:
+        program: the traced system.
+        claim: the property that must fail (or, for goals, be shown) at its end; None: deadlock.
+        initial: packed initial state.
+        instances: the action instances.
+
+    Raises:
+        BrokenTrace: naming the step and the guard that stop it, or what does not fail at its end.
+    """
+    state = program.layout.unpack(initial)
+    for number, instance in enumerate(instances, start=1):
+        action, arguments = program.instance(instance)
+        step = f"step {number}, {call(action.name, arguments)}"
+        false = [name for name, part in action.guards(state, arguments).items() if not part]
+        if false:
+            why = "its guard is false" if false == [UNNAMED] else f"false: {', '.join(false)}"
+            raise BrokenTrace(f"{step}, is not enabled: {why}")
+        try:
+            taken = successor(program, state, instance)
+        except DomainError as error:
+            raise BrokenTrace(f"{step}: {error}") from error
+        state = taken.state if taken is not None else state
+    try:
+        return confirm(program, claim, initial, instances, None)
+    except EngineDisagreement as error:
+        raise BrokenTrace(f"every step can be taken, but the last one does not lead to it: {_missed(claim)}") from error
+
+
+def _missed(claim: Property | None) -> str:
+    if claim is None:
+        return "the state is quiescent, or an action is enabled"
+    if claim.kind == "recovers":
+        return f"{claim.id} holds there, or can hold again"
+    return f"{claim.id} {'is not shown' if claim.kind in ('sometimes', 'happens') else 'holds'}"
+
+
+def minimise(program: Program, claim: Property | None, initial: Sequence[int], instances: Sequence[int]) -> Trace:
+    """A trace that fails the same property and from which no single step can be dropped.
+
+    Runs of steps are dropped first: a detour leaves together or not at all.
+
+    Raises:
+        EngineDisagreement: when the trace given does not fail the property.
+        BrokenTrace: when too much follows its end to be sure on ints that a shorter trace never recovers.
+    """
+    best, kept = confirm(program, claim, initial, instances, None), list(instances)
+    if best.closure is not None and not best.closure.complete:
+        raise BrokenTrace(f"more than {best.closure.states:,} states can follow: it cannot be shortened on ints")
+    length = len(kept)
+    while length > 0:
+        found = _shorter(program, claim, initial, kept, length)
+        if found is None:
+            length = length // 2 if length > 8 else length - 1
+        else:
+            best, kept = found
+            length = min(length, len(kept))
+    return best
+
+
+def _shorter(
+    program: Program, claim: Property | None, initial: Sequence[int], kept: Sequence[int], length: int
+) -> tuple[Trace, list[int]] | None:
+    """The trace without some run of so many steps, the last such run first; None where each is needed."""
+    for position in range(len(kept) - length, -1, -1):
+        left = [*kept[:position], *kept[position + length :]]
+        try:
+            found = confirm(program, claim, initial, left, None)
+        except EngineDisagreement:
+            continue
+        if found.closure is None or found.closure.complete:
+            return found, left
+    return None

@@ -1,0 +1,198 @@
+"""The walk kernel: random runs in compiled code, and a set of the states they visit.
+
+At every state all successors are computed and all claims judged, as the search
+does; then one successor is taken that is another state, and a run ends where
+there is none. Two schedules say which:
+
+* *weighted*: a kind by its weight, then one of its enabled instances evenly;
+* *priority*: the enabled instance of the highest priority. Priorities are drawn
+  at the start; a taken instance falls below all others with probability 1/2,
+  so that nothing starves for ever (after PCT: Burckhardt et al., ASPLOS 2010,
+  whose bounded number of changes would let a self-loop run for ever).
+
+States are told apart by 64-bit fingerprints here: they are counted, not searched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from kraftcheck.solvers.machine_code.frame import FramePlan
+from kraftcheck.solvers.machine_code.irtools import (
+    POINTER,
+    WORD,
+    Local,
+    begin,
+    count_up,
+    element,
+    load,
+    repeat,
+    state_at,
+    store,
+    word,
+)
+from kraftcheck.solvers.machine_code.transition import emit_judge, emit_kinds, emit_step, emit_stuck
+from kraftcheck.solvers.machine_code.visited_table import hash_words
+from kraftcheck.solvers.program.program import Program
+
+WEIGHTED, PRIORITY = 0, 1
+"""Schedules, as the kernel numbers them."""
+
+
+def emit_walks(program: Program) -> ir.Module:
+    """The module with the functions `walk` and `count_new` of a program."""
+    module = ir.Module("kraftcheck-walks")
+    plan = FramePlan(program)
+    step = emit_step(module, emit_kinds(module, plan))
+    _emit_walk(module, plan, emit_judge(module, plan), step, emit_stuck(module, plan))
+    _emit_count_new(module)
+    return module
+
+
+def _random(b: ir.IRBuilder, state: Local) -> Any:
+    """The next 64 random bits (xorshift64*, Vigna 2016); the state is never 0."""
+    x = state.get()
+    for shift, left in ((12, False), (25, True), (27, False)):
+        x = b.xor(x, b.shl(x, word(shift)) if left else b.lshr(x, word(shift)))
+    state.set(x)
+    return b.mul(x, word(0x2545F4914F6CDD1D))
+
+
+def _below(b: ir.IRBuilder, state: Local, bound: Any) -> Any:
+    """A random number below a bound of at most 32 bits."""
+    return b.lshr(b.mul(b.lshr(_random(b, state), word(32)), bound), word(32))
+
+
+def _emit_walk(module: ir.Module, plan: FramePlan, judge: Any, step: Any, stuck: Any) -> None:
+    """`walk(frame, state, seed, kinds, weights, priorities, path, prints, scratch, steps, schedule) -> taken`.
+
+    Args of the function: `kinds` is the kind of each instance, `weights` the weight of each kind
+    (at least 1), `priorities` room for one word an instance and one more, `path` receives the
+    instances, `prints` the fingerprint of each state, one more than the steps taken.
+    """
+    function, b = begin(module, "walk", [POINTER, POINTER, WORD] + [POINTER] * 6 + [WORD, WORD], public=True)
+    frame, state, seed, kinds, weights, priorities, path, prints, scratch, steps, schedule = function.args
+    size = plan.program.layout.words
+    random, number = Local(b, seed), Local(b, word(0))
+    chosen = Local(b, scratch)
+    _draw_priorities(b, priorities, plan.program.instances, random)
+    with repeat(b, lambda: b.icmp_unsigned("<=", number.get(), steps)) as done:
+        at = number.get()
+        b.call(judge, [state, frame, at])
+        store(b, hash_words(b, state_at(b, state, size)), prints, at)
+        with b.if_then(b.icmp_unsigned("==", at, steps)):
+            b.branch(done)
+        store(b, word(0), frame, plan.enabled)
+        end = b.call(step, [state, scratch, frame, at])
+        with b.if_then(b.icmp_unsigned("==", end, scratch), likely=False):
+            with b.if_then(b.icmp_unsigned("==", load(b, frame, plan.enabled), word(0))):
+                b.call(stuck, [state, frame, at])
+            b.branch(done)
+        end = _without_stutters(b, state, scratch, end, size)
+        with b.if_then(b.icmp_unsigned("==", end, scratch), likely=False):
+            b.branch(done)
+        with b.if_else(b.icmp_unsigned("==", schedule, word(PRIORITY))) as (by_priority, by_weight):
+            with by_priority:
+                _pick_highest(b, scratch, end, size, priorities, random, chosen, plan.program.instances)
+            with by_weight:
+                _pick_weighted(b, scratch, end, size, kinds, weights, random, chosen)
+        for i in range(size):
+            store(b, load(b, chosen.get(), i), state, i)
+        store(b, load(b, chosen.get(), size), path, at)
+        number.add(word(1))
+    b.ret(number.get())
+
+
+def _without_stutters(b: ir.IRBuilder, state: Any, scratch: Any, end: Any, size: int) -> Any:
+    """The end of the records once those that do not change the state are dropped: they lead nowhere."""
+    place, kept = Local(b, scratch), Local(b, scratch)
+    with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
+        at, to = place.get(), kept.get()
+        differs: Any = word(0)
+        for i in range(size + 1):
+            value = load(b, at, i)
+            if i < size:
+                differs = b.or_(differs, b.xor(value, load(b, state, i)))
+            store(b, value, to, i)
+        kept.set(b.select(b.icmp_unsigned("!=", differs, word(0)), element(b, to, size + 1), to))
+        place.set(element(b, at, size + 1))
+    return kept.get()
+
+
+def _draw_priorities(b: ir.IRBuilder, priorities: Any, instances: int, random: Local) -> None:
+    """A priority of 63 bits, in the upper half of them, for each instance; the last word is the lowest given."""
+    with count_up(b, word(0), word(instances)) as instance:
+        store(b, b.or_(b.lshr(_random(b, random), word(2)), word(1 << 62)), priorities, instance)
+    store(b, word(1 << 62), priorities, word(instances))
+
+
+def _pick_highest(
+    b: ir.IRBuilder, scratch: Any, end: Any, size: int, priorities: Any, random: Local, chosen: Local, instances: int
+) -> None:
+    place, best = Local(b, scratch), Local(b, word(0))
+    with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
+        at = place.get()
+        mine = load(b, priorities, load(b, at, size))
+        with b.if_then(b.icmp_unsigned(">", mine, best.get())):
+            best.set(mine)
+            chosen.set(at)
+        place.set(element(b, at, size + 1))
+    with b.if_then(b.trunc(b.lshr(_random(b, random), word(63)), ir.IntType(1))):
+        lowest = b.sub(load(b, priorities, word(instances)), word(1))
+        store(b, lowest, priorities, word(instances))
+        store(b, lowest, priorities, load(b, chosen.get(), size))
+
+
+def _pick_weighted(
+    b: ir.IRBuilder, scratch: Any, end: Any, size: int, kinds: Any, weights: Any, random: Local, chosen: Local
+) -> None:
+    """Reservoir sampling: an even choice within each run of records of one kind, a weighted one between runs."""
+    place, mine, count = Local(b, scratch), Local(b, scratch), Local(b, word(0))
+    kind, total = Local(b, word(-1)), Local(b, word(0))
+
+    def close() -> None:
+        weight = load(b, weights, kind.get())
+        total.add(weight)
+        with b.if_then(b.icmp_unsigned("<", _below(b, random, total.get()), weight)):
+            chosen.set(mine.get())
+
+    with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
+        at = place.get()
+        own = load(b, kinds, load(b, at, size))
+        with b.if_then(b.icmp_unsigned("!=", own, kind.get())):
+            with b.if_then(b.icmp_unsigned("!=", count.get(), word(0))):
+                close()
+            kind.set(own)
+            count.set(word(0))
+        count.add(word(1))
+        with b.if_then(b.icmp_unsigned("==", _below(b, random, count.get()), word(0))):
+            mine.set(at)
+        place.set(element(b, at, size + 1))
+    close()
+
+
+def _emit_count_new(module: ir.Module) -> None:
+    """`count_new(table, mask, prints, number) -> new`: note fingerprints in an open-addressing table.
+
+    A fingerprint of 0 counts as 1; the table must stay half empty.
+    """
+    function, b = begin(module, "count_new", [POINTER, WORD, POINTER, WORD], public=True)
+    table, mask, prints, number = function.args
+    new = Local(b, word(0))
+    with count_up(b, word(0), number) as position:
+        given = load(b, prints, position)
+        wanted = b.select(b.icmp_unsigned("==", given, word(0)), word(1), given)
+        slot = Local(b, b.and_(wanted, mask))
+
+        def free_or_mine(slot: Local = slot, wanted: Any = wanted) -> Any:
+            held = load(b, table, slot.get())
+            return b.and_(b.icmp_unsigned("!=", held, word(0)), b.icmp_unsigned("!=", held, wanted))
+
+        with repeat(b, free_or_mine):
+            slot.set(b.and_(b.add(slot.get(), word(1)), mask))
+        fresh = b.icmp_unsigned("==", load(b, table, slot.get()), word(0))
+        new.add(b.zext(fresh, WORD))
+        store(b, wanted, table, slot.get())
+    b.ret(new.get())

@@ -1,0 +1,96 @@
+"""The benchmark runs, and refuses to measure wrong counts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.bench import __main__ as bench
+from kraftcheck.model.rules.ruleset import parse
+
+
+def test_the_benchmark_measures_with_one_and_two_threads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A case gives a row for each number of threads, as text and as JSON, with the pinned count."""
+    target = tmp_path / "rows.json"
+    assert bench.main(["two-phase-commit-7", "--runs", "1", "--json", str(target)]) == 0
+    rows = json.loads(target.read_text())
+    assert [(row["threads"], row["distinct"]) for row in rows] == [(1, 296_448), (2, 296_448)]
+    assert all(row["bytes_per_state"] <= 48 for row in rows)
+    assert all(0 < row["processor_seconds"] <= 2.1 * row["seconds"] for row in rows)
+    assert capsys.readouterr().out.count("two-phase-commit-7") == 2
+
+
+def test_ways_of_compiling_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each case gives a line with the seconds of both ways and what the second takes of the first."""
+    assert bench.main(["--compilers", "two-phase-7-symmetry", "--runs", "1"]) == 0
+    head, row = capsys.readouterr().out.splitlines()
+    thorough, quick, ratio, *search = (float(word) for word in row.split()[1:])
+    assert (head.split()[0], row.split()[0], len(search)) == ("system", "two-phase-7-symmetry", 3)
+    assert min(quick, thorough, *search) > 0
+    assert abs(ratio - quick / thorough) < 0.1
+
+
+def test_walks_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Random walks give a row for each number of threads, with the same steps and states."""
+    target = tmp_path / "rows.json"
+    assert bench.main(["--walks", "directories", "--runs", "1", "--json", str(target)]) == 0
+    alone, two = json.loads(target.read_text())
+    assert (alone["steps"], alone["distinct"]) == (two["steps"], two["distinct"])
+    assert alone["steps"] > 10_000
+    assert capsys.readouterr().out.count("directories") == 2
+
+
+def test_logs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading and replaying give a row each, over as many records as the copies of the log have."""
+    monkeypatch.setattr(bench.bench_logs, "COPIES", {"read": 2, "replay": 1})
+    target = tmp_path / "rows.json"
+    assert bench.main(["--logs", "--runs", "1", "--json", str(target)]) == 0
+    read, replayed = json.loads(target.read_text())
+    assert (read["case"], replayed["case"]) == ("read", "replay")
+    assert read["records"] > 2 * replayed["records"] > 400
+    with pytest.raises(SystemExit):
+        bench.main(["--logs", "explore"])
+
+
+@pytest.mark.xdist_group("kafka")
+def test_the_audit_is_measured(tmp_path: Path) -> None:
+    """The audit's share of a run is its time beside the whole, of a sample that is the same in each run."""
+    target = tmp_path / "rows.json"
+    assert bench.main(["--audit", "directories-tiny", "--runs", "2", "--json", str(target)]) == 0
+    (row,) = json.loads(target.read_text())
+    assert (row["case"], row["distinct"]) == ("directories-tiny", 10_027)
+    assert 0 < row["audit_seconds"] < row["whole_seconds"]
+    assert row["states"] > 4
+    assert 0 < row["share"] < 1
+
+
+def test_conformance_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case counts what was asked, and the time of both sides; under another rule set nothing is measured."""
+    monkeypatch.setattr(bench.bench_conform, "CASES", {"drawn-5": 4_000})
+    monkeypatch.setattr(bench.bench_conform, "BATCH", 2_000)
+    target = tmp_path / "rows.json"
+    assert bench.main(["--conform", "--runs", "1", "--json", str(target)]) == 0
+    (row,) = json.loads(target.read_text())
+    assert row["cases"] == 4_000
+    assert min(row["model_seconds"], row["kafka_seconds"]) > 0
+    monkeypatch.setattr(bench.bench_conform, "parse", lambda _: parse("kafka-4.0.2"))
+    with pytest.raises(bench.bench_conform.DifferenceError, match="last_known"):
+        bench.main(["--conform", "--runs", "1"])
+
+
+def test_a_wrong_count_is_not_measured() -> None:
+    """A case that finds another number of states than it must is an error."""
+    wrong = evolve(bench.CASES[0], distinct=296_447)
+    with pytest.raises(bench.WrongCountError, match="296,448 states instead of 296447"):
+        bench.measure(wrong, 1, 1)
+
+
+def test_an_unknown_case_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """A case that does not exist ends with code 2 and its name."""
+    with pytest.raises(SystemExit) as left:
+        bench.main(["three-phase-commit"])
+    assert left.value.code == 2
+    assert "unknown case: three-phase-commit" in capsys.readouterr().err

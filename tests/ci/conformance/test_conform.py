@@ -1,0 +1,310 @@
+"""Conformance: all given vectors pass, any tampering is noticed, bad input is named."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from kraftcheck.ci.conformance.command import conform, conform_command
+from kraftcheck.ci.conformance.vectors import FUNCTIONS, run_vector
+from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, UNSUPPORTED, Vector
+from kraftcheck.ci.conformance.vectors.files import VectorError, read
+from kraftcheck.model.records.fields import Fields
+from kraftcheck.model.rules.ruleset import preset
+from tests.ci.conformance.tampering import tampered
+from tests.shared.places import TESTS
+
+FOLDER = TESTS / "vectors"
+SUPPORTED = {
+    "partition_change": 68,
+    "reassignment_replicas": 9,
+    "reassignment_revert": 3,
+    "partition_registration": 16,
+    "broker_registration": 15,
+    "directory_id": 7,
+    "heartbeat": 25,
+    "placement": 13,
+    "scenarios_cluster_control": 23,
+    "scenarios_replication_control": 73,
+}
+RULES = preset("kafka-4.0")
+
+
+def load(name):
+    """The content of a given vector file."""
+    return json.loads((FOLDER / f"{name}.json").read_text())
+
+
+def vector(raw):
+    """The vector that an object describes."""
+    parts = {part: Fields.of(raw[part], part) for part in ("given", "when", "then")}
+    return Vector(raw["id"], raw["function"], **parts)
+
+
+ALL = [raw for name in SUPPORTED for raw in load(name)]
+
+@pytest.mark.parametrize(("name", "number"), SUPPORTED.items())
+def test_given_vectors_pass(name, number):
+    """Every given vector of the file passes under kafka-4.0."""
+    report = conform((FOLDER / f"{name}.json",))
+    assert report.counts() == {PASSED: number}
+
+
+@pytest.mark.parametrize("raw", ALL, ids=lambda raw: raw["id"])
+def test_tampering_is_noticed(raw):
+    """No expected value of the vector can be changed without making it fail."""
+    number = 0
+    for key, other in tampered(raw):
+        outcome = run_vector(vector({**raw, "then": {**raw["then"], key: other}}), RULES)
+        assert outcome.status == FAILED, (key, other)
+        assert outcome.differences[0].field.startswith(key)
+        number += 1
+    assert number or raw["then"].get("change") == {}
+
+
+def test_unchanged_is_checked():
+    """A field that must stay unchanged and is in the change makes the vector fail."""
+    raw = next(raw for raw in ALL if raw["then"].get("unchanged") and raw["then"]["change"])
+    tampered = {**raw, "then": {**raw["then"], "unchanged": list(raw["then"]["change"])}}
+    assert run_vector(vector(tampered), RULES).status == FAILED
+
+
+def test_unexpected_error_fails():
+    """A vector that expects a result fails when the model answers with an error, and the other way round."""
+    lost = next(raw for raw in ALL if raw["function"] == "directory_of")
+    assert run_vector(vector({**lost, "when": {"broker": 9}}), RULES).status == FAILED
+    asked = {**lost, "when": {"broker": 9}, "then": {"error": "ILLEGAL_ARGUMENT"}}
+    assert run_vector(vector(asked), RULES).status == PASSED
+    assert run_vector(vector({**lost, "then": {"error": "ILLEGAL_ARGUMENT"}}), RULES).status == FAILED
+
+
+@pytest.mark.parametrize("part", ["given", "when", "then"])
+def test_unknown_keys_are_unsupported(part):
+    """A key that would be ignored makes a vector unsupported rather than passed."""
+    raw = load("directory_id")[0]
+    outcome = run_vector(vector({**raw, part: {**raw[part], "novelty": 1}}), RULES)
+    assert outcome.status == UNSUPPORTED
+    assert f"{part}.novelty" in outcome.reason
+
+
+def test_wrong_rules_fail_some_vector():
+    """The vectors tell rule sets apart: a variant that keeps the epoch on removal fails."""
+    report = conform((FOLDER / "partition_change.json",), "kafka-4.0+no-bump-on-replica-removal")
+    assert report.counts()[FAILED] > 0
+    assert report.exit_code(allow_unsupported=True) == 23
+
+
+def test_continued_vectors_start_where_the_others_end(tmp_path):
+    """A vector whose start is not the result of the vector it continues fails."""
+    vectors = load("partition_change")
+    known = {raw["id"] for raw in vectors}
+    continued = next(raw for raw in vectors if raw.get("given_continues") in known)
+    assert conform((write(tmp_path, vectors),)).counts() == {PASSED: 68}
+    continued["given"]["partition"]["partition_epoch"] += 5
+    assert "after" not in continued["then"]
+    assert conform((write(tmp_path, vectors),)).counts()[FAILED] == 1
+
+
+@pytest.mark.parametrize(
+    ("when", "then"),
+    [
+        ({"set_directories": {"3": "LOST"}}, {"directories": ["MIGRATING", "MIGRATING", "LOST"]}),
+        ({"set_directories": {"9": "LOST"}}, None),
+        ({"target_removing": [], "target_adding": []}, None),
+        (
+            {"target_removing": [3]},
+            {"replicas": [1, 2], "leader": 1, "isr": [1, 2], "directories": ["MIGRATING"] * 2},
+        ),
+        ({"target_replicas": []}, {"leader": 1}),
+    ],
+)  # fmt: skip
+def test_wanted_values(when, then):
+    """Every wanted value of the schema reaches the build."""
+    state = load("partition_registration")[2]["given"]["partition"]
+    state = {**state, "isr": [1, 2, 3], "directories": ["MIGRATING"] * 3}
+    given = {
+        "partition": state, "acceptable_leaders": [1, 2, 3], "min_isr": 1, "elr_enabled": False,
+        "use_last_known_leader": True, "directory_assignment_supported": True, "leader_recovery_supported": True,
+        "bump_leader_epoch_on_isr_shrink": False, "default_directory": None,
+    }  # fmt: skip
+    raw = {"id": "x", "function": "build_change", "given": given, "when": when, "then": {"change": then}}
+    assert run_vector(vector(raw), RULES).differences == ()
+
+
+def write(folder, content):
+    """A vector file with this content."""
+    path = folder / "vectors.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def invoke(*arguments):
+    """The result of the command with these arguments."""
+    return CliRunner().invoke(conform_command, [str(argument) for argument in arguments])
+
+
+def test_command_counts_per_file():
+    """Files may be named several at a time and repeatedly; each gets a line of counts."""
+    a, b, c = (FOLDER / f"{name}.json" for name in ("directory_id", "reassignment_revert", "broker_registration"))
+    result = invoke("--vectors", a, b, "--vectors", c)
+    assert result.exit_code == 0
+    for path, number in ((a, 7), (b, 3), (c, 15)):
+        assert f"{path}: {number} passed, 0 failed, 0 unsupported" in result.output
+
+
+def test_command_on_a_folder():
+    """A folder stands for its files, and every vector given passes."""
+    result = invoke("--vectors", FOLDER)
+    assert result.exit_code == 0
+    assert f"{sum(SUPPORTED.values())} passed, 0 failed, 0 unsupported" in result.output
+
+
+def test_what_cannot_be_run_fails_the_command_unless_allowed(tmp_path):
+    """A step that no adapter knows makes its vector unsupported; the other vectors of the file are run."""
+    vectors = load("scenarios_cluster_control")
+    vectors[0]["when"]["steps"].append({"op": "novelty"})
+    path = write(tmp_path, vectors)
+    result = invoke("--vectors", path)
+    assert result.exit_code == 23
+    assert "22 passed, 0 failed, 1 unsupported" in result.output
+    assert "unknown step novelty" in result.output
+    assert invoke("--vectors", path, "--allow-unsupported").exit_code == 0
+
+
+def test_command_shows_failures_field_by_field(tmp_path):
+    """A failure shows the vector's id and each field with both values; allowing unsupported does not help."""
+    vectors = load("reassignment_revert")
+    vectors[0]["then"]["isr"] = [9]
+    result = invoke("--vectors", write(tmp_path, vectors), "--allow-unsupported")
+    assert result.exit_code == 23
+    assert f"FAILED {vectors[0]['id']}" in result.output
+    assert "isr: expected [9], actual [3, 2]" in result.output
+
+
+def test_json_has_a_row_per_vector(tmp_path):
+    """The document is versioned, has a row per vector, and nothing else is left beside it."""
+    target = tmp_path / "rows.json"
+    assert invoke("--vectors", FOLDER / "directory_id.json", "--json", target).exit_code == 0
+    document = json.loads(target.read_text())
+    assert document["version"] == 1
+    assert document["totals"] == {"passed": 7, "failed": 0, "unsupported": 0}
+    assert len(document["rows"]) == 7
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_json_to_standard_output_is_only_json():
+    """With `--json -` standard output is the document alone."""
+    result = invoke("--vectors", FOLDER / "directory_id.json", "--json", "-")
+    assert len(json.loads(result.stdout)["rows"]) == 7
+    assert "7 passed" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "vectors.json"),
+        ('{"a": 1}', "a list is wanted"),
+        ("[1]", "vector 0"),
+        ("[]", "no vectors"),
+        ('[{"id": "v", "id": "w"}]', "'id' is repeated"),
+        ([{"id": "v", "function": "is_reserved", "given": {}, "when": {}}], "v: then: missing"),
+        ([{"id": "v", "function": "is_reserved", "given": {}, "when": {}, "then": {}}], "v: when.dir: missing"),
+        ([{"id": "v", "function": "is_reserved", "given": {}, "when": {"dir": "?"}, "then": {}}], "v: when.dir: '?'"),
+        (
+            [{"id": "v", "function": "broker_id", "given": {"registration": 3}, "when": {}, "then": {}}],
+            "given.registration",
+        ),
+        ([load("directory_id")[0]] * 2, "used twice"),
+    ],
+)
+def test_malformed_vectors_are_named(tmp_path, content, message):
+    """Malformed input ends in one line that names file, vector and key, with exit code 2."""
+    result = invoke("--vectors", write(tmp_path, content))
+    assert result.exit_code == 2
+    assert message in result.output
+    assert str(tmp_path) in result.output
+    assert result.output.strip().count("\n") == 0
+
+
+def test_other_bad_input(tmp_path):
+    """Missing paths, unknown rule sets and unwritable output end in one line with exit code 2."""
+    good = FOLDER / "directory_id.json"
+    bad = [
+        ("--vectors", tmp_path / "none"),
+        ("--vectors", tmp_path),
+        (),
+        ("--vectors", good, "--rules", "kafka-9"),
+        ("--vectors", good, "--json", tmp_path / "no" / "where.json"),
+    ]
+    for arguments in bad:
+        result = invoke(*arguments)
+        assert result.exit_code == 2, arguments
+        assert result.output.strip().count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "when", "then"),
+    [
+        ("is_noop_change", {}, {"change": {}}, {"noop": True}),
+        ("is_noop_change", {}, {"change": {"directories": ["LOST"]}}, {"noop": False}),
+        ("is_noop_change", {}, {"change": {"leader_recovery_state": "RECOVERED"}}, {"noop": False}),
+        ("construct", {}, {"fields": {}}, {"error": "ILLEGAL_STATE", "missing_field": "replicas"}),
+        ("construct", {}, {"fields": {"replicas": [1], "directories": []}}, {"error": "ILLEGAL_STATE"}),
+        ("is_online", {"online_dirs": []}, {"dir": "P2aL9r4sSqqyt7bC0uierg"}, {"online": True}),
+        ("is_online", {"online_dirs": []}, {"dir": "LOST"}, {"online": False}),
+        ("original_replicas", {"replicas": [4, 1], "adding": [4], "removing": []}, {}, {"original_replicas": [1]}),
+        (
+            "session_tracking",
+            {"session_timeout_ms": 1, "now_ms": 0},
+            {"steps": []},
+            {"lowest_active_offset": 2**63 - 1, "next_check_ms": None, "stale_broker": None},
+        ),
+        (
+            "session_tracking",
+            {"session_timeout_ms": 1, "now_ms": 0},
+            {"steps": [{"op": "touch", "broker": 3, "fenced": False, "metadata_offset": 1}]},
+            {"error": "NOT_REGISTERED"},
+        ),
+        ("is_reserved", {}, {"dir": "AAAAAAAAAAAAAAAAAAAAYw"}, {"reserved": True}),
+        ("is_reserved", {}, {"dir": "AAAAAAAAAAAAAAAAAAAAZA"}, {"reserved": False}),
+        ("create_assignment_map", {}, {"replicas": [], "directories": []}, {"map": {}}),
+        (
+            "maybe_complete_reassignment",
+            {"removing": [], "adding": [], "replicas": [0, 1]},
+            {"isr": [0, 1]},
+            {"in_progress": False, "completed": None},
+        ),
+    ],
+)
+def test_other_inputs_of_the_schema(function, given, when, then):
+    """The schema's further inputs and errors are judged, not only those of the given vectors."""
+    raw = {"id": "x", "function": function, "given": given, "when": when, "then": then}
+    assert run_vector(vector(raw), RULES).differences == ()
+    assert run_vector(vector(raw), RULES).status == PASSED
+
+
+@pytest.mark.parametrize("known", [(False, False), (True, False), (True, True)])
+def test_stored_form_follows_the_metadata_version(known):
+    """Directories and ELR lists are stored only where the metadata version knows them."""
+    state = load("partition_registration")[2]["given"]["partition"]
+    state = {**state, "directories": ["UNASSIGNED", "LOST", "MIGRATING"], "elr": [3], "last_known_elr": [2]}
+    directories, elr = known
+    record = {key: value for key, value in state.items() if key not in ("directories", "elr", "last_known_elr")}
+    record["directories"] = state["directories"] if directories else []
+    record["elr"], record["last_known_elr"] = ([3], [2]) if elr else (None, None)
+    when = {"directory_assignment_supported": directories, "elr_supported": elr, "metadata_version": "any"}
+    then = {"record": record, "loses_directories": not directories}
+    raw = {"id": "x", "function": "to_record", "given": {"partition": state}, "when": when, "then": then}
+    assert run_vector(vector(raw), RULES).differences == ()
+
+
+def test_every_function_has_a_vector():
+    """Each supported function is exercised by a given vector."""
+    used = {raw["function"] for raw in ALL}
+    assert {name.split(".")[-1] for name in FUNCTIONS} == used
+
+
+def test_duplicate_ids_are_refused(tmp_path):
+    """Two vectors of one id in a file cannot be told apart and are refused."""
+    with pytest.raises(VectorError, match="used twice"):
+        read(write(tmp_path, [load("directory_id")[0]] * 2))

@@ -1,0 +1,116 @@
+"""`kraftcheck trace --export junit`: counterexamples as tests of Kafka's own managers, compiled and run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.ci.conformance.kafka.jars import JUNIT, SHORT_RUN, jars, program
+from kraftcheck.ci.conformance.kafka.java import PACKAGE, TOUR, compile_java, compiled
+from tests.shared.commands import ROOT, kraftcheck
+
+pytestmark = pytest.mark.xdist_group("kafka")
+
+TRACES = ROOT / "tests" / "traces"
+LAUNCHER = "org.junit.platform.console.ConsoleLauncher"
+PASSES = ""
+
+AT_EACH_CHANGE: Mapping[str, Mapping[str, str]] = {
+    "4.0.2": {"B1": PASSES, "B5-4.0.2": PASSES},
+    "4.1.2": {"B1": "leader", "B2": PASSES, "B4": PASSES, "B5": PASSES, "B7": PASSES, "B10": PASSES},
+}
+"""Of a release, by the name of a trace: that its test passes, as the release has the defect, or what is otherwise."""
+
+BY_NIGHT: Mapping[str, Mapping[str, str]] = {
+    "4.0.0": {"B1": PASSES, "B5-4.0.2": PASSES},
+    "4.0.2": {"B2": PASSES, "B4": PASSES, "B7": PASSES, "B10": "leader", "B10-4.4.0": "replicas"},
+    "4.1.0": {"B1": "leader", "B2": PASSES, "B4": PASSES, "B5-4.0.2": PASSES, "B7": PASSES, "B10-4.4.0": "replicas"},
+    "4.1.2": {"B5-4.0.2": "last_known_elr", "B10-4.4.0": "replicas"},
+    "4.4.0": {"B1": "leader", "B2": "elr", "B4": PASSES, "B5": PASSES, "B7-4.4.0": PASSES, "B10": PASSES,
+              "B10-4.4.0": PASSES},
+}
+
+
+def exported(trace: str, folder: Path) -> Path:
+    """The test of a trace, written to a folder."""
+    ran = kraftcheck("trace", TRACES / f"{trace}.itf.json", "--export", "junit", "--out", folder)
+    assert ran.code == 0, ran.err
+    (found,) = folder.glob("*Test.java")
+    return found
+
+
+def ran_on(version: str, traces: Iterable[str], folder: Path) -> dict[str, str]:
+    """By trace, what its test says on the classes of a release: nothing where it passes, else the first failure."""
+    tests = {trace: exported(trace, folder / trace) for trace in traces}
+    path = os.pathsep.join((compiled(version, TOUR), jars(version, JUNIT)))
+    compile_java(list(tests.values()), path, folder / "classes", "the exported tests")
+    command = [program("java"), *SHORT_RUN, "-cp", os.pathsep.join((str(folder / "classes"), path)), LAUNCHER]
+    options = ["execute", "--scan-classpath", str(folder / "classes"), "--reports-dir", str(folder / "reports")]
+    subprocess.run([*command, *options, "--details", "none"], capture_output=True, text=True, check=False)
+    report = ET.parse(folder / "reports" / "TEST-junit-jupiter.xml")
+    said = {case.get("classname"): case.find("failure") for case in report.iter("testcase")}
+    assert len(said) == len(tests)
+    found = {trace: said[f"{PACKAGE}.{test.stem}"] for trace, test in tests.items()}
+    return {trace: PASSES if failure is None else str(failure.get("message")) for trace, failure in found.items()}
+
+
+def agree(found: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+    """Tests pass that have to; the others fail at the field that tells."""
+    assert found.keys() == wanted.keys()
+    for trace, field in wanted.items():
+        assert found[trace].startswith(f"{field} ==> expected:" if field else PASSES), (trace, found[trace])
+        assert (found[trace] == PASSES) == (field == PASSES), (trace, found[trace])
+
+
+def test_a_test_says_what_the_trace_says(tmp_path: Path) -> None:
+    """Each step is an event, each state is asserted, and an exception is asserted where the controller resigns."""
+    test = exported("B7", tmp_path / "b7")
+    text = test.read_text(encoding="utf-8")
+    assert test.name == "ControllerStaysTest.java"
+    assert [line.split('"')[1] for line in text.splitlines() if "managers.act(" in line] == [
+        "fence", "assign", "delete_topic", "heartbeat",
+    ]  # fmt: skip
+    assert text.count("TourDriver.RESIGNED") == 1
+    assert 'assertEquals(List.of(), sorted(after1.isr), "isr")' in text
+    assert (tmp_path / "b7" / "TourDriver.java").exists()
+
+
+def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
+    """A folder is needed, and one that can be written."""
+    trace = TRACES / "B4.itf.json"
+    assert kraftcheck("trace", trace, "--export", "junit").refusal() == (
+        "--export needs the folder to write to: --out FOLDER"
+    )
+    file = tmp_path / "taken"
+    file.write_text("", encoding="utf-8")
+    assert "it is a file" in kraftcheck("trace", trace, "--export", "junit", "--out", file).refusal()
+
+
+@pytest.mark.parametrize("version", AT_EACH_CHANGE)
+def test_defects_are_shown_on_releases(version: str, tmp_path: Path) -> None:
+    """The exported test passes on a release that has the defect, and fails on one without it, at the field that tells.
+
+    One compiler and one virtual machine for all tests of a release.
+    """
+    agree(ran_on(version, AT_EACH_CHANGE[version], tmp_path), AT_EACH_CHANGE[version])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", BY_NIGHT)
+def test_more_releases_show_their_defects(version: str, tmp_path: Path) -> None:
+    """What was mended when: the tests of the other releases."""
+    agree(ran_on(version, BY_NIGHT[version], tmp_path), BY_NIGHT[version])
+
+
+@pytest.mark.slow
+def test_a_folder_compiles_as_it_is(tmp_path: Path) -> None:
+    """A written folder needs nothing but the jars: the driver in it is the one the test stands on."""
+    test = exported("B4", tmp_path / "b4")
+    path = os.pathsep.join((jars("4.1.2"), jars("4.1.2", JUNIT)))
+    compile_java(sorted(test.parent.glob("*.java")), path, tmp_path / "classes", "a written folder")
+    assert (tmp_path / "classes" / PACKAGE.replace(".", "/") / f"{test.stem}.class").exists()

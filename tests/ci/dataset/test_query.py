@@ -1,0 +1,270 @@
+"""`kraftcheck query` and `kraftcheck sweep`: answers equal what ints count; the documented examples run."""
+
+from __future__ import annotations
+
+import collections
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.dataset.query import check_question
+from kraftcheck.ci.spark.decoding import column_name, field_sql
+from kraftcheck.ci.spark.store.dataset import Dataset, transition_task
+from kraftcheck.ci.spark.sweeping import compare
+from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.layout import leaves
+from kraftcheck.solvers.blocks.kernel import block_spec
+from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.search.explore import explore
+from tests import toys
+from tests.ci.spark.levels import begun, program_of
+from tests.shared.commands import kraftcheck
+from tests.shared.places import DOCS
+
+PAGE = (DOCS / "how-to" / "query.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```sql\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
+SPARK = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+
+def on_spark(test: Any) -> Any:
+    """Marks a test that starts Spark."""
+    for mark in SPARK:
+        test = mark(test)
+    return test
+
+
+@pytest.fixture(scope="module")
+def elections(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny elections under the right rules, explored natively and kept as a dataset."""
+    out = tmp_path_factory.mktemp("elections") / "out"
+    ran = kraftcheck("explore", "elections", "--scope", "tiny", "--rules", "fixed", "--engine", "spark", "--out", out,
+                     "--quiet")  # fmt: skip
+    assert re.fullmatch(r"\d+ holds \(exit 0\)", ran.last), ran.err
+    return out
+
+
+def answers(out: Path, sql: str, target: Path, *more: object) -> list[list[Any]]:
+    """The rows of a query."""
+    ran = kraftcheck("query", out, sql, "--json", target, "--limit", 1000, *more)
+    assert ran.code == 0, ran.err
+    return list(json.loads(target.read_text())["rows"])
+
+
+@on_spark
+@pytest.mark.parametrize(("sql", "shown"), EXAMPLES, ids=["leaderless", "kinds", "status"])
+def test_documented_examples_give_what_is_shown(sql: str, shown: str, elections: Path, shared: None) -> None:
+    """Each example of docs/how-to/query.md prints the table below it."""
+    ran = kraftcheck("query", elections, sql)
+    assert (ran.code, ran.err) == (0, "")
+    assert [line.split() for line in ran.out.splitlines()] == [line.split() for line in shown.splitlines()]
+
+
+def test_the_page_has_three_examples() -> None:
+    """No example loses its output."""
+    assert len(EXAMPLES) == 3
+
+
+@on_spark
+def test_columns_are_the_fields_of_the_states(elections: Path, shared: None, tmp_path: Path) -> None:
+    """Counts by any field equal those of the states that the native engine finds, unpacked on ints."""
+    traced = program(subject("elections", "tiny", {}, "fixed"))
+    found = explore(traced, clock=lambda: 0.0)
+    names = [column_name(path) for path, _ in leaves(traced.layout.shape)]
+    known = collections.Counter(
+        tuple(int(v) for _, v in leaves(traced.layout.unpack(state))) for state in list(found.states())[::50]
+    )
+    for name in ("leader", "recovering", "online_dirs_1", "directories_0"):
+        at = names.index(name)
+        told = answers(elections, f"SELECT {name}, count(*) FROM states GROUP BY {name}", tmp_path / "a.json")
+        states = collections.Counter(int(list(leaves(traced.layout.unpack(state)))[at][1]) for state in found.states())
+        assert {int(value): count for value, count in told} == dict(states)
+    assert sum(known.values()) == -(-found.distinct // 50)
+
+
+@on_spark
+def test_transitions_are_all_that_fire(elections: Path, shared: None, tmp_path: Path) -> None:
+    """The view of transitions has, for each action, as many rows as the exploration took."""
+    told = answers(elections, "SELECT action, count(*) FROM transitions GROUP BY action", tmp_path / "a.json")
+    fired = Dataset.open(elections).fired(program(subject("elections", "tiny", {}, "fixed")))
+    assert dict(told) == {action: n for action, n in fired.items() if n}
+    assert sum(fired.values()) == 320_952 - 4
+
+
+@on_spark
+def test_levels_and_parents_fit_the_states(elections: Path, shared: None, tmp_path: Path) -> None:
+    """The levels count the states, and every state but the first has its parent one level before."""
+    target = tmp_path / "a.json"
+    levels = answers(elections, "SELECT depth, states FROM levels ORDER BY depth", target)
+    assert levels == answers(elections, "SELECT depth, count(*) FROM states GROUP BY depth ORDER BY depth", target)
+    orphans = (
+        "SELECT count(*) FROM states c LEFT ANTI JOIN states p ON p.depth = c.depth - 1 AND p.id = c.parent "
+        "WHERE c.depth > 0"
+    )
+    assert answers(elections, orphans, target) == [[0]]
+
+
+@on_spark
+def test_a_witness_is_the_shortest_trace_to_the_row(elections: Path, shared: None, tmp_path: Path) -> None:
+    """The trace ends in the row asked for, after as many steps as its depth, as ints replay it."""
+    sql = "SELECT depth, id, leader, elr FROM states WHERE leader < 0 AND elr <> 0 ORDER BY depth, id"
+    ran = kraftcheck("query", elections, sql, "--limit", 1, "--witness")
+    depth = int(ran.out.splitlines()[1].split()[0])
+    steps = [int(line.split()[0]) for line in ran.out.splitlines()[3:] if re.match(r" ?\s\d+  \w", line)]
+    assert steps == list(range(depth + 1))
+    assert "leader: 0 -> none" in ran.out
+
+
+@on_spark
+@pytest.mark.parametrize(
+    ("sql", "more", "message"),
+    [
+        ("SELECT leder FROM states", (), "leader"),
+        ("SELEC 1", (), "PARSE_SYNTAX_ERROR"),
+        ("SELECT depth FROM states", ("--witness",), "--witness needs the columns depth and id"),
+        ("SELECT depth, id FROM states WHERE depth > 99", ("--witness",), "the result has no row"),
+    ],
+)
+def test_bad_queries_are_one_line(sql: str, more: Any, message: str, elections: Path, shared: None) -> None:
+    """What Spark or the witness cannot use is refused in one line that names it."""
+    ran = kraftcheck("query", elections, sql, *more)
+    assert ran.code == 2
+    assert ran.err.count("\n") == 1
+    assert message in ran.err
+
+
+STATEMENTS = [
+    "CREATE TABLE t AS SELECT 1", "CREATE OR REPLACE TEMPORARY VIEW states AS SELECT 1", "DROP VIEW states", "SET a=1",
+    "INSERT INTO t SELECT 1", "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a", "FROM s INSERT INTO t SELECT *",
+    "EXPLAIN SELECT 1", "SHOW TABLES", "CACHE TABLE states", "/* SELECT */ DROP VIEW states", "SELECT 1; DROP VIEW s",
+    "INSERT OVERWRITE DIRECTORY 'made' USING parquet SELECT 1", "USE other", "ADD JAR 'x.jar'", ";",
+]  # fmt: skip
+"""What is no question, or not one."""
+
+
+@on_spark
+def test_only_one_question_is_asked(session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements are refused by Spark's own parser before anything runs; questions of every form pass."""
+    monkeypatch.chdir(tmp_path)
+    for sql in STATEMENTS:
+        with pytest.raises(Refusal, match="the query: "):
+            check_question(session, sql)
+    for sql in ("SELECT 1;", "with a as (select 1) select * from a", "VALUES (1)", "FROM t SELECT a", "(SELECT 1)",
+                "-- asked\nSELECT 1", "TABLE t", "SELECT 1 UNION SELECT 2"):  # fmt: skip
+        check_question(session, sql)
+    assert list(tmp_path.iterdir()) == []
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@on_spark
+def test_a_query_leaves_nothing_behind(
+    elections: Path, shared: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dataset, current folder and folder of temporary files are as they were, after an answer and after a refusal."""
+    before, scratch = contents(elections), tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    assert kraftcheck("query", elections, "SELECT count(*) FROM states").code == 0
+    assert kraftcheck("query", elections, "CREATE TABLE t AS SELECT 1").code == 2
+    assert contents(elections) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["scratch"]
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["query", "SELECT 1"], ["query", "--plot=a.svg"], ["sweep"]])
+def test_a_dataset_does_not_choose_what_is_run(command: list[str], tmp_path: Path) -> None:
+    """A dataset that names a user's module has it imported only where the command line names it too."""
+    named = evolve(toys.HASTY, name="tests.toys:HASTY")
+    run, runner = begun(program_of(named, "3"), tmp_path / "out")
+    run.expand(runner)
+    told = kraftcheck(command[0], tmp_path / "out", *command[1:]).refusal()
+    assert told.endswith("whose module would be run; if you trust it, --system tests.toys:HASTY")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["missing", "SELECT 1"], "holds no exploration"),
+        (["{out}"], "nothing is asked"),
+        (["{out}", "--plot", "levels.gif"], "--plot writes .png or .svg, not 'levels.gif'"),
+        (["{out}", "--plot", "nowhere/levels.svg"], "there is no folder nowhere"),
+    ],
+)
+def test_bad_words_are_one_line(words: list[str], message: str, elections: Path) -> None:
+    """A folder without a run and a picture that cannot be made are refused before Spark starts."""
+    assert message in kraftcheck("query", *(word.format(out=elections) for word in words)).refusal()
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_pictures_are_written(suffix: str, elections: Path, tmp_path: Path) -> None:
+    """States per level and transitions per action become a picture of the kind asked for."""
+    place = tmp_path / f"levels.{suffix}"
+    assert kraftcheck("query", elections, "--plot", place).code == 0
+    start = place.read_bytes()[:200]
+    assert (b"<?xml" in start) if suffix == "svg" else start.startswith(b"\x89PNG")
+
+
+@on_spark
+def test_a_sweep_finds_no_disagreement(elections: Path, shared: None) -> None:
+    """Compiled rules and ints agree on a sample of the states."""
+    ran = kraftcheck("sweep", elections, "--fraction", 0.005)
+    assert (ran.code, ran.err) == (0, "")
+    states, transitions = re.match(r"(\d+) of 17,800 states: ([\d,]+) transitions, 0 disagreements", ran.last).groups()  # type: ignore[union-attr]
+    assert 40 < int(states) < 200
+    assert int(transitions.replace(",", "")) > 10 * int(states)
+
+
+def test_a_sweep_notices_another_kernel() -> None:
+    """Compiled rules of a system with another guard or another property are found to differ from ints."""
+    right, hasty = program_of(toys.TWO_PHASE, "3"), program_of(toys.HASTY, "3")
+    found = explore(right, clock=lambda: 0.0)
+    states = np.array(sorted(found.states()), dtype=np.uint64)
+    spec, other = (block_spec(one, 3, ObjectCache(None)) for one in (right, hasty))
+    agreed = compare(right, spec, states)
+    assert (agreed.states, agreed.disagreements) == (288, 0)
+    assert agreed.transitions == found.generated - 1
+    differing = compare(right, other, states)
+    assert differing.disagreements > 0
+    assert re.search(r"TMCommit\(\{\}\) gives not enabled on ints and Commit", differing.wrong[0])
+    goal = evolve(toys.TWO_PHASE, properties=lambda setting: [
+        evolve(p, predicate=lambda state: state.aborted.is_empty()) if p.id == "consistent" else p
+        for p in toys.TWO_PHASE.properties(setting)
+    ])  # fmt: skip
+    wrong = compare(right, block_spec(program_of(goal, "3"), 3, ObjectCache(None)), states).wrong
+    assert "consistent is False on ints and True compiled" in wrong[0]
+
+
+def test_transitions_without_spark() -> None:
+    """The task behind the view gives, for each state, what the kernel's successors are."""
+    traced = program_of(toys.TWO_PHASE, "3")
+    spec = block_spec(traced, 3, ObjectCache(None))
+    batch = pa.RecordBatch.from_pydict({
+        "depth": pa.array([0], pa.int32()), "id": pa.array([7], pa.int64()),
+        "w0": pa.array([traced.initial[0][0]], pa.int64()),
+    })  # fmt: skip
+    rows = [row for out in transition_task(lambda: spec)(iter([batch])) for row in out.to_pylist()]
+    assert [row["id"] for row in rows] == [7] * len(rows)
+    assert [row["instance"] for row in rows] == [4, 5, 6, 7, 8, 9, 10]
+
+
+def test_fields_decode_as_layouts_unpack() -> None:
+    """Constant, shifted and truth fields have their expressions."""
+    assert field_sql({"word": 0, "shift": 3, "bits": 2, "lo": -1, "truth": False}) == (
+        "((shiftrightunsigned(w0, 3) & 3L) + -1L)"
+    )
+    assert field_sql({"word": 1, "shift": 0, "bits": 1, "lo": 0, "truth": True}, "v") == (
+        "((shiftrightunsigned(v1, 0) & 1L) = 1)"
+    )
+    assert field_sql({"word": 0, "shift": 0, "bits": 0, "lo": 5, "truth": False}) == "5"
+    assert column_name("brokers[1].isr") == "brokers_1_isr"

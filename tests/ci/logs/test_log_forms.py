@@ -1,0 +1,137 @@
+"""`kraftcheck replay` on every form of a log, and what it says of one that it does not explain."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kraftcheck.solvers.logs.explain.entries import Batch
+from tests.shared.captures import TROUBLE, batches, json_lines, replayed, with_data
+from tests.shared.commands import kraftcheck
+
+SEGMENT = TROUBLE / "00000000000000000000.log"
+
+
+def document(target: Path, *words: Any) -> tuple[int, dict[str, Any]]:
+    """Exit code and document of the replay of one log."""
+    ran = kraftcheck("replay", *words, "--json", target)
+    (log,) = json.loads(target.read_text(encoding="utf-8"))["logs"]
+    return ran.code, log
+
+
+def without_places(log: dict[str, Any]) -> dict[str, Any]:
+    """A document without the log's name and the places in it."""
+    rows = [{key: value for key, value in row.items() if key != "place"} for row in log["rows"]]
+    return {**log, "rows": rows, "log": None}
+
+
+def test_every_form_gives_the_same_verdicts(tmp_path: Path) -> None:
+    """A segment, the dump tool's output, JSON lines and a folder: the same rows, events, violations and exit code."""
+    (tmp_path / "log.jsonl").write_text(json_lines(batches(TROUBLE)), encoding="utf-8")
+    forms = (SEGMENT, TROUBLE / "decoded.txt", tmp_path / "log.jsonl", TROUBLE)
+    found = [document(tmp_path / "rows.json", form) for form in forms]
+    assert {code for code, _ in found} == {12}
+    assert all(without_places(log) == without_places(found[0][1]) for _, log in found)
+    assert found[0][1]["explained"] == found[0][1]["batches"] > 100
+
+
+def test_unknown_kinds_are_counted_and_bad_lines_are_not_passed_over(tmp_path: Path) -> None:
+    """A kind of record that is unknown passes and is counted; an undecodable line is refused unless it is allowed."""
+    last = batches(TROUBLE)[-1].last_offset
+    unknown = {"offset": last + 1, "batch": last + 1, "epoch": 9, "type": "SOME_NEW_RECORD", "version": 0, "data": {}}
+    lines = json_lines(batches(TROUBLE)) + json.dumps(unknown) + "\n"
+    path = tmp_path / "log.jsonl"
+    path.write_text(lines, encoding="utf-8")
+    _, log = document(tmp_path / "rows.json", path)
+    assert log["passed_through"]["SOME_NEW_RECORD"] == 1
+    assert log["rows"][-1]["explanations"] == 1
+    path.write_text(lines + "no record\n", encoding="utf-8")
+    place = f"{path}:{len(lines.splitlines()) + 1}"
+    assert f"{place}: not JSON" in kraftcheck("replay", path).refusal()
+    allowed = kraftcheck("replay", path, "--allow-skipped", 1)
+    assert allowed.code == 12
+    assert f"skipped {place}: not JSON" in allowed.out
+
+
+def pair() -> tuple[Batch, int]:
+    """Two ISR changes of different partitions in one batch, and the place of the second in the log of its batch."""
+    found = next(
+        one.batch for one in replayed(TROUBLE)
+        if one.explanation is not None and len(one.explanation.steps) == 2
+        and all(step.guess.action == "alter_partition" for step in one.explanation.steps)
+    )  # fmt: skip
+    return found, next(n for n, batch in enumerate(batches(TROUBLE)) if batch == found)
+
+
+def replay_with(tmp_path: Path, place: int, bad: Batch) -> tuple[int, dict[str, Any], str]:
+    """Exit code, the row of a changed batch and the lines for a reader, of the log up to it."""
+    path = tmp_path / "bad.jsonl"
+    path.write_text(json_lines([*batches(TROUBLE)[:place], bad]), encoding="utf-8")
+    code, log = document(tmp_path / "rows.json", path)
+    return code, log["rows"][-1], kraftcheck("replay", path).out
+
+
+def test_an_unexplained_batch_tells_prefix_event_and_values(tmp_path: Path) -> None:
+    """The first change is explained, the second is not: its event, and the field with both values, are named."""
+    batch, place = pair()
+    data = dict(batch.entries[1].data or {})
+    bad = with_data(batch, 1, {**data, "isr": [*data["isr"]], "leader": data["isr"][-1]})
+    code, row, text = replay_with(tmp_path, place, bad)
+    assert code in (12, 23)
+    assert (row["explanations"], row["explained_prefix"]) == (0, 1)
+    nearest = row["nearest"]
+    assert nearest["refused"] == ""
+    assert [(d["observed"], d["required"]) for d in nearest["differences"]] == [(data["isr"][-1], None)]
+    assert nearest["differences"][0]["field"].endswith(".leader")
+    assert f"UNEXPLAINED batch at offset {batch.base_offset}" in text
+    assert "1 of 2 records explained" in text
+    assert f"leader: observed {data['isr'][-1]}, required null" in text
+    assert nearest["event"] in text
+
+
+def test_a_refused_event_tells_its_guard(tmp_path: Path) -> None:
+    """Nothing like these fields is written; the guard that refuses their ISR is told with what it saw and wants."""
+    found = replayed(TROUBLE)
+    place = next(
+        n for n, one in enumerate(found)
+        if n and any(r.fenced for r in found[n - 1].state.controller.image.registrations.values())
+        and [(e.type, "isr" in (e.data or {})) for e in one.batch.entries] == [("PARTITION_CHANGE_RECORD", True)]
+    )  # fmt: skip
+    registrations = found[place - 1].state.controller.image.registrations
+    fenced = next(b for b, r in registrations.items() if r.fenced)
+    batch = found[place].batch
+    data = dict(batch.entries[0].data or {})
+    isr = [*(b for b in data["isr"] if b != fenced), fenced]
+    more = {"isr": isr, "leaderRecoveryState": 1, "addingReplicas": [fenced], "removingReplicas": [fenced]}
+    code, row, text = replay_with(tmp_path, place, with_data(batch, 0, {**data, **more}))
+    assert code in (12, 23)
+    assert row["explanations"] == 0
+    assert f"proposes ISR {isr}" in row["nearest"]["event"]
+    saw = f"broker {fenced} has fenced=True, in_controlled_shutdown=False"
+    wants = "required: replicas that are registered, unfenced and not shutting down"
+    assert row["nearest"]["refused"] == f"INELIGIBLE_REPLICA ({saw}; {wants})"
+    assert f"refused: INELIGIBLE_REPLICA ({saw}" in text
+
+
+def test_a_record_that_cannot_be_replayed_ends_the_replay(tmp_path: Path) -> None:
+    """A change of a partition that there is not: the batch and why it cannot be are told, and nothing behind it is."""
+    batch, place = pair()
+    data = dict(batch.entries[1].data or {})
+    bad = with_data(batch, 1, {**data, "partitionId": 77})
+    path = tmp_path / "bad.jsonl"
+    path.write_text(json_lines([*batches(TROUBLE)[:place], bad, *batches(TROUBLE)[place + 1 :]]), encoding="utf-8")
+    code, log = document(tmp_path / "rows.json", path)
+    assert code in (12, 23)
+    assert log["rows"][-1]["base_offset"] == batch.base_offset
+    assert "has no partition 77" in log["rows"][-1]["cannot_replay"]
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_nothing_read_is_no_pass(tmp_path: Path, content: str) -> None:
+    """A log without a batch is refused, whatever its form."""
+    for name in ("empty.jsonl", "empty.txt", "empty.log"):
+        (tmp_path / name).write_text(content if name != "empty.log" else "", encoding="utf-8")
+        assert "no record batch" in kraftcheck("replay", tmp_path / name).refusal()

@@ -1,0 +1,137 @@
+"""The Spark pipeline over metadata logs: the verdicts of one machine, and the datasets that it leaves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from kraftcheck.ci.logs.output import UNFINISHED, filled
+from kraftcheck.ci.logs.spark.pipeline import COLUMNS
+from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR, TROUBLE, batches, json_lines, replayed, with_data
+from tests.shared.commands import kraftcheck
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+
+def corrupted_log(folder: Path) -> None:
+    """A log in which a partition is created with an ISR that lacks its leader."""
+    place, index, data = next(
+        (number, index, dict(entry.data or {}))
+        for number, batch in enumerate(batches())
+        for index, entry in enumerate(batch.entries)
+        if entry.type == "PARTITION_RECORD"
+    )
+    bad = with_data(batches()[place], index, {**data, "isr": data["isr"][1:]})
+    folder.mkdir()
+    (folder / "bad.jsonl").write_text(json_lines([*batches()[:place], bad]), encoding="utf-8")
+
+
+def told(words: tuple[Any, ...], target: Path) -> tuple[int, list[str], list[dict[str, Any]]]:
+    """Exit code, output and documents without rows of a run."""
+    ran = kraftcheck("replay", *words, "--json", target)
+    logs = json.loads(target.read_text(encoding="utf-8"))["logs"]
+    return ran.code, ran.out.splitlines(), [{k: v for k, v in log.items() if k != "rows"} for log in logs]
+
+
+@pytest.mark.usefixtures("shared")
+def test_spark_tells_what_one_machine_tells(tmp_path: Path) -> None:
+    """Exit code, lines and documents agree, of good logs and of a bad one; the datasets hold every batch and step."""
+    corrupted_log(tmp_path / "bad")
+    logs = (CAPTURED, tmp_path / "bad")
+    alone = told(logs, tmp_path / "alone.json")
+    spark = told((*logs, "--engine", "spark", "--out", tmp_path / "out"), tmp_path / "spark.json")
+    assert spark == alone
+    assert alone[0] == 12
+    tables = {kind: pq.read_table(tmp_path / "out" / kind).to_pylist() for kind in COLUMNS}
+    assert len(tables["batches"]) == sum(log["batches"] for log in alone[2])
+    assert len(tables["violations"]) == sum(log["violations"] for log in alone[2]) > 0
+    broken = {str(path) for path in (tmp_path / "bad", DEAD_LEADER, TROUBLE)}  # two of them by released controllers
+    assert {row["cluster"] for row in tables["violations"]} == broken
+    ends = {
+        (row["topic"], row["partition"]): row
+        for row in sorted(tables["timelines"], key=lambda row: row["offset"])
+        if row["cluster"] == str(ELR)
+    }
+    controller = replayed()[-1].state.controller
+    for place in controller.places():
+        row, p = ends[controller.topic(place.topic_id).name, place.index], place.partition
+        assert (row["leader"], row["leader_epoch"], row["isr"]) == (p.leader, p.leader_epoch, list(p.isr))
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_log_spread_by_partition_is_told_the_same(tmp_path: Path) -> None:
+    """By partition lines, documents and rows are the same; a log that gives up is replayed whole."""
+    corrupted_log(tmp_path / "bad")
+    segment = next(ELR.glob("*.log")).read_bytes()
+    (tmp_path / "cut.log").write_bytes(segment[:2000])
+    logs = (TROUBLE, tmp_path / "bad", tmp_path / "cut.log", "--allow-skipped", 1)
+    alone = told(logs, tmp_path / "alone.json")
+    outs = {name: tmp_path / name for name in ("cluster", "partition")}
+    for name, out in outs.items():
+        size = {"cluster": 16, "partition": 0}[name]
+        how = ("--engine", "spark", "--out", out, "--by-partition-from", size)
+        assert told((*logs, *how), tmp_path / f"{name}.json") == alone
+    names = [path.name for path in (outs["partition"] / "timelines").glob("part-00000-*-00000.parquet")]
+    assert sorted(names) == ["part-00000-00000-00000.parquet", "part-00000-00001-00000.parquet"]
+    assert not (outs["partition"] / "parts").exists()
+    for kind in COLUMNS:
+        found = {name: pq.read_table(out / kind).to_pylist() for name, out in outs.items()}
+        assert sorted(map(repr, found["partition"])) == sorted(map(repr, found["cluster"]))
+        assert found["partition"]
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_log_that_cannot_be_read_leaves_nothing(tmp_path: Path) -> None:
+    """One unreadable log refuses the run in one line, and no dataset is left behind."""
+    (tmp_path / "odd.jsonl").write_text("no log\n", encoding="utf-8")
+    ran = kraftcheck("replay", tmp_path / "odd.jsonl", "--engine", "spark", "--out", tmp_path / "out")
+    assert "odd.jsonl:1: not JSON" in ran.refusal()
+    assert not any((tmp_path / "out" / kind).exists() for kind in COLUMNS)
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_run_that_ends_early_leaves_no_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until every dataset is whole none has its name; what a run left that was killed is in nobody's way."""
+    out = tmp_path / "out"
+    seen = []
+
+    def write_some(run: Any, frames: list[Any]) -> None:
+        (run._out / "violations").mkdir()
+        (run._out / "violations" / "part-0.parquet").write_bytes(b"half")
+        seen.extend(path.name for path in out.iterdir())
+        raise RuntimeError("it ends early")
+
+    words = ("replay", ELR, "--engine", "spark", "--out", out)
+    with monkeypatch.context() as patch:
+        patch.setattr("kraftcheck.ci.logs.spark.pipeline._Run._write", write_some)
+        assert "it ends early" in kraftcheck(*words).refusal()
+    assert UNFINISHED in seen
+    assert not set(COLUMNS) & {*seen, *(path.name for path in out.iterdir())}
+    (out / UNFINISHED / "violations").mkdir(parents=True)
+    assert kraftcheck(*words).code == 0
+    assert {path.name for path in out.iterdir() if path.is_dir()} == set(COLUMNS)
+
+
+def test_two_replays_do_not_fill_one_folder(tmp_path: Path) -> None:
+    """While one replay fills a folder another is refused; only whole datasets get their names."""
+    with filled(tmp_path) as place:
+        (place / "batches").mkdir()
+        refused = kraftcheck("replay", ELR, "--engine", "spark", "--out", tmp_path).refusal()
+        assert "in use by another driver" in refused
+        assert not (tmp_path / "batches").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["batches"]
+    assert "is not empty" in kraftcheck("replay", ELR, "--engine", "spark", "--out", tmp_path).refusal()
+
+
+def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    """Spark needs a folder for its results, which must be empty, and only Spark takes one."""
+    assert "needs --out" in kraftcheck("replay", ELR, "--engine", "spark").refusal()
+    assert "needs --out" in kraftcheck("replay", ELR, "--out", tmp_path / "out").refusal()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    refused = kraftcheck("replay", ELR, "--engine", "spark", "--out", tmp_path / "full").refusal()
+    assert "is not empty" in refused

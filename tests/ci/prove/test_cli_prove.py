@@ -1,0 +1,78 @@
+"""`kraftcheck prove`: what it shows, what it refuses, and its exit codes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.shared.commands import kraftcheck
+
+TINY = ("prove", "elections", "--scope", "tiny", "--quiet", "--workers", "1")
+
+
+def test_a_proof_says_so() -> None:
+    """A proven property exits 0 and is the only one that is judged; what it rests on is named."""
+    ran = kraftcheck(*TINY, "--rules", "fixed", "--property", "isr-elr-disjoint", "--core")
+    assert (ran.code, ran.err) == (0, "")
+    row = next(line for line in ran.out.splitlines() if line.startswith("isr-elr-disjoint "))
+    assert row.split()[1] == "proven"
+    assert "what each proof used" in ran.out
+    assert ran.last == "1 holds (exit 0)"
+
+
+def test_a_defect_is_refuted_with_its_shortest_trace() -> None:
+    """Under the snapshot's rules a reachable counterexample refutes the property, with the explorer's trace."""
+    ran = kraftcheck(*TINY, "--rules", "kafka-4.0", "--property", "leader-active", "--json", "-")
+    told = ran.document()
+    assert told["exit_code"] == ran.code == 12
+    (claim,) = [one for one in told["claims"] if one["id"] == "leader-active"]
+    assert (claim["verdict"], claim["depth"]) == ("refuted", 1)
+    assert {query["result"] for query in claim["queries"]} == {"proven", "not inductive"}
+    assert (told["command"], told["engine"], told["complete"]) == ("prove", "z3", True)
+
+
+def test_without_a_search_nothing_is_refuted() -> None:
+    """With --search 0 a counterexample stays undecided, and the exit code is that of unknown."""
+    ran = kraftcheck(*TINY, "--rules", "kafka-4.0", "--property", "leader-active", "--search", "0")
+    assert ran.code == 22
+    assert "counterexample to induction, not decided (--search 0)" in ran.out
+    assert "some state" in ran.out
+
+
+def test_out_of_time_is_unknown() -> None:
+    """A query without time is no proof: exit 22."""
+    ran = kraftcheck("prove", "elections", "--brokers", "5", "--replication", "5", "--rules", "fixed", "--quiet",
+                     "--workers", "1", "--property", "elr-empty-at-min-isr", "--timeout", "0.001")  # fmt: skip
+    assert ran.code == 22
+    assert "no answer: " in ran.out
+
+
+@pytest.mark.parametrize(
+    ("claim", "flags", "code", "says"),
+    [
+        ("isr-elr-disjoint", ("--k", "1"), 0, "holds"),
+        ("leader-active", ("--k", "2"), 22, "not 2-inductive: a run of 2 steps from some state"),
+        ("isr-elr-disjoint", ("--pdr",), 0, "Spacer's strengthening of isr-elr-disjoint, checked to be inductive:"),
+        ("isr-elr-disjoint", ("--pdr", "--timeout", "0.001"), 22, "unknown"),
+        ("isr-elr-disjoint", ("--bmc", "2"), 20, "no counterexample of at most 2 steps"),
+    ],
+)
+def test_without_lemmas(claim: str, flags: tuple[str, ...], code: int, says: str) -> None:
+    """K-induction, Spacer and bounded checking say what they found; what is not proven is no pass."""
+    ran = kraftcheck(*TINY, "--rules", "fixed", "--property", claim, *flags)
+    assert (ran.code, ran.err) == (code, "")
+    assert says in ran.out
+    assert ran.last.endswith(f"(exit {code})")
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (["prove"], "missing argument SYSTEM"),
+        (["prove", "elections", "--brokers", "10"], "elections: brokers = 10 is out of range 2..9"),
+        (["prove", "elections", "--property", "leader-activ"], "elections has nothing to prove named 'leader-activ'"),
+        (["explore", "elections", "--brokers", "9"], "elections: brokers = 9 is out of range 2..5"),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], refusal: str) -> None:
+    """A missing system, an unknown property and a bound out of range are refused in one line."""
+    assert kraftcheck(*words).refusal().startswith(refusal)

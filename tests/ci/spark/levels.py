@@ -1,0 +1,160 @@
+"""The tasks of the Spark engine run one after the other in this process, with attempts that fail on purpose."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+from attrs import define, field
+
+from kraftcheck.ci.spark.auditing import audit_run
+from kraftcheck.ci.spark.decoding import decoding
+from kraftcheck.ci.spark.engine import Run
+from kraftcheck.ci.spark.jobs import Found, found
+from kraftcheck.ci.spark.options import Bounds
+from kraftcheck.ci.spark.store.commits import CommitLog, identity
+from kraftcheck.ci.spark.store.lease import Lease, leased
+from kraftcheck.ci.spark.store.manifests import Commit
+from kraftcheck.ci.spark.tasks import Level, expand_task, sift_task
+from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.model.language.system import System
+from kraftcheck.solvers.audit.sampling import DEFAULT
+from kraftcheck.solvers.blocks.kernel import block_spec
+from kraftcheck.solvers.blocks.tasks import BlockSpec, loaded
+from kraftcheck.solvers.machine_code.compile import load_kernel
+from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.search.explore import Exploration, concluded, explore
+
+BUCKET_BITS = 3
+
+HELD: dict[Path, contextlib.ExitStack] = {}
+"""The leases that runs of this process have."""
+
+
+class AttemptLostError(RuntimeError):
+    """An attempt that dies on purpose."""
+
+
+@define
+class InProcess:
+    """Runs levels as Spark would.
+
+    Attributes:
+        spec: what was shipped.
+        cores: what a plan reckons with.
+        lost: asked for each batch that a task gives, (stage, task, batch): whether the first attempt dies there.
+        before: called before each level.
+    """
+
+    spec: BlockSpec
+    cores: int = 2
+    lost: Callable[[str, int, int], bool] = lambda stage, task, batch: False
+    before: Callable[[Level], None] = lambda level: None
+    levels: list[Level] = field(factory=list)
+
+    def run(self, level: Level, stop: threading.Event) -> Found | None:
+        """Both stages of a level."""
+        self.before(level)
+        self.levels.append(level)
+        rows: list[dict[str, Any]] = []
+        for number in range(len(level.splits)):
+            batch = pa.RecordBatch.from_pydict({"id": [number]})
+            rows += self._attempts("expand", number, lambda one=batch: expand_task(self._shipped, level)(iter([one])))
+        rows.sort(key=lambda row: (row["bucket"], row["source"], row["part"]))
+        results: list[dict[str, Any]] = []
+        for target in range(level.targets):
+            mine = [row for row in rows if row["target"] % level.targets == target]
+            results += self._attempts("sift", target, lambda part=mine: sift_task(self._shipped, level)(batches(part)))
+        cost = {"expand_tasks": len(level.splits), "sift_tasks": level.targets, "shuffled": 0.0, "spilled": 0.0}
+        return found([SimpleNamespace(**row) for row in results], cost)
+
+    def _shipped(self) -> BlockSpec:
+        return self.spec
+
+    def _attempts(self, stage: str, task: int, work: Callable[[], Iterator[Any]]) -> list[dict[str, Any]]:
+        """What the attempt gives that is not lost."""
+        try:
+            given = []
+            for number, batch in enumerate(work()):
+                if self.lost(stage, task, number):
+                    raise AttemptLostError
+                given.append(batch)
+        except AttemptLostError:
+            given = list(work())
+        return [row for batch in given for row in batch.to_pylist()]
+
+
+def batches(rows: list[dict[str, Any]]) -> Iterator[Any]:
+    """Rows in batches of three, as Spark hands them to a task."""
+    for at in range(0, len(rows), 3):
+        part = rows[at : at + 3]
+        names = ("target", "bucket", "source", "part")
+        columns = [pa.array([row[name] for row in part], pa.int32()) for name in names]
+        yield pa.RecordBatch.from_arrays(
+            [*columns, pa.array([row["block"] for row in part], pa.binary())], names=[*names, "block"]
+        )
+
+
+def program_of(system: System, scope: str | None = None, rules: Any = None) -> Program:
+    """The traced system."""
+    return trace(system, system.setting(scope, rules=rules))
+
+
+def _lease(out: Path) -> Lease:
+    """The lease on a folder; a run of this process that had it is over."""
+    if out in HELD:
+        HELD.pop(out).close()
+    out.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        lease = stack.enter_context(leased(out))
+        HELD[out] = stack.pop_all()
+    return lease
+
+
+def begun(
+    program: Program, out: Path, cache: Path | None = None, handover: int = 0, resume: bool = False, **limits: Any
+) -> tuple[Run, InProcess]:
+    """A run in a folder that is begun (or taken up), and what runs its levels."""
+    kernel = load_kernel(program, cache)
+    spec = block_spec(program, BUCKET_BITS, ObjectCache(cache))
+    log = CommitLog(out, _lease(out))
+    subject = Subject(program.system.name, program.system, program.setting, None)
+    of = identity(subject, program, BUCKET_BITS)
+    reports: list[Commit | None] = []
+    run = Run(
+        kernel, loaded(spec), log, Bounds(handover, 1 << 30, 1, **limits), threading.Event(),
+        lambda now, level: reports.append(level),
+    )  # fmt: skip
+    if resume:
+        log.check_same(of)
+        run.resume()
+    else:
+        log.begin(of, decoding(program))
+    if not run.commits:
+        run.start()
+    return run, InProcess(spec)
+
+
+def finished(run: Run) -> Exploration:
+    """What a run found."""
+    return concluded(run, run.kernel, 1.0, 0.0, audit_run(run, DEFAULT), run.recovered)
+
+
+def facts(result: Exploration) -> dict[str, Any]:
+    """What must be the same, whichever engine explored."""
+    names = ("distinct", "generated", "depth", "levels", "fired", "never_true", "never_false", "pruned")
+    judged = [v for v in result.verdicts if v.kind != "recovers"]
+    verdicts = [(v.claim, v.kind, type(v.verdict).__name__, v.depth) for v in judged]
+    return {**{name: getattr(result, name) for name in names}, "verdicts": verdicts}
+
+
+def native_facts(program: Program, cache: Path | None = None) -> dict[str, Any]:
+    """The same of the native engine."""
+    return facts(explore(program, clock=lambda: 0.0, cache_dir=cache, keep=False))

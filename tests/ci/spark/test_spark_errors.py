@@ -1,0 +1,84 @@
+"""What goes wrong under Spark, told in one line; and a benchmark that refuses to compare different spaces."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.bench import __main__ as bench
+from kraftcheck.ci.bench import spark as bench_spark
+from kraftcheck.ci.bench.spark import CASES, Measured
+from kraftcheck.ci.spark.errors import explained
+from kraftcheck.ci.spark.jobs import splits
+from kraftcheck.ci.spark.store.levelfiles import Group
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        ("org.apache.spark...: java.io.IOException: No space left on device\n at x", "no space left where the run"),
+        ("OSError: [Errno 27] File too large", "raise it, then --resume"),
+        ("[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9", "workers run another Python"),
+        ("  File x\nModuleNotFoundError: No module named 'llvmlite'\n", "lack a package: No module named 'llvmlite'"),
+        ("kraftcheck.solvers.machine_code.objectcode.ForeignCodeError: "
+         "the kernel was compiled for a and this worker's b lacks avx512f; "
+         "use --portable-code\n at", "lacks avx512f; use --portable-code"),
+        ("DamagedLevelError: /out/part-1.parquet: 3 rows instead of 4\n", "3 rows instead of 4; restore the file"),
+        ("java.lang.OutOfMemoryError: Java heap space", "the JVM ran out of memory (Java heap space)"),
+        ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", "--resume goes on"),
+        ("nonsense\nsomething.OddError: what it was\n\tat java", "a Spark job failed: something.OddError: what it was"),
+    ],
+)  # fmt: skip
+def test_a_failed_job_is_told_in_one_line(raised: str, told: str) -> None:
+    """Known causes name the mend; of others the telling line is shown, and where the rest is."""
+    message = explained(RuntimeError(raised), Path("out/spark.log")).message
+    assert told in message
+    assert "details in out/spark.log" in message
+    assert "\n" not in message
+
+
+def test_splits_keep_order_and_size() -> None:
+    """Neighbouring groups go together up to a size; a group larger than that is a split of its own."""
+    groups = [Group(bucket, "f", bucket, rows) for bucket, rows in enumerate([5, 5, 20, 1, 9, 1])]
+    made = splits(groups, 10)
+    assert [group for part in made for group in part] == groups
+    assert [[group.rows for group in part] for part in made] == [[5, 5], [20], [1, 9], [1]]
+    assert splits([], 10) == ((),)
+
+
+def row(engine: str, distinct: int = 10) -> Measured:
+    """A made-up measurement."""
+    return Measured("fixed-cost", engine, 2, distinct, 100, 3, 2.0, 4, 0.5, 1e6, 0.0, 12.0, 80, 10**9, 1.0)
+
+
+def test_the_benchmark_shows_engines_side_by_side(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Each case gives a row for each engine, with the share of the native rate, as text and as JSON."""
+    monkeypatch.setattr(bench_spark, "native", lambda *_: evolve(row("native"), seconds=1.0))
+    monkeypatch.setattr(bench_spark, "spark", lambda *_: row("spark"))
+    target = tmp_path / "rows.json"
+    assert bench.main(["--spark", "fixed-cost", "--json", str(target)]) == 0
+    assert [one["engine"] for one in json.loads(target.read_text())] == ["native", "spark"]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split()[:9] == ["fixed-cost", "spark", "2", "10", "100", "2.0", "0.00", "0.50", "4"]
+
+
+def test_different_spaces_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engines that differ in what they found are an error, not a row."""
+    monkeypatch.setattr(bench_spark, "native", lambda *_: row("native"))
+    monkeypatch.setattr(bench_spark, "spark", lambda *_: row("spark", distinct=9))
+    with pytest.raises(bench_spark.WrongSpaceError, match="fixed-cost"):
+        bench_spark.measure(["fixed-cost"])
+
+
+def test_unknown_cases_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    """A case that the Spark benchmark lacks ends with code 2, its name, and those there are."""
+    with pytest.raises(SystemExit) as left:
+        bench.main(["--spark", "two-phase-commit-7"])
+    assert left.value.code == 2
+    assert "unknown case: two-phase-commit-7; --spark has beyond-memory" in capsys.readouterr().err
+    assert {case.name for case in CASES} >= set(bench_spark.DEFAULT_CASES)

@@ -1,0 +1,246 @@
+"""Levels as tasks: the same as native, deterministic, exactly once whatever attempt is lost, restartable."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.spark import tasks
+from kraftcheck.ci.spark.store import levelfiles
+from kraftcheck.ci.spark.store.levelfiles import DamagedLevelError, verify
+from kraftcheck.ci.spark.store.places import Place
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.system import System
+from kraftcheck.properties.kinds import recovers
+from kraftcheck.solvers.blocks.tasks import ROW_BITS
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import Refuted
+from kraftcheck.solvers.search.explore import explore
+from tests import toys
+from tests.ci.spark.levels import InProcess, begun, facts, finished, native_facts, program_of
+
+TOYS: list[tuple[System, str | None]] = [
+    (toys.CLOCK, None), (toys.DIGRAPH, None), (toys.COUNTER, None), (toys.STUCK, None), (toys.RESTING, None),
+    (toys.TWO_PHASE, "3"), (toys.HASTY, "5"),
+]  # fmt: skip
+
+
+def explored(program: Program, out: Path, **options: Any) -> Any:
+    """A whole run without Spark, every level as tasks unless a handover is given."""
+    run, runner = begun(program, out, **options)
+    run.expand(runner)
+    return run
+
+
+@pytest.mark.parametrize(("system", "scope"), TOYS, ids=lambda value: getattr(value, "name", value))
+@pytest.mark.parametrize("handover", [0, 3, 50])
+def test_the_same_is_found_as_natively(system: System, scope: str | None, handover: int, tmp_path: Path) -> None:
+    """Counts, levels, coverage, verdicts and trace lengths equal the native engine's, wherever it hands over."""
+    program = program_of(system, scope)
+    assert facts(finished(explored(program, tmp_path, handover=handover))) == native_facts(program)
+
+
+def test_the_last_level_is_handed_over_only_when_it_is_large(tmp_path: Path) -> None:
+    """A run whose levels stay small is native throughout; else the result says where Spark took over."""
+    program = program_of(toys.HASTY, "5")
+    assert explored(program, tmp_path / "small", handover=10_000).handed_over is None
+    large = explored(program, tmp_path / "large", handover=500)
+    assert large.handed_over == next(depth for depth, rows in enumerate(large.levels) if rows >= 500)
+    assert {level.engine for level in large.commits[: large.handed_over + 1]} == {"native"}
+    assert {level.engine for level in large.commits[large.handed_over + 1 :]} == {"spark"}
+
+
+def rows_of(out: Path) -> list[Any]:
+    """Every row of every level, in order."""
+    levels = sorted((out / "levels").glob("*.json"))
+    return [
+        pq.read_table(out / "levels" / place.stem / file["name"]).to_pydict()
+        for place in levels
+        for file in json.loads(place.read_text())["files"]
+    ]
+
+
+@pytest.mark.parametrize("stage", ["expand", "sift"])
+def test_a_lost_attempt_changes_nothing(stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When first attempts die after any of their batches, the rows are the same, and no other file is left."""
+    monkeypatch.setattr("kraftcheck.ci.spark.jobs.SMALL_SPLIT_ROWS", 100)
+    program = program_of(toys.HASTY, "5")
+    calm = explored(program, tmp_path / "calm")
+    run, runner = begun(program, tmp_path / "lost")
+    run.expand(evolve(runner, lost=lambda at, task, batch: at == stage and batch == task % 3))
+    assert max(len(level.splits) for level in runner.levels) > 3
+    assert facts(finished(run)) == facts(finished(calm)) == native_facts(program)
+    assert rows_of(tmp_path / "lost") == rows_of(tmp_path / "calm")
+    named = {file.name for level in run.commits for file in level.files}
+    assert {path.name for path in (tmp_path / "lost").rglob("*.parquet")} == named
+
+
+def test_small_sets_and_blocks_give_the_same_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets that overflow, blocks of one record and groups of one bucket change no count and no verdict."""
+    program = program_of(toys.HASTY, "5")
+    monkeypatch.setattr(tasks, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(tasks, "GROUP_RECORDS", 1)
+    monkeypatch.setattr("kraftcheck.solvers.blocks.tasks.CANDIDATES", 1)
+    monkeypatch.setattr(tasks, "Expansion", lambda kernel: _small(kernel))
+    assert facts(finished(explored(program, tmp_path))) == native_facts(program)
+
+
+def _small(kernel: Any) -> Any:
+    from kraftcheck.solvers.blocks.tasks import Expansion
+
+    return Expansion(kernel, capacity=1)
+
+
+@pytest.mark.parametrize("level", [1, 5, 11])
+def test_a_run_killed_within_a_level_resumes_to_the_same(level: int, tmp_path: Path) -> None:
+    """A level that is half written when the driver dies is discarded; the run resumes with equal counts."""
+    program = program_of(toys.HASTY, "5")
+
+    def die(job: Any) -> None:
+        if job.depth == level:
+            Path(job.folder).mkdir(exist_ok=True)
+            (Path(job.folder) / "part-00000-0.parquet").write_bytes(b"half a file")
+            raise KeyboardInterrupt
+
+    run, runner = begun(program, tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        run.expand(evolve(runner, before=die))
+    again, runner = begun(program, tmp_path, resume=True)
+    assert len(again.commits) == level
+    assert not list((tmp_path / "levels").glob(f"{level:05}/*"))
+    again.expand(runner)
+    assert facts(finished(again)) == native_facts(program)
+    whole, _ = begun(program, tmp_path, resume=True)
+    assert whole.finished
+    assert facts(finished(whole)) == native_facts(program)
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        ((toys.TWO_PHASE, "5"), "explored with system hasty-commit, now it is two-phase-commit"),
+        ((toys.HASTY, "3"), "explored with scope 5, now it is 3"),
+    ],
+)
+def test_another_model_or_scope_does_not_resume(other: tuple[System, str], named: str, tmp_path: Path) -> None:
+    """Resuming a run of something else is refused, naming the first difference."""
+    explored(program_of(toys.HASTY, "5"), tmp_path, max_depth=2)
+    with pytest.raises(Refusal, match=named):
+        begun(program_of(*other), tmp_path, resume=True)
+
+
+def test_a_changed_rule_does_not_resume(tmp_path: Path) -> None:
+    """The same names with another guard are another term graph, and refused as such."""
+    explored(program_of(toys.HASTY, "5"), tmp_path, max_depth=2)
+    changed = evolve(toys.TWO_PHASE, name="hasty-commit")
+    with pytest.raises(Refusal, match=r"model \(digest of the term graph\)"):
+        begun(program_of(changed, "5"), tmp_path, resume=True)
+
+
+def test_limits_cut_between_levels(tmp_path: Path) -> None:
+    """Depth, state and first-violation limits give Incomplete, with whole levels only."""
+    program = program_of(toys.HASTY, "5")
+    deep = explored(program, tmp_path / "depth", max_depth=3)
+    assert (deep.cut, len(deep.levels)) == ("depth limit 3", 4)
+    many = explored(program, tmp_path / "states", max_states=500)
+    assert many.cut == "state limit 500"
+    first = explored(program, tmp_path / "first", stop_at_first=True)
+    assert first.cut == "stopped at the first violation"
+    assert facts(finished(first))["verdicts"][0][2:] == ("Refuted", 11)
+    for run in (deep, many):
+        assert {type(v.verdict).__name__ for v in finished(run).verdicts} <= {"Incomplete", "Holds"}
+        assert finished(run).verdicts[0].depth is None
+
+
+@pytest.mark.parametrize("cut", [True, False], ids=["truncated", "altered"])
+def test_a_damaged_file_is_noticed(cut: bool, tmp_path: Path) -> None:
+    """Truncated or altered bytes of a committed file fail its digest, and reading its states while exploring."""
+    run = explored(program_of(toys.HASTY, "5"), tmp_path, max_depth=5)
+    level = run.commits[4]
+    path = run.log.folder(4) / level.files[0].name
+    assert verify(run.log.folder(4), level.files[0]) is None
+    again, runner = begun(program_of(toys.HASTY, "5"), tmp_path, resume=True)
+    data = path.read_bytes()
+    footer = pq.read_metadata(path).row_group(0)
+    words = next(footer.column(i) for i in range(footer.num_columns) if footer.column(i).path_in_schema == "w0")
+    end = words.data_page_offset + words.total_compressed_size
+    path.write_bytes(data[:-9] if cut else data[: end - 2] + bytes([data[end - 2] ^ 255]) + data[end - 1 :])
+    levelfiles.footer.cache_clear()
+    told = verify(run.log.folder(4), level.files[0])
+    assert told is not None
+    assert str(path) in told
+    with pytest.raises(DamagedLevelError, match="part-"):
+        again.expand(runner)
+
+
+def test_parents_are_of_the_level_before(tmp_path: Path) -> None:
+    """Every row's parent is a row of the level before, and its action leads from there to it."""
+    program = program_of(toys.HASTY, "3")
+    run = explored(program, tmp_path)
+    origins = run.store
+    seen = 0
+    for level in run.commits[:-1]:
+        for group in level.groups:
+            for row in range(group.rows):
+                at = Place(level.depth, group.bucket << 32 | row)
+                way = origins.way(at)
+                assert len(way.instances) == level.depth
+                assert way.initial in program.initial
+                if way.instances:
+                    parent = origins.row(Place(level.depth - 1, origins.row(at).parent)).state
+                    assert (way.instances[-1], way.end) in list(run.kernel.successors(parent))
+                seen += 1
+    assert seen == 348
+
+
+UNDECIDED = evolve(
+    toys.TWO_PHASE,
+    properties=lambda _: [recovers("undecided", "The decision can be undone.", lambda s: s.manager == toys.INIT)],
+)
+
+
+@pytest.mark.parametrize("system", [toys.VALVE, UNDECIDED], ids=["valve", "undecided"])
+def test_a_native_start_refutes_recovery_as_natively(system: System, tmp_path: Path) -> None:
+    """Where nothing was handed over, states that never recover have the verdicts and traces of the native engine."""
+    program = program_of(system)
+    run, runner = begun(program, tmp_path, handover=1 << 30)
+    run.expand(runner)
+    assert run.handed_over is None
+    native = explore(program, clock=lambda: 0.0, keep=False).verdicts
+    assert finished(run).verdicts == native
+    assert any(v.kind == "recovers" and isinstance(v.verdict, Refuted) and v.depth for v in native)
+
+
+def test_a_native_id_is_no_place(tmp_path: Path) -> None:
+    """A number of the native engine's is refused where a place of the dataset is asked for, however small it is."""
+    store = explored(program_of(toys.HASTY, "3"), tmp_path).store
+    assert store.way(Place(0, store.commits[0].groups[0].bucket << ROW_BITS)).instances == ()
+    with pytest.raises(AttributeError):
+        store.way(0)  # type: ignore[arg-type]
+
+
+def test_no_state_is_known_to_the_driver(tmp_path: Path) -> None:
+    """What a level's job brings back grows with its files, not with its states."""
+    run, runner = begun(program_of(toys.TWO_PHASE, "5"), tmp_path)
+    sizes: list[int] = []
+    original = InProcess._attempts
+
+    def weighed(self: InProcess, stage: str, task: int, work: Any) -> Any:
+        rows = original(self, stage, task, work)
+        if stage == "sift":
+            sizes.append(sum(len(row["payload"]) for row in rows))
+        return rows
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InProcess, "_attempts", weighed)
+        run.expand(runner)
+    frame = 8 * runner.spec.frame
+    assert max(run.levels) > 100 * runner.spec.buckets
+    assert max(sizes) < frame * 8 + 60 * runner.spec.buckets
+    assert int(np.sum(run.levels)) == 8_832

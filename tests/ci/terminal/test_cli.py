@@ -1,0 +1,169 @@
+"""The command line as a whole: help, list, faults of its own, the cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.ci.explore import command as explore
+from kraftcheck.ci.systems import subject as settings
+from kraftcheck.ci.terminal.commands import cli
+from kraftcheck.model.rules.ruleset import PRESETS, variants
+from kraftcheck.properties.catalogue import ELECTIONS, SYSTEMS
+from tests.shared.commands import kraftcheck
+
+COMMANDS = sorted(cli.commands)
+
+
+def test_no_command_shows_the_help() -> None:
+    """Without a command the help is shown, and the exit code is that of bad usage."""
+    ran = kraftcheck()
+    assert ran.code == 2
+    assert ran.err.startswith("Usage: ")
+    assert all(f"  {name} " in ran.err for name in COMMANDS)
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(command: str, flag: str) -> None:
+    """The help of every command holds an example of that command."""
+    ran = kraftcheck(command, flag)
+    assert (ran.code, ran.err) == (0, "")
+    assert f"  kraftcheck {command}" in ran.out.partition("Examples:")[2]
+
+
+def test_version_is_told() -> None:
+    """--version names the program and a version."""
+    ran = kraftcheck("--version")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("kraftcheck, version ")
+    assert kraftcheck("explore", "--help").out.startswith("Usage: kraftcheck explore [OPTIONS] SYSTEM")
+
+
+def test_list_names_everything() -> None:
+    """`list` names every system, rule set and variant."""
+    ran = kraftcheck("list")
+    assert (ran.code, ran.err) == (0, "")
+    assert "elections: " in ran.out
+    for name in (*PRESETS, *variants()):
+        assert f"  {name}" in ran.out
+
+
+def test_list_system_names_its_parts() -> None:
+    """`list SYSTEM` names its scopes, bounds with ranges, and properties."""
+    out = kraftcheck("list", "elections").out
+    assert "--brokers 2..5" in out
+    assert all(f"  {scope}: " in out for scope in ELECTIONS.scopes)
+    assert "leader-active" in out
+    assert "shows-elr-election" in out
+
+
+def test_list_shows_a_users_system() -> None:
+    """`list` takes module:attribute too, and names are shown as they are, markup and all."""
+    out = kraftcheck("list", "tests.shared.faulty:STRANGE_WORDS").out
+    assert "[bold]/odd id" in out
+    assert "A sentence [/] with :smile: [red]marks[/red]." in out
+
+
+def test_list_document_is_pure_json() -> None:
+    """`list --json -` prints one document of systems, rule sets and variants, of one system where asked."""
+    told = kraftcheck("list", "--json", "-").document()
+    assert (told["version"], told["command"]) == (1, "list")
+    assert [system["name"] for system in told["systems"]] == list(SYSTEMS)
+    assert set(told["rules"]) == set(PRESETS)
+    assert {variant["name"] for variant in told["variants"]} == set(variants())
+    one = kraftcheck("list", "tests.toys:CLOCK", "--json", "-").document()
+    assert [system["name"] for system in one["systems"]] == ["clock"]
+
+
+def test_every_listed_property_can_be_given() -> None:
+    """Each property that `list` names is accepted by --property under some rule set at scope tiny or another."""
+    listed = kraftcheck("list", "elections", "--json", "-").document()["systems"][0]["properties"]
+    assert len(listed) > 40
+    chosen = explore.subject
+    for claim in listed:
+        found = False
+        for rules in PRESETS:
+            settings = [ELECTIONS.setting(scope, rules=PRESETS[rules]) for scope in ELECTIONS.scopes]
+            for setting in settings:
+                if claim["id"] in {known.id for known in ELECTIONS.properties(setting)}:
+                    subject = chosen("elections", setting.scope, {}, rules, [claim["id"]])
+                    found = [known.id for known in subject.system.properties(setting)] == [claim["id"]]
+                    break
+            if found:
+                break
+        assert found, claim["id"]
+
+
+@pytest.mark.parametrize("sign", ["+", "-"])
+def test_every_listed_variant_can_be_given(sign: str) -> None:
+    """Each variant that `list` names can be switched on and off by --rules."""
+    for name, choice in variants().items():
+        subject = explore.subject("elections", "tiny", {}, f"kafka-4.0{sign}{name}")
+        assert getattr(subject.setting.rules, choice.name) is (sign == "+")
+
+
+def test_a_fault_of_kraftcheck_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An internal error is one line that says so, exit code 255, and no line that reads like a verdict."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("not\nthere")
+
+    monkeypatch.setattr(explore, "explore", fail)
+    ran = kraftcheck("explore", "tests.toys:CLOCK")
+    assert (ran.code, ran.out) == (255, "")
+    assert ran.err.startswith("kraftcheck: fault of kraftcheck, no verdict: KeyError: ")
+    assert ran.err.count("\n") == 1
+
+
+@pytest.fixture
+def unsampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compared before a run, as if the sample met none of the states that differ."""
+    monkeypatch.setattr(settings, "check_sample", lambda _: None)
+
+
+@pytest.mark.usefixtures("unsampled")
+@pytest.mark.parametrize("words", [(), ("--audit", "all"), ("--stop-at-first",)])
+def test_a_system_that_is_two_things_gets_no_verdict(words: tuple[str, ...]) -> None:
+    """A rule that differs between ints and terms ends the run in one line and exit code 24, whatever the verdict."""
+    ran = kraftcheck("explore", "tests.shared.faulty:TWO_FACED", "--quiet", *words)
+    assert (ran.code, ran.out) == (24, "")
+    assert ran.err.startswith("kraftcheck: the engine disagrees with the rules, no verdict: two-faced is true on ints")
+    assert "in the state hand = " in ran.err
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("unsampled")
+def test_a_fault_can_be_shown_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With KRAFTCHECK_TRACEBACK set, the place of an internal error or of a disagreement is shown."""
+    monkeypatch.setenv("KRAFTCHECK_TRACEBACK", "1")
+    ran = kraftcheck("explore", "tests.shared.faulty:TWO_FACED", "--quiet")
+    assert ran.code == 24
+    assert "Traceback (most recent call last)" in ran.err
+    assert ran.err.splitlines()[-1].startswith("kraftcheck: the engine disagrees with the rules")
+    monkeypatch.setattr(explore, "explore", lambda *_, **__: 1 // 0)
+    ran = kraftcheck("explore", "tests.toys:CLOCK", "--quiet")
+    assert ran.code == 255
+    assert "Traceback (most recent call last)" in ran.err
+
+
+def test_no_cache_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--no-cache leaves the cache folder unmade; without it the second run takes the code from there."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert kraftcheck("explore", "tests.toys:CLOCK", "--no-cache").code == 0
+    assert list(tmp_path.iterdir()) == []
+    assert "(from cache)" not in kraftcheck("explore", "tests.toys:CLOCK").out
+    assert "(from cache)" in kraftcheck("explore", "tests.toys:CLOCK").out
+
+
+def test_an_unwritable_cache_only_warns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache that cannot be written costs a warning line and a compilation, nothing else."""
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    ran = kraftcheck("explore", "tests.toys:CLOCK")
+    assert (ran.code, ran.err) == (0, "")
+    warnings = [line for line in ran.out.splitlines() if line.startswith("warning: ")]
+    assert warnings
+    assert str(tmp_path / "file") in warnings[-1]
+    assert ran.last == "4 holds (exit 0)"

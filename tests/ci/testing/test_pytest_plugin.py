@@ -1,0 +1,176 @@
+"""The pytest plugin: an item for each property, one exploration for all of them, verdicts in the JUnit XML."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+from tests.shared.places import ROOT
+
+pytest_plugins = ["pytester"]
+
+INSTALLED = any(point.value == "kraftcheck.ci.testing.pytest_plugin" for point in entry_points(group="pytest11"))
+
+TOYS = """
+import pytest
+from attrs import frozen
+from kraftcheck.model.language.layout import Range
+from kraftcheck.model.language.system import Action, Property, System
+from kraftcheck.model.language.terms import Word
+
+
+@frozen
+class Light:
+    colour: Word
+
+
+LIGHT = System(
+    name="light",
+    summary="A traffic light.",
+    initial=lambda setting: [Light(0)],
+    layout=lambda setting: Light(Range(0, 2)),
+    actions=lambda setting: [Action("stay", lambda s: s)],
+    properties=lambda setting: [
+        Property("known", "always", "A known colour.", lambda s: s.colour <= 2),
+        Property("red", "always", "Always red.", lambda s: s.colour != 0),
+        Property("green", "sometimes", "Sometimes green.", lambda s: s.colour == 2),
+    ],
+)
+"""
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Runs pytest on a test file, with the plugin, in a process of its own."""
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{pytester.path}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def go(text: str, *words: str) -> pytest.RunResult:
+        pytester.makepyfile(lights=TOYS, test_light=text)
+        plugin = [] if INSTALLED else ["-p", "kraftcheck.ci.testing.pytest_plugin"]
+        return pytester.runpytest_subprocess(*plugin, "-p", "no:hypothesispytest", *words)
+
+    return go
+
+
+PLAIN = """
+import pytest
+
+@pytest.mark.kraftcheck_system("lights:LIGHT")
+def test_light(kraftcheck_property):
+    pass
+"""
+
+
+def test_each_property_is_an_item(run) -> None:
+    """What holds passes; what is refuted fails with its trace, and a goal that nothing shows as vacuous."""
+    result = run(PLAIN, "-v")
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines([
+        "*test_light[[]known[]] PASSED*", "*test_light[[]red[]] FAILED*", "*test_light[[]green[]] FAILED*",
+        "*test_light[[]deadlock[]] PASSED*",
+    ])  # fmt: skip
+    result.stdout.fnmatch_lines(["red: refuted 0 in 0 steps, shortest", "*fails: red*"])
+    result.stdout.fnmatch_lines(["green: vacuous no reachable case shows it"])
+
+
+def test_expected_verdicts_are_strict(run) -> None:
+    """An expected refutation passes with its length; another length, and a defect that is gone, fail."""
+    text = PLAIN.replace('"lights:LIGHT"', '"lights:LIGHT", expect={"red": "refuted 0", "green": "vacuous"}')
+    run(text).assert_outcomes(passed=4)
+    text = PLAIN.replace('"lights:LIGHT"', '"lights:LIGHT", expect={"red": "refuted 1", "known": "refuted 0"}')
+    result = run(text)
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines(["red: expected refuted 1, got refuted 0"])
+    result.stdout.fnmatch_lines(["known: expected refuted 0, got holds"])
+
+
+def properties_in(path: Path) -> dict[str, dict[str, str]]:
+    """The properties of each test case in a JUnit file."""
+    cases = ET.parse(path).getroot().iter("testcase")
+    return {
+        case.get("name", ""): {p.get("name", ""): p.get("value", "") for p in case.iter("property")} for case in cases
+    }
+
+
+def test_verdicts_are_in_the_junit_xml(run, pytester: pytest.Pytester) -> None:
+    """Bound, number of states, seed and engine of each verdict are properties of its test case."""
+    run(PLAIN, "--junitxml=out.xml")
+    told = properties_in(pytester.path / "out.xml")["test_light[known]"]
+    assert told["verdict"] == "holds"
+    assert told["bound"] == "all 1 states of light"
+    assert (told["states"], told["seed"], told["engine"]) == ("1", "none", "explore")
+
+
+def test_workers_share_one_exploration(run, pytester: pytest.Pytester) -> None:
+    """Under xdist all items of a system are judged by one worker's exploration; both workers run items."""
+    text = PLAIN.replace('"lights:LIGHT"', '"elections", scope="tiny", rules="fixed"')
+    result = run(text, "-n", "2", "-v", "--junitxml=out.xml")
+    told = properties_in(pytester.path / "out.xml")
+    result.assert_outcomes(passed=len(told))
+    assert len(told) > 40
+    assert len({case["judged_by"] for case in told.values()}) == 1
+    assert all(f"[gw{number}]" in result.stdout.str() for number in range(2))
+
+
+def test_a_simulation_tells_its_seed(run, pytester: pytest.Pytester) -> None:
+    """With walks a property that nothing broke passes as `nothing found`, and the seed is told."""
+    text = PLAIN.replace('"lights:LIGHT"', '"lights:LIGHT", engine="simulate", runs=5, steps=5, seed=9')
+    run(text, "--junitxml=out.xml").assert_outcomes(passed=2, failed=2)
+    told = properties_in(pytester.path / "out.xml")
+    assert told["test_light[known]"]["verdict"] == "nothing found"
+    assert {case["seed"] for case in told.values()} == {"9"}
+    assert told["test_light[red]"]["verdict"] == "refuted 0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "passed", "failed"),
+    [
+        ('"tests.shared.capped:UNCAPPED"', 1, 5),
+        ('"tests.shared.capped:CAPPED"', 5, 1),
+        ('"tests.shared.capped:CAPPED", strict=True', 1, 5),
+        ('"tests.shared.capped:UNCAPPED", engine="simulate", runs=5, steps=9', 1, 4),
+        ('"tests.shared.capped:CAPPED", engine="simulate", runs=5, steps=9', 4, 1),
+    ],
+)
+def test_an_item_fails_where_a_domain_is_left(run, arguments: str, passed: int, failed: int) -> None:
+    """Behind an undeclared bound only a goal that was shown passes; behind a cap only the goal there fails."""
+    result = run(PLAIN.replace('"lights:LIGHT"', arguments))
+    result.assert_outcomes(passed=passed, failed=failed)
+    words = "incomplete" if failed > 1 else "vacuous"
+    result.stdout.fnmatch_lines([f"full: {words}*"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ('"lights:LIHGT"', "has no 'LIHGT'"),
+        ('"lights:LIGHT", scope="big"', "light has no scope 'big'"),
+        ('"lights:LIGHT", expect={"rde": "refuted 0"}', "unknown property 'rde'; did you mean red"),
+        ('"lights:LIGHT", engine="prove"', "unknown engine 'prove'"),
+        ('"lights:LIGHT", scop="big"', "unexpected keyword argument 'scop'"),
+    ],
+)
+def test_bad_markers_are_usage_errors(run, arguments: str, told: str) -> None:
+    """A marker that cannot be meant is an error of the collection that names the test and what is wrong."""
+    result = run(PLAIN.replace('"lights:LIGHT"', arguments))
+    assert result.ret != 0
+    assert told in result.stdout.str() + result.stderr.str()
+
+
+def test_marker_and_argument_need_each_other(run) -> None:
+    """The marker without the argument, and the argument without the marker, are errors: neither passes silently."""
+    without = run(PLAIN.replace("kraftcheck_property", ""))
+    assert without.ret != 0
+    assert "takes the argument kraftcheck_property" in without.stdout.str() + without.stderr.str()
+    alone = run("def test_light(kraftcheck_property):\n    pass\n")
+    alone.assert_outcomes(errors=1)
+
+
+def test_the_entry_point_names_the_plugin() -> None:
+    """pyproject.toml registers the plugin with pytest."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert '[project.entry-points.pytest11]\nkraftcheck = "kraftcheck.ci.testing.pytest_plugin"' in text

@@ -1,0 +1,278 @@
+"""The unclean-recovery tool: what brokers answer, whom it chooses, its options, and its files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraftcheck.model.controller.elect_leaders import MOST_DESIGNATED
+from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.model.unclean_recovery.choice import NOBODY, Answer, best
+from kraftcheck.model.unclean_recovery.electing import (
+    INTERRUPTED,
+    NOT_SERVED,
+    TRANSIENT,
+    Retries,
+    designate_all,
+    succeeded,
+)
+from kraftcheck.model.unclean_recovery.inquiry import RemoteBroker, inquire
+from kraftcheck.model.unclean_recovery.loginfo import MOST_PARTITIONS, ReplicaLog, Rights, replica_log_info
+from tests.ci.unclean_recovery.recovery import OUTAGE, cluster, log, outage, partition_in, written
+from tests.model.controller.controllers import changed, with_topic
+from tests.model.controller.controllers import cluster as controllers
+from tests.shared.commands import kraftcheck
+
+RULES = parse("fixed+designated-elections")
+LOG = ReplicaLog(3, 3, 10)
+
+
+def answers(*logs: tuple[int, int] | None) -> list[Answer]:
+    """Answers with (epoch, length); None: an error."""
+    return [Answer(True, one is None, *((one or (-1, -1))[:1] * 2), (one or (-1, -1))[1]) for one in logs]
+
+
+LOGS = st.lists(st.one_of(st.none(), st.tuples(st.integers(0, 4), st.integers(0, 4))), max_size=6)
+
+
+@given(LOGS)
+def test_the_choice_is_the_first_of_the_maximal_logs(logs: list[tuple[int, int] | None]) -> None:
+    """The chosen position is that of the first maximal pair of epoch and length; errors do not count."""
+    known = [one for one in logs if one is not None]
+    expected = logs.index(max(known)) if known else NOBODY
+    assert best(answers(*logs), RULES) == expected
+
+
+@pytest.mark.parametrize(
+    ("variant", "expected"),
+    [
+        ("", 2), ("+recovery-prefers-length", 1), ("+recovery-takes-first-answer", 0), ("+recovery-ties-to-last", 3),
+    ],
+)  # fmt: skip
+def test_each_way_to_choose_chooses_its_own(variant: str, expected: int) -> None:
+    """Epoch before length, ties to the first: each variant chooses another replica of the same four."""
+    rules = parse("fixed+designated-elections" + variant)
+    assert best(answers((1, 5), (2, 9), (4, 7), (4, 7)), rules) == expected
+
+
+def test_a_response_is_cut_at_a_thousand() -> None:
+    """1,000 partitions are answered at once and HasMoreData is false; of 1,001 the last is left, and it is true."""
+    asked = [("t", n) for n in range(MOST_PARTITIONS + 1)]
+    logs = dict.fromkeys(asked, LOG)
+    whole = replica_log_info(7, logs, asked[:-1], Rights())
+    assert (len(whole.rows), whole.has_more_data, whole.broker_epoch) == (1000, False, 7)
+    cut = replica_log_info(7, logs, asked, Rights())
+    assert ([row.place for row in cut.rows], cut.has_more_data) == (asked[:-1], True)
+
+
+@pytest.mark.parametrize(
+    ("rights", "logs", "error"),
+    [
+        (Rights(), {("t", 0): LOG}, "NONE"),
+        (Rights(), {}, "UNKNOWN_TOPIC_OR_PARTITION"),
+        (Rights(), {("t", 0): ReplicaLog(-1, -1, -1, "KAFKA_STORAGE_ERROR")}, "KAFKA_STORAGE_ERROR"),
+        (Rights(cluster_action=False), {("t", 0): LOG}, "CLUSTER_AUTHORIZATION_FAILED"),
+        (Rights(describe=frozenset({"u"})), {("t", 0): LOG}, "TOPIC_AUTHORIZATION_FAILED"),
+    ],
+)
+def test_each_error_of_a_row(rights: Rights, logs: dict[tuple[str, int], ReplicaLog], error: str) -> None:
+    """A log is told only to who may know it, where it is and can be read."""
+    row = replica_log_info(1, logs, [("t", 0)], rights).rows[0]
+    assert (row.error, row.log is None) == (error, error != "NONE")
+
+
+@pytest.mark.parametrize(
+    ("asked", "failures", "answer_ms", "duration", "variant", "rows"),
+    [
+        (1, 0, 10, 10, "", 1),
+        (1, 0, 11, 10, "", 0),
+        (1, 0, None, 10**9, "", 0),
+        (1, 2, 10, 30, "", 1),
+        (1, 2, 10, 29, "", 0),
+        (2500, 0, 10, 30, "", 2500),
+        (2500, 0, 10, 29, "", 2000),
+        (2500, 0, 10, 30, "+recovery-ignores-more-data", 1000),
+    ],
+)
+def test_brokers_are_asked_until_the_time_is_over(
+    asked: int, failures: int, answer_ms: int | None, duration: int, variant: str, rows: int
+) -> None:
+    """Failures are retried, HasMoreData is followed, and what comes after the deadline does not count."""
+    places = [("t", n) for n in range(asked)]
+    broker = RemoteBroker(1, 1, dict.fromkeys(places, LOG), answer_ms, failures)
+    assert len(inquire(broker, places, Rights(), duration, parse("fixed" + variant))) == rows
+
+
+@pytest.mark.parametrize(
+    ("failing", "attempts", "expected"), [(0, 3, (True, 0)), (3, 3, (True, 0)), (5, 3, (False, 1)), (1, 0, (False, 0))]
+)
+def test_a_request_is_retried_as_often_as_allowed(failing: int, attempts: int, expected: tuple[bool, int]) -> None:
+    """Three retries are four tries."""
+    served, left = Retries(failing, attempts).sent()
+    assert (served, left.failing) == expected
+
+
+def test_elections_go_in_requests_of_a_thousand() -> None:
+    """1,001 partitions take two requests; sent as one, the last is not served and the run has failed."""
+    count = MOST_DESIGNATED + 1
+    state = with_topic(controllers(2), "t", *[(0, 1)] * count)
+    state = changed(state, "t", 0, isr=(0,), leader=-1)
+    wanted = [(("t", n), 1) for n in range(count)]
+    _, results = designate_all(state, wanted, RULES, Retries(), Rights())
+    assert [r.error for r in results] == ["NONE"] + ["ELECTION_NOT_NEEDED"] * MOST_DESIGNATED
+    assert succeeded(results, RULES)
+    one = RuleSet(designated_elections=True, recovery_ignores_request_limit=True)
+    _, results = designate_all(state, wanted, one, Retries(), Rights())
+    assert results[-1].error == NOT_SERVED
+    assert not succeeded(results, RULES)
+    assert succeeded(results, one)
+
+
+@pytest.mark.parametrize(
+    ("failing", "rights", "stop", "error"),
+    [
+        (4, Rights(), False, TRANSIENT),
+        (0, Rights(cluster_action=False), False, "CLUSTER_AUTHORIZATION_FAILED"),
+        (0, Rights(), True, INTERRUPTED),
+    ],
+)
+def test_what_was_not_elected_fails_the_run(failing: int, rights: Rights, stop: bool, error: str) -> None:
+    """Retries that run out, missing rights and a signal leave the partition as it was, and the exit is not zero."""
+    state = changed(with_topic(controllers(2), "t", (0, 1)), "t", 0, isr=(0,), leader=-1)
+    after, results = designate_all(state, [(("t", 0), 1)], RULES, Retries(failing), rights, lambda: stop)
+    assert ([r.error for r in results], after) == ([error], state)
+    assert not succeeded(results, RULES)
+
+
+def recover(path: Path, *words: object) -> tuple[int, str, str]:
+    """Automated recovery of every offline partition."""
+    ran = kraftcheck("unclean-recovery", "--snapshot", path, "--all-offline-partitions", *words)
+    return ran.code, ran.out, ran.err
+
+
+def test_recovery_elects_the_most_complete_replica(tmp_path: Path) -> None:
+    """The leader has the highest epoch of a last record, marked RECOVERING; everything else stays as it was."""
+    path = written(tmp_path / "c.json", cluster({1: [log(0, 3, 90, known=5)], 2: [log(0, 4, 80)]}))
+    assert recover(path, "--automated-recovery")[0] == 0
+    found = partition_in(path)
+    assert (found["leader"], found["isr"], found["elr"], found["leader_epoch"]) == (2, [2], [], 6)
+    assert found["leader_recovery_state"] == "RECOVERING"
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    assert kept["brokers"] == cluster({1: [log(0, 3, 90, known=5)], 2: [log(0, 4, 80)]})["brokers"]
+
+
+def test_the_document_and_unclean_elections_lose_more(tmp_path: Path) -> None:
+    """On the same snapshot the document's choice, and an unclean election, take the replica that lacks epoch 4."""
+    document = cluster({1: [log(0, 3, 90, known=5)], 2: [log(0, 4, 80)]})
+    path = written(tmp_path / "c.json", document)
+    assert recover(path, "--automated-recovery", "--rules", "kip")[0] == 0
+    assert partition_in(path)["leader"] == 1
+    written(path, document)
+    ran = kraftcheck("elect-leaders", "--snapshot", path, "--election-type", "unclean", "--all-topic-partitions")
+    assert (ran.code, partition_in(path)["leader"]) == (0, 1)
+
+
+def test_running_twice_changes_nothing(tmp_path: Path) -> None:
+    """A second run finds every partition online, exits 0 and leaves the file byte for byte."""
+    path = written(tmp_path / "c.json", cluster({1: [log(0, 3, 90)]}))
+    targets = written(tmp_path / "t.json", {"partitions": [{"topic": "t", "partitions": [0]}]})
+    words = ("--snapshot", path, "--path-to-json-file", targets, "--automated-recovery")
+    assert kraftcheck("unclean-recovery", *words).code == 0
+    once = path.read_bytes()
+    again = kraftcheck("unclean-recovery", *words)
+    assert (again.code, "t-0: already online" in again.out, path.read_bytes()) == (0, True, once)
+    read_closely = kraftcheck("unclean-recovery", *words, "--rules", "kip")
+    assert (read_closely.code, path.read_bytes()) == (1, once)
+
+
+def test_partial_success_is_written_and_exits_one(tmp_path: Path) -> None:
+    """What can be elected is elected; what cannot is named on standard error, and the exit code is 1."""
+    path = written(tmp_path / "c.json", outage())
+    code, out, err = recover(path, "--automated-recovery")
+    assert (code, out.splitlines()[-1]) == (1, "3 partition(s), 1 failed (exit 1)")
+    assert err == "orders-3: failed: ELIGIBLE_LEADERS_NOT_AVAILABLE\n"
+    assert [partition_in(path, n)["leader"] for n in range(4)] == [2, 2, 1, -1]
+
+
+def test_an_elr_replica_that_returns_first_is_not_replaced(tmp_path: Path) -> None:
+    """A file of leaders that was written before the partition came online elects nobody."""
+    document = cluster({1: [log(0, 3, 90)]})
+    path, leaders = written(tmp_path / "c.json", document), tmp_path / "leaders.json"
+    assert recover(path, "--manual-recovery-output-file", leaders)[0] == 0
+    assert json.loads(leaders.read_text(encoding="utf-8")) == {
+        "partitions": [{"topic": "t", "partition": 0, "designatedLeader": 1}]
+    }
+    document["topics"][0]["partitions"][0].update(leader=0, isr=[0], elr=[])
+    written(path, document)
+    words = ("--snapshot", path, "--election-type", "DESIGNATED", "--path-to-json-file", leaders)
+    ran = kraftcheck("elect-leaders", *words)
+    assert (ran.code, partition_in(path)["leader"], "already online" in ran.out) == (0, 0, True)
+
+
+@pytest.mark.parametrize("words", [("--automated-recovery", "--dry-run"), ("--show-replica-info",)])
+def test_nothing_is_written_unasked(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A dry run, and one that only shows, leave the snapshot and the folder as they were."""
+    path = written(tmp_path / "c.json", outage())
+    before = path.read_bytes()
+    recover(path, *words)
+    assert (path.read_bytes(), list(tmp_path.iterdir())) == (before, [path])
+
+
+def test_the_deadline_leaves_out_who_is_late(tmp_path: Path) -> None:
+    """With less time the better replica does not answer, and the other one is chosen; with none nobody is."""
+    document = cluster({1: [log(0, 3, 90)], 2: [log(0, 4, 95)]})
+    document["brokers"][2]["answer_ms"] = 50
+    path = written(tmp_path / "c.json", document)
+    assert "designate 2" in recover(path, "--show-replica-info")[1]
+    assert "designate 1" in recover(path, "--show-replica-info", "--recovery-duration-ms", 49)[1]
+    document["brokers"][1]["answer_ms"] = 50
+    code, _, err = recover(written(path, document), "--show-replica-info", "--recovery-duration-ms", 49)
+    assert (code, err) == (1, "t-0: failed: NO_REPLICA_ANSWERED\n")
+
+
+@pytest.mark.parametrize(("attempts", "code"), [(2, 0), (1, 1)])
+def test_transient_failures_are_retried(tmp_path: Path, attempts: int, code: int) -> None:
+    """Two failed requests need two retries."""
+    path = written(tmp_path / "c.json", cluster({1: [log(0, 3, 90)]}, controller_failures=2))
+    assert recover(path, "--automated-recovery", "--recovery-election-attempts", attempts)[0] == code
+    assert partition_in(path)["leader"] == (1 if code == 0 else -1)
+
+
+def test_a_run_that_elects_nobody_leaves_the_file(tmp_path: Path) -> None:
+    """Where every election fails the snapshot stays byte for byte; `--output` is written all the same."""
+    document = cluster({1: [log(0, 3, 90)]})
+    document["brokers"][1]["fenced"] = True
+    path, other = written(tmp_path / "c.json", document), tmp_path / "after.json"
+    before = path.read_bytes()
+    assert recover(path, "--automated-recovery")[0] == 1
+    assert path.read_bytes() == before
+    assert recover(path, "--automated-recovery", "--output", other)[0] == 1
+    assert json.loads(other.read_text(encoding="utf-8"))["brokers"] == document["brokers"]
+
+
+SHOW, ALL = "--show-replica-info", "--all-offline-partitions"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((ALL,), "nothing is asked: give --show-replica-info"),
+        ((SHOW,), "no partitions: give --path-to-json-file FILE"),
+        ((SHOW, ALL, "--path-to-json-file", "x"), "exclude each other"),
+        ((ALL, "--automated-recovery", "--manual-recovery-output-file", "x"), "exclude each other"),
+        ((ALL, SHOW, "--output", "x"), "--output is for"),
+        ((ALL, SHOW, "--dry-run"), "--dry-run is for"),
+        ((ALL, SHOW, "--rules", "fixed"), "add +designated-elections"),
+        ((ALL, "--manual-recovery-output-file", OUTAGE), "exists; name a new file"),
+        ((ALL, "--manual-recovery-output-file", "no/such/x"), "there is no folder"),
+        ((SHOW, "--path-to-json-file", OUTAGE), "version: unknown key"),
+        ((ALL, SHOW, "--recovery-duration-ms", "0"), "x>=1"),
+    ],
+)
+def test_options_exclude_each_other(words: tuple[object, ...], says: str) -> None:
+    """What cannot be meant is refused in one line."""
+    assert says in kraftcheck("unclean-recovery", "--snapshot", OUTAGE, *words).refusal()

@@ -1,0 +1,86 @@
+"""Mutants of the engines: each is killed by the test named for it, which passes without it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.solvers.search.visited import Store
+from tests.engine_mutants.mutant import Killer, Mutant
+from tests.engine_mutants.table import MUTANTS, PAGE, page
+from tests.solvers.search import test_toys
+
+PASSED: set[object] = set()
+"""Killers that passed without a mutant, in this process."""
+
+
+def alone(killer: Killer, folder: Path) -> None:
+    """Run a killer without a mutant, once in a process; it fails where it should pass."""
+    if (killer.test, killer.case) not in PASSED:
+        killer.run(folder)
+        PASSED.add((killer.test, killer.case))
+
+
+@pytest.mark.parametrize(
+    "mutant", [pytest.param(m, id=m.name, marks=[pytest.mark.slow] if m.slow else []) for m in MUTANTS]
+)
+def test_no_mutant_survives(
+    mutant: Mutant, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The killer passes with the engine as it is, and fails with the mutant."""
+    alone(mutant.killer, tmp_path_factory.mktemp("right"))
+    # Kernels of a mutant must not be found by anyone else: their names say what sources they were made from.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    assert not mutant.survives(tmp_path_factory.mktemp("mutant")), f"{mutant.name} survives {mutant.killer.name}"
+
+
+def test_every_mutant_has_a_name_of_its_own_and_a_killer_of_the_suite() -> None:
+    """No name is used twice, and each killer is a test that pytest collects, in the mutant's profile at the latest."""
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+    for mutant in MUTANTS:
+        test = mutant.killer.test
+        assert re.search(r"^tests\..*\btest_\w+$", test.__module__)
+        assert test.__name__.startswith("test_")
+        marks = {mark.name for mark in getattr(test, "pytestmark", ())}
+        assert mutant.slow or "slow" not in marks, mutant.name
+
+
+def example(old: str, new: str) -> Mutant:
+    """A mutant of the identity of a packed state, with a test that has nothing to do with it as its killer."""
+    return Mutant("example", "An example.", "solvers.search.visited:Store.state", old, new,
+                  Killer(test_toys.test_a_faulty_system_is_named, (0,)))  # fmt: skip
+
+
+def test_a_mutant_that_survives_is_told(tmp_path: Path) -> None:
+    """A mutant that its test does not notice survives, and the engine is right again afterwards."""
+    right = Store.state.__code__
+    mutant = example("identity // SHARDS", "identity // SHARDS + 1")
+    with mutant.applied():
+        assert Store.state.__code__ is not right
+    assert Store.state.__code__ is right
+    assert mutant.survives(tmp_path)
+    assert Store.state.__code__ is right
+
+
+def test_a_mutant_of_text_that_is_gone_is_refused() -> None:
+    """What is to be replaced must be there, and once."""
+    with pytest.raises(AssertionError, match=r"example: 'gone' occurs 0 times"):
+        example("gone", "new").code()
+    with pytest.raises(AssertionError, match=r"'SHARDS' occurs 2 times"):
+        example("SHARDS", "new").code()
+
+
+def test_a_test_that_breaks_does_not_count_as_a_kill(tmp_path: Path) -> None:
+    """A mutant whose text names nothing that exists ends with its error, not as killed."""
+    broken = Mutant("broken", "An error.",
+                    "solvers.search.visited:Store.counts", "shard.count for", "shard.nothing for",
+                    Killer(test_toys.test_a_clock_ticks_for_ever))  # fmt: skip
+    with pytest.raises(AttributeError, match="nothing"):
+        broken.survives(tmp_path)
+
+
+def test_the_page_lists_every_mutant() -> None:
+    """docs/reference/engine-mutants.md is what the data says; `python -m tests.engine_mutants` writes it."""
+    assert PAGE.read_text(encoding="utf-8") == page()

@@ -1,0 +1,278 @@
+"""Every request of the controller on ints with every error it can answer, row by row as in docs/reference."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from attrs import evolve, frozen
+
+from kraftcheck.model.controller.alter_configs import alter_config
+from kraftcheck.model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
+from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
+from kraftcheck.model.controller.configs import MIN_ISR
+from kraftcheck.model.controller.elect_leaders import PREFERRED, UNCLEAN, elect_leaders
+from kraftcheck.model.controller.errors import CODES, NONE, RequestError, Resignation
+from kraftcheck.model.controller.heartbeat_event import heartbeat
+from kraftcheck.model.controller.lifecycle import unregister
+from kraftcheck.model.controller.reassign import Reassignment, reassign
+from kraftcheck.model.controller.records import NODE, TOPIC, ConfigRecord, RegisterControllerRecord
+from kraftcheck.model.controller.registration import (
+    RegistrationContext,
+    RegistrationRequest,
+    register_broker,
+    register_controller,
+)
+from kraftcheck.model.controller.state import Controller, Outcome, Settings
+from kraftcheck.model.controller.topics.growth import Growth, create_partitions
+from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
+from kraftcheck.model.records.records import Feature
+from tests.model.controller.controllers import KAFKA, beat, changed, cluster, directory, partition, play, with_topic
+from tests.shared.places import DOCS, ROOT
+
+BASE = with_topic(cluster(5, fenced=(3,), leaving=(4,)), "foo", (0, 1, 2))
+"""Brokers 0..2 live, 3 fenced, 4 leaving; one partition on the live ones, led by 0."""
+FOO = BASE.topic_id("foo") or ""
+LEADERLESS = changed(BASE, leader=-1, isr=(3,), replicas=(3, 4))
+STRANGE = changed(changed(BASE, leader=1), isr=(1, 2), replicas=(3, 1, 2))
+FEW = evolve(BASE, settings=Settings("cluster", max_records=0))
+"""The same where no request may write a record."""
+
+
+def codes(outcome: Outcome[Any]) -> set[str]:
+    """The errors of the rows of a reply; one that names none counts as success."""
+    rows = outcome.response if isinstance(outcome.response, tuple) else ()
+    return {row[1] if isinstance(row, tuple) else row.error for row in rows} - {NONE}
+
+
+def answered(case: Callable[[], Outcome[Any]]) -> tuple[set[str], tuple[Any, ...]]:
+    """The errors that a request is answered with, and what it writes."""
+    try:
+        outcome = case()
+    except (RequestError, Resignation) as refusal:
+        return {refusal.error}, ()
+    return codes(outcome), outcome.records
+
+
+@frozen
+class Row:
+    """A request with an error, a case that shows it, and how many records that writes all the same."""
+
+    request: str
+    error: str
+    case: Callable[[], Outcome[Any]]
+    records: int = 0
+
+
+def register(controller: Controller = BASE, broker: int = 3, **fields: Any) -> Callable[[], Outcome[Any]]:
+    """A registration of a new process, right unless said otherwise."""
+    finalized = RegistrationContext({"metadata.version": 9} if fields.pop("late", False) else {})
+    wanted = {"cluster_id": "cluster", "incarnation": "new", "dirs": (directory(broker),), **fields}
+    return lambda: register_broker(controller, RegistrationRequest(broker=broker, **wanted), finalized, KAFKA)
+
+
+def alter(controller: Controller = BASE, sender: int = 0, epoch: int = 100, version: int = 3, **fields: Any) -> Any:
+    """A proposal, right unless said otherwise."""
+    p = partition(controller)
+    wanted = {
+        "topic": FOO, "partition": 0, "leader_epoch": int(p.leader_epoch), "partition_epoch": int(p.partition_epoch),
+        "new_isr": ((0, -1), (1, -1)), **fields,
+    }  # fmt: skip
+    request = AlterPartitionRequest(sender, epoch, (Proposal(**wanted),), version)
+    return lambda: alter_partition(controller, request, KAFKA)
+
+
+def moving() -> Controller:
+    """The partition moves from its leader to broker 1, who is in the ISR but for the proposal."""
+    controller = changed(BASE, isr=(0, 2))
+    return play(controller, reassign(controller, (Reassignment("foo", 0, (1, 2)),), KAFKA))
+
+
+def assign(
+    controller: Controller = BASE, broker: int = 0, epoch: int = 100, topic: str = FOO, at: int = 0
+) -> Callable[[], Outcome[Any]]:
+    """An assignment to the broker's directory."""
+    wanted = (Assignment(directory(broker), topic, at),)
+    return lambda: assign_replicas_to_dirs(controller, broker, epoch, wanted, KAFKA)
+
+
+def create(controller: Controller = BASE, name: str = "new", **fields: Any) -> Callable[[], Outcome[Any]]:
+    """A topic is created."""
+    whole = {key: fields.pop(key) for key in ("policy", "quota_exceeded") if key in fields}
+    return lambda: create_topics(controller, CreateTopicsRequest((NewTopic(name, **fields),), **whole), KAFKA)
+
+
+def grow(count: int, lists: Any = None, controller: Controller = BASE, name: str = "foo", quota: bool = False) -> Any:
+    """A topic gets more partitions."""
+    return lambda: create_partitions(controller, (Growth(name, count, lists),), KAFKA, quota)
+
+
+def elect(kind: int, controller: Controller = BASE, where: Any = (("foo", 0),)) -> Callable[[], Outcome[Any]]:
+    """An election is asked for."""
+    return lambda: elect_leaders(controller, kind, where, KAFKA)
+
+
+def move(target: Any, controller: Controller = BASE, name: str = "foo") -> Callable[[], Outcome[Any]]:
+    """A reassignment is asked for."""
+    return lambda: reassign(controller, (Reassignment(name, 0, target),), KAFKA)
+
+
+def configure(scope: str, name: str, key: str, value: str) -> Callable[[], Outcome[Any]]:
+    """A configuration is changed."""
+    return lambda: alter_config(BASE, ConfigRecord(scope, name, key, value), KAFKA)
+
+
+def end(controller: Controller, broker: int) -> Callable[[], Outcome[Any]]:
+    """A broker is unregistered."""
+    return lambda: unregister(controller, broker, KAFKA)
+
+
+def delete(*topics: str, quota: bool = False, controller: Controller = BASE) -> Callable[[], Outcome[Any]]:
+    """Topics go."""
+    return lambda: delete_topics(controller, topics, quota)
+
+
+OLD = cluster(2, directories=False, controller_registration=False)
+NO_REPLICA = changed(with_topic(cluster(3), "foo", (0, 1)), isr=(2,), leader=2)
+BAD = "INVALID_REPLICA_ASSIGNMENT"
+MEMBERS = ((0, -1), (1, -1), (2, -1))
+
+ROWS = [
+    Row("RegisterBroker", "INCONSISTENT_CLUSTER_ID", register(cluster_id="other")),
+    Row("RegisterBroker", "DUPLICATE_BROKER_REGISTRATION", register(broker=1)),
+    Row("RegisterBroker", "BROKER_ID_NOT_REGISTERED", register(is_migrating_zk_broker=True)),
+    Row("RegisterBroker", "INVALID_REGISTRATION", register(dirs=())),
+    Row("RegisterBroker", "INVALID_REGISTRATION", register(dirs=(1,))),
+    Row("RegisterBroker", "INVALID_REGISTRATION", register(dirs=(directory(3),) * 2)),
+    Row("RegisterBroker", "INVALID_REGISTRATION", register(dirs=(directory(2),))),
+    Row("RegisterBroker", "UNSUPPORTED_VERSION", register(features=(Feature("metadata.version", 1, 2),), late=True)),
+    Row("ControllerRegistration", "UNSUPPORTED_VERSION",
+        lambda: register_controller(OLD, RegisterControllerRecord(1))),
+    Row("BrokerHeartbeat", "STALE_BROKER_EPOCH", lambda: heartbeat(BASE, evolve(beat(0), broker_epoch=7), KAFKA)),
+    Row("BrokerHeartbeat", "STALE_BROKER_EPOCH", lambda: heartbeat(BASE, beat(9), KAFKA)),
+    Row("UnregisterBroker", "BROKER_ID_NOT_REGISTERED", end(BASE, 9)),
+    Row("UnregisterBroker", "POLICY_VIOLATION", end(FEW, 0)),
+    Row("AlterPartition", "STALE_BROKER_EPOCH", alter(sender=9, epoch=109)),
+    Row("AlterPartition", "STALE_BROKER_EPOCH", alter(epoch=99)),
+    Row("AlterPartition", "UNKNOWN_TOPIC_ID", alter(topic="none")),
+    Row("AlterPartition", "UNKNOWN_TOPIC_OR_PARTITION", alter(topic="none", version=1)),
+    Row("AlterPartition", "UNKNOWN_TOPIC_OR_PARTITION", alter(partition=1)),
+    Row("AlterPartition", "NOT_CONTROLLER", alter(leader_epoch=1)),
+    Row("AlterPartition", "NOT_CONTROLLER", alter(partition_epoch=9)),
+    Row("AlterPartition", "FENCED_LEADER_EPOCH", alter(leader_epoch=-1)),
+    Row("AlterPartition", "INVALID_REQUEST", alter(sender=1, epoch=101)),
+    Row("AlterPartition", "INVALID_UPDATE_VERSION", alter(partition_epoch=-1)),
+    Row("AlterPartition", "INVALID_REQUEST", alter(new_isr=((0, -1), (0, -1)))),
+    Row("AlterPartition", "INVALID_REQUEST", alter(new_isr=((0, -1), (-1, -1)))),
+    Row("AlterPartition", "INVALID_REQUEST", alter(new_isr=((0, -1), (3, -1)))),
+    Row("AlterPartition", "INVALID_REQUEST", alter(new_isr=((1, -1),))),
+    Row("AlterPartition", "INVALID_REQUEST", alter(changed(BASE, recovering=True), recovering=True)),
+    Row("AlterPartition", "INVALID_REQUEST", alter(new_isr=((0, -1),), recovering=True)),
+    Row("AlterPartition", "INELIGIBLE_REPLICA", alter(changed(BASE, replicas=(0, 3)), new_isr=((0, -1), (3, -1)))),
+    Row("AlterPartition", "INELIGIBLE_REPLICA", alter(changed(BASE, replicas=(0, 4)), new_isr=((0, -1), (4, -1)))),
+    Row("AlterPartition", "INELIGIBLE_REPLICA", alter(new_isr=((0, -1), (1, 7)))),
+    Row("AlterPartition", "OPERATION_NOT_ATTEMPTED",
+        alter(changed(BASE, replicas=(0, 3)), topic="foo", new_isr=((0, -1), (3, -1)), version=1)),
+    Row("AlterPartition", "NEW_LEADER_ELECTED", alter(moving(), new_isr=MEMBERS), records=1),
+    Row("AlterPartition", "FENCED_LEADER_EPOCH", alter(moving(), topic="foo", new_isr=MEMBERS, version=1), records=1),
+    Row("ElectLeaders", "INVALID_REQUEST", elect(2)),
+    Row("ElectLeaders", "UNKNOWN_TOPIC_OR_PARTITION", elect(PREFERRED, where=(("bar", 0),))),
+    Row("ElectLeaders", "UNKNOWN_TOPIC_OR_PARTITION", elect(PREFERRED, where=(("foo", 1),))),
+    Row("ElectLeaders", "ELECTION_NOT_NEEDED", elect(PREFERRED)),
+    Row("ElectLeaders", "ELECTION_NOT_NEEDED", elect(UNCLEAN)),
+    Row("ElectLeaders", "PREFERRED_LEADER_NOT_AVAILABLE", elect(PREFERRED, STRANGE)),
+    Row("ElectLeaders", "ELIGIBLE_LEADERS_NOT_AVAILABLE", elect(UNCLEAN, LEADERLESS)),
+    Row("ElectLeaders", "POLICY_VIOLATION", elect(PREFERRED, changed(FEW, leader=1))),
+    Row("ElectLeaders", "UNKNOWN_SERVER_ERROR", elect(PREFERRED, NO_REPLICA)),
+    Row("AlterPartitionReassignments", "UNKNOWN_TOPIC_OR_PARTITION", move((0,), name="bar")),
+    Row("AlterPartitionReassignments", BAD, move(())),
+    Row("AlterPartitionReassignments", BAD, move((0, 9))),
+    Row("AlterPartitionReassignments", BAD, move((0, 0))),
+    Row("AlterPartitionReassignments", BAD, move(None, changed(BASE, adding=(0, 1, 2)))),
+    Row("AlterPartitionReassignments", BAD, move(None, changed(BASE, adding=(0,), isr=(0,)))),
+    Row("AlterPartitionReassignments", "NO_REASSIGNMENT_IN_PROGRESS", move(None)),
+    Row("AlterPartitionReassignments", "UNKNOWN_SERVER_ERROR", move((2, 1), FEW)),
+    Row("AssignReplicasToDirs", "UNSUPPORTED_VERSION", assign(OLD)),
+    Row("AssignReplicasToDirs", "STALE_BROKER_EPOCH", assign(epoch=99)),
+    Row("AssignReplicasToDirs", "UNKNOWN_TOPIC_ID", assign(topic="none")),
+    Row("AssignReplicasToDirs", "UNKNOWN_TOPIC_OR_PARTITION", assign(at=1)),
+    Row("AssignReplicasToDirs", "NOT_LEADER_OR_FOLLOWER", assign(broker=3, epoch=103)),
+    Row("CreateTopics", "INVALID_TOPIC_EXCEPTION", create(name="no such")),
+    Row("CreateTopics", "INVALID_TOPIC_EXCEPTION", create(with_topic(BASE, "a.b", (0,)), name="a_b")),
+    Row("CreateTopics", "TOPIC_ALREADY_EXISTS", create(name="foo")),
+    Row("CreateTopics", "INVALID_CONFIG", create(config={"k": None})),
+    Row("CreateTopics", "INVALID_CONFIG", create(config={MIN_ISR: "many"})),
+    Row("CreateTopics", "INVALID_REQUEST", create(partitions=1, assignments=((0, (0,)),))),
+    Row("CreateTopics", "INVALID_REQUEST", create(replication_factor=1, assignments=((0, (0,)),))),
+    Row("CreateTopics", BAD, create(assignments=((0, (0,)), (0, (1,))))),
+    Row("CreateTopics", BAD, create(assignments=((0, ()),))),
+    Row("CreateTopics", BAD, create(assignments=((0, (9,)),))),
+    Row("CreateTopics", BAD, create(assignments=((0, (0, 0)),))),
+    Row("CreateTopics", BAD, create(assignments=((0, (0,)), (1, (0, 1))))),
+    Row("CreateTopics", BAD, create(assignments=((0, (3, 4)),))),
+    Row("CreateTopics", BAD, create(assignments=((1, (0,)),))),
+    Row("CreateTopics", "INVALID_REPLICATION_FACTOR", create(replication_factor=0)),
+    Row("CreateTopics", "INVALID_REPLICATION_FACTOR", create(replication_factor=-2)),
+    Row("CreateTopics", "INVALID_REPLICATION_FACTOR", create(replication_factor=9)),
+    Row("CreateTopics", "INVALID_REPLICATION_FACTOR", create(cluster(2, fenced=(0, 1)), replication_factor=1)),
+    Row("CreateTopics", "INVALID_PARTITIONS", create(partitions=0)),
+    Row("CreateTopics", "INVALID_PARTITIONS", create(partitions=-2)),
+    Row("CreateTopics", "POLICY_VIOLATION", create(policy=lambda _: False)),
+    Row("CreateTopics", "POLICY_VIOLATION", create(FEW)),
+    Row("CreateTopics", "THROTTLING_QUOTA_EXCEEDED", create(quota_exceeded=True)),
+    Row("CreatePartitions", "UNKNOWN_TOPIC_OR_PARTITION", grow(3, name="bar")),
+    Row("CreatePartitions", "INVALID_PARTITIONS", grow(1)),
+    Row("CreatePartitions", BAD, grow(3, ((0, 1, 2),))),
+    Row("CreatePartitions", BAD, grow(2, ((0, 1),))),
+    Row("CreatePartitions", BAD, grow(2, ((0, 1, 9),))),
+    Row("CreatePartitions", BAD, grow(2, ((3, 4, 3),))),
+    Row("CreatePartitions", "INVALID_REPLICATION_FACTOR", grow(2, controller=changed(BASE, replicas=tuple(range(9))))),
+    Row("CreatePartitions", "INVALID_REQUEST",
+        lambda: create_partitions(BASE, (Growth("foo", 2), Growth("foo", 3)), KAFKA)),
+    Row("CreatePartitions", "THROTTLING_QUOTA_EXCEEDED", grow(2, quota=True)),
+    Row("CreatePartitions", "UNKNOWN_SERVER_ERROR", grow(2, controller=FEW)),
+    Row("DeleteTopics", "UNKNOWN_TOPIC_ID", delete("none")),
+    Row("DeleteTopics", "INVALID_REQUEST", delete(FOO, FOO)),
+    Row("DeleteTopics", "THROTTLING_QUOTA_EXCEEDED", delete(FOO, quota=True)),
+    Row("DeleteTopics", "UNKNOWN_SERVER_ERROR", delete(FOO, controller=FEW)),
+    Row("IncrementalAlterConfigs", "INVALID_CONFIG", configure(TOPIC, "foo", MIN_ISR, "many")),
+    Row("IncrementalAlterConfigs", "UNKNOWN_TOPIC_OR_PARTITION", configure(TOPIC, "bar", MIN_ISR, "1")),
+    Row("IncrementalAlterConfigs", "BROKER_ID_NOT_REGISTERED", configure(NODE, "77", MIN_ISR, "1")),
+]  # fmt: skip
+"""Every way to every error; sections 3 to 5, 6.2 and 8 of the semantics reference, and the limits of a batch."""
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.request} {row.error}")
+def test_a_request_is_answered_with_its_error(row: Row) -> None:
+    """The case has this error and no other; nothing is written, but by the proposal that ends its own leadership."""
+    errors, records = answered(row.case)
+    assert errors == {row.error}
+    assert len(records) == row.records
+
+
+def test_the_table_in_the_documentation_is_what_is_shown() -> None:
+    """docs/reference/controller.md lists for each request just the errors that a case shows."""
+    text = (DOCS / "reference" / "controller.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| (\w+) \| ([A-Z_, ]+) \|$", text, re.MULTILINE)
+    shown: dict[str, set[str]] = {}
+    for row in ROWS:
+        shown.setdefault(row.request, set()).add(row.error)
+    assert {request: set(errors.split(", ")) for request, errors in lines} == shown
+
+
+def test_no_code_is_left_out() -> None:
+    """Every code the controller knows is shown, and the handlers name no other."""
+    named = {
+        node.value
+        for file in (ROOT / "model" / "controller").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.fullmatch("[A-Z]+(_[A-Z]+)+", node.value)
+    }
+    kinds = {Resignation.kind, *(refusal.kind for refusal in Resignation.__subclasses__())}
+    assert {row.error for row in ROWS} == set(CODES) - {NONE}
+    assert named - kinds == set(CODES) - {NONE}

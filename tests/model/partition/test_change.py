@@ -1,0 +1,263 @@
+"""The change build: lists and masks agree, terms agree with ints, and building again changes nothing."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import assume, given, settings
+
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.idlists import AtMostOne, IdList
+from kraftcheck.model.language.layout import ints, subset_of, truth
+from kraftcheck.model.language.terms import Graph
+from kraftcheck.model.language.words import EMPTY, NO_LEADER, Maybe, absent, present
+from kraftcheck.model.partition.change import BuildContext, Target, build, build_change
+from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
+from kraftcheck.model.partition.registration import Partition, merge, no_change
+from kraftcheck.model.rules.ruleset import PRESETS, parse
+from tests.shared.partitions import BROKERS, Case, as_lists, as_masks, cases, plainly
+from tests.shared.readers import numbers, read, symbolic, values_of
+
+RULES = ("fixed", "kafka-4.0", "kip", "fixed+elr-keeps-isr-members+elr-elected-over-isr+completion-keeps-removing")
+
+
+@pytest.mark.parametrize("rules", RULES)
+@settings(max_examples=400, deadline=None)
+@given(case=cases())
+def test_lists_and_masks_agree(rules: str, case: Case) -> None:
+    """The build on ordered lists and on masks writes a record in the same cases, with the same result as sets."""
+    results = []
+    for given_as in (as_lists(case), as_masks(case)):
+        change = build_change(given_as.partition, given_as.target, given_as.context, parse(rules))
+        noop = change.is_noop()
+        after = given_as.partition if noop else merge(given_as.partition, change)
+        results.append((noop, plainly(after)))
+    assert results[0] == results[1]
+
+
+def _shape() -> tuple[Any, ...]:
+    """Domains of everything a build reads: partition, target, directories assigned, and context words."""
+    some: Any = BrokerSet(subset_of(BROKERS))
+    slots, places = (ints(NO_LEADER, BROKERS - 1),) * BROKERS, (ints(0, FIRST_LOCAL + 1),) * BROKERS
+    partition = Partition(
+        Replicas(slots), DirectoryMap(places), some, some, AtMostOne(ints(EMPTY, BROKERS - 1)), some, some,
+        ints(NO_LEADER, BROKERS - 1), truth(), ints(0, 9), ints(0, 9),
+    )  # fmt: skip
+    target = some, Replicas(slots), some, some, truth(), DirectoryMap(places), some
+    context = some, ints(1, BROKERS), truth(), truth(), some
+    return partition, target, context
+
+
+def _build(values: tuple[Any, ...], rules: str, preferred: bool, designated: int | None) -> Any:
+    """The build of values of `_shape`: the change, the election and whether a reassignment completed."""
+    partition, (isr, replicas, removing, adding, recovering, places, assigned), context = values
+    acceptable, min_isr, unclean, elr, stopped = context
+    target = Target(isr, replicas, removing, adding, recovering, lambda b: Maybe(assigned.has(b), places.of(b)))
+    surroundings = BuildContext(
+        acceptable,
+        min_isr,
+        preferred,
+        unclean,
+        elr,
+        True,
+        stopped,
+        True,
+        True,
+        False,
+        lambda b: FIRST_LOCAL,
+        designated,
+    )
+    built = build(partition, target, surroundings, parse(rules))
+    return built.change, built.election, built.completed
+
+
+@cache
+def _traced(rules: str, preferred: bool, designated: int | None) -> tuple[Graph, Any]:
+    graph = Graph()
+    return graph, _build(symbolic(graph, _shape()), rules, preferred, designated)
+
+
+@pytest.mark.parametrize("rules", RULES[:2])
+@settings(max_examples=150, deadline=None)
+@given(case=cases())
+def test_terms_agree_with_ints(rules: str, case: Case) -> None:
+    """The whole build, traced once with everything symbolic, has every field of the build on ints."""
+    made = as_masks(case)
+    target, context = made.target, made.context
+    places = DirectoryMap(tuple(case.assigned.get(b, UNASSIGNED) for b in range(BROKERS)))
+    wanted = (target.isr, target.replicas, target.removing, target.adding, target.recovering)
+    surroundings = (context.acceptable, context.min_isr, context.unclean, context.elr, context.unclean_shutdown)
+    values = made.partition, (*wanted, places, BrokerSet.of(case.assigned)), surroundings
+    graph, traced = _traced(rules, case.preferred, case.designated)
+    direct = _build(values, rules, case.preferred, case.designated)
+    assert read(traced, values_of(graph, numbers(values))) == direct
+
+
+CALM = Case(
+    replicas=[0, 1, 2], directories=[FIRST_LOCAL] * 3, isr=[2, 0], elr=[], last_known=[], removing=[], adding=[],
+    leader=0, recovering=False, wanted=([0, 1, 2], [2, 0], [], [], False), assigned={}, acceptable=[0, 1, 2],
+    stopped=[], min_isr=2, unclean=False, elr_on=True,
+)  # fmt: skip
+"""Three replicas, of which 2 and 0 are in sync; nothing to do."""
+
+
+def change_of(case: Case, rules: str = "fixed") -> Any:
+    """The change of a case, on lists."""
+    made = as_lists(case)
+    return build_change(made.partition, made.target, made.context, parse(rules))
+
+
+def wants_isr(case: Case, isr: list[int]) -> Case:
+    """The case with another wanted ISR."""
+    return evolve(case, wanted=(case.replicas, isr, *case.wanted[2:]))
+
+
+def test_a_permuted_isr_is_a_change_to_the_list_and_none_to_the_mask() -> None:
+    """What the mask forgets: Kafka writes a record for an ISR in another order, an explored system none."""
+    case = wants_isr(CALM, [0, 2])
+    listed, masked = as_lists(case), as_masks(case)
+    assert change_of(case) == evolve(no_change(listed.partition), isr=present(IdList((0, 2))))
+    assert build_change(masked.partition, masked.target, masked.context, PRESETS["fixed"]).is_noop()
+
+
+def test_the_list_minus_one_is_an_isr_member_only_on_lists() -> None:
+    """The other thing the mask forgets: electing the last known leader -1 (defect B5) writes the ISR [-1]."""
+    case = wants_isr(evolve(CALM, isr=[0], last_known=[-1], stopped=[0], acceptable=[]), [])
+    kafka = parse("kafka-4.0")
+    assert change_of(case, "kafka-4.0").isr == present(IdList((-1,)))
+    masked = as_masks(case)
+    assert build_change(masked.partition, masked.target, masked.context, kafka).isr == present(BrokerSet())
+
+
+def test_the_same_leader_again_is_not_absent() -> None:
+    """A leader field with the current leader raises the leader epoch; an absent one does not."""
+    p = as_lists(CALM).partition
+    again, none = evolve(no_change(p), leader=present(p.leader)), no_change(p)
+    assert not again.is_noop()
+    assert none.is_noop()
+    assert (merge(p, again).leader, merge(p, again).leader_epoch) == (p.leader, p.leader_epoch + 1)
+    assert merge(p, none).leader_epoch == p.leader_epoch
+    assert merge(p, again).partition_epoch == merge(p, none).partition_epoch == p.partition_epoch + 1
+
+
+def test_an_empty_list_is_not_absent() -> None:
+    """An empty ISR is a value: replaying it empties the ISR."""
+    p = as_lists(CALM).partition
+    assert merge(p, evolve(no_change(p), isr=present(IdList()))).isr == IdList()
+    assert merge(p, evolve(no_change(p), isr=absent(IdList()))).isr == IdList((2, 0))
+
+
+def test_nothing_wanted_is_no_record() -> None:
+    """A build whose target is the partition writes nothing while its leader may lead."""
+    assert change_of(CALM).is_noop()
+
+
+def test_a_removed_replica_raises_the_leader_epoch() -> None:
+    """Dropping a replica repeats the current leader, unless the seeded defect forgets it."""
+    case = evolve(CALM, replicas=[0, 1, 2], wanted=([0, 2], [2, 0], [], [], False))
+    assert change_of(case).leader == present(0)
+    assert change_of(case, "fixed+no-bump-on-replica-removal").leader == absent(0)
+
+
+def test_an_isr_shrink_raises_the_leader_epoch_only_before_3_6() -> None:
+    """The metadata-version-gated bump repeats the leader when an ISR member leaves."""
+    made = as_lists(wants_isr(CALM, [0]))
+    for required in (False, True):
+        context = evolve(made.context, bump_on_isr_shrink=required)
+        change = build_change(made.partition, made.target, context, PRESETS["fixed"])
+        assert (change.isr, change.leader.present) == (present(IdList((0,))), required)
+
+
+def test_below_min_isr_leavers_become_eligible() -> None:
+    """The replica that leaves a shrinking ISR enters the ELR, and leaves it again at min ISR."""
+    assert change_of(wants_isr(CALM, [0])).elr == present(IdList((2,)))
+    assert change_of(wants_isr(evolve(CALM, min_isr=1), [0])).elr == absent(IdList())
+    assert change_of(wants_isr(evolve(CALM, isr=[0], elr=[2]), [0, 1])).elr == present(IdList())
+    assert change_of(evolve(wants_isr(CALM, [0]), stopped=[2])).elr == absent(IdList())
+
+
+def test_an_elr_election_seats_the_winner_alone() -> None:
+    """With an empty ISR the first eligible replica leads, cleanly, and leaves the ELR."""
+    case = wants_isr(evolve(CALM, isr=[0], elr=[1, 2]), [])
+    change = change_of(evolve(case, acceptable=[1, 2]))
+    assert (change.leader, change.isr, change.elr) == (present(1), present(IdList((1,))), present(IdList((0, 2))))
+    assert change.recovering == absent(False)
+
+
+def test_an_unclean_election_is_marked_and_clears_the_elr() -> None:
+    """A leader from outside ISR and ELR is alone in the ISR, RECOVERING, with an empty ELR."""
+    case = evolve(wants_isr(evolve(CALM, isr=[0], elr=[2]), []), acceptable=[1])
+    change = change_of(evolve(case, unclean=True))
+    assert (change.leader, change.isr, change.elr) == (present(1), present(IdList((1,))), present(IdList()))
+    assert change.recovering == present(True)
+    assert change_of(case).leader == present(NO_LEADER)
+
+
+def test_a_recovering_partition_is_not_marked_again() -> None:
+    """A second unclean election leaves the recovery state absent: it is set already."""
+    case = evolve(wants_isr(evolve(CALM, isr=[0], recovering=True), []), acceptable=[1], unclean=True, elr_on=False)
+    case = evolve(case, isr=[], leader=NO_LEADER, wanted=([0, 1, 2], [], [], [], True))
+    change = change_of(case)
+    assert (change.leader, change.recovering.present) == (present(1), False)
+
+
+def test_without_elr_the_last_member_stays_listed() -> None:
+    """With ELR off the ISR never empties: the partition is leaderless and keeps its last member."""
+    case = evolve(wants_isr(evolve(CALM, isr=[0], elr_on=False), []), acceptable=[])
+    change = change_of(case)
+    assert (change.leader, change.isr.present) == (present(NO_LEADER), False)
+    assert change_of(case, "fixed+isr-may-empty-without-elr").isr == present(IdList())
+
+
+def test_an_emptied_isr_remembers_its_leader() -> None:
+    """With ELR on the last leader is remembered when the ISR empties, and forgotten when someone leads."""
+    emptied = evolve(wants_isr(evolve(CALM, isr=[0], stopped=[0]), []), acceptable=[])
+    assert change_of(emptied).last_known_elr == present(IdList((0,)))
+    back = evolve(CALM, isr=[], last_known=[0], leader=NO_LEADER, wanted=([0, 1, 2], [], [], [], False))
+    returned = change_of(back)
+    assert (returned.leader, returned.last_known_elr) == (present(0), present(IdList()))
+    assert returned.recovering == present(True)
+
+
+def built_twice(case: Case) -> tuple[Any, Partition, Any]:
+    """A build under `fixed`, the partition after it, and a second build that wants that partition as it is."""
+    made = as_lists(case)
+    first = build(made.partition, made.target, made.context, PRESETS["fixed"])
+    after = merge(made.partition, first.change)
+    return first, after, build_change(after, Target.of(after), made.context, PRESETS["fixed"])
+
+
+@settings(max_examples=600, deadline=None)
+@given(case=cases())
+def test_building_again_is_a_noop_where_the_isr_ended_as_wanted(case: Case) -> None:
+    """An ordinary build repeated on its own result writes nothing if the ISR is the wanted one and not empty."""
+    first, after, again = built_twice(evolve(case, designated=None))
+    assume(after.isr.same(first.target_isr) and not after.isr.is_empty())
+    assert again.is_noop(), (plainly(after), again)
+
+
+def test_building_again_elects_the_leader_just_remembered() -> None:
+    """First exception: an ISR that empties names the last known leader, whom only the next build may elect."""
+    emptied = evolve(wants_isr(evolve(CALM, isr=[0], stopped=[0]), []), acceptable=[0])
+    _, after, again = built_twice(emptied)
+    assert (after.leader, after.last_known_elr) == (NO_LEADER, IdList((0,)))
+    assert again.leader == present(0)
+
+
+def test_building_again_elects_from_members_that_stay_listed() -> None:
+    """Second exception: without ELR an empty target leaves the ISR, from which the next build elects."""
+    _, after, again = built_twice(wants_isr(evolve(CALM, isr=[0], elr_on=False), []))
+    assert (after.leader, after.isr) == (NO_LEADER, IdList((0,)))
+    assert again.leader == present(0)
+
+
+def test_building_again_completes_what_an_election_put_in_sync() -> None:
+    """Third exception: the winner of an ELR election is in sync, so the next build may complete a reassignment."""
+    wanted = [0, 2], [], [2], [], False
+    case = evolve(CALM, replicas=[0, 2], removing=[2], isr=[2], elr=[0], leader=2, wanted=wanted, acceptable=[0])
+    _, after, again = built_twice(case)
+    assert (after.leader, after.isr, after.removing) == (0, IdList((0,)), IdList((2,)))
+    assert again.replicas == present(IdList((0,)))

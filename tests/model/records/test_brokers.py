@@ -1,0 +1,173 @@
+"""Broker registrations: merging, directories, addresses."""
+
+import pytest
+
+from kraftcheck.model.partition.directories import LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.records.brokers import (
+    Node,
+    Registration,
+    StaleEpochError,
+    UnknownFlagError,
+    changed,
+    directory_order,
+    in_order,
+    register_record,
+    registration_of,
+)
+from kraftcheck.model.records.records import (
+    BrokerRegistrationChangeRecord,
+    Feature,
+    FenceBrokerRecord,
+    Listener,
+    RegisterBrokerRecord,
+    UnfenceBrokerRecord,
+)
+from kraftcheck.model.rules.ruleset import preset
+from kraftcheck.model.triggers.directory_assignment import default_directory
+from tests.shared.recordings import DIR_A, DIR_B, DIR_C
+
+FULL = Registration(
+    id=1,
+    epoch=5,
+    incarnation="inc",
+    listeners=(Listener("B", "b", 2), Listener("A", "a", 1)),
+    features=(Feature("f", 1, 2),),
+    rack="r",
+    fenced=True,
+    in_controlled_shutdown=True,
+    is_migrating_zk_broker=True,
+    dirs=(DIR_A, DIR_B),
+)
+
+
+def change(**fields):
+    """A change record for broker 1 at epoch 5."""
+    return BrokerRegistrationChangeRecord(1, 5, **fields)
+
+
+def test_directories_are_sorted_signed():
+    """Directories are kept in the order of two signed halves: a high top bit sorts first."""
+    negative_low = (1 << 63) | 4
+    assert Registration(1, 0, "i", dirs=(DIR_A, DIR_C, DIR_B)).dirs == (DIR_C, DIR_A, DIR_B)
+    assert in_order((5, negative_low)) == (negative_low, 5)
+    assert directory_order((1 << 128) - 1) == (-1, -1)
+
+
+@pytest.mark.parametrize(
+    ("flag", "before", "after"), [(1, False, True), (-1, True, False), (0, True, True), (0, False, False)]
+)
+def test_fenced_flag(flag, before, after):
+    """Fenced: 1 fences, -1 unfences, 0 keeps."""
+    known = Registration(1, 5, "i", fenced=before)
+    assert changed(known, change(fenced=flag)).fenced is after
+
+
+@pytest.mark.parametrize(("flag", "before", "after"), [(1, False, True), (0, True, True), (0, False, False)])
+def test_controlled_shutdown_is_never_cleared(flag, before, after):
+    """Controlled shutdown: 1 sets, 0 keeps."""
+    known = Registration(1, 5, "i", in_controlled_shutdown=before)
+    assert changed(known, change(in_controlled_shutdown=flag)).in_controlled_shutdown is after
+
+
+def test_absent_directories_keep() -> None:
+    """A change that says nothing of directories keeps the registered ones."""
+    assert changed(FULL, change()).dirs == (DIR_A, DIR_B)
+
+
+@pytest.mark.parametrize("rules", ["kafka-4.0", "fixed"])
+def test_an_empty_list_of_directories(rules: str) -> None:
+    """As implemented it changes nothing; mended, no directory is left and none is online, until one is again."""
+    after = changed(FULL, change(log_dirs=()), preset(rules))
+    if rules == "kafka-4.0":
+        assert after == FULL
+        return
+    assert (after.dirs, after.no_dir_left, after.has_online_dir(DIR_A)) == ((), True, False)
+    assert after.has_online_dir(UNASSIGNED)
+    assert not after.has_online_dir(LOST)
+    again = changed(after, change(log_dirs=(DIR_B,)), preset(rules))
+    assert (again.dirs, again.no_dir_left) == ((DIR_B,), False)
+    assert changed(after, change(fenced=1), preset(rules)).no_dir_left
+
+
+def test_directories_are_replaced_in_order():
+    """A change's directories replace the registered ones and are sorted."""
+    assert changed(FULL, change(log_dirs=(DIR_B, DIR_C))).dirs == (DIR_C, DIR_B)
+
+
+def test_other_epoch_is_fatal():
+    """A change that names another epoch is refused, of every kind."""
+    for record in (BrokerRegistrationChangeRecord(1, 4), FenceBrokerRecord(1, 6), UnfenceBrokerRecord(1, 4)):
+        with pytest.raises(StaleEpochError, match="broker 1 has 5"):
+            changed(FULL, record)
+
+
+@pytest.mark.parametrize("fields", [{"fenced": 2}, {"in_controlled_shutdown": -1}])
+def test_unknown_flag_is_fatal(fields):
+    """A flag value without meaning is refused, naming the flag."""
+    with pytest.raises(UnknownFlagError, match=next(iter(fields))):
+        changed(FULL, change(**fields))
+
+
+def test_fence_and_unfence_records():
+    """The older records only change the fencing."""
+    unfenced = changed(FULL, UnfenceBrokerRecord(1, 5))
+    assert not unfenced.fenced
+    assert changed(unfenced, FenceBrokerRecord(1, 5)) == FULL
+
+
+def test_record_round_trip():
+    """A registration written as a record and read back is the same."""
+    assert registration_of(register_record(FULL)) == FULL
+
+
+def test_older_versions_lose_fields():
+    """What the metadata version does not know is lost from the record."""
+    old = registration_of(register_record(FULL, controlled_shutdown=False, migration=False, directories=False))
+    assert (old.in_controlled_shutdown, old.is_migrating_zk_broker, old.dirs) == (False, False, ())
+
+
+def test_new_registration_replaces_everything():
+    """A registration record decides every field, controlled shutdown included."""
+    fresh = registration_of(RegisterBrokerRecord(1, 9, "other"))
+    assert fresh == Registration(1, 9, "other", fenced=True)
+
+
+@pytest.mark.parametrize(
+    ("directory", "online"),
+    [(DIR_A, True), (DIR_C, False), (UNASSIGNED, True), (MIGRATING, True), (LOST, False), (50, False)],
+)
+def test_has_online_dir(directory, online):
+    """Registered directories are online, LOST and unknown ones not, unplaced replicas count as online."""
+    assert FULL.has_online_dir(directory) is online
+
+
+def test_no_registered_directories_means_unknown():
+    """A registration without directories cannot tell: all but LOST count as online."""
+    bare = Registration(1, 5, "i")
+    assert bare.has_online_dir(DIR_A)
+    assert not bare.has_online_dir(LOST)
+
+
+def test_node_for_listener():
+    """A listener gives host and port with the broker's rack; an unknown one nothing."""
+    assert FULL.node_for_listener("B") == Node(1, "b", 2, "r")
+    assert FULL.node_for_listener("C") is None
+
+
+def test_active():
+    """A broker may lead when neither fenced nor in controlled shutdown."""
+    flags = [(f, s) for f in (False, True) for s in (False, True)]
+    active = [Registration(1, 5, "i", fenced=f, in_controlled_shutdown=s).is_active() for f, s in flags]
+    assert active == [True, False, False, False]
+
+
+def test_default_directory():
+    """New replicas go to the only directory; otherwise the answer says what is not known."""
+    fixed, kip = preset("fixed"), preset("kip")
+    assert default_directory(True, 1, DIR_A, True, fixed) == DIR_A
+    assert default_directory(True, 2, DIR_A, True, fixed) == UNASSIGNED
+    assert default_directory(True, 0, UNASSIGNED, True, fixed) == MIGRATING
+    assert default_directory(False, 0, UNASSIGNED, True, fixed) == UNASSIGNED
+    assert default_directory(False, 0, UNASSIGNED, False, fixed) == MIGRATING
+    assert default_directory(True, 1, DIR_A, True, kip) == UNASSIGNED
+    assert default_directory(True, 1, DIR_A, False, kip) == MIGRATING

@@ -1,0 +1,117 @@
+"""Rule sets: presets, variants, and errors that name what was meant."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraftcheck.model.language.system import ScopeError
+from kraftcheck.model.rules.ruleset import (
+    DEFECTS,
+    PRESET_NOTES,
+    PRESETS,
+    RIGHT,
+    RuleSet,
+    parse,
+    preset,
+    variant_name,
+    variants,
+)
+
+CHOICES = [field.name for field in attrs.fields(RuleSet)]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_named_by_itself(name: str) -> None:
+    """The name alone is the preset, hyphens and dots included, and each has a note."""
+    assert parse(name) == preset(name) == PRESETS[name]
+    assert PRESET_NOTES[name]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_every_choice_says_what_it_is(choice: str) -> None:
+    """A choice has a group, a source and a sentence without a full stop."""
+    metadata = getattr(attrs.fields(RuleSet), choice).metadata
+    systems = ("broker-ids", "directories", "unclean-recovery", "zk-controller", "zk-jbod")
+    assert metadata["group"] in ("feature", "defect", "seeded", "data-plane", "controller", *systems)
+    assert metadata["source"]
+    assert len(metadata["text"]) > 15
+    assert not metadata["text"].endswith(".")
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_every_choice_is_a_variant(choice: str) -> None:
+    """`+name` switches exactly one choice on and `-name` exactly one off, in every preset."""
+    name = variant_name(choice)
+    assert "_" not in name
+    for preset_name, rules in PRESETS.items():
+        assert parse(f"{preset_name}+{name}") == attrs.evolve(rules, **{choice: True})
+        assert parse(f"{preset_name}-{name}") == attrs.evolve(rules, **{choice: False})
+
+
+@given(st.sampled_from(sorted(PRESETS)), st.lists(st.tuples(st.sampled_from(CHOICES), st.booleans()), max_size=5))
+def test_variants_apply_in_order(name: str, switches: list[tuple[str, bool]]) -> None:
+    """Several switches are applied from left to right; the last one of a choice wins."""
+    text, rules = name, PRESETS[name]
+    for choice, on in switches:
+        text += f"{'+' if on else '-'}{variant_name(choice)}"
+        rules = attrs.evolve(rules, **{choice: on})
+    assert parse(text) == rules
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kafka-5.0", "unknown rule set 'kafka-5.0'; did you mean kafka-4.0"),
+        ("fxied", "unknown rule set 'fxied'; did you mean fixed?"),
+        ("", "unknown rule set ''; there are 11, such as fixed, kafka-3.9, kafka-3.9.2; `kraftcheck list` shows all"),
+        ("kafka-4.0+assignment-clear-elr", "unknown variant 'assignment-clear-elr' in .*mean assignment-clears-elr"),
+        ("fixed+", "unknown variant '' in 'fixed\\+'; there are [0-9]+, such as .*; `kraftcheck list` shows all"),
+        ("fixed-elr", "unknown variant 'elr' in 'fixed-elr'"),
+        ("fixed+elr-available+nonsense", "unknown variant 'nonsense'"),
+        ("fixed+kip", "unknown variant 'kip'"),
+    ],
+)
+def test_unknown_names_get_the_nearest(text: str, message: str) -> None:
+    """The error names the unknown part and what is near it."""
+    with pytest.raises(ScopeError, match=message):
+        parse(text)
+
+
+def test_a_preset_is_looked_up_exactly() -> None:
+    """`preset` takes no variants."""
+    with pytest.raises(ScopeError, match="unknown rule set 'fixed\\+elr-available'"):
+        preset("fixed+elr-available")
+
+
+def test_fixed_has_no_defect_and_the_snapshot_has_them_all() -> None:
+    """`fixed` mends every defect, `kafka-4.0` lacks only those of the documents, and no preset has a seeded one."""
+    assert PRESETS["fixed"] == RIGHT
+    assert [name for name in DEFECTS if getattr(RIGHT, name)] == []
+    missing = {name for name in DEFECTS if not getattr(PRESETS["kafka-4.0"], name)}
+    assert "one_directory_means_all_online" in missing
+    assert all(getattr(PRESETS["kip"], name) for name in missing)
+    seeded = [f.name for f in variants().values() if f.metadata["group"] == "seeded"]
+    assert [name for name in seeded if any(getattr(rules, name) for rules in PRESETS.values())] == []
+
+
+def test_releases_differ_by_features_only() -> None:
+    """3.9 is 4.0 without ELR."""
+    assert attrs.evolve(PRESETS["kafka-4.0"], elr_available=False) == PRESETS["kafka-3.9"]
+
+
+def test_presets_of_releases_mend_step_by_step() -> None:
+    """What conformance found: 3.9.2 is the snapshot without ELR; 4.0.0, 4.1.0, 4.1.2 and 4.4.0 differ as documented."""
+
+    def changed(before: str, after: str) -> set[str]:
+        return {name for name in CHOICES if getattr(PRESETS[before], name) != getattr(PRESETS[after], name)}
+
+    mended = {"stale_reregistration_keeps_isr", "every_restart_is_unclean", "min_isr_change_keeps_elr"}
+    assert PRESETS["kafka-3.9.2"] == PRESETS["kafka-3.9"]
+    assert changed("kafka-3.9.2", "kafka-4.0.0") == {*mended, "elr_available"}
+    assert PRESETS["kafka-4.0.0"] == PRESETS["kafka-4.0.2"]
+    assert changed("kafka-4.1", "kafka-4.1.0") == {"last_known_leader_may_be_removed", "stale_reregistration_keeps_isr"}
+    assert changed("kafka-4.1.0", "kafka-4.1.2") == {"last_known_leader_on_leader_loss"}
+    assert changed("kafka-4.1.2", "kafka-4.4.0") == {"assignment_clears_elr", "completion_tolerates_stragglers"}

@@ -1,0 +1,146 @@
+"""The `directories` system as a whole: domains, machine code, known traces, and properties that can fail."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+import attrs
+import pytest
+
+from kraftcheck.ci.explore.command import Budget
+from kraftcheck.ci.verdicts import defects as bugs
+from kraftcheck.model.language.layout import Layout
+from kraftcheck.model.language.system import Property
+from kraftcheck.model.rules.directories import OF_KIP, OF_SNAPSHOT, DirectoryRules
+from kraftcheck.model.rules.ruleset import parse, preset, variant_name
+from kraftcheck.properties.catalogue import DIRECTORIES, directories_properties
+from kraftcheck.properties.defects.defect import Bug
+from kraftcheck.properties.defects.directories import DIRECTORY_BUGS
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Refuted
+from kraftcheck.solvers.search.explore import explore
+from tests.shared.directories import setting
+from tests.shared.successors import agree_with_ints
+
+UNJUDGED = {"timeout-only-if-leading", "single-directory-silent", "reports-wait-for-assignments"}
+"""Choices that break no property: readings of the document, not mistakes."""
+
+
+def claims() -> dict[str, Property]:
+    """Every property of any scope that is no goal, by id."""
+    found = {}
+    for scope in DIRECTORIES.scopes:
+        for bounds in ({}, {"copies": 1, "disk-changes": 1}):
+            at = DIRECTORIES.setting(scope, bounds, parse("fixed"))
+            found.update({claim.id: claim for claim in directories_properties(at)})
+    return {name: claim for name, claim in found.items() if claim.kind in ("always", "step", "recovers")}
+
+
+@pytest.mark.parametrize("claim", claims().values(), ids=claims())
+def test_every_property_is_refuted_by_the_rows_it_names(claim: Property) -> None:
+    """The row of each variant that a property names lists the property."""
+    rows = {bug.variant: bug for bug in DIRECTORY_BUGS}
+    for name in claim.refuted_by:
+        assert claim.id in rows[name].refutes, f"{name} is not known to refute {claim.id}"
+
+
+def test_every_choice_is_judged() -> None:
+    """Each choice of the group is in a row of the matrix, or is known to break nothing."""
+    judged = {name for bug in DIRECTORY_BUGS for name in bug.variant.split("+")}
+    ours = {variant_name(f.name) for f in attrs.fields(DirectoryRules) if f.metadata["group"] == "directories"}
+    assert ours - judged == UNJUDGED
+
+
+def test_presets_have_the_choices_of_their_sources() -> None:
+    """The snapshot and the KIP switch on what is listed for them, the mended rules nothing."""
+    ours = [f.name for f in attrs.fields(DirectoryRules) if f.metadata["group"] == "directories"]
+    for name, listed in (("kafka-4.0", OF_SNAPSHOT), ("kafka-3.9", OF_SNAPSHOT), ("kip", OF_KIP), ("fixed", ())):
+        assert {choice for choice in ours if getattr(preset(name), choice)} == set(listed)
+
+
+@pytest.mark.parametrize("rules", ["fixed", "kafka-4.0", "kip"])
+@pytest.mark.parametrize("bounds", [{}, {"brokers": 2, "start": 1}, {"directories": 3, "start": 2}, {"directories": 1}])
+def test_states_stay_in_their_domains(bounds: dict[str, int], rules: str) -> None:
+    """Along seeded walks every state has a place in the layout and survives it."""
+    at = setting(rules, **{"brokers": 1, **bounds})
+    layout, walk = Layout(DIRECTORIES.layout(at)), random.Random(7)
+    actions, (begin,) = DIRECTORIES.actions(at), DIRECTORIES.initial(at)
+    state, seen = begin, set[str]()
+    for tried in range(3000):
+        action = walk.choice(actions)
+        arguments = {name: walk.choice(list(values)) for name, values in action.parameters.items()}
+        if tried % 300 == 0:
+            state = begin
+        if not action.enabled(state, arguments):
+            continue
+        state = action.outcome(state, arguments).state
+        assert layout.unpack(layout.pack(state)) == state
+        seen.add(action.name)
+    assert {"apply_metadata", "fail_directory", "crash"} <= seen
+    assert len(seen) > 7
+
+
+@pytest.mark.parametrize(
+    ("scope", "rules", "every", "bounds"),
+    [
+        ("tiny", "fixed", 60, {}),
+        ("tiny", "kafka-4.0", 200, {"copies": 1}),
+        ("tiny", "kip", 60, {"directories": 3, "crashes": 0}),
+        ("migration", "kafka-4.0", 100, {}),
+        ("tiny", "fixed+duplicate-ids-start", 50, {"disk-changes": 1, "moves": 0}),
+        ("small", "kafka-4.0", 4000, {"crashes": 0, "reassignments": 1, "replication": 1, "records": 0}),
+    ],
+)
+def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int, bounds: dict[str, int]) -> None:
+    """All action instances have the same result both ways, in every n-th reachable state."""
+    program = trace(DIRECTORIES, DIRECTORIES.setting(scope, bounds, parse(rules)))
+    sample = list(explore(program, clock=time.perf_counter, threads=1).states())[::every]
+    assert len(sample) > 50
+    agree_with_ints(program, sample)
+
+
+def steps(variant: str, claim: str) -> list[str]:
+    """The actions of the shortest trace by which a row's variant breaks a property."""
+    (row,) = [bug for bug in DIRECTORY_BUGS if bug.variant == variant]
+    return trace_of(row, row.rules, claim)
+
+
+def trace_of(row: Bug, rules: str, claim: str) -> list[str]:
+    """The actions of a shortest trace in a row's scope."""
+    found: Any = bugs.explored(row, rules, Budget(1, 4 << 30), quiet=True)
+    (verdict,) = [v.verdict for v in found.verdicts if v.claim == claim]
+    assert isinstance(verdict, Refuted)
+    return [step.action for step in verdict.trace.steps]
+
+
+def test_the_snapshot_unfences_before_assignments_are_settled() -> None:
+    """A restart, a replica made, and unfenced while the controller still has it UNASSIGNED."""
+    row = Bug("", "", "directories", "tiny", {}, {"failures": 0, "moves": 0})
+    assert trace_of(row, "kafka-4.0", "fenced-until-settled") == ["crash", "start", "apply_metadata", "unfence"]
+
+
+def test_the_kip_fences_a_migrating_broker_for_ever() -> None:
+    """A failed disk hides the log, nobody reports it, and the controller waits for an assignment that never comes."""
+    row = Bug("", "", "directories", "migration", {})
+    assert trace_of(row, "kip", "broker-can-return") == ["start", "fail_directory"]
+
+
+def test_b12_hides_the_failure_of_an_added_replica() -> None:
+    """The new leader's directory fails and is reported; the controller never learnt where it is, so nothing happens."""
+    found = steps("catch-up-as-coded+added-replica-unreported", "failure-leads-away")
+    assert {"reassign", "expand_isr", "fail_directory", "report"} <= set(found)
+
+
+def test_b8_elects_on_a_directory_that_the_same_heartbeat_reports() -> None:
+    """The last step is the heartbeat that unfences and reports."""
+    assert steps("passes-share-one-base", "leader-directory-online")[-1] == "unfence"
+
+
+def test_b13_assigns_an_accepted_move_back() -> None:
+    """Metadata of the target, seen before the promotion, makes the broker ask for the source again."""
+    found = steps("correction-ignores-future-log", "moves-go-forward")
+    assert found.count("assign") == 2
+    assert "promote" not in found
+    assert found[-1] == "assign"

@@ -1,0 +1,36 @@
+"""docs/reference/scopes.md is what the scopes amount to."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from kraftcheck.ci.explore.command import cache_folder
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.search.explore import explore
+from tests.shared.places import DOCS
+
+PAGE = DOCS / "reference" / "scopes.md"
+LINE = re.compile(r"^\| `(\S+)` \| `(\S+)` \| [^|]* \| ([^|]+) \| ([^|]+) \| ([^|]+) \|", re.MULTILINE)
+ROWS = LINE.findall(PAGE.read_text(encoding="utf-8"))
+SMALL = [row for row in ROWS if row[2][0].isdigit() and int(row[2].replace(",", "")) < 1_000_000]
+
+
+def test_every_scope_is_on_the_page() -> None:
+    """The page has a row for each scope of each system."""
+    assert [row[:2] for row in ROWS] == [(name, scope) for name, system in SYSTEMS.items() for scope in system.scopes]
+
+
+@pytest.mark.parametrize(("name", "scope", "distinct", "generated", "depth"), SMALL)
+def test_counts_are_those_of_an_exploration(
+    name: str, scope: str, distinct: str, generated: str, depth: str
+) -> None:
+    """A scope of less than a million states has the counts that the page gives."""
+    system = SYSTEMS[name]
+    found = explore(trace(system, system.setting(scope, rules=parse("fixed"))), clock=time.perf_counter, keep=False,
+                    cache_dir=cache_folder())  # fmt: skip
+    assert (f"{found.distinct:,}", f"{found.generated:,}", str(found.depth)) == (distinct, generated, depth)

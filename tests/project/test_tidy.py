@@ -1,0 +1,248 @@
+"""The style of the project as tests: layers, effects, lengths, docstrings. Each rule lists all who offend it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import io
+import re
+import tokenize
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.shared.places import ROOT
+
+LAYERS = ("model", "properties", "solvers", "ci")
+"""Each layer imports itself and those before it."""
+
+SOURCES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+EVERY = SOURCES + TESTS
+
+MODULE_LINES, TEST_LINES, FUNCTION_LINES, FOLDER_ENTRIES = 300, 400, 50, 20
+
+PURE = frozenset({
+    "__future__", "attrs", "base64", "binascii", "collections", "dataclasses", "difflib", "enum", "functools",
+    "itertools", "math", "re", "types", "typing", "uuid",
+})  # fmt: skip
+"""What `model` and `properties` may import besides each other: nothing that has effects."""
+
+LOOKS_AT_THE_STACK = "model/language/untraceable.py"
+"""The error of a rule names the rule's line, so this file may ask `sys` for the call stack."""
+
+EXPORTS = frozenset({"ci/conformance/vectors/__init__.py"})
+"""Packages whose `__init__` exports names."""
+
+EFFECTS_OF_CI = ("print", "open", "input")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def name_of(path: Path) -> str:
+    """A path as offenders are listed."""
+    return str(path.relative_to(ROOT))
+
+
+def layer_of(path: Path) -> str:
+    """The layer of a source file."""
+    return path.relative_to(ROOT).parts[0]
+
+
+def module_of(path: Path) -> str:
+    """The import name of a source file."""
+    parts = ("kraftcheck", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def imports_of(path: Path) -> frozenset[str]:
+    """Every module that a file imports, at the top or inside functions."""
+    modules: set[str] = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)}:{node.lineno} imports relatively"
+            base = node.module or ""
+            modules |= {f"{base}.{a.name}" if f"{base}.{a.name}" in MODULES else base for a in node.names}
+    return frozenset(modules)
+
+
+MODULES = {module_of(path): path for path in SOURCES}
+
+
+def functions_of(tree: ast.Module) -> Iterator[Function]:
+    """Every function and method."""
+    return (node for node in ast.walk(tree) if isinstance(node, Function))
+
+
+def test_imports_go_one_way() -> None:
+    """`ci` imports `solvers`, which imports `properties`, which imports `model`; never the other way, and no test."""
+    offenders = []
+    for path in SOURCES:
+        allowed = {f"kraftcheck.{layer}" for layer in LAYERS[: LAYERS.index(layer_of(path)) + 1]}
+        ours = {name for name in imports_of(path) if name.split(".")[0] in ("kraftcheck", "tests", *LAYERS)}
+        offenders += [f"{name_of(path)}: {n}" for n in ours if ".".join(n.split(".")[:2]) not in allowed]
+    assert offenders == []
+
+
+def test_tests_import_by_the_full_name() -> None:
+    """A test imports `kraftcheck.model`, never `model`: two copies of one module are two identities."""
+    assert [f"{name_of(p)}: {n}" for p in TESTS for n in imports_of(p) if n.split(".")[0] in LAYERS] == []
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """The modules can be ordered so that each imports only earlier ones."""
+    waiting = {name: {n for n in imports_of(path) if n in MODULES and n != name} for name, path in MODULES.items()}
+    while waiting:
+        ready = {name for name, needed in waiting.items() if not needed & waiting.keys()}
+        assert ready, f"import circle among {sorted(waiting)}"
+        waiting = {name: needed for name, needed in waiting.items() if name not in ready}
+
+
+def test_rules_are_pure() -> None:
+    """`model` and `properties` import nothing with effects; only the error of a rule looks at the call stack."""
+    offenders = []
+    for path in (p for p in SOURCES if layer_of(p) in LAYERS[:2]):
+        allowed = PURE | {"kraftcheck"} | ({"sys"} if name_of(path) == LOOKS_AT_THE_STACK else set())
+        offenders += [f"{name_of(path)}: {n}" for n in imports_of(path) if n.split(".")[0] not in allowed]
+    assert offenders == []
+
+
+def calls_of(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Plain and dotted calls by name, with their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id, node.lineno
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield ast.unparse(node.func), node.lineno
+
+
+def test_only_ci_prints_and_reads_the_clock() -> None:
+    """Below `ci` nothing prints, opens by name, or asks the time: clocks are arguments."""
+    dotted = re.compile(r"^(time\.|datetime\.|sys\.std|random\.|os\.environ)")
+    offenders = []
+    for path in (p for p in SOURCES if layer_of(p) != "ci"):
+        calls = calls_of(tree_of(path))
+        offenders += [f"{name_of(path)}:{line} {c}" for c, line in calls if c in EFFECTS_OF_CI or dotted.match(c)]
+        banned = imports_of(path) & {"time", "datetime", "random", "logging", "argparse", "click", "rich"}
+        offenders += [f"{name_of(path)}: {name}" for name in banned]
+    assert offenders == []
+
+
+def test_files_fit() -> None:
+    """A source file has at most 300 lines, a test file 400."""
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in EVERY}
+    limits = {path: TEST_LINES if path in TESTS else MODULE_LINES for path in EVERY}
+    assert {name_of(path): length for path, length in lengths.items() if length > limits[path]} == {}
+
+
+def test_folders_fit() -> None:
+    """A folder of code has at most 20 entries."""
+    folders = {path.parent for path in EVERY}
+    entries = {name_of(f): sum(e.name != "__pycache__" for e in f.iterdir()) for f in folders}
+    assert {name: count for name, count in entries.items() if count > FOLDER_ENTRIES} == {}
+
+
+def test_functions_fit_a_screen() -> None:
+    """A function has at most 50 lines."""
+    lengths = {
+        f"{name_of(path)}: {f.name}": (f.end_lineno or 0) - f.lineno + 1
+        for path in SOURCES
+        for f in functions_of(tree_of(path))
+    }
+    assert {name: length for name, length in lengths.items() if length > FUNCTION_LINES} == {}
+
+
+def undocumented(node: ast.Module | ast.ClassDef, where: str) -> Iterator[str]:
+    """Public definitions without a docstring, in a module or class."""
+    for item in node.body:
+        if not isinstance(item, Function | ast.ClassDef) or item.name.startswith("_"):
+            continue
+        overloaded = any(ast.unparse(d).endswith("overload") for d in item.decorator_list)
+        if ast.get_docstring(item) is None and not overloaded:
+            yield f"{where}.{item.name}"
+        if isinstance(item, ast.ClassDef):
+            yield from undocumented(item, f"{where}.{item.name}")
+
+
+def test_public_names_are_documented() -> None:
+    """Modules and their public classes, functions and methods have docstrings."""
+    assert [name_of(path) for path in EVERY if not ast.get_docstring(tree_of(path))] == []
+    assert [name for path in SOURCES for name in undocumented(tree_of(path), module_of(path))] == []
+
+
+def asserts(test: Function) -> bool:
+    """Whether a test can fail: it asserts, expects an error, or calls a helper that checks."""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Assert):
+            return True
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func).split(".")[-1]
+            if name.startswith(("check", "assert", "agree", "raises", "verify")):
+                return True
+    return False
+
+
+def test_tests_state_a_fact_and_assert_it() -> None:
+    """Every test function has a docstring and an assertion, and no name is used twice in a file."""
+    offenders = []
+    for path in (p for p in TESTS if p.name.startswith("test_")):
+        tests = [f for f in functions_of(tree_of(path)) if f.name.startswith("test_")]
+        names = [f.name for f in tests]
+        offenders += [f"{name_of(path)}: {f.name} says nothing" for f in tests if not ast.get_docstring(f)]
+        offenders += [f"{name_of(path)}: {f.name} cannot fail" for f in tests if not asserts(f)]
+        offenders += [f"{name_of(path)}: {n} twice" for n in set(names) if names.count(n) > 1]
+    assert offenders == []
+
+
+def comments_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The comments of a file with their lines."""
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def test_no_loose_ends() -> None:
+    """No leftover notes to self, no ignored type error without its code, no blanket noqa, no bare except."""
+    loose = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX|HA" + r"CK)\b|type: ignore(?!\[)|noqa(?!: ?[A-Z])")
+    offenders = []
+    for path in EVERY:
+        offenders += [f"{name_of(path)}:{line} {text}" for line, text in comments_of(path) if loose.search(text)]
+        handlers = (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ExceptHandler))
+        offenders += [f"{name_of(path)}:{h.lineno} bare except" for h in handlers if h.type is None]
+    assert offenders == []
+
+
+def test_packages_hold_no_code() -> None:
+    """An `__init__` file says what its package is, and imports nothing that others could import from it."""
+    inits = [path for path in SOURCES if path.name == "__init__.py" and name_of(path) not in EXPORTS]
+    imports = {name_of(path): imports_of(path) - {"__future__"} for path in inits}
+    assert {name: modules for name, modules in imports.items() if modules} == {}
+    folders = {path.parent for path in EVERY}
+    assert [name_of(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_every_dependency_says_why() -> None:
+    """Each dependency in pyproject.toml has a comment on its line."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)["project"]
+    listed = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
+    silent = [d for d in listed if not re.search(rf'"{re.escape(d)}",?\s+# \w+', text)]
+    assert listed
+    assert silent == []
+
+
+def test_every_layer_is_linked() -> None:
+    """The package `kraftcheck` holds a link to each layer, and nothing else that is a folder."""
+    folders = {entry.name: entry for entry in (ROOT / "kraftcheck").iterdir() if entry.is_dir()}
+    folders.pop("__pycache__", None)
+    assert set(folders) == set(LAYERS)
+    assert all(folders[layer].is_symlink() and folders[layer].resolve() == ROOT / layer for layer in LAYERS)

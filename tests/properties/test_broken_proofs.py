@@ -1,0 +1,78 @@
+"""A variant that refutes a proven property breaks its proof: the Z3 column of the matrix."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.prove import broken_proofs as bugs_z3
+from kraftcheck.ci.prove.broken_proofs import Row, attempt, rows
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.expected.proofs import BEYOND, NOT_PROVEN, PROOF_SCOPES, unproven
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Holds
+from kraftcheck.solvers.search.explore import explore
+from tests.shared.commands import kraftcheck
+from tests.shared.samples import one_in
+
+SAMPLE = (
+    "completion-keeps-removing", "elr-kept-at-min-isr", "leader-epoch-rises-twice", "unclean-cancel-is-silent",
+    "unfence-ignores-assignments", "leader-change-keeps-epoch", "registration-overwrites",
+    "checkpoints-kept",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("row", one_in(3, (r for r in rows() if r.variant in SAMPLE)), ids=lambda r: r.variant)
+def test_a_variant_breaks_the_proofs_of_what_it_refutes(row: Row) -> None:
+    """Under each variant of a sample, no property that names it is proven; `bugs --engine z3` does all."""
+    assert attempt(row, 1, quiet=True).unbroken == []
+
+
+def test_every_proven_property_has_a_row() -> None:
+    """The column has every variant of every proven property, and the matrix' defects of those systems among them."""
+    column = {(row.system, row.variant) for row in rows()}
+    assert {bug.variant for bug in BUGS if bug.system == "elections"} <= {variant for _, variant in column}
+    assert {row[0] for row in NOT_PROVEN} == set(PROOF_SCOPES)
+    for name, scopes in PROOF_SCOPES.items():
+        for scope in scopes:
+            for claim in SYSTEMS[name].properties(SYSTEMS[name].setting(scope, rules=bugs_z3.PRESETS["fixed"])):
+                safe = claim.kind in ("always", "step") and claim.id not in unproven(name)
+                for variant in claim.refuted_by if safe else ():
+                    assert ((name, variant) in column) != ((name, variant) in BEYOND)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("system", "variant", "scope"),
+    [(*row, scope) for row in BEYOND for scope in PROOF_SCOPES[row[0]] if scope != "large"],
+)
+def test_what_refutes_elsewhere_refutes_nothing_here(system: str, variant: str, scope: str) -> None:
+    """A variant that is left out breaks no proven property at a scope of the proofs that can be explored whole."""
+    setting = SYSTEMS[system].setting(scope, rules=parse(f"fixed+{variant}"))
+    found = explore(trace(SYSTEMS[system], setting), clock=time.perf_counter, threads=2)
+    claims = {claim.id for claim in SYSTEMS[system].properties(setting) if claim.kind in ("always", "step")}
+    judged = {one.claim: one.verdict for one in found.verdicts if one.claim in claims - unproven(system)}
+    assert judged
+    assert [name for name, verdict in judged.items() if not isinstance(verdict, Holds)] == []
+
+
+def test_a_proof_that_does_not_break_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A property that is proven although the variant must refute it fails the command with exit 21."""
+    row = next(one for one in rows() if one.system == "elections")
+    wrong = evolve(row, claims=("adding-removing-disjoint",), variant="fenced-leader-acceptable")
+    monkeypatch.setattr(bugs_z3, "rows", lambda: [wrong])
+    monkeypatch.setattr(bugs_z3, "PROOF_SCOPES", {"elections": ("tiny",)})
+    ran = kraftcheck("bugs", "--engine", "z3", "--quiet", "--workers", "1", "--json", "-")
+    assert ran.code == 21
+    assert ran.document()["bugs"][0]["unbroken"] == ["adding-removing-disjoint"]
+    assert "UNEXPECTED adding-removing-disjoint is proven all the same" in ran.err
+
+
+def test_an_unknown_variant_is_refused() -> None:
+    """A name that no proven property has is refused with the nearest ones."""
+    refusal = kraftcheck("bugs", "--engine", "z3", "fenced-leader-acceptabl").refusal()
+    assert refusal.startswith("no proven property names 'fenced-leader-acceptabl'; did you mean fenced-leader-accept")

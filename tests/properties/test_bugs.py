@@ -1,0 +1,225 @@
+"""The matrix of defects: each is refuted by exactly the properties named for it, and the right rules hold beside it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.explore.command import Budget
+from kraftcheck.ci.verdicts import defects as bugs
+from kraftcheck.model.language.system import Property
+from kraftcheck.model.rules.ruleset import parse, variants
+from kraftcheck.properties.catalogue import REPLICATION, find, replication_properties
+from kraftcheck.properties.defects.defect import Bug
+from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.solvers.search.explore import Exploration
+from tests.shared.commands import ROOT, kraftcheck
+from tests.shared.samples import one_in
+
+SLOW = {
+    "alter-partition-ignores-directories", "one-directory-means-all-online", "fenced-leader-acceptable",
+    "offline-directory-leader-kept", "completion-needs-adding-only",
+}  # fmt: skip
+"""Defects whose scopes have 0.4 to 1 million states: left to `kraftcheck bugs`."""
+
+QUICK = [bug for bug in BUGS if bug.variant not in SLOW]
+CHEAP = "hw-uses-proposed-isr"
+"""A defect that is found in 2 steps, in the smallest scope."""
+
+Scope = tuple[str, str, tuple[tuple[str, int], ...], str]
+
+
+def scope_of(bug: Bug) -> Scope:
+    """What a defect is explored in, and the rules that are right there."""
+    return bug.system, bug.scope, tuple(sorted(bug.bounds.items())), bug.base
+
+
+SCOPES = {scope_of(bug): bug for bug in QUICK}
+
+
+@functools.cache
+def explored(scope: Scope, rules: str) -> Exploration:
+    """The whole exploration of a scope, made once."""
+    system, name, bounds, base = scope
+    return bugs.explored(Bug("", "", system, name, {}, dict(bounds), base), rules, Budget(1, 4 << 30), quiet=True)
+
+
+def claims_of(bug: Bug) -> dict[str, Property]:
+    """The properties that are judged with a defect, by id."""
+    system = find(bug.system)
+    return {claim.id: claim for claim in system.properties(system.setting(bug.scope, bug.bounds, parse(bug.rules)))}
+
+
+def safety() -> dict[str, Property]:
+    """The safety properties of `replication`, by id."""
+    claims = replication_properties(REPLICATION.setting("tiny", rules=parse("fixed")))
+    return {claim.id: claim for claim in claims if claim.kind in ("always", "step", "recovers")}
+
+
+@pytest.mark.parametrize("bug", one_in(3, QUICK), ids=lambda bug: bug.variant)
+def test_a_defect_refutes_exactly_what_is_named_for_it(bug: Bug) -> None:
+    """With the defect just these properties break, with shortest traces of just these lengths."""
+    found = explored(scope_of(bug), bug.rules)
+    assert bugs.refutations(found) == dict(bug.refutes)
+    assert found.cut is None
+
+
+@pytest.mark.parametrize("bug", one_in(3, SCOPES.values()), ids=lambda bug: f"{bug.variant} {bug.base}")
+def test_the_right_rules_hold_in_the_same_scope(bug: Bug) -> None:
+    """Without the defect the scope is explored to its end, no bound cuts it short, and everything holds."""
+    found = explored(scope_of(bug), bug.base)
+    assert bugs.wrong(found) == {}
+    assert (found.cut, dict(found.pruned)) == (None, {})
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.variant)
+def test_every_row_is_well_formed(bug: Bug) -> None:
+    """Its variant is known and changes the rules; it names safety properties of its system, with lengths."""
+    assert {name.removeprefix("-") for name in bug.variant.split("+")} <= set(variants())
+    assert parse(bug.rules) != parse(bug.base)
+    claims = claims_of(bug)
+    assert bug.refutes
+    assert {claims[name].kind for name in bug.refutes} <= {"always", "step", "recovers"}
+    assert all(length > 0 for length in bug.refutes.values())
+    preset = find(bug.system).scopes[bug.scope]
+    assert {name for name, value in bug.bounds.items() if preset[name] == value} == set(), "bounds that change nothing"
+
+
+def test_every_defect_is_listed_once() -> None:
+    """A name on the command line stands for one row, and every choice of the data plane has one."""
+    names = [bug.variant for bug in BUGS]
+    assert len(names) == len(set(names))
+    assert set(names) >= SLOW
+    assert {name for name, field in variants().items() if field.metadata["group"] == "data-plane"} <= set(names)
+
+
+def test_every_entry_of_the_catalogue_has_a_row_or_a_reason() -> None:
+    """Each entry on replication has a variant in the matrix, or the system's page in docs says why not."""
+    page = (ROOT / "docs" / "explanation" / "systems" / "replication.md").read_text(encoding="utf-8")
+    left_out = {int(number) for number in re.findall(r"^\* Entry (\d+) ", page, re.MULTILINE)}
+    rows = {int(found[0]) for bug in BUGS if (found := re.match(r"\d+", bug.entry))}
+    assert {*range(1, 12), *range(15, 25), 33, 35, 36, 40} <= rows | left_out
+    assert not rows & left_out
+
+
+def test_the_catalogue_of_controller_and_directories_is_covered() -> None:
+    """Entries 12-14, 25-32, 44 and 46-48, X1 to X7, B7, B8 and B12 to B16 each have a row, of at least 35."""
+    entries = [bug.entry for bug in BUGS]
+    numbers = {int(found[0]) for entry in entries if (found := re.match(r"\d+", entry))}
+    assert numbers >= {12, 13, 14, *range(25, 33), 44, 46, 47, 48}
+    named = set(re.findall(r"\b[BX]\d+\b", " ".join(entries)))
+    assert named >= {*(f"X{n}" for n in range(1, 8)), "B7", "B8", "B12", "B13", "B14", "B15", "B16"}
+    assert len(entries) >= 35
+
+
+@pytest.mark.parametrize("claim", safety().values(), ids=safety())
+def test_every_property_is_refuted_by_the_rows_it_names(claim: Property) -> None:
+    """A safety property of `replication` names variants, and the row of each lists it."""
+    rows = {bug.variant: bug for bug in BUGS}
+    assert claim.refuted_by
+    for name in claim.refuted_by:
+        assert claim.id in rows[name].refutes, f"{name} is not known to refute {claim.id}"
+
+
+def test_the_command_tells_what_it_found(tmp_path: Path) -> None:
+    """`bugs NAME` exits 0 where all is as expected, with a row for people and a document for programs."""
+    ran = kraftcheck("bugs", CHEAP, "--quiet", "--json", tmp_path / "told.json")
+    assert (ran.code, ran.err, ran.last) == (0, "", "1 defects, 0 not as expected (exit 0)")
+    assert "refutes leader-complete 3, candidates-complete 2, acknowledged-survives 3" in ran.out
+    told = json.loads((tmp_path / "told.json").read_text())
+    (row,) = told["bugs"]
+    assert (told["version"], told["command"], told["exit_code"]) == (1, "bugs", 0)
+    assert (row["variant"], row["system"], row["scope"], row["rules"]) == (
+        CHEAP,
+        "replication",
+        "tiny",
+        f"fixed+{CHEAP}",
+    )
+    assert row["refutes"] == {"leader-complete": 3, "candidates-complete": 2, "acknowledged-survives": 3}
+    assert (row["faults"], row["engine"], row["bounds"]) == ([], "native", {})
+    assert row["distinct"] > 10_000
+    assert row["seconds"] > 0
+
+
+def test_the_document_may_go_to_standard_output() -> None:
+    """`--json -` leaves standard output to the document."""
+    ran = kraftcheck("bugs", CHEAP, "--quiet", "--json", "-")
+    assert (ran.code, ran.document()["bugs"][0]["variant"]) == (0, CHEAP)
+    assert "1 defects, 0 not as expected" in ran.err
+
+
+def tampered(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Any:
+    """What the command does where the row of the cheap defect says something else."""
+    (row,) = [bug for bug in BUGS if bug.variant == CHEAP]
+    changed = evolve(row, **changes)
+    monkeypatch.setattr(bugs, "BUGS", (changed,))
+    return kraftcheck("bugs", "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("refutes", "fault"),
+    [
+        ({"leader-complete": 3, "candidates-complete": 2}, "acknowledged-survives: expected holds, got 3"),
+        (
+            {"leader-complete": 4, "candidates-complete": 2, "acknowledged-survives": 3},
+            "leader-complete: expected 4, got 3",
+        ),
+        (
+            {"leader-complete": 3, "candidates-complete": 2, "acknowledged-survives": 3, "isr-active": 1},
+            "isr-active: expected 1, got holds",
+        ),
+        ({}, "candidates-complete: expected holds, got 2"),
+    ],
+)
+def test_a_surprise_fails_in_either_direction(
+    refutes: Mapping[str, int], fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One property more, one fewer, and another length each end with 12 and are named."""
+    ran = tampered(monkeypatch, refutes=refutes)
+    assert (ran.code, ran.last) == (12, "1 defects, 1 not as expected (exit 12)")
+    assert f"    UNEXPECTED {fault}" in ran.out.splitlines()
+
+
+@pytest.mark.parametrize("refutes", [{}, {"leader-complete": 3}])
+def test_a_defect_that_nothing_refutes_is_vacuous(refutes: Mapping[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variant that changes nothing here ends with 21, whatever its row expects."""
+    ran = tampered(monkeypatch, variant="unregister-keeps-elr", refutes=refutes, bounds={"unclean-stops": 0})
+    assert (ran.code, ran.last) == (21, "1 defects, 1 not as expected (exit 21)")
+    assert "    UNEXPECTED no property refutes it" in ran.out.splitlines()
+
+
+def test_wrong_right_rules_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the rules that ought to be right break a property, the command ends with 12 and names it."""
+    found = {"leader-complete": 3, "candidates-complete": 2, "acknowledged-survives": 3, "isr-active": 2}
+    ran = tampered(monkeypatch, base="kafka-3.9", refutes=found)
+    assert ran.code == 12
+    assert "    UNEXPECTED right rules: isr-active refuted 2" in ran.out.splitlines()
+    assert "    UNEXPECTED right rules: leader-complete refuted 5" in ran.out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["hw-uses-proposed-ist"], f"no defect 'hw-uses-proposed-ist'; did you mean {CHEAP}"),
+        (["--json", "/nowhere/told.json"], "there is no folder /nowhere"),
+        (["--json", ROOT], "it is a folder"),
+    ],
+)
+def test_bad_input_is_refused(words: list[object], message: str) -> None:
+    """An unknown name and a place that cannot be written end with 2 and one line, before anything is explored."""
+    assert message in kraftcheck("bugs", *words).refusal()
+
+
+def test_a_cut_search_is_never_as_expected() -> None:
+    """A defect whose search was cut has a fault and exit code 20, even where it found just what was expected."""
+    row = BUGS[2]
+    cut = bugs.Judged(row, row.refutes, {}, 1, 0.0, cut="memory limit")
+    assert cut.faults() == ["incomplete: memory limit"]
+    assert bugs._exit_code([cut]) == 20

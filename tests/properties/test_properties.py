@@ -1,0 +1,131 @@
+"""Properties: the catalogue is honest, and every property of `elections` can fail."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.model.language.system import Property, Setting, System
+from kraftcheck.model.rules.ruleset import parse, variants
+from kraftcheck.properties.catalogue import ELECTIONS, SYSTEMS, elections_properties, find
+from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.kinds import CatalogueError, always, happens, sometimes, step, validate
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Holds, Refuted
+from kraftcheck.solvers.search.explore import Exploration, explore
+
+SCOPES = ("tiny", "small", "directories")
+"""Scopes in the order of their size; between them they have every action."""
+
+
+def setting(scope: str, rules: str = "fixed") -> Setting:
+    """A setting of `elections`."""
+    return ELECTIONS.setting(scope, rules=parse(rules))
+
+
+def all_claims() -> dict[str, Property]:
+    """Every property of any scope, by id."""
+    return {claim.id: claim for scope in SCOPES for claim in elections_properties(setting(scope, "kip"))}
+
+
+CLAIMS = all_claims()
+REFUTED_BY = sorted({variant for claim in CLAIMS.values() for variant in claim.refuted_by})
+
+
+def holds(state: Any) -> bool:
+    """A predicate that says nothing."""
+    return True
+
+
+@pytest.mark.parametrize(
+    ("claims", "message"),
+    [
+        ([always("a", "A.", holds, "x", ("v",)), step("a", "B.", holds, "x", ("v",))], "property a is listed twice"),
+        ([always("a", "A.", holds, "x", ("w",))], "property a names the unknown variant w"),
+        ([step("a", "A.", holds, "x", ("v+w",))], "property a names the unknown variant w"),
+        ([always("a", "A.", holds)], "property a names no variant that refutes it"),
+        ([step("a", "A.", holds)], "property a names no variant that refutes it"),
+    ],
+)
+def test_a_dishonest_catalogue_is_refused(claims: list[Property], message: str) -> None:
+    """Duplicates, unknown variants and claims that nothing is known to refute are errors by id."""
+    with pytest.raises(CatalogueError, match=message.replace("+", r"\+")):
+        validate(claims, {"v"})
+
+
+def test_an_honest_catalogue_is_kept_in_order() -> None:
+    """Goals need no refuting variant; combinations of known variants are welcome."""
+    claims = [
+        always("a", "A.", holds, "x", ("v", "v+u")),
+        sometimes("b", "B.", holds),
+        happens("c", "C.", holds),
+        step("d", "D.", holds, "x", ("u",)),
+    ]
+    assert list(validate(claims, {"u", "v"})) == claims
+    assert [claim.kind for claim in claims] == ["always", "sometimes", "happens", "step"]
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+def test_every_property_says_what_it_claims(claim: Property) -> None:
+    """A property has a sentence, and a claim of safety has a source and a refuting variant."""
+    assert len(claim.sentence) > 15
+    assert not claim.sentence.endswith(".")
+    if claim.kind in ("always", "step", "recovers"):
+        assert claim.source
+        assert claim.refuted_by
+
+
+def test_unknown_systems_get_the_nearest_name() -> None:
+    """`find` knows every system by name and suggests one for a misspelling."""
+    assert {name: find(name) for name in SYSTEMS} == SYSTEMS
+    with pytest.raises(ValueError, match="did you mean elections"):
+        find("election")
+
+
+@pytest.fixture(scope="session")
+def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for compiled code that lives as long as the tests."""
+    return tmp_path_factory.mktemp("code")
+
+
+def explored(system: System, at: Setting, code: Path) -> Exploration:
+    """The whole exploration of a system."""
+    return explore(trace(system, at), clock=time.perf_counter, threads=1, cache_dir=code, keep=False)
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_every_property_holds_under_the_mended_rules(scope: str, code: Path) -> None:
+    """Under `fixed` nothing is refuted, every goal is reached, and no bound prunes."""
+    found = explored(ELECTIONS, setting(scope), code)
+    assert [v.claim for v in found.verdicts if not isinstance(v.verdict, Holds)] == []
+    assert len(found.verdicts) == len(elections_properties(setting(scope))) + 1
+    assert found.cut is None
+    assert not found.pruned
+
+
+@pytest.mark.parametrize("variant", REFUTED_BY)
+def test_every_property_can_fail(variant: str, code: Path) -> None:
+    """A variant refutes every property that names it, in one of the small scopes."""
+    missing = {claim.id for claim in CLAIMS.values() if variant in claim.refuted_by}
+    for scope in SCOPES:
+        at = setting(scope, f"fixed+{variant}")
+        claims = [claim for claim in elections_properties(at) if claim.id in missing]
+        if not claims:
+            continue
+        found = explored(evolve(ELECTIONS, properties=lambda _, listed=tuple(claims): listed), at, code)
+        missing -= {v.claim for v in found.verdicts if isinstance(v.verdict, Refuted)}
+        if not missing:
+            break
+    assert missing == set(), f"not refuted by {variant} in any of {', '.join(SCOPES)}"
+
+
+def test_every_defect_is_found_by_some_property() -> None:
+    """Each variant that is a defect, Kafka's or seeded, is named by a property that it refutes, or by the matrix."""
+    named = {name for variant in (*REFUTED_BY, *(bug.variant for bug in BUGS)) for name in variant.split("+")}
+    wrong = {name for name, field in variants().items() if field.metadata["group"] in ("defect", "seeded")}
+    assert wrong - named == set()
+    assert all(wrong & set(variant.split("+")) for variant in REFUTED_BY)

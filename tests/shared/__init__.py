@@ -1,0 +1,1 @@
+"""What tests of several rooms share: toy systems with known answers, states of systems, logs, the command line."""

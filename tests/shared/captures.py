@@ -1,0 +1,92 @@
+"""The captured logs of real clusters, and logs made of them by changing one field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from kraftcheck.ci.logs.format import encode as encoding
+from kraftcheck.ci.logs.format.read import Skipped, find, read
+from kraftcheck.ci.logs.replaying import rules_by_version
+from kraftcheck.solvers.logs.explain.entries import Batch, Entry
+from kraftcheck.solvers.logs.explain.replay import Replayed, replay_log
+from tests.shared.places import TESTS
+
+CAPTURED = TESTS / "captured"
+ELR, NO_ELR = CAPTURED / "elr", CAPTURED / "no-elr"
+"""Kafka 4.1.0 with eligible leader replicas, and without."""
+
+DEAD_LEADER = CAPTURED / "kafka-4.0.0-elr"
+"""Kafka 4.0.0 with ELR, which elects dead last known leaders (KAFKA-19522)."""
+
+TROUBLE = CAPTURED / "trouble"
+"""Kafka 4.1.0, where ELR is switched on on the way and brokers are unregistered."""
+
+EVERY = tuple(sorted(path for path in CAPTURED.iterdir() if path.is_dir()))
+"""Every captured log; the others are of 3.9.1 and 4.0.0, without ELR."""
+
+BROKERS = (0, 1, 2)
+
+
+@cache
+def batches(folder: Path = ELR) -> tuple[Batch, ...]:
+    """The batches of a captured log."""
+    return tuple(batch for log in find((folder,)) for batch in read(log, Skipped(0)))
+
+
+@cache
+def replayed(folder: Path = ELR) -> tuple[Replayed, ...]:
+    """What becomes of each batch of a captured log."""
+    return tuple(replay_log(batches(folder), rules_by_version))
+
+
+def json_lines(given: Iterable[Batch]) -> str:
+    """Batches as JSON lines."""
+    rows = (
+        {"offset": e.offset, "batch": b.base_offset, "epoch": b.epoch, "control": b.control,
+         "type": e.type, "version": e.version, "data": dict(e.data or {})}
+        for b in given for e in b.entries
+    )  # fmt: skip
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def with_data(batch: Batch, index: int, data: dict[str, Any]) -> Batch:
+    """The batch with other fields of one record."""
+    entries = (*batch.entries[:index], evolve(batch.entries[index], data=data), *batch.entries[index + 1 :])
+    return evolve(batch, entries=entries)
+
+
+def segment(folder: Path, batch: Batch) -> bytes:
+    """The segment of a captured log, with a batch in place of the one that has its offsets."""
+    (raw,) = (path.read_bytes() for path in folder.glob("*.log"))
+    start = next(int(b.place.rpartition(" ")[2]) for b in batches(folder) if b.base_offset == batch.base_offset)
+    values = [encoding.record(e.type, e.version, dict(e.data or {})) for e in batch.entries]
+    size = encoding.HEADER.unpack_from(raw, start)[1] + 12
+    return raw[:start] + encoding.batch(batch.base_offset, batch.epoch, values) + raw[start + size :]
+
+
+def corrupted(entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every way of changing one field of a record: the field's kind and the data."""
+    data = dict(entry.data or {})
+    if entry.type in ("PARTITION_CHANGE_RECORD", "PARTITION_RECORD"):
+        if "leader" in data:
+            yield from (("leader", {**data, "leader": b}) for b in (-1, *BROKERS) if b != data["leader"])
+        for field in ("isr", "eligibleLeaderReplicas", "lastKnownElr"):
+            if data.get(field) is not None:
+                yield from ((field, {**data, field: _toggled(data[field], b)}) for b in BROKERS)
+        for place, text in enumerate(data.get("directories", ())):
+            changed = [*data["directories"]]
+            changed[place] = ("c" if text[0] == "b" else "b") + text[1:]
+            yield "directories", {**data, "directories": changed}
+    for field in ("leaderEpoch", "partitionEpoch", "brokerEpoch"):
+        if field in data and entry.type != "PRODUCER_IDS_RECORD":
+            yield "epoch", {**data, field: data[field] + 1}
+
+
+def _toggled(brokers: list[int], broker: int) -> list[int]:
+    return [b for b in brokers if b != broker] if broker in brokers else [*brokers, broker]

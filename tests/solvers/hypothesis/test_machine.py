@@ -1,0 +1,203 @@
+"""Machines: a wrong rule is found, the right ones run beyond every layout, and nothing passes for want of cases."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import Phase, core, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+
+from kraftcheck.model.language.layout import Layout, LayoutError
+from kraftcheck.model.language.system import ScopeError
+from kraftcheck.properties.catalogue import ELECTIONS, REPLICATION, SYSTEMS
+from kraftcheck.properties.long_runs import Beyond, settings_of
+from kraftcheck.solvers.hypothesis.machine import SystemMachine, Violation, demanded, machine, other_examples, run
+from kraftcheck.solvers.hypothesis.tally import Tally, VacuousRun
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Vacuous
+from kraftcheck.solvers.reference.interpreter import Integers, shuffled
+from tests.shared.places import DOCS
+from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK, Place
+
+SHORT = settings(max_examples=40, stateful_step_count=12, derandomize=True, database=None, deadline=None)
+ROUND = settings(max_examples=max(1, settings().max_examples // 6))
+LENGTH = ROUND.stateful_step_count
+
+
+def engine(name: str, beyond: Beyond, variant: str = "") -> Integers:
+    """A shipped system beyond its layouts."""
+    return Integers(SYSTEMS[name], beyond.setting(SYSTEMS[name], LENGTH, variant))
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_mended_rules_keep_every_property_beyond_the_layouts(name: str) -> None:
+    """Under the mended rules no run breaks a property; no bound cuts one; every action and goal is reached.
+
+    An action or goal counts for the system, at whichever of its settings it is reached.
+    """
+    settings_ = settings_of(SYSTEMS[name])
+    engines = [engine(name, beyond) for beyond in settings_]
+    tally = demanded(*engines)
+    pairs = zip(engines, settings_, strict=True)
+    run(*(machine(made, weights=beyond.weights, tally=tally) for made, beyond in pairs), chosen=ROUND, rounds=30)
+    assert tally.missing() == ()
+    assert not tally.cut
+
+
+def test_the_example_of_the_documentation_runs() -> None:
+    """The machine that docs/how-to/testing.md shows passes as it stands."""
+    text = (DOCS / "how-to" / "testing.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)[0], names)
+    names["test_elections"]()
+    assert names["Machine"].tally.missing() == ()
+
+
+def counted(machine_: type[SystemMachine]) -> int:
+    """Steps that a machine took."""
+    return sum(count for (kind, _), count in machine_.tally.counts.items() if kind == "action")
+
+
+def test_nine_brokers_have_no_layout() -> None:
+    """What the machines run is refused as a scope, and beyond a scope no layout holds it."""
+    beyond = settings_of(REPLICATION)[0]
+    setting = beyond.setting(REPLICATION, 50)
+    with pytest.raises(LayoutError, match="lower a bound"):
+        trace(REPLICATION, setting)
+    with pytest.raises(LayoutError, match="lower a bound"):
+        Layout(REPLICATION.layout(setting))
+    with pytest.raises(ScopeError, match="brokers = 9 is out of range"):
+        REPLICATION.setting(overrides={"brokers": 9})
+
+
+@pytest.mark.parametrize(("bound", "value"), [("brokers", 1), ("broker", 9)])
+def test_beyond_still_refuses(bound: str, value: int) -> None:
+    """Beyond the layouts, an unknown bound and one below its smallest value are refused as ever."""
+    with pytest.raises(ScopeError, match=bound):
+        ELECTIONS.beyond(overrides={bound: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "claim"),
+    [
+        ("elections", "fenced-leader-acceptable", "leader-active"),
+        ("elections", "leader-change-keeps-epoch", "new-leader-new-epoch"),
+        ("replication", "leader-change-keeps-epoch", "epochs-monotone"),
+    ],
+)
+def test_a_wrong_rule_is_found_beyond_the_layouts(name: str, variant: str, claim: str) -> None:
+    """At nine brokers a wrong rule breaks its property, with a trace that ends in the failing state."""
+    made = machine(engine(name, settings_of(SYSTEMS[name])[0], f"+{variant}"))
+    with pytest.raises(Violation) as raised:
+        run(made, chosen=settings(SHORT, phases=[Phase.generate]))
+    found = raised.value
+    broken = {one.claim for one in made.engine.broken(found.taken[-1].step.after, found.taken[-1].step)}
+    assert claim in broken
+    assert f"fails: {found.broken.claim}" in str(found)
+
+
+def test_a_violation_is_shrunk() -> None:
+    """Hypothesis drops every detour on the way to node 5 of the toy graph, and our shrinker finds the shorter way."""
+    goals = Tally()
+    with pytest.raises(Violation) as raised:
+        run(machine(Integers(DIGRAPH, DIGRAPH.setting()), tally=goals), chosen=SHORT)
+    assert [one.step.after.node for one in raised.value.taken] == [6, 7, 4, 5]
+
+
+def test_deadlock_is_found() -> None:
+    """A state without an enabled action that is not quiescent is a deadlock."""
+    with pytest.raises(Violation, match="deadlock does not hold"):
+        run(machine(Integers(STUCK, STUCK.setting())), chosen=SHORT)
+
+
+def test_a_goal_out_of_reach_fails_the_run() -> None:
+    """A run that shows no case of a goal is refused as vacuous, and says what it did show."""
+    clock = evolve(CLOCK, properties=lambda setting: [
+        evolve(claim, predicate=lambda state: state.hand > 5) if claim.id == "noon" else claim
+        for claim in CLOCK.properties(setting)
+    ])  # fmt: skip
+    with pytest.raises(VacuousRun, match="never reached: goal noon") as raised:
+        run(machine(Integers(clock, clock.setting())), chosen=SHORT)
+    assert raised.value.verdicts == (Vacuous("goal noon"),)
+    assert "actions: tick" in str(raised.value)
+
+
+@pytest.mark.parametrize("given", [None, 7])
+def test_rounds_draw_other_examples(given: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a seed given as without, no two rounds draw the same, and each draws the same again."""
+    monkeypatch.setattr(core, "global_force_seed", given)
+
+    def drawn(suffix: str) -> list[int]:
+        found: list[int] = []
+
+        class Draws(RuleBasedStateMachine):
+            @rule(number=st.integers(0, 1 << 60))
+            def keep(self, number: int) -> None:
+                found.append(number)
+
+        chosen = settings(SHORT, derandomize=given is None)
+        run_state_machine_as_test(other_examples(Draws, suffix), settings=chosen)
+        return found
+
+    rounds = [drawn(str(number)) for number in range(3)]
+    assert len({tuple(found) for found in rounds}) == 3
+    assert [drawn(str(number)) for number in range(3)] == rounds
+
+
+def test_a_run_without_examples_is_vacuous() -> None:
+    """No example is no pass."""
+    with pytest.raises(VacuousRun, match="any example"):
+        Tally().verify()
+
+
+def test_a_bound_that_cuts_is_counted() -> None:
+    """A step beyond the counter's domain is not taken, and counted as cut by its field."""
+    made = machine(Integers(COUNTER, COUNTER.setting()))
+    run(made, chosen=SHORT)
+    assert made.tally.cut["count"] > 0
+    assert counted(made) > 100
+
+
+def test_starts_replace_the_initial_states() -> None:
+    """A machine begins in the states that it is given."""
+    made = machine(Integers(DIGRAPH, DIGRAPH.setting()), starts=[Place(4)], tally=Tally())
+    with pytest.raises(Violation) as raised:
+        run(made, chosen=SHORT)
+    assert [one.step.after.node for one in raised.value.taken] == [5]
+
+
+def test_a_start_outside_the_domains_is_refused() -> None:
+    """A state that the layout does not hold is no place to start in."""
+    with pytest.raises(ValueError, match=r"digraph: \(state\) of a state to start in is outside"):
+        machine(Integers(DIGRAPH, DIGRAPH.setting()), starts=[Place(10)])
+
+
+def test_weights_prefer_actions() -> None:
+    """Of two actions that are enabled, one of weight 30 is picked far more often than one of weight 1."""
+    both = evolve(DIGRAPH, actions=lambda setting: [
+        evolve(DIGRAPH.actions(setting)[0], name=name, guard=None) for name in ("rare", "frequent")
+    ])  # fmt: skip
+    example = machine(Integers(both, both.setting()), weights={"frequent": 30})()
+    example.begin(start=0, left_out=0)
+    picked = [move.action for choice in range(0, 60_000, 17) if (move := example.enabled(choice, 0)) is not None]
+    assert picked.count(1) > 15 * picked.count(0) > 0
+
+
+@cache
+def orders(count: int) -> list[list[int]]:
+    """The orders of the first choices."""
+    return [list(shuffled(count, choice)) for choice in range(2000)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 18])
+def test_shuffled_orders_are_fair(count: int) -> None:
+    """Each order has every number once, choice 0 the natural order, and each number comes first about as often."""
+    assert all(sorted(order) == list(range(count)) for order in orders(count))
+    assert orders(count)[0] == list(range(count))
+    first = [order[0] for order in orders(count)]
+    assert max(map(first.count, range(count))) <= 3 * min(map(first.count, range(count)))

@@ -1,0 +1,46 @@
+"""Clusters with more brokers than a set has bits for: a partition is judged by its own brokers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from kraftcheck.model.language.algebra import MASK_BITS
+from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.partition.directories import DirectoryList
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.solvers.logs.explain.as_elections import lens
+
+REPLICAS = (7, 180, 93)
+
+
+def _cluster(brokers: int) -> Any:
+    registrations = {broker: SimpleNamespace(dirs=()) for broker in range(brokers)}
+    return SimpleNamespace(image=SimpleNamespace(registrations=registrations))
+
+
+def _partition() -> Partition:
+    none = IdList(())
+    return Partition(
+        replicas=IdList(REPLICAS), directories=DirectoryList(REPLICAS, (0, 0, 0)), isr=IdList((180,)),
+        elr=IdList((93,)), last_known_elr=none, removing=none, adding=none, leader=180, recovering=False,
+        leader_epoch=1, partition_epoch=1,
+    )  # fmt: skip
+
+
+def test_a_partition_of_a_large_cluster_keeps_its_brokers() -> None:
+    """Of 200 brokers those of the partition have the first numbers, so that every set tells them apart."""
+    numbers = lens([_cluster(200)], [_partition()])
+    assert numbers.brokers[:3] == (7, 93, 180)
+    assert sorted(numbers.brokers) == list(range(200))
+    isr, everyone = numbers.some((180,)), numbers.some(range(200))
+    assert [isr.has(numbers.broker(broker)) for broker in REPLICAS] == [False, True, False]
+    assert all(everyone.has(numbers.broker(broker)) for broker in REPLICAS)
+    assert everyone.size() == MASK_BITS
+
+
+def test_a_small_cluster_is_numbered_by_id() -> None:
+    """As many brokers as a set holds are numbered in the order of their ids."""
+    numbers = lens([_cluster(MASK_BITS - 2)], [_partition()])
+    assert numbers.brokers == (*range(MASK_BITS - 2), 93, 180)
+    assert numbers.some(numbers.brokers).size() == MASK_BITS

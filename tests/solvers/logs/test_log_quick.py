@@ -1,0 +1,142 @@
+"""Looked-up explanations are those of the code that looks nothing up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.logs.format import encode as encoding
+from kraftcheck.ci.logs.format.fields import decode
+from kraftcheck.ci.logs.format.read import Skipped, find, read, read_compact
+from kraftcheck.ci.logs.replaying import rules_by_version
+from kraftcheck.ci.logs.synthetic import Size, Synthetic
+from kraftcheck.solvers.logs.explain.entries import Batch, Compact
+from kraftcheck.solvers.logs.explain.replay import Replayed, replay_log
+from kraftcheck.solvers.logs.memo.compact import compact
+from kraftcheck.solvers.logs.memo.ledger import key_of
+from kraftcheck.solvers.logs.memo.lookup import Quick
+from kraftcheck.solvers.logs.memo.replay import QuickReplay
+from tests.shared.captures import DEAD_LEADER, ELR, EVERY, batches, replayed
+
+NODES = 4
+"""The type of configurations of a broker, which name it as text."""
+
+Verdict = tuple[int, list[str], tuple[Any, ...]]
+
+
+def verdict(found: Replayed | Quick) -> Verdict | None:
+    """Number of explanations, events and violations of a batch; None of what is taken as it is."""
+    if isinstance(found, Quick):
+        return found.count, found.names(), found.violations
+    told = found.explanation
+    return None if told is None else (told.count, [step.name for step in told.steps], found.violations)
+
+
+def quickly(given: Iterable[Batch | Compact]) -> tuple[list[Verdict | None], QuickReplay]:
+    """The verdicts of a log with looking up, and the replay."""
+    replay = QuickReplay(rules_by_version)
+    return [verdict(found) for found in replay.replay(given)], replay
+
+
+def relabelled(value: Any, key: str = "") -> Any:
+    """Fields of a record with other broker ids: 1, 11, 21 for 0, 1, 2."""
+    brokers = ("brokerId", "leader", "replicas", "isr", "addingReplicas", "removingReplicas",
+               "eligibleLeaderReplicas", "lastKnownElr")  # fmt: skip
+    if isinstance(value, dict) and value.get("resourceType") == NODES and value["resourceName"]:
+        return {**value, "resourceName": str(int(value["resourceName"]) * 10 + 1)}
+    if isinstance(value, dict):
+        return {name: relabelled(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [relabelled(item, key) for item in value]
+    return value * 10 + 1 if key in brokers and isinstance(value, int) and value >= 0 else value
+
+
+def with_other_ids(given: Iterable[Batch]) -> list[Batch]:
+    """A log with other broker ids."""
+    return [
+        evolve(b, entries=tuple(evolve(e, data=relabelled(dict(e.data or {}))) for e in b.entries)) for b in given
+    ]
+
+
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
+def test_looking_up_changes_no_verdict_of_a_real_log(folder: Path) -> None:
+    """Explanations, their number, violations and the state behind each batch are those of the slow replay."""
+    replay, used = QuickReplay(rules_by_version), 0
+    told = replay.replay(compact(batch) for batch in batches(folder))
+    for slow, quick in zip(replayed(folder), told, strict=True):
+        assert verdict(quick) == verdict(slow)
+        assert replay.state.controller.image.topics == slow.state.controller.image.topics
+        assert replay.state.controller.image.registrations == slow.state.controller.image.registrations
+        used += isinstance(quick, Quick)
+    assert used == replay.looked_up > len(batches(folder)) / 2
+
+
+@pytest.mark.parametrize("folder", [ELR, DEAD_LEADER], ids=lambda folder: folder.name)
+def test_broker_ids_are_names_only(folder: Path) -> None:
+    """With other ids the same is explained, and violations name brokers by their ids."""
+    other = with_other_ids(batches(folder))
+    slow = [verdict(found) for found in replay_log(other, rules_by_version)]
+    assert quickly(compact(batch) for batch in other)[0] == slow
+    assert [found and found[0] for found in slow] == [
+        found and found[0] for found in (verdict(one) for one in replayed(folder))
+    ]
+    parts = {part for found in slow if found for v in found[2] for part in v.parts if part.startswith("broker ")}
+    assert parts == (set() if folder == ELR else {"broker 1", "broker 11", "broker 21"})
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_synthetic_log_is_the_models_own(tmp_path: Path, seed: int) -> None:
+    """The slow replay explains every batch of it; looking up gives the same and does nearly all of the work."""
+    size = Size(brokers=4, topics=2, partitions=3, records=400, seed=seed)
+    (tmp_path / f"{0:020}.log").write_bytes(b"".join(Synthetic(size).batches()))
+    log = find((tmp_path,))[0]
+    slow = [verdict(found) for found in replay_log(read(log, Skipped(0)), rules_by_version)]
+    quick, replay = quickly(read_compact(log, Skipped(0)))
+    assert quick == slow
+    assert all(found is not None and found[0] >= 1 and not found[2] for found in slow)
+    assert replay.looked_up > 0.9 * len(slow)
+    names = {name.rstrip("0123456789 ") for found in slow if found for name in found[1]}
+    assert {"fence broker", "unfence broker"} <= names
+
+
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
+def test_records_encode_as_kafka_wrote_them(folder: Path) -> None:
+    """Each record of a captured log is encoded to the very bytes that are in its segment."""
+    raw = b"".join(path.read_bytes() for path in folder.glob("*.log"))
+    entries = [e for batch in batches(folder) if not batch.control for e in batch.entries]
+    for entry in entries:
+        assert entry.data is not None
+        value = encoding.record(entry.type, entry.version, entry.data)
+        assert value in raw
+        assert decode(value) == (entry.type, entry.version, dict(entry.data))
+    assert len(entries) > 100
+
+
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
+def test_compact_batches_are_the_decoded_ones(folder: Path) -> None:
+    """What is read without decoding has the same partitions and other records, and decodes to the same."""
+    log = find((folder,))[0]
+    shapes = set()
+    for whole, found in zip(read(log, Skipped(0)), read_compact(log, Skipped(0)), strict=True):
+        if isinstance(found, Compact):
+            twin = compact(whole)
+            assert isinstance(twin, Compact)
+            assert found.whole() == whole
+            assert (found.keys, found.other, found.other_first) == (twin.keys, twin.other, twin.other_first)
+            assert found.place == whole.place
+        else:
+            assert found == whole
+        shapes.add(type(found))
+    assert shapes == {Batch, Compact}
+
+
+def test_partitions_have_one_key_each() -> None:
+    """Ids that are no UUID, as other writers of JSON have, are keys of their own."""
+    topics = ["A" * 22, "A" * 21 + "g", "A" * 21 + "B", "orders", "", "A" * 23]
+    keys = {key_of(topic, index) for topic in topics for index in (0, 1, -1)}
+    assert len(keys) == 3 * len(topics)
+    assert key_of("A" * 22, 1) == bytes([0, 0, 0, 1]) + bytes(16)

@@ -1,0 +1,224 @@
+"""Batches whose explanation is not that of one partition alone: looked up they come to the same, or are not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+from kraftcheck.model.controller.commits import replay_record
+from kraftcheck.model.controller.configs import UNCLEAN_ELECTION
+from kraftcheck.model.controller.elect_leaders import PREFERRED, elect_leaders
+from kraftcheck.model.controller.heartbeat_event import heartbeat
+from kraftcheck.model.controller.lifecycle import fenced, leaving, unfenced
+from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord
+from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.language.words import present
+from kraftcheck.model.partition.directories import LOST, DirectoryList
+from kraftcheck.model.records.codecs import encode
+from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Record, RegisterBrokerRecord
+from kraftcheck.solvers.logs.explain.entries import Batch, Compact, Entry
+from kraftcheck.solvers.logs.explain.explain import explain
+from kraftcheck.solvers.logs.explain.replay import Replayed
+from kraftcheck.solvers.logs.explain.state import State
+from kraftcheck.solvers.logs.memo.compact import compact
+from kraftcheck.solvers.logs.memo.ledger import Ledger
+from kraftcheck.solvers.logs.memo.lookup import Quick
+from kraftcheck.solvers.logs.memo.replay import QuickReplay
+from kraftcheck.solvers.logs.memo.steps import goes_on
+from kraftcheck.solvers.logs.runs.runs import Run, Runner
+from kraftcheck.solvers.logs.runs.shares import ShareReplay
+from kraftcheck.solvers.logs.runs.stretches import OTHER, Names, Stretch
+from tests.model.controller.controllers import FIXED, beat, changed, cluster, directory, with_topic
+
+LEVELS = {"metadata.version": 27}
+
+
+def batch(controller: Controller, records: Sequence[Record]) -> Batch:
+    """A batch of these records behind a state."""
+    first = controller.image.next_offset
+    entries = [Entry(first + n, d["type"], d["version"], d["data"]) for n, d in enumerate(map(encode, records))]
+    return Batch(first, first + len(entries) - 1, 1, tuple(entries), "here")
+
+
+def both(controller: Controller, records: Sequence[Record], *before: Controller) -> tuple[int, int, bool]:
+    """How many explanations there are, and how many are found by a replay that looks up; whether it did.
+
+    Args:
+        controller: the state before the records.
+        records: what is explained.
+        before: states in which the replay was earlier.
+    """
+    state, given = State(controller, LEVELS), batch(controller, records)
+    replay = QuickReplay(lambda level: FIXED)
+    for earlier in before:
+        replay.restart_at(State(earlier, LEVELS))
+    replay.restart_at(state)
+    (found,) = replay.replay([compact(given)])
+    slow = explain(state, given, FIXED)
+    assert in_a_run(state, records) in (None, slow.count)
+    if isinstance(found, Quick):
+        assert found.violations or in_a_run(state, records) == found.count
+        return slow.count, found.count, True
+    assert isinstance(found, Replayed)
+    assert found.explanation is not None
+    return slow.count, found.explanation.count, False
+
+
+def in_a_run(state: State, records: Sequence[Record]) -> int | None:
+    """How many explanations a batch of these records has as a run of a stretch; None where it is none."""
+    given = compact(batch(state.controller, records))
+    if not isinstance(given, Compact) or any(isinstance(r, PartitionChangeRecord) and r.change.replicas.present
+                                             for r in records):  # fmt: skip
+        return None  # such a batch is in no stretch
+    keys, bodies = ([*dict.fromkeys(column)] for column in (given.keys, given.bodies))
+    kinds = [OTHER if key is None else keys.index(key) for key in given.keys]
+    numbers = [OTHER if body is None else bodies.index(body) for body in given.bodies]
+    stretch = Stretch(
+        np.array([given.base_offset, given.last_offset + 1]), np.array([0, len(kinds)]), np.array(kinds, np.int32),
+        np.array(numbers, np.int32), Names([key or b"" for key in keys], bodies), 1, lambda place: given, given.entry,
+        lambda place: given.place, given.other,
+    )  # fmt: skip
+    replay = ShareReplay(lambda level: FIXED, 0, 1)
+    replay.restart_at(state)
+    (found,) = replay.parts([stretch])
+    if not isinstance(found, Run):
+        return None
+    steps = [found.tables.steps[step].count for step in found.rows.step.tolist()]
+    return len(found.fits) or math.prod(steps)
+
+
+def without_leaders(partitions: int) -> Controller:
+    """Partitions that have lost their leader, which is back: a preferred election and an unclean one write the same."""
+    controller = with_topic(cluster(3), "foo", *[(0, 1)] * partitions)
+    for index in range(partitions):
+        controller = changed(controller, index=index, leader=-1, isr=(0,))
+    return controller
+
+
+def elections(controller: Controller, *indices: int) -> list[Record]:
+    """What preferred elections write."""
+    places = tuple(("foo", index) for index in indices)
+    return list(elect_leaders(controller, PREFERRED, places, FIXED).records)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 3])
+def test_explanations_multiply(partitions: int) -> None:
+    """Each of several changes may have been either election, so that a batch has as many explanations as ways."""
+    controller = without_leaders(partitions)
+    assert both(controller, elections(controller, *range(partitions))) == (2**partitions, 2**partitions, True)
+
+
+def test_a_partition_that_changes_twice_is_not_looked_up() -> None:
+    """What is known of a partition holds before the batch, so a second change of it is explained with the first."""
+    controller = without_leaders(1)
+    change = elections(controller, 0)
+    found = both(controller, [*change, *change])
+    assert found == (0, 0, False)
+
+
+def test_an_unfenced_broker_elects_elsewhere_too() -> None:
+    """Unfencing visits every leaderless partition, also of other brokers; without their elections it is unexplained."""
+    controller = changed(with_topic(cluster(3, fenced=(2,)), "foo", (0, 1)), leader=-1, isr=(0,))
+    records = list(unfenced(controller, 2, FIXED))
+    assert len(records) == 2
+    assert both(controller, records) == (1, 1, True)  # type: ignore[arg-type]
+    assert both(controller, records[:1])[:2] == (0, 0)  # type: ignore[arg-type]
+
+
+def test_a_broker_that_leaves_is_asked_for_all_partitions() -> None:
+    """A controlled shutdown that goes on changes every partition that it can; one change alone is none of its."""
+    controller = with_topic(cluster(3), "foo", (0, 1, 2), (0, 1, 2))
+    controller = evolve(
+        controller, image=evolve(controller.image, registrations={
+            **controller.image.registrations, 0: evolve(controller.image.registrations[0], in_controlled_shutdown=True)
+        }),
+    )  # fmt: skip
+    records = list(leaving(controller, 0, FIXED))
+    assert len(records) == 2
+    assert both(controller, records) == (1, 1, False)  # type: ignore[arg-type]
+    assert both(controller, records[:1]) == (0, 0, False)  # type: ignore[arg-type]
+
+
+def test_runs_see_what_a_leaving_broker_would_still_change() -> None:
+    """As long as it leads what another could, and no longer."""
+    controller = with_topic(cluster(3), "foo", (0, 1), (1, 2))
+    stretch = Stretch(*(np.zeros(size, np.int64) for size in (1, 1, 0, 0)), Names(), 1, *(3 * [lambda place: None]))
+
+    def seen(state: Controller) -> list[bool]:
+        ledger, runner = Ledger(State(state, LEVELS), FIXED), Runner(lambda key: True)
+        runner.look(ledger, stretch)
+        asked = ((broker, lambda at, broker=broker: goes_on(ledger, at, broker, FIXED)) for broker in range(3))
+        return [runner.goes_on(broker, ask) for broker, ask in asked]
+
+    assert seen(controller) == [True, True, True]
+    for record in leaving(controller, 0, FIXED):
+        controller = replay_record(controller, record, FIXED)
+    assert seen(controller) == [False, True, True]
+
+
+def test_a_fence_without_one_of_its_changes_is_unexplained() -> None:
+    """A broker that is fenced leaves each of its partitions: a change left out, or for another, is missed."""
+    controller = with_topic(cluster(4), "foo", (0, 1, 2), (1, 2, 0), (1, 2, 3))
+    records = list(fenced(controller, 0, FIXED))
+    assert len(records) == 3
+    assert both(controller, records) == (1, 1, True)  # type: ignore[arg-type]
+    for missing in (0, 1):
+        rest = [record for n, record in enumerate(records) if n != missing]
+        assert both(controller, rest)[:2] == (0, 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scope", [TOPIC, NODE, CLUSTER])
+def test_what_is_configured_counts_from_then_on(scope: str) -> None:
+    """Unclean elections are allowed for the topic, the controller's node or the cluster: a fence then elects."""
+    plain = changed(with_topic(cluster(3), "foo", (0, 1)), isr=(0,))
+    record = ConfigRecord(scope, {TOPIC: "foo", NODE: "7", CLUSTER: ""}[scope], UNCLEAN_ELECTION, "true")
+    allowed = replay_record(plain, record, FIXED)
+    active = evolve(allowed, settings=evolve(allowed.settings, node="7"))
+    clean, unclean = list(fenced(plain, 0, FIXED)), list(fenced(active, 0, FIXED))
+    assert clean != unclean
+    assert both(active, unclean, plain, allowed) == (1, 1, True)  # type: ignore[arg-type]
+    assert both(active, clean, plain, allowed)[:2] == (0, 0)  # type: ignore[arg-type]
+    assert both(plain, clean, active) == (1, 1, True)  # type: ignore[arg-type]
+
+
+def test_events_that_no_captured_log_has() -> None:
+    """A heartbeat that fences and tells of a failed directory, and an amended registration, are each one event."""
+    controller = with_topic(cluster(3), "foo", (0, 1, 2), (1, 2, 0))
+    known = controller.image.registrations
+    two = {**known, 0: evolve(known[0], dirs=(directory(0), directory(0, 1)))}
+    controller = evolve(controller, image=evolve(controller.image, registrations=two))
+    beaten = list(heartbeat(controller, beat(0, fence=True, failed=(directory(0),)), FIXED).records)
+    assert len(beaten) > 3
+    assert both(controller, beaten) == (1, 1, False)  # type: ignore[arg-type]
+    assert both(controller, beaten[:-1])[:2] == (1, 1)  # type: ignore[arg-type]
+    supported = (Feature("metadata.version", 1, 27),)
+    request = RegistrationRequest("cluster", 0, "process-0", (), supported, dirs=(directory(0, 1),))
+    amended = list(register_broker(controller, request, RegistrationContext(LEVELS), FIXED).records)
+    assert len(amended) > 1  # the replicas in the other directory no longer lead
+    assert both(controller, amended) == (1, 1, True)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("replicas", [(1, 9), (2, 1), (1, 2, 3), (1, 1), (-1, 1)])
+@pytest.mark.parametrize("placed", [None, (777, 778), (directory(1), 777), (directory(2), directory(1))])
+def test_a_fence_with_other_replicas_is_unexplained(replicas: tuple[int, ...], placed: tuple[int, ...] | None) -> None:
+    """A fence sets no replicas: a change that does, with brokers and directories that nobody knows, is none of its."""
+    controller = with_topic(cluster(4), "foo", (0, 1, 2), (1, 2, 0))
+    first, *rest = fenced(controller, 0, FIXED)
+    assert isinstance(first, PartitionChangeRecord)
+    change = evolve(first.change, replicas=present(IdList(replicas)))
+    if placed is not None:
+        change = evolve(change, directories=present(DirectoryList(replicas, placed)))
+    assert both(controller, [evolve(first, change=change), *rest])[:2] == (0, 0)  # type: ignore[list-item]
+
+
+def test_a_registration_with_a_reserved_directory_is_unexplained() -> None:
+    """No broker can register such a directory, and no property trips over it."""
+    controller = with_topic(cluster(3), "foo", (0, 1, 2))
+    record = RegisterBrokerRecord(0, controller.image.next_offset, "another", log_dirs=(LOST, directory(0)))
+    assert both(controller, [record]) == (0, 0, False)

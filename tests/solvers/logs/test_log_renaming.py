@@ -1,0 +1,387 @@
+"""What changes and events come to does not depend on the names of brokers and directories."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve, fields, frozen
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraftcheck.ci.logs.format.read import Skipped, find, read
+from kraftcheck.ci.logs.replaying import rules_by_version
+from kraftcheck.ci.logs.synthetic import Size, Synthetic
+from kraftcheck.model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
+from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
+from kraftcheck.model.controller.elect_leaders import PREFERRED, UNCLEAN, elect_leaders
+from kraftcheck.model.controller.errors import RequestError, Resignation
+from kraftcheck.model.controller.lifecycle import directories_failed, fenced, leaving, unfenced, unregister
+from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
+from kraftcheck.model.controller.state import Controller, Features
+from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.language.words import present
+from kraftcheck.model.partition.directories import LOST, MIGRATING, UNASSIGNED, DirectoryList, DirectoryMismatch
+from kraftcheck.model.partition.registration import Partition, PartitionChange, no_change
+from kraftcheck.model.records.brokers import Registration, directory_order
+from kraftcheck.model.records.records import Feature, PartitionChangeRecord
+from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.solvers.logs.explain.as_elections import with_broker
+from kraftcheck.solvers.logs.explain.entries import Batch
+from kraftcheck.solvers.logs.explain.explain import explain
+from kraftcheck.solvers.logs.explain.replay import Replayed, judged, replay_log
+from kraftcheck.solvers.logs.explain.state import EntryError, State
+from kraftcheck.solvers.logs.memo import ledger, steps
+from kraftcheck.solvers.logs.memo.ask import Answer, ask_change, ask_event, ask_going_on, broker_events
+from kraftcheck.solvers.logs.memo.compact import compact
+from kraftcheck.solvers.logs.memo.renaming import Names, Renaming, names_of, plain_directory
+from kraftcheck.solvers.logs.memo.replay import QuickReplay
+from kraftcheck.solvers.logs.memo.situation import EPOCH, TOPIC, Context, Shape, named, plain_registration
+from tests.shared.captures import ELR, TROUBLE, batches, corrupted, replayed, with_data
+from tests.solvers.logs.test_log_quick import verdict, with_other_ids
+
+BROKERS = 4
+LEVELS = {"metadata.version": 27}
+RULES = [parse(text) for text in ("kafka-4.1", "kafka-4.0", "kafka-3.9", "fixed")]
+RESERVED = (MIGRATING, UNASSIGNED, LOST)
+
+
+@frozen
+class World:
+    """One partition, its context, brokers 0 to 3 with directories of plain names, and other names for all of them."""
+
+    partition: Partition
+    context: Context
+    known: dict[int, Registration | None]
+    features: Features
+    rules: RuleSet
+    other: Renaming
+    isr: tuple[int, ...]
+    directory: int
+
+    def shape(self) -> Shape:
+        """The partition with the registrations that it names."""
+        return Shape(self.partition, self.context, {b: self.known[b] for b in named(self.partition)})
+
+    def renamed(self) -> Shape:
+        """The same with the other names."""
+        shape = self.shape()
+        return Shape(self.other.partition(shape.partition), self.context, self.other.registrations(shape.known))
+
+    def base(self) -> State:
+        """What a state holds besides."""
+        return State(Controller(features=self.features), LEVELS)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """Any partition of up to three replicas, whether it can come about or not."""
+    some = st.lists(st.integers(0, BROKERS - 1), unique=True, max_size=3).map(tuple)
+    dirs = {b: tuple(plain_directory(b, j) for j in range(draw(st.integers(0, 3)))) for b in range(BROKERS)}
+    known = {b: _registration(draw, b, dirs[b]) for b in range(BROKERS)}
+    replicas = draw(some.filter(bool))
+    within = st.lists(st.sampled_from(replicas), unique=True).map(tuple)
+    places = tuple(draw(st.sampled_from((*RESERVED, *dirs[b], plain_directory(b, 3)))) for b in replicas)
+    lost = draw(st.integers(0, 3)) == 0
+    isr, elr = ((), ()) if lost else (draw(within), draw(within | some))
+    last_known = () if lost else draw(st.just(()) | st.tuples(st.sampled_from((-1, *replicas))))
+    p = Partition(
+        IdList(replicas), DirectoryList(replicas, places), IdList(isr), IdList(tuple(b for b in elr if b not in isr)),
+        IdList(last_known), IdList(draw(st.just(()) | within)), IdList(draw(st.just(()) | within)),
+        draw(st.sampled_from((-1, *isr, *(() if lost else replicas)))), draw(st.booleans()), EPOCH, EPOCH,
+    )  # fmt: skip
+    features = Features(elr_enabled=draw(st.booleans()))
+    context = Context(draw(st.integers(1, len(replicas))), draw(st.booleans()))
+    told = draw(st.sampled_from([d for own in dirs.values() for d in own] or [plain_directory(0, 0)]))
+    return World(p, context, known, features, draw(st.sampled_from(RULES)), draw(others()), draw(within), told)
+
+
+def _registration(draw: st.DrawFn, broker: int, dirs: tuple[int, ...]) -> Registration | None:
+    if draw(st.integers(0, 9)) == 0:
+        return None
+    return Registration(broker, EPOCH, "", fenced=draw(st.booleans()), in_controlled_shutdown=draw(st.booleans()),
+                        dirs=dirs, no_dir_left=not dirs and draw(st.booleans()))  # fmt: skip
+
+
+@st.composite
+def others(draw: st.DrawFn) -> Renaming:
+    """Other ids in the same order, far and near; directories with either half negative as Kafka reads it."""
+    ids = sorted(draw(st.sets(st.integers(0, 12) | st.just((1 << 31) - 1), min_size=BROKERS, max_size=BROKERS)))
+    halves = st.sampled_from([1, 2, 3, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
+    wide = st.tuples(halves, halves | st.just(0)).map(lambda pair: (pair[0] << 64) + pair[1])
+    drawn = draw(st.lists(wide, unique=True, min_size=4 * BROKERS, max_size=4 * BROKERS))
+    owned = {plain_directory(b, j): d for b in range(BROKERS)
+             for j, d in enumerate(sorted(drawn[4 * b : 4 * b + 4], key=directory_order))}  # fmt: skip
+    return Renaming({-1: -1, **dict(enumerate(ids))}, {**{d: d for d in RESERVED}, **owned})
+
+
+def written(world: World) -> list[tuple[Any, ...]]:
+    """What the events that the world admits write for its partition."""
+    c, rules, found = world.shape().state(world.base(), {}).controller, world.rules, []
+    place, p = ((TOPIC, 0),), world.partition
+    members = tuple((b, UNCHECKED) for b in dict.fromkeys((int(p.leader), *world.isr)))
+    request = AlterPartitionRequest(int(p.leader), EPOCH, (Proposal(TOPIC, 0, EPOCH, EPOCH, members),))
+    mine = (Assignment(world.directory, TOPIC, 0),)
+    makes: list[Callable[[], Sequence[Any]]] = [
+        lambda: elect_leaders(c, PREFERRED, place, rules).records,
+        lambda: elect_leaders(c, UNCLEAN, place, rules).records,
+        lambda: alter_partition(c, request, rules).records,
+        *[lambda b=b: assign_replicas_to_dirs(c, b, EPOCH, mine, rules).records for b in range(BROKERS)],  # type: ignore[misc]
+    ]
+    for broker in range(BROKERS):
+        makes += _of_broker(world, broker)
+    for make in makes:
+        try:
+            found.append(tuple(make()))
+        except (RequestError, Resignation, DirectoryMismatch):
+            continue
+    return [records for records in found if records]
+
+
+def _of_broker(world: World, broker: int) -> list[Callable[[], Sequence[Any]]]:
+    c, rules = world.shape().state(world.base(), {broker: world.known[broker]}).controller, world.rules
+    known = world.known[broker]
+    dirs = () if known is None else known.dirs
+    again = RegistrationRequest(None, broker, "another", (), (Feature("metadata.version", 1, 27),), None,
+                                dirs or (plain_directory(broker, 0),), False, EPOCH)  # fmt: skip
+    context = RegistrationContext(LEVELS)
+    return [
+        lambda: fenced(c, broker, rules),
+        lambda: unfenced(c, broker, rules),
+        lambda: leaving(c, broker, rules),
+        lambda: unregister(c, broker, rules).records,
+        lambda: directories_failed(c, broker, dirs[:1], rules),
+        lambda: register_broker(c, again, context, rules).records,
+        lambda: register_broker(c, evolve(again, previous_epoch=None), context, rules).records,
+        lambda: register_broker(c, evolve(again, incarnation="", dirs=dirs[1:]), context, rules).records,
+    ]
+
+
+def told(answer: Answer | None, other: Renaming) -> Answer | None:
+    """An answer with the other names."""
+    return None if answer is None else Answer(
+        other.partition(answer.end), other.registrations(answer.known), answer.count, other.words(answer.words),
+        answer.action, tuple((*v[:3], tuple(with_broker(p, other.brokers.__getitem__) for p in v[3]))
+                             for v in answer.violations),
+    )  # fmt: skip
+
+
+def commutes(world: World, seen: Counter[str]) -> None:
+    """Every event of a world, asked with both names, comes to the same."""
+    base, shape, renamed, other, rules = world.base(), world.shape(), world.renamed(), world.other, world.rules
+    for records in written(world):
+        changes = [r for r in records if isinstance(r, PartitionChangeRecord)]
+        rest = [r for r in records if not isinstance(r, PartitionChangeRecord)]
+        for change in changes:
+            answer = ask_change(base, shape, change, rules)
+            assert ask_change(base, renamed, other.change(change), rules) == told(answer, other)
+            _note(seen, answer)
+        if len(rest) == 1 and len(changes) < 2:
+            state = shape.state(base, {rest[0].broker_id: world.known[rest[0].broker_id]})
+            for event in broker_events(state, rest[0], bool(changes) and records[0] is changes[0], rules):
+                for change in {None, *changes}:
+                    answer = ask_event(base, shape, event, change, rules)
+                    twin = None if change is None else other.change(change)
+                    assert ask_event(base, renamed, event.renamed(other), twin, rules) == told(answer, other)
+                    _note(seen, answer)
+    for broker in shape.known:
+        going = ask_going_on(base, shape, broker, rules)
+        assert going == ask_going_on(base, renamed, other.brokers[broker], rules)
+
+
+def _note(seen: Counter[str], answer: Answer | None) -> None:
+    seen["none" if answer is None else answer.action] += 1
+    if answer is not None:
+        seen["violated"] += bool(answer.violations)
+        seen["broker in a part"] += any("broker" in part for v in answer.violations for part in v[3])
+
+
+def test_other_names_change_no_answer() -> None:
+    """Asked with other ids in the same order, and other directories in theirs, the answer is the same but for names."""
+    seen: Counter[str] = Counter()
+
+    @given(worlds())
+    def check(world: World) -> None:
+        commutes(world, seen)
+
+    check()
+    wanted = {"fence", "unfence", "controlled_shutdown", "unregister", "directories_offline", "new_incarnation",
+              "alter_partition", "elect_preferred", "elect_unclean", "assign", "", "none", "violated"}  # fmt: skip
+    assert {name for name in wanted if seen[name] < 5} == set(), seen
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The shapes in which the slow code is asked, one for each question."""
+    found: list[Any] = []
+    for name in ("ask_change", "ask_event"):
+        real = getattr(steps, name)
+
+        def ask(base: State, shape: Shape, *rest: Any, real: Any = real) -> Answer | None:
+            found.append(shape)
+            answer: Answer | None = real(base, shape, *rest)
+            return answer
+
+        monkeypatch.setattr(steps, name, ask)
+    return found
+
+
+def synthetic(folder: Path, seed: int) -> list[Batch]:
+    """A log of five brokers with three replicas a partition."""
+    size = Size(brokers=5, topics=3, partitions=4, records=500, seed=seed)
+    (folder / f"{0:020}.log").write_bytes(b"".join(Synthetic(size).batches()))
+    return list(read(find((folder,))[0], Skipped(0)))
+
+
+def one_by_one(given: Sequence[Batch], slow: Sequence[Replayed], step: int, replay: QuickReplay) -> Counter[bool]:
+    """Every `step`-th change of one field is looked up as the slow code explains it; by whether it fails how many are.
+
+    Args:
+        given: a log.
+        slow: what becomes of each of its batches.
+        step: 0 takes the batches as they are.
+        replay: what looks up; it keeps what it learns.
+    """
+    counted: Counter[bool] = Counter()
+    for number, (before, good) in enumerate(pairwise(slow), 1):
+        if good.explanation is None:
+            continue
+        cases = [given[number]] if step == 0 else [
+            with_data(given[number], index, data)
+            for index, entry in enumerate(given[number].entries) for _, data in corrupted(entry)
+        ][number % step :: step]  # fmt: skip
+        for batch in cases:
+            try:
+                found = explain(before.state, batch, good.rules)
+            except EntryError:
+                continue
+            replay.restart_at(before.state)
+            (quick,) = replay.replay([compact(batch)])
+            wanted = Replayed(batch, found, tuple(judged(found, good.rules)), found.after, good.rules)
+            assert verdict(quick) == verdict(wanted)
+            assert replay.state.controller.image.topics == found.after.controller.image.topics
+            counted[not found.explained] += 1
+    return counted
+
+
+@pytest.mark.parametrize("folder", [ELR, TROUBLE], ids=lambda folder: folder.name)
+def test_a_log_with_other_ids_teaches_nothing_new(folder: Path, asked: list[Any]) -> None:
+    """What one log taught is known of the same log with other broker ids, and right there too."""
+    replay, last = QuickReplay(rules_by_version), replayed(folder)[-1].state
+    start = next(n for n, found in enumerate(replayed(folder)) if found.state.levels == last.levels)
+    one_by_one(batches(folder)[start:], replayed(folder)[start:], 0, replay)
+    first, other = len(asked), with_other_ids(batches(folder))
+    slow = list(replay_log(other, rules_by_version))
+    assert one_by_one(other[start:], slow[start:], 0, replay)[False] > 50
+    # A broker's events also visit partitions that named a broker of the same id in the first log, so not quite none.
+    assert len(asked) - first < first / 20 > 5
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_corrupted_logs_of_more_brokers_fail_alike(tmp_path: Path, seed: int) -> None:
+    """Where partitions with different brokers share what is known, a changed field is judged as by the slow code."""
+    given = synthetic(tmp_path, seed)
+    slow = list(replay_log(given, rules_by_version))
+    counted = one_by_one(given, slow, 17, QuickReplay(rules_by_version))
+    assert counted[True] > 50
+    assert counted[False] > 0
+
+
+def backwards(*given: Any) -> Names:
+    """Names in the wrong order: the last broker is called 0."""
+    found = names_of(*given)
+    return Names(found.brokers[::-1], found.directories[::-1], found.renamed)
+
+
+class _Forgetful(Names):
+    """Names that forget which of a broker's directories is meant."""
+
+    @property
+    def to(self) -> Renaming:
+        first = {d: plain_directory(k, 0) for k, own in enumerate(self.directories) for d in own}
+        right = Names(self.brokers, self.directories, True).to
+        return evolve(right, directories={**{d: d for d in RESERVED}, **first})
+
+
+def with_one_directory(*given: Any) -> Names:
+    """Names with one directory a broker."""
+    found = names_of(*given)
+    return _Forgetful(found.brokers, found.directories, True) if found.renamed else found
+
+
+@pytest.mark.parametrize("wrong", [backwards, with_one_directory])
+def test_wrong_names_show_in_a_log(wrong: Callable[..., Names], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names that are not in order, or forget directories, explain less, or otherwise, than the slow code."""
+    given, slow = [compact(batch) for batch in batches(ELR)], [verdict(found) for found in replayed(ELR)]
+    right, other = QuickReplay(rules_by_version), QuickReplay(rules_by_version)
+    assert [verdict(found) for found in right.replay(given)] == slow
+    for module in (ledger, steps):
+        monkeypatch.setattr(module, "names_of", wrong)
+    told = [verdict(found) for found in other.replay(given)]
+    assert (told, other.looked_up) != (slow, right.looked_up)
+
+
+def test_names_out_of_order_change_answers() -> None:
+    """Where a greater id gets the lesser name, some answer is another: the order of brokers counts."""
+    seen: Counter[str] = Counter()
+
+    @given(worlds())
+    def check(world: World) -> None:
+        ids = {b: BROKERS - 1 - b for b in range(BROKERS)}
+        try:
+            commutes(evolve(world, other=evolve(world.other, brokers={-1: -1, **ids})), Counter())
+        except AssertionError:
+            seen["another"] += 1
+
+    check()
+    assert seen["another"] > 0
+
+
+def some_partition() -> Partition:
+    """A partition of a captured log."""
+    topic, *_ = replayed(ELR)[-1].state.controller.image.topics.values()
+    return topic.partitions[0]
+
+
+def test_forms_tell_all_that_answers_depend_on() -> None:
+    """Each field of a change, and of a plain registration, makes a form of its own; ids that make no sense stay."""
+    p = some_partition()
+    names = names_of(p, [(b, None) for b in named(p)])
+    empty, filled = no_change(p), {f.name: present(getattr(p, f.name)) for f in fields(PartitionChange)}
+    forms = [names.to.form_of_change(evolve(empty, **{name: value})) for name, value in filled.items()]
+    assert len({names.to.form_of_change(empty), *forms}) == len(filled) + 1 == 10
+    known, same = plain_registration(Registration(1, 5, "x", dirs=(300,))), Renaming({0: 0, 1: 1}, {300: 300, 301: 301})
+    assert known is not None
+    others = {"id": 0, "fenced": True, "in_controlled_shutdown": True, "is_migrating_zk_broker": True,
+              "dirs": (301,), "no_dir_left": True}  # fmt: skip
+    told = {same.form_of_registration(evolve(known, **{name: value})) for name, value in others.items()}
+    assert len({same.form_of_registration(known), *told}) == len(others) + 1
+    left = {f.name for f in fields(Registration)} - others.keys()
+    assert known == evolve(Registration(1, EPOCH, "", dirs=(300,)), **{name: getattr(known, name) for name in left})
+    assert left == {"epoch", "incarnation", "listeners", "features", "rack"}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "dirs", "known"),
+    [
+        ((0, 1), (300, 301), {0: (), 1: (300,)}),
+        ((0, 1), (300, 301), {0: (99,), 1: ()}),
+        ((0, 1), (300,), {0: (), 1: ()}),
+        ((0, 0), (300, 301), {0: ()}),
+        ((0, -1), (300, 301), {0: ()}),
+        ((0, 1), (300, 301), {-2: (), 0: (), 1: ()}),
+    ],
+    ids=["two owners", "reserved", "too few", "twice", "no broker", "below none"],
+)
+def test_ids_that_make_no_sense_are_not_renamed(
+    replicas: tuple[int, ...], dirs: tuple[int, ...], known: dict[int, tuple[int, ...]]
+) -> None:
+    """A directory of two brokers, a reserved one, odd lists and ids below -1 stay as they are."""
+    p = evolve(some_partition(), replicas=IdList(replicas), directories=DirectoryList(replicas, dirs))
+    names = names_of(p, [(b, Registration(b, 1, "", dirs=own)) for b, own in known.items()])
+    assert not names.renamed
+    assert names.to.partition(p) == names.back.partition(p) == p

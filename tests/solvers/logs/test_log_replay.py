@@ -1,0 +1,257 @@
+"""Real logs explained: every batch, and every corrupted field caught at its batch."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.logs.command import replay
+from kraftcheck.ci.logs.format.read import find
+from kraftcheck.ci.logs.replaying import preset_of, rules_by_version
+from kraftcheck.ci.logs.summary import lines
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.solvers.logs.explain.entries import Batch
+from kraftcheck.solvers.logs.explain.explain import explain
+from kraftcheck.solvers.logs.explain.judge import Violation
+from kraftcheck.solvers.logs.explain.replay import Replayed, judged, replay_log
+from kraftcheck.solvers.logs.explain.state import EntryError, State, empty
+from kraftcheck.solvers.logs.memo.compact import compact
+from kraftcheck.solvers.logs.memo.lookup import Quick
+from kraftcheck.solvers.logs.memo.replay import QuickReplay
+from tests.shared.captures import (
+    DEAD_LEADER,
+    ELR,
+    EVERY,
+    NO_ELR,
+    TROUBLE,
+    batches,
+    corrupted,
+    json_lines,
+    replayed,
+    with_data,
+)
+from tests.shared.commands import kraftcheck
+from tests.shared.samples import one_in
+
+VIOLATED = {
+    DEAD_LEADER: {"leader-active", "isr-active-while-led", "unclean-stop-loses-eligibility"},
+    TROUBLE: {"elr-registered"},
+}
+"""What released controllers break in the open: KAFKA-19522 in 4.0.0; 4.1.0 leaves the unregistered in ELRs."""
+
+WITHOUT_ELR = ("no-elr", "kafka-3.9.1", "kafka-4.0.0")
+WITH_ELR = ("eligibleLeaderReplicas", "lastKnownElr")
+LEAST = {"leader": 60, "isr": 150, "eligibleLeaderReplicas": 20, "lastKnownElr": 20, "directories": 40, "epoch": 30}
+"""At least so many changes of each field are caught in a log; without ELR there are none of its fields."""
+
+
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
+def test_real_logs_are_explained(folder: Path) -> None:
+    """Every batch of a real cluster is what the model's controller writes; properties hold but those known not to."""
+    summary = replay(find((folder,))[0], None)
+    assert summary.unexplained == []
+    assert {violation.property for _, violation in summary.violations} == VIOLATED.get(folder, set())
+    assert summary.exit_code() == (12 if folder in VIOLATED else 0)
+    assert summary.batches > 50
+    wanted = {"fence", "unfence", "new_incarnation", "alter_partition", "assign", "elect_preferred", "reassign",
+              "controlled_shutdown", "directories_offline"}  # fmt: skip
+    more = {"elect_unclean", "cancel", "unregister", "set_min_isr", "add", "delete topic"}
+    assert wanted | (more if folder == TROUBLE else set()) <= summary.events.keys()
+
+
+def test_a_released_kafka_elects_dead_leaders() -> None:
+    """The log of 4.0.0 with ELR shows KAFKA-19522: leaders that are not alive, in a cluster as it was released."""
+    summary = replay(find((DEAD_LEADER,))[0], None)
+    broken = {violation.property for _, violation in summary.violations}
+    assert broken == {"leader-active", "isr-active-while-led", "unclean-stop-loses-eligibility"}
+    assert not [line for line in lines(summary) if "UNEXPLAINED" in line]
+    assert replay(find((DEAD_LEADER,))[0], "kafka-4.1").unexplained
+
+
+def test_the_rules_of_another_version_do_not_explain() -> None:
+    """A log of 4.1.0 is not one of the 4.0 snapshot: a dead last known leader is not elected in it (KAFKA-19522)."""
+    summary = replay(find((ELR,))[0], "kafka-4.0")
+    assert summary.exit_code() in (12, 23)
+    first = summary.unexplained[0]
+    assert first.miss is not None
+    assert any("observed" in line and "required" in line for line in lines(summary))
+
+
+@pytest.mark.parametrize("choice", ["dead-last-known-leader-electable", "every-restart-is-unclean"])
+def test_each_mended_defect_shows_in_the_log(choice: str) -> None:
+    """With either defect of the snapshot switched on again, some batch of the log of 4.1.0 is not explained."""
+    assert replay(find((ELR,))[0], f"kafka-4.1+{choice}").unexplained
+
+
+@pytest.mark.parametrize("folder", one_in(len(EVERY), EVERY), ids=lambda folder: folder.name)
+def test_every_corrupted_field_is_caught_at_its_batch(folder: Path) -> None:
+    """One changed epoch, leader or ELR always fails there; an ISR or directory unless a broker may propose it."""
+    caught = Counter(kind for kind, fails, _ in corruptions(folder, 1) if fails)
+    there = [kind for kind in LEAST if kind not in WITH_ELR or folder.name not in WITHOUT_ELR]
+    assert all(caught[kind] >= LEAST[kind] for kind in there), caught
+
+
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
+def test_corrupted_fields_of_every_log_are_caught(folder: Path) -> None:
+    """A sample of the same in each log; looked up, what is corrupted fails in the same way."""
+    replay = QuickReplay(rules_by_version)
+    found = list(corruptions(folder, 29))
+    for before, batch, slow in (case for _, _, case in found if case is not None):
+        replay.restart_at(before)
+        (quick,) = replay.replay([compact(batch)])
+        assert told(quick) == told(slow)
+    assert sum(fails for _, fails, _ in found) > 0.8 * len(found) > 10
+
+
+def told(found: Replayed | Quick) -> tuple[int, list[str], tuple[Violation, ...]]:
+    """Number of explanations, events, violations."""
+    if isinstance(found, Quick):
+        return found.count, found.names(), found.violations
+    assert found.explanation is not None
+    return found.explanation.count, [step.name for step in found.explanation.steps], found.violations
+
+
+Corruption = tuple[str, bool, tuple[State, Batch, Replayed] | None]
+"""The kind of field, whether the batch fails, and the state before it, the batch and what became of it.
+
+None where the fields are no record's, which ends the replay there.
+"""
+
+
+def corruptions(folder: Path, step: int) -> Iterator[Corruption]:
+    """Every `step`-th way of changing one field of a log that can be decoded, and what comes of it.
+
+    One that passes must be an ISR that its leader could have proposed, or a directory that a broker could have
+    reported: outside the ISR it leaves no other trace, whichever it is.
+    """
+    before, number = empty(Controller()), 0
+    for batch, good in zip(batches(folder), replayed(folder), strict=True):
+        for index, entry in enumerate(batch.entries if good.explanation is not None else ()):
+            for kind, data in corrupted(entry):
+                number += 1
+                if number % step:
+                    continue
+                bad = with_data(batch, index, data)
+                try:
+                    found = explain(before, bad, good.rules)
+                except EntryError:
+                    yield kind, True, None
+                    continue
+                violations = tuple(judged(found, good.rules))
+                fails = not found.explained or any(one not in good.violations for one in violations)
+                yield kind, fails, (before, bad, Replayed(bad, found, violations, found.after, good.rules))
+                if not fails:
+                    event = next(step for step in found.steps if step.start <= index < step.end)
+                    assert (kind, event.guess.action) in (("isr", "alter_partition"), ("directories", "assign"))
+                    if kind == "directories":
+                        p = before.controller.image.partition(data["topicId"], data["partitionId"])
+                        assert p is not None
+                        assert not p.isr.has(event.guess.arguments["broker"])
+        before = good.state
+
+
+@pytest.mark.parametrize("field", ["leader", "isr", "eligibleLeaderReplicas", "directories", "brokerEpoch"])
+def test_a_corrupted_log_fails_at_the_right_batch(tmp_path: Path, field: str) -> None:
+    """The whole command exits 23 or 12 and names the batch; every batch before it stays explained."""
+    place, index, data = next(
+        (number, index, wrong)
+        for number, batch in enumerate(batches())
+        for index, entry in enumerate(batch.entries)
+        for kind, wrong in corrupted(entry)
+        if (entry.data or {}).get(field) != wrong.get(field)
+    )
+    bad = with_data(batches()[place], index, data)
+    path = tmp_path / "bad.jsonl"
+    path.write_text(json_lines([*batches()[:place], bad, *batches()[place + 1 :]]), encoding="utf-8")
+    summary = replay(find((path,))[0], None)
+    offsets = [found.batch.base_offset for found in summary.unexplained]
+    offsets += [batch.base_offset for batch, _ in summary.violations]
+    assert summary.exit_code() in (12, 23)
+    assert min(offsets) == bad.base_offset
+
+
+def test_a_violated_property_is_exit_code_12() -> None:
+    """An ISR without its leader breaks `leader-in-isr`, whatever else it does."""
+    place, index = next(
+        (number, index)
+        for number, batch in enumerate(batches())
+        for index, entry in enumerate(batch.entries)
+        if entry.type == "PARTITION_RECORD"
+    )
+    entry = batches()[place].entries[index]
+    assert entry.data is not None
+    bad = with_data(batches()[place], index, {**entry.data, "isr": entry.data["isr"][1:]})
+    *_, last = replay_log([*batches()[:place], bad], lambda level: parse(preset_of(level)))
+    assert "leader-in-isr" in {violation.property for violation in last.violations}
+
+
+def test_one_change_is_ambiguous_where_two_events_write_it() -> None:
+    """Where several events write the same records, they are counted, and the summary says so."""
+    several = [found for found in replayed() if found.explanation is not None and found.explanation.count > 1]
+    summary = replay(find((ELR,))[0], None)
+    assert sum(summary.ambiguous.values()) == len(several)
+
+
+def test_events_written_together_are_told_apart() -> None:
+    """The records of two batches in one are explained by the events of both."""
+    pairs = [
+        (one, two)
+        for one, two in zip(replayed(), replayed()[1:], strict=False)
+        if one.explanation is not None and two.explanation is not None
+    ]
+    states = {found.batch.base_offset: found.state for found in replayed()}
+    one, two = pairs[3]
+    before = next(state for offset, state in reversed(states.items()) if offset < one.batch.base_offset)
+    both = evolve(one.batch, last_offset=two.batch.last_offset, entries=(*one.batch.entries, *two.batch.entries))
+    found = explain(before, both, one.rules)
+    assert found.explained
+    assert one.explanation is not None
+    assert two.explanation is not None
+    assert [step.name for step in found.steps] == [
+        step.name for step in (*one.explanation.steps, *two.explanation.steps)
+    ]
+
+
+def test_the_document_has_a_row_for_each_batch(tmp_path: Path) -> None:
+    """The JSON document counts what the rows say, and can be written."""
+    summary = replay(find((NO_ELR,))[0], None)
+    document = json.loads(json.dumps(summary.document(), default=str))
+    assert document["explained"] == sum(row["explanations"] > 0 for row in document["rows"]) == document["batches"]
+    assert sum(row["records"] for row in document["rows"]) == document["records"]
+
+
+def test_a_log_goes_on_from_a_snapshot(tmp_path: Path) -> None:
+    """A real snapshot sets the state and the segment behind it is explained from there; alone it explains nothing."""
+    snapshot = next(ELR.glob("*.checkpoint"))
+    end = int(snapshot.name.split("-")[0])
+    later = next(batch for batch in batches() if batch.base_offset == end)
+    data = (ELR / "00000000000000000000.log").read_bytes()
+    (tmp_path / snapshot.name).write_bytes(snapshot.read_bytes())
+    (tmp_path / f"{end:020}.log").write_bytes(data[int(later.place.split("byte ")[1]) :])
+    summary = replay(find((tmp_path,))[0], None)
+    assert (summary.exit_code(), summary.loaded) == (0, 26)
+    assert summary.batches == sum(not b.control for b in batches() if b.base_offset >= end)
+    whole = replayed()[-1].state.controller
+    assert summary.state is not None
+    assert summary.state.controller.image.topics == whole.image.topics
+    with pytest.raises(Refusal, match="only a snapshot"):
+        replay(find((snapshot,))[0], None)
+
+
+def test_the_command_reports_and_exits(tmp_path: Path) -> None:
+    """`kraftcheck replay` prints the summary, writes the document, and exits 0 only where all is explained."""
+    good = kraftcheck("replay", ELR, "--json", tmp_path / "rows.json")
+    assert (good.code, good.last) == (0, "(exit 0)")
+    assert json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))["logs"][0]["unexplained"] == 0
+    bad = kraftcheck("replay", ELR, "--rules", "kafka-4.0", "--verbose")
+    assert bad.code in (12, 23)
+    assert "UNEXPLAINED batch at offset" in bad.out
+    assert kraftcheck("replay", tmp_path / "none").refusal().endswith("no such file or folder")
+    assert "KEY=VALUE is wanted" in kraftcheck("replay", ELR, "--static", "odd").refusal()

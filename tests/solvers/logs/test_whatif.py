@@ -1,0 +1,212 @@
+"""What few faults do to the partitions of a real cluster."""
+
+from __future__ import annotations
+
+import json
+import re
+from math import inf
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.ci.logs.whatif import prometheus
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.solvers.logs.whatif import World, alone, as_rows, count_faults, distances, moves, search
+from tests.model.controller.controllers import FIXED, changed, cluster, with_topic
+from tests.shared.captures import DEAD_LEADER, ELR, NO_ELR, replayed
+from tests.shared.commands import kraftcheck
+
+
+def rows(controller: Controller, faults: int = 3, rules: RuleSet = FIXED) -> dict[str, tuple[int | None, int | None]]:
+    """Faults to offline and to loss by partition."""
+    found = as_rows(list(distances(controller, faults, rules)))
+    return {f"{row['topic']}-{row['partition']}": (row["faults_to_offline"], row["faults_to_loss"]) for row in found}
+
+
+def after(controller: Controller, *names: str) -> World:
+    """The world of the first partition after moves by name."""
+    world = alone(controller, next(controller.places()), FIXED)
+    for name in names:
+        world = next(move for move in moves(world, FIXED) if move.name == name).after()
+    return world
+
+
+@pytest.mark.parametrize("elr", [False, True])
+@pytest.mark.parametrize("factor", [1, 2, 3])
+def test_as_many_faults_as_replicas(factor: int, elr: bool) -> None:
+    """A partition in full health survives all faults of brokers but the last."""
+    controller = with_topic(cluster(4, elr_enabled=elr), "foo", tuple(range(factor)))
+    assert rows(controller, 3) == {"foo-0": (factor, factor)}
+    assert rows(controller, factor - 1) == {"foo-0": (None, None)}
+
+
+def test_every_fault_already_suffered_is_one_less() -> None:
+    """A partition that has lost members of its ISR is that much nearer to trouble; one without leader is there."""
+    controller = with_topic(cluster(4, fenced=(2,)), "foo", (0, 1, 2), min_insync_replicas="1")
+    assert rows(controller) == {"foo-0": (2, 2)}
+    assert rows(changed(controller, leader=-1), 0) == {"foo-0": (0, None)}
+
+
+def test_elr_keeps_the_last_replica_from_losing_data() -> None:
+    """Last replica standing: it loses power and comes back. Without ELR it leads and data are lost; with ELR not."""
+    steps = ("2 is fenced", "1 is fenced", "0 loses power")
+    lost = {}
+    for elr in (False, True):
+        controller = with_topic(cluster(4, elr_enabled=elr), "foo", (0, 1, 2), min_insync_replicas="2")
+        world = after(controller, *steps)
+        lost[elr] = world.lost
+        assert world.offline == elr
+    assert lost == {False: True, True: False}
+
+
+def test_an_unclean_election_loses_data_after_the_outsider_returns() -> None:
+    """Where the topic allows it, a replica outside the ISR that returns first leads, without the data."""
+    config = {"unclean_leader_election_enable": "true"}
+    controller = with_topic(cluster(3), "foo", (0, 1), **config)
+    world = after(controller, "1 is fenced", "0 is fenced", "1 returns")
+    assert (world.offline, world.lost) == (False, True)
+    clean = with_topic(cluster(3), "foo", (0, 1))
+    assert not after(clean, "1 is fenced", "0 is fenced", "1 returns").lost
+
+
+def test_a_lost_directory_takes_only_its_replica() -> None:
+    """The leader's directory fails: another replica leads, nothing is lost; the last one stops its broker."""
+    controller = with_topic(cluster(3), "foo", (0, 1), min_insync_replicas="1")
+    world = after(controller, "0 loses its directory")
+    assert (int(world.partition.leader), world.lost, world.dead) == (1, False, frozenset({0}))
+    assert "0 returns" not in {move.name for move in moves(world, FIXED)}
+
+
+def test_real_clusters_have_distances() -> None:
+    """At the end of a captured run every replica is in sync, so each partition survives all faults but its last."""
+    controller = replayed()[-1].state.controller
+    found = rows(controller, 2, replayed()[-1].rules)
+    assert {found[f"lone-{index}"] for index in range(3)} == {(1, 1)}
+    assert found["clicks-1"] == (2, 2)
+    assert found["orders-0"] == (None, None)
+
+
+@pytest.mark.parametrize("folder", [ELR, NO_ELR, DEAD_LEADER], ids=lambda folder: folder.name)
+def test_each_way_leads_where_it_says(folder: Path) -> None:
+    """Played move by move, a partition's shortest way gets it offline, or loses data, at its end and not before."""
+    final = replayed(folder)[-1]
+    controller, played = final.state.controller, 0
+    for place, found in zip(controller.places(), distances(controller, 2, final.rules), strict=True):
+        assert (found.topic, found.partition) == (controller.topic(place.topic_id).name, place.index)
+        for way, trouble in ((found.offline, attrgetter("offline")), (found.loss, attrgetter("lost"))):
+            world = alone(controller, place, final.rules)
+            for name in way or ():
+                assert not trouble(world)
+                world = next(move for move in moves(world, final.rules) if move.name == name).after()
+                played += 1
+            assert trouble(world) == (way is not None)
+    assert played > 10
+
+
+SAMPLE = re.compile(r'(\w+)(?:\{((?:\w+="(?:[^"\\\n]|\\[\\n"])*",?)+)\})? (\+Inf|\d+)')
+"""A sample of Prometheus' text format 0.0.4, as far as gauges without time go."""
+
+LABEL = re.compile(r'(\w+)="((?:[^"\\\n]|\\[\\n"])*)"')
+
+
+def metrics_in(text: str) -> dict[tuple[str, ...], float]:
+    """Values by metric and labels; each metric has its help and type, in one run of lines, before its samples."""
+    found: dict[tuple[str, ...], float] = {}
+    announced: list[str] = []
+    assert text.endswith("\n")
+    for line in text[:-1].split("\n"):
+        if line.startswith("# HELP "):
+            announced.append(line.split(" ", 3)[2])
+        elif line.startswith("# TYPE "):
+            assert line == f"# TYPE {announced[-1]} gauge"
+        else:
+            sample = SAMPLE.fullmatch(line)
+            assert sample is not None, line
+            assert sample[1] == announced[-1]
+            labels = [(name, json.loads(f'"{value}"')) for name, value in LABEL.findall(sample[2] or "")]
+            key = (sample[1], *(f"{name}={value}" for name, value in labels))
+            assert key not in found
+            found[key] = float(sample[3])
+    assert len(set(announced)) == len(announced)
+    return found
+
+
+def test_metrics_are_prometheus_text() -> None:
+    """Every line is of the text format, names with quotes, backslashes and line ends included, and nothing is lost."""
+    names = ["orders", 'a"b', "back\\slash", "two\nlines", "\\n"]
+    given = [
+        {"topic": name, "partition": n, "faults_to_offline": None if n else 0, "faults_to_loss": n}
+        for n, name in enumerate(names)
+    ]
+    found = metrics_in(prometheus(given, 3))
+    assert found.pop(("kraftcheck_faults_explored",)) == 3
+    assert found == {
+        (f"kraftcheck_faults_to_{kind}", f"topic={row['topic']}", f"partition={row['partition']}"): (
+            inf if row[f"faults_to_{kind}"] is None else row[f"faults_to_{kind}"]
+        )
+        for row in given
+        for kind in ("offline", "loss")
+    }
+
+
+def test_the_table_shows_the_shortest_ways() -> None:
+    """A row for each partition of a real snapshot: both distances, and both sequences of moves."""
+    ran = kraftcheck("whatif", next(ELR.glob("*.checkpoint")), "--faults", 1)
+    lines = [re.split(r"  +", line.strip()) for line in ran.out.splitlines()]
+    assert lines[0] == ["partition", "offline", "loss", "shortest way to offline", "shortest way to loss"]
+    assert ["orders-0", "1", ">1", "2 is fenced"] in lines
+    assert ["lone-2", "1", "1", "2 is fenced", "2 loses power"] in lines
+    assert ["clicks-0", "0", "0", "already so", "0 returns"] in lines
+    assert (len(lines), ran.last) == (12, "10 partitions, up to 1 faults, rules kafka-4.1 (exit 0)")
+
+
+def test_the_command_writes_tables_json_and_metrics(tmp_path: Path) -> None:
+    """`kraftcheck whatif` from a snapshot and from a log: a table, a document, and metrics."""
+    snapshot = next(ELR.glob("*.checkpoint"))
+    ran = kraftcheck(
+        "whatif", snapshot, "--faults", 1, "--json", tmp_path / "w.json", "--prometheus", tmp_path / "w.prom"
+    )
+    assert ran.code == 0
+    document = json.loads((tmp_path / "w.json").read_text(encoding="utf-8"))
+    metrics = (tmp_path / "w.prom").read_text(encoding="utf-8")
+    assert metrics == prometheus(document["partitions"], 1)
+    assert len(metrics_in(metrics)) == 2 * len(document["partitions"]) + 1 == 21
+    assert 'kraftcheck_faults_to_offline{topic="lone",partition="0"} 0\n' in metrics
+    assert "+Inf" in metrics
+    assert kraftcheck("whatif", NO_ELR, "--prometheus", "-").out.startswith("# HELP kraftcheck_faults_to_offline")
+
+
+def test_bad_input_is_refused(tmp_path: Path) -> None:
+    """A log without records, and two outputs on one stream, are refused in one line."""
+    (tmp_path / "empty.jsonl").write_text("", encoding="utf-8")
+    assert "no record batch" in kraftcheck("whatif", tmp_path / "empty.jsonl").refusal()
+    assert "cannot both" in kraftcheck("whatif", ELR, "--json", "-", "--prometheus", "-").refusal()
+    assert "unknown rule set" in kraftcheck("whatif", ELR, "--rules", "nonsense").refusal()
+
+
+def tried(world: World, faults: int, longest: int, rules: RuleSet) -> tuple[int | None, int | None]:
+    """Fewest faults to offline and to loss among all sequences of at most so many moves; nothing is remembered."""
+    best: list[int | None] = [0 if world.offline else None, 0 if world.lost else None]
+    for move in moves(world, rules) if longest else ():
+        if faults >= move.fault:
+            rest = tried(move.after(), faults - move.fault, longest - 1, rules)
+            found = [None if one is None else one + move.fault for one in rest]
+            best = [min((n for n in pair if n is not None), default=None) for pair in zip(best, found, strict=True)]
+    return best[0], best[1]
+
+
+@pytest.mark.parametrize("elr", [False, True])
+@pytest.mark.parametrize(("factor", "fenced", "faults", "longest"), [(1, (), 2, 4), (2, (1,), 2, 4), (3, (2,), 2, 3)])
+def test_the_search_finds_what_trying_everything_finds(
+    factor: int, fenced: tuple[int, ...], faults: int, longest: int, elr: bool
+) -> None:
+    """On small clusters the distances are the fewest faults of any sequence of moves, each played to its end."""
+    controller = with_topic(cluster(4, elr_enabled=elr), "foo", tuple(range(factor)), min_insync_replicas="1")
+    world = alone(controller, next(controller.places()), FIXED)
+    for broker in fenced:
+        world = next(move for move in moves(world, FIXED) if move.name == f"{broker} is fenced").after()
+    ways = search(world, faults, FIXED)
+    assert all(way is None or len(way) <= longest for way in ways)
+    assert tuple(count_faults(way) for way in ways) == tried(world, faults, longest, FIXED)

@@ -1,0 +1,1 @@
+"""Tests of `solvers/machine_code`."""

@@ -1,0 +1,279 @@
+"""What mutants break: known answers, agreement with rules changed by hand, and refusal to report what ints deny."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.explore.command import cache_folder
+from kraftcheck.model.language.layout import Range
+from kraftcheck.model.language.system import Action, Setting, System
+from kraftcheck.model.language.words import choose
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.properties.catalogue import ELECTIONS
+from kraftcheck.properties.mutants.tables import LEFT
+from kraftcheck.solvers.machine_code.frame import NO_ACTION
+from kraftcheck.solvers.machine_code.search_kernel import SHARDS
+from kraftcheck.solvers.mutants import counterexamples as mutant_trace
+from kraftcheck.solvers.mutants import recovery as mutant_recovery
+from kraftcheck.solvers.mutants.counterexamples import Disproof
+from kraftcheck.solvers.mutants.explore import BrokenBase, Budget, Explanation, explain
+from kraftcheck.solvers.mutants.mutate import ALWAYS, DROPPED, NEVER, Mutant, Mutations, mutate
+from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, Outcome, Survived, Undecided
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Refuted
+from kraftcheck.solvers.reference.confirm import EngineDisagreement
+from kraftcheck.solvers.search.explore import explore
+from kraftcheck.solvers.search.levels import Search
+from tests.gates import GATE, LOCK
+from tests.shared.commands import kraftcheck
+from tests.toys import STUCK, TWO_PHASE
+
+FREE = System(
+    name="free",
+    summary="A counter that one guard keeps small.",
+    initial=lambda setting: [0],
+    layout=lambda setting: Range(0, 80),
+    actions=lambda setting: [
+        Action("on", lambda state: choose(state < 10, state + 1, 0)),
+        Action("back", lambda state: choose(state < 80, state + 1, 0), lambda state: {"far": state < 5}),
+    ],
+)
+"""11 states; 81 once its guard is dropped."""
+
+BUDGET = Budget(1, 1 << 28, 1_000_000)
+
+
+def explained(system: System, setting: Setting, **more: Any) -> Explanation:
+    """An explanation with the tests' cache."""
+    return explain(system, setting, more.pop("budget", BUDGET), cache_dir=cache_folder(), **more)
+
+
+def outcomes(found: Explanation) -> dict[tuple[str, str, str], Outcome]:
+    """The outcomes by group, condition and change."""
+    return {(m.group.rpartition(":")[2], m.part, m.change): outcome for m, outcome in found.outcomes}
+
+
+def test_two_phase_commit_is_carried_by_its_checks() -> None:
+    """Committing before all are prepared is inconsistent in 3 steps; what carries nothing survives."""
+    found = outcomes(explained(TWO_PHASE, TWO_PHASE.setting("3")))
+    killed = {(a, b): len(o.steps) for (a, b, _), o in found.items() if isinstance(o, Killed)}
+    assert killed == {
+        ("TMCommit", "all are prepared"): 3, ("TMCommit", "undecided"): 10, ("TMAbort", "guard"): 10,
+        ("TMRcvPrepared", "rm promised"): 6, ("RMChooseToAbort", "guard"): 9,
+        ("RMRcvCommitMsg", "commit sent"): 2, ("RMRcvAbortMsg", "abort sent"): 9,
+    }  # fmt: skip
+    assert {o.by for o in found.values() if isinstance(o, Killed)} == {("consistent",)}
+    assert [(a, b) for (a, b, _), o in found.items() if o == Survived("transitions")] == [
+        ("TMRcvPrepared", "undecided"), ("TMRcvPrepared", "news"), ("RMPrepare", "guard"), ("RMRcvCommitMsg", "news"),
+        ("RMRcvAbortMsg", "news"),
+    ]  # fmt: skip
+
+
+def test_each_kind_of_outcome() -> None:
+    """A toy shows each outcome: killed, a domain left, a goal lost, survival with and without effect."""
+    found = outcomes(explained(GATE, GATE.setting(None)))
+    assert found == {
+        ("open", "shut", DROPPED): Survived("transitions"),
+        ("shut", "is open", DROPPED): Survived("transitions"),
+        ("shut", "nobody is inside", DROPPED): Killed(("empty-when-shut",), ("open()", "enter()", "shut()"), True),
+        ("enter", "room", DROPPED): Survived("transitions"),
+        ("leave", "someone", DROPPED): Survived("transitions"),
+        ("room", "state.open", DROPPED): Killed(("empty-when-shut",), ("enter()",), True),
+        ("room", "state.inside < MOST", DROPPED): LeavesDomain(("inside",), ("open()", *["enter()"] * 4), True),
+        ("enter", "room(state)", ALWAYS): Survived("none"),
+        ("enter", "room(state)", NEVER): GoalLost(("full",)),
+        ("leave", "state.inside > 0", ALWAYS): Survived("none"),
+        ("leave", "state.inside > 0", NEVER): Survived("transitions"),
+    }  # fmt: skip
+
+
+def test_what_never_heals_is_killed_by_recovers_alone() -> None:
+    """A toy without a forbidden state: only `recovers` kills, in the shortest way; no case to heal is a goal lost."""
+    found = outcomes(explained(LOCK, LOCK.setting(None)))
+    stuck = ("can-open",)
+    assert found == {
+        ("open", "is shut", DROPPED): Survived("transitions"),
+        ("open", "key is outside", DROPPED): Survived("none"),
+        ("close", "is open", DROPPED): Survived("transitions"),
+        ("put_key", "is open", DROPPED): Killed(stuck, ("close()", "put_key()"), True),
+        ("take_key", "is open", DROPPED): Survived("transitions"),
+        ("close", "state.key_inside", ALWAYS): GoalLost((), stuck),
+        ("close", "state.key_inside", NEVER): Killed(stuck, ("put_key()", "close()"), True),
+    }
+    told = kraftcheck("explain", "tests.gates:LOCK", "--quiet", "--json", "-").document()
+    assert {m["outcome"]: m.get("idle", m.get("by")) for m in told["systems"][0]["mutants"]} == {
+        "survives": None, "killed": [*stuck], "goal lost": [*stuck],
+    }  # fmt: skip
+
+
+def test_ints_look_for_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state that is said never to heal, but does on ints, is a fault and no verdict."""
+    original = mutant_recovery.graph_findings
+
+    def forged(search: Search, stop: threading.Event) -> Any:
+        found = original(search, stop)
+        shut = next(n for n, state in identified(search) if search.kernel.program.layout.unpack(state).state.shut)
+        way = search.store.way(shut)
+        return tuple(evolve(one, lost=way) if search.kernel.program.initial != mutated else one for one in found)
+
+    mutated = mutate(LOCK, LOCK.setting(None)).program.initial
+    monkeypatch.setattr("kraftcheck.solvers.mutants.explore.graph_findings", forged)
+    with pytest.raises(EngineDisagreement, match="can-open recovers on ints"):
+        explained(LOCK, LOCK.setting(None))
+
+
+def identified(search: Search) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The states of a search with their ids."""
+    for shard, part in enumerate(search.store.shards):
+        for index, row in enumerate(part.states[: part.count].tolist()):
+            yield index * SHARDS + shard, tuple(row)
+
+
+def without(system: System, action: str, part: str) -> System:
+    """The system with a guard's conjunct taken out by hand."""
+
+    def change(one: Action) -> Action:
+        def guard(state: Any, **arguments: Any) -> Any:
+            return {name: truth for name, truth in one.guards(state, arguments).items() if name != part}
+
+        return evolve(one, guard=guard) if one.name == action else one
+
+    return evolve(system, actions=lambda setting: [change(one) for one in system.actions(setting)])
+
+
+def by_hand(system: System, setting: Setting) -> dict[str, int]:
+    """What an exploration of a system refutes first, with the length of the trace; `recovers` only if nothing else."""
+    result = explore(trace(system, setting), clock=time.perf_counter, cache_dir=cache_folder(), keep=False)
+    refuted = [v for v in result.verdicts if isinstance(v.verdict, Refuted)]
+    asked = [v for v in refuted if v.kind != "recovers"] or refuted
+    found = {v.claim: v.depth or 0 for v in asked}
+    return {claim: depth for claim, depth in found.items() if depth == min(found.values())}
+
+
+def agree(outcome: Outcome, wanted: dict[str, int]) -> None:
+    """A mutant breaks exactly what another exploration refutes first."""
+    got = {claim: len(outcome.steps) for claim in outcome.by} if isinstance(outcome, Killed) else {}
+    assert got == wanted
+
+
+def test_guards_dropped_by_hand_break_the_same() -> None:
+    """For every second guard of two-phase commit, the system without it is refuted alike."""
+    setting = TWO_PHASE.setting("3")
+    for mutant, outcome in explained(TWO_PHASE, setting).outcomes[::2]:
+        agree(outcome, by_hand(without(TWO_PHASE, mutant.group, mutant.part), setting))
+
+
+VARIANTS = {
+    "fixed+completion-keeps-removing":
+        ("kraftcheck.model.partition.change:_completed", "choose(done, removing.none(), removing)", NEVER),
+    "fixed+no-bump-on-replica-removal":
+        ("kraftcheck.model.partition.change:bump_on_removal", "change.leader.set_when(removed, p.leader)", NEVER),
+    "fixed+recovering-isr-may-grow": ("alter_partition", "a RECOVERING partition has one member", DROPPED),
+}  # fmt: skip
+"""Rule variants that are mutants too: rule set to group, call and change."""
+
+
+@pytest.fixture(scope="module")
+def elections() -> Explanation:
+    """The mutants of `elections` that are rule variants too."""
+    setting = ELECTIONS.setting("tiny", rules=parse("fixed"))
+    wanted = set(VARIANTS.values())
+    return explained(ELECTIONS, setting, leave=LEFT, wanted=lambda _, m: (m.group, m.call, m.change) in wanted)
+
+
+@pytest.mark.parametrize("rules", VARIANTS)
+def test_variants_and_mutants_break_the_same(elections: Explanation, rules: str) -> None:
+    """Where a rule set leaves out what a mutant drops, both are refuted alike: one traced on its own, one mutated."""
+    wanted = by_hand(ELECTIONS, ELECTIONS.setting("tiny", rules=parse(rules)))
+    assert wanted
+    [outcome] = [o for m, o in elections.outcomes if (m.group, m.call, m.change) == VARIANTS[rules]]
+    agree(outcome, wanted)
+
+
+def test_mutant_zero_is_the_system(elections: Explanation) -> None:
+    """Without a mutant at work the kernel of all mutants counts what the system's own kernel counts."""
+    plain = explore(trace(ELECTIONS, ELECTIONS.setting("tiny", rules=parse("fixed"))), clock=time.perf_counter,
+                    cache_dir=cache_folder())  # fmt: skip
+    assert (elections.base.distinct, elections.base.generated) == (plain.distinct, plain.generated)
+    assert dict(zip((k.action.name for k in elections.mutations.program.kinds), elections.base.fired,
+                    strict=True)) == dict(plain.fired)  # fmt: skip
+    assert elections.refuted == ()
+
+
+def test_results_do_not_depend_on_threads() -> None:
+    """Several mutants at a time give what one at a time gives."""
+    setting = TWO_PHASE.setting("3")
+    assert explained(TWO_PHASE, setting, budget=evolve(BUDGET, threads=3)).outcomes == explained(
+        TWO_PHASE, setting).outcomes  # fmt: skip
+
+
+def test_a_cut_search_is_no_survival() -> None:
+    """A mutant with more states than the limit is undecided, unless it was killed before; so is all after a stop."""
+    setting = FREE.setting(None)
+    found = outcomes(explained(FREE, setting, budget=evolve(BUDGET, max_states=40)))
+    assert isinstance(found["back", "far", DROPPED], Undecided)
+    assert outcomes(explained(FREE, setting))["back", "far", DROPPED] == Survived("states")
+    setting = TWO_PHASE.setting("3")
+    stop = threading.Event()
+
+    def note(done: int, of: int, what: str) -> None:
+        if done == 2:
+            stop.set()
+
+    stopped = explained(TWO_PHASE, setting, stop=stop, progress=note)
+    words = [type(outcome) for _, outcome in stopped.outcomes]
+    assert words.count(Undecided) == len(words) - 2
+
+
+def test_a_base_that_is_cut_is_refused() -> None:
+    """Where the rules as they are exceed the limit nothing is said of mutants."""
+    with pytest.raises(BrokenBase, match="state limit 100"):
+        explained(TWO_PHASE, TWO_PHASE.setting("3"), budget=evolve(BUDGET, max_states=100))
+
+
+def test_what_is_broken_anyway_is_no_evidence() -> None:
+    """A claim that the rules as they are refute kills no mutant."""
+    found = explained(STUCK, STUCK.setting(None))
+    assert found.refuted == ("deadlock",)
+    assert not any(isinstance(outcome, Killed) for _, outcome in found.outcomes)
+
+
+def test_an_unconfirmed_counterexample_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A counterexample that ints deny raises, it is not reported."""
+    original = mutant_trace.disproof
+
+    def forged(search: Search, mutations: Mutations, mutant: Mutant, number: int) -> Disproof:
+        innocent = next(identity for identity in range(1, 99) if search.store.shards[identity % SHARDS].count)
+        search.claims[number] = innocent % SHARDS << 16 | NO_ACTION
+        return original(search, mutations, mutant, number)
+
+    monkeypatch.setattr("kraftcheck.solvers.mutants.explore.disproof", forged)
+    with pytest.raises(EngineDisagreement):
+        explained(TWO_PHASE, TWO_PHASE.setting("3"))
+
+
+def test_the_command_tells_and_writes_the_table(tmp_path: Path) -> None:
+    """The command prints each outcome, writes Markdown and JSON, and ends with 0 although mutants survive."""
+    page = tmp_path / "page.md"
+    ran = kraftcheck("explain", "tests.gates:GATE", "--quiet", "--markdown", page, "--workers", 1)
+    assert (ran.code, ran.err) == (0, "")
+    assert "empty-when-shut in 3 steps, open() enter() shut(): Nobody is behind a shut gate." in ran.out
+    assert "inside takes a value that it cannot have, in 5 steps" in ran.out
+    assert "room (tests/gates.py:" in ran.out
+    assert ran.last == "every mutant is decided (exit 0)"
+    written = page.read_text(encoding="utf-8")
+    assert "| `state.open` in `all_of(state.open, state.inside < MOST)` | condition dropped |" in written
+    told = kraftcheck("explain", "tests.gates:GATE", "--quiet", "--json", "-", "--action", "shut").document()
+    assert [(m["condition"], m["outcome"]) for m in told["systems"][0]["mutants"]] == [
+        ("is open", "survives"), ("nobody is inside", "killed"),
+    ]  # fmt: skip
+    assert told["systems"][0]["mutants"][1]["steps"] == ["open()", "enter()", "shut()"]
+    cut = kraftcheck("explain", "tests.solvers.mutants.test_explain:FREE", "--quiet", "--limit", 40)
+    assert (cut.code, cut.last) == (20, "2 undecided (exit 20)")

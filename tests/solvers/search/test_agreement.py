@@ -1,0 +1,31 @@
+"""Machine code and ints agree on the elections system: same enabled actions, same results."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.properties.catalogue import ELECTIONS
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.search.explore import explore
+from tests.shared.successors import agree_with_ints
+
+
+@pytest.mark.parametrize(
+    ("scope", "rules", "every"),
+    [
+        ("tiny", "fixed", 300),
+        ("tiny", "kafka-4.0", 1_400),
+        pytest.param("small", "kip", 3_400, marks=pytest.mark.slow),
+        pytest.param("directories", "kafka-4.0", 20_000, marks=pytest.mark.slow),
+    ],
+)
+def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int) -> None:
+    """All action instances have the same result both ways; sampled: every n-th reachable state, in found order."""
+    program = trace(ELECTIONS, ELECTIONS.setting(scope, rules=parse(rules)))
+    states = list(explore(program, clock=time.perf_counter).states())
+    sample = states[::every]
+    assert len(sample) > 50
+    agree_with_ints(program, sample)

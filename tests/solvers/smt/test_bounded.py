@@ -1,0 +1,158 @@
+"""Bounded model checking, k-induction and Spacer: they agree with the explorer and with induction."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.model.language.system import Property, System
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.properties.catalogue import ELECTIONS, SYSTEMS
+from kraftcheck.properties.defects.defect import Bug
+from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
+from kraftcheck.solvers.search.explore import explore
+from kraftcheck.solvers.smt.bounded import check_bounded, check_inductive
+from kraftcheck.solvers.smt.queries import Effort
+from kraftcheck.solvers.smt.spacer import Horn, infer
+from kraftcheck.solvers.smt.theory import Theory, theory
+from tests import toys
+
+EFFORT = Effort(timeout=60)
+
+SAFE = ("elections", "replication", "directories")
+"""Systems with rows of safety."""
+
+NEVER_8 = evolve(
+    toys.DIGRAPH,
+    properties=lambda setting: [
+        Property("never-8", "always", "Node 8 is not visited.", lambda state: state.node != 8),
+        Property("not-to-8", "step", "No step leads to node 8.", lambda step: step.after.node != 8),
+    ],
+)
+"""True claims that a step from the unreachable node 9 would break."""
+
+
+def toy(system: System, scope: str | None = None) -> Theory:
+    """The theory of a toy."""
+    return theory(system, system.setting(scope))
+
+
+def lengths(verdicts: dict[str, Verdict]) -> dict[str, int]:
+    """The lengths of the counterexamples found."""
+    return {claim: len(v.trace.steps) for claim, v in verdicts.items() if isinstance(v, Refuted)}
+
+
+def bounded(subject: Theory, depth: int) -> dict[str, Verdict]:
+    """Bounded model checking of every claim."""
+    return check_bounded(subject, [claim.id for claim in subject.claims], depth, EFFORT, threading.Event())
+
+
+@pytest.mark.parametrize(("system", "scope"), [(toys.DIGRAPH, None), (toys.HASTY, "3"), (toys.COUNTER, None)])
+def test_bounded_checking_finds_the_shortest_traces_of_toys(system: System, scope: str | None) -> None:
+    """Every refutation of the explorer is found in as many steps, and no other."""
+    program = trace(system, system.setting(scope))
+    found = explore(program, clock=time.monotonic)
+    wanted = {v.claim: v.depth for v in found.verdicts if isinstance(v.verdict, Refuted) and v.claim != "deadlock"}
+    assert lengths(bounded(toy(system, scope), 8)) == wanted
+
+
+@pytest.mark.parametrize("rules", ["kafka-4.0", "kafka-3.9", "kip", "fixed"])
+def test_bounded_checking_agrees_on_elections(rules: str) -> None:
+    """Within three steps, the refuted properties of the tiny scope are those expected, trace length included."""
+    subject = theory(ELECTIONS, ELECTIONS.setting("tiny", rules=parse(rules)), use_lemmas=False)
+    verdicts = bounded(subject, 3)
+    expected = {c: verdict for c, verdict in EXPECTED["elections", "tiny", rules].items() if c in verdicts}
+    told = {claim: int(verdict.split()[1]) for claim, verdict in expected.items()}
+    assert lengths(verdicts) == {claim: length for claim, length in told.items() if length <= 3}
+    open_ = [verdict for verdict in verdicts.values() if not isinstance(verdict, Refuted)]
+    assert {type(verdict) for verdict in open_} == {Incomplete}
+    assert open_[0] == Incomplete("no counterexample of at most 3 steps")
+
+
+def rows(most: int) -> list[Bug]:
+    """The rows of the matrix whose trace has at most so many steps, without those that only recovery shows."""
+    return [bug for bug in BUGS if bug.system in SAFE and min(_safe(bug).values(), default=most + 1) <= most]
+
+
+def _safe(bug: Bug) -> dict[str, int]:
+    system = SYSTEMS[bug.system]
+    claims = system.properties(system.setting(bug.scope, bug.bounds, parse(bug.rules)))
+    judged = {claim.id for claim in claims if claim.kind in ("always", "step")}
+    return {claim: length for claim, length in bug.refutes.items() if claim in judged}
+
+
+def found_in(bug: Bug, most: int) -> dict[str, int]:
+    """The claims of a row that bounded checking refutes within so many steps, with the lengths."""
+    system = SYSTEMS[bug.system]
+    subject = theory(system, system.setting(bug.scope, bug.bounds, parse(bug.rules)), use_lemmas=False)
+    wanted, known = _safe(bug), {claim.id for claim in subject.claims}
+    assert set(wanted) <= known
+    verdicts = check_bounded(subject, list(wanted), most, EFFORT, threading.Event())
+    return lengths(verdicts)
+
+
+def short(bug: Bug, most: int) -> dict[str, int]:
+    """The claims that the explorer refutes within so many steps, with the lengths of its traces."""
+    return {claim: length for claim, length in _safe(bug).items() if length <= most}
+
+
+@pytest.mark.parametrize("bug", rows(3), ids=lambda bug: f"{bug.system} {bug.variant}")
+def test_bounded_checking_finds_the_short_rows_of_the_matrix(bug: Bug) -> None:
+    """Defects that the explorer finds within three steps are found in as many, of all systems."""
+    assert found_in(bug, 3) == short(bug, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", [bug for bug in rows(6) if bug not in rows(3)], ids=lambda b: f"{b.system} {b.variant}")
+def test_bounded_checking_finds_longer_rows_of_the_matrix(bug: Bug) -> None:
+    """So are those that take it four to six."""
+    assert found_in(bug, 6) == short(bug, 6)
+
+
+def test_a_stop_ends_bounded_checking() -> None:
+    """Once stopped, nothing is claimed beyond what was looked at."""
+    stop = threading.Event()
+    stop.set()
+    assert check_bounded(toy(toys.DIGRAPH), ["never-5"], 9, EFFORT, stop) == {
+        "never-5": Incomplete("no counterexample of at most -1 steps")
+    }
+    assert isinstance(check_inductive(toy(NEVER_8), ["never-8"], 2, EFFORT, stop)["never-8"], Incomplete)
+
+
+def test_longer_runs_prove_what_single_steps_do_not() -> None:
+    """That node 8 is not visited is 2-inductive and not 1-inductive; a false claim is refuted by the base."""
+    claims = ["never-8", "not-to-8"]
+    first, second = (check_inductive(toy(NEVER_8), claims, k, EFFORT, threading.Event()) for k in (1, 2))
+    assert {type(verdict) for verdict in first.values()} == {Unknown}
+    assert {type(verdict) for verdict in second.values()} == {Holds}
+    assert lengths(check_inductive(toy(toys.DIGRAPH), ["never-5"], 5, EFFORT, threading.Event())) == {"never-5": 4}
+
+
+def test_spacer_finds_a_lemma_that_is_checked() -> None:
+    """Spacer strengthens the claim about the digraph and two-phase commit of two managers."""
+    found = infer(toy(NEVER_8), "never-8", EFFORT)
+    assert isinstance(found.verdict, Holds)
+    assert found.lemma
+    two = theory(toys.TWO_PHASE, toys.TWO_PHASE.setting(None, {"managers": 1}))
+    assert isinstance(infer(two, "consistent", EFFORT).verdict, Holds)
+
+
+def test_spacer_does_not_prove_what_is_false() -> None:
+    """A reachable violation is unknown to Spacer; and so is a claim that it has no time for."""
+    assert isinstance(infer(toy(toys.DIGRAPH), "never-5", EFFORT).verdict, Unknown)
+    late = infer(toy(toys.TWO_PHASE, "7"), "consistent", Effort(timeout=0.01))
+    assert isinstance(late.verdict, Unknown)
+    assert late.lemma == ""
+
+
+def test_a_wrong_strengthening_is_not_believed() -> None:
+    """A lemma is checked: the claim itself, which is not inductive, and `false`, which no state has, are refused."""
+    horn = Horn(toy(NEVER_8), "never-8")
+    assert not horn.confirms(horn.holds, EFFORT)
+    assert not horn.confirms(~horn.holds & horn.holds, EFFORT)

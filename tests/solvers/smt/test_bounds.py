@@ -1,0 +1,179 @@
+"""Provers and bounds of fields: no step that leaves a domain is left out without a word, or the claims do not hold."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Container, Iterator
+from typing import Any
+
+import pytest
+import z3
+from attrs import evolve
+
+from kraftcheck.model.language.layout import Range
+from kraftcheck.model.language.system import Property, System
+from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
+from kraftcheck.solvers.smt.bounded import check_bounded, check_inductive
+from kraftcheck.solvers.smt.bounds import faultless, left_out
+from kraftcheck.solvers.smt.induction import prove
+from kraftcheck.solvers.smt.queries import Effort, new_solver
+from kraftcheck.solvers.smt.spacer import infer
+from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.verdicts import Searched, judge
+from tests.shared.capped import CAPPED, DRAINED, LOW, UNCAPPED, WIDER, WITHIN, tank
+from tests.shared.commands import kraftcheck
+
+EFFORT = Effort(timeout=60)
+CLAIMS = ("below-six", "no-leap")
+MEND = "widen it, or declare its cap"
+
+JUMPS = tank("jumps", Range(0, 5), 2)
+"""By even levels, it leaves its domain from 4."""
+
+
+def theory_of(system: System) -> Theory:
+    """A system traced for provers."""
+    return theory(system, system.setting())
+
+
+def bmc(system: System, depth: int) -> dict[str, Verdict]:
+    """Bounded model checking."""
+    return check_bounded(theory_of(system), CLAIMS, depth, EFFORT, threading.Event())
+
+
+def inductive(system: System, k: int) -> dict[str, Verdict]:
+    """k-induction."""
+    return check_inductive(theory_of(system), CLAIMS, k, EFFORT, threading.Event())
+
+
+def proven(system: System) -> dict[str, Verdict]:
+    """Induction, without a search."""
+    proof = prove(lambda: theory_of(system), effort=EFFORT, clock=time.monotonic)
+    return {one.verdict.claim: one.verdict.verdict for one in judge(proof, Searched())}
+
+
+def test_bounded_runs_end_where_a_domain_is_left() -> None:
+    """Nothing is said of runs that are longer than the way to the fault; until there, and under a cap, it is."""
+    found = bmc(UNCAPPED, 9)
+    told = f"no counterexample of at most 5 steps; level may leave its domain in step 6: {MEND}"
+    assert found == dict.fromkeys(CLAIMS, Incomplete(told))
+    assert bmc(UNCAPPED, 5) == dict.fromkeys(CLAIMS, Incomplete("no counterexample of at most 5 steps"))
+    assert bmc(CAPPED, 9) == dict.fromkeys(CLAIMS, Incomplete("no counterexample of at most 9 steps"))
+    assert bmc(WITHIN, 9) == dict.fromkeys(CLAIMS, Incomplete("no counterexample of at most 9 steps"))
+
+
+class Undecided:
+    """A solver that gives up some of the questions of a run, and must not be asked again then."""
+
+    def __init__(self, right: Any, asked: Iterator[int], given_up: Container[int]) -> None:
+        self._right, self._asked, self._given_up, self._over = right, asked, given_up, False
+        self.add, self.push, self.pop = right.add, right.push, right.pop
+
+    def check(self) -> Any:
+        """The answer of the right one, unless this question is given up."""
+        assert not self._over, "asked again"
+        self._over = next(self._asked) in self._given_up
+        return z3.unknown if self._over else self._right.check()
+
+    def reason_unknown(self) -> str:
+        """Why."""
+        return "given up"
+
+
+@pytest.mark.parametrize(
+    ("given_up", "told"),
+    [
+        ([], "no counterexample of at most 1 steps"),
+        ([1], "no counterexample of at most 1 steps"),
+        ([1, 2], f"no counterexample of at most 0 steps; level may leave its domain in step 1: {MEND}"),
+    ],
+)
+def test_a_domain_that_z3_gives_up_may_be_left(given_up: list[int], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Z3 gave up, of all fields and then of one, counts as left, and another solver is asked what comes next."""
+    asked = itertools.count()
+    monkeypatch.setattr(
+        "kraftcheck.solvers.smt.bounded.new_solver", lambda *given: Undecided(new_solver(*given), asked, given_up)
+    )
+    found = check_bounded(theory_of(WITHIN), ["below-six"], 1, EFFORT, threading.Event())
+    assert found == {"below-six": Incomplete(told)}
+
+
+def test_bounded_runs_find_what_is_behind_the_bound_once_there_is_room() -> None:
+    """With room for 6 the run of six steps is a counterexample."""
+    found = bmc(WIDER, 9)
+    lengths = [len(one.trace.steps) for one in found.values() if isinstance(one, Refuted)]
+    assert lengths == [6, 6]
+
+
+def test_a_cap_does_not_declare_the_lower_bound_to_provers() -> None:
+    """Below the domain a step is a fault in the first step, whatever the cap says."""
+    for system in (LOW, DRAINED):
+        (told,) = {one.cut for one in bmc(system, 4).values() if isinstance(one, Incomplete)}
+        assert told == f"no counterexample of at most 0 steps; level may leave its domain in step 1: {MEND}"
+        assert {type(one) for one in inductive(system, 2).values()} == {Incomplete}
+        assert {type(one) for one in proven(system).values()} == {Incomplete}
+
+
+def test_k_induction_shows_the_domains_as_well() -> None:
+    """Within reach a fault is incomplete, else unknown; a guard proves the domain, and a cap is told."""
+    assert {type(one) for one in inductive(UNCAPPED, 7).values()} == {Incomplete}
+    early = inductive(UNCAPPED, 2)
+    assert early == dict.fromkeys(
+        CLAIMS, Unknown(f"not 2-inductive: level may leave its domain in step 2 from some state: {MEND}")
+    )
+    assert inductive(WITHIN, 1) == dict.fromkeys(CLAIMS, Holds("any number of steps, by 1-induction"))
+    assert inductive(CAPPED, 1) == dict.fromkeys(
+        CLAIMS, Holds("any number of steps, by 1-induction; steps beyond the bound on level are left out")
+    )
+
+
+def test_induction_shows_the_domains_as_well() -> None:
+    """Where a step may leave the domain nothing is proven; under a cap it is, and the bound is named."""
+    assert proven(UNCAPPED) == dict.fromkeys(CLAIMS, Incomplete(f"level may leave its domain: {MEND}"))
+    assert proven(CAPPED) == dict.fromkeys(
+        CLAIMS, Holds("any number of steps of capped; steps beyond the bound on level are left out")
+    )
+    assert proven(WITHIN) == dict.fromkeys(CLAIMS, Holds("any number of steps of within"))
+
+
+def test_spacer_shows_the_domains_as_well() -> None:
+    """Spacer infers nothing where a step leaves a domain, and holds under a cap and with a guard."""
+    kinds = [type(infer(theory_of(system), "below-six", EFFORT).verdict) for system in (UNCAPPED, LOW, CAPPED, WITHIN)]
+    assert kinds == [Unknown, Unknown, Holds, Holds]
+
+
+def test_a_lemma_can_prove_the_domain() -> None:
+    """A domain that only an invariant keeps is proven with it: even levels up to 4 leave no step out."""
+    kept = evolve(
+        JUMPS,
+        actions=lambda setting: [
+            evolve(action, guard=lambda state: state.level != 4) for action in JUMPS.actions(setting)
+        ],
+        lemmas=lambda setting: [
+            Property("even", "always", "The level is even.", lambda state: state.level & 1 == 0)
+        ],
+    )  # fmt: skip
+    assert {type(one) for one in proven(JUMPS).values()} == {Incomplete}
+    assert {type(one) for one in proven(kept).values()} == {Holds}
+
+
+@pytest.mark.parametrize(
+    ("system", "faults", "caps"), [(UNCAPPED, ["level"], 0), (CAPPED, [], 1), (DRAINED, ["level"], 1)]
+)
+def test_each_side_of_a_domain_is_a_fault_or_a_cap(system: System, faults: list[str], caps: int) -> None:
+    """What no cap declares is to be shown; what one declares is named as left out."""
+    program = theory_of(system).program
+    assert sorted({path for kind in program.kinds for path in faultless(program, kind)}) == faults
+    assert len(left_out(program)) == caps
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("UNCAPPED", 20), ("CAPPED", 0), ("DRAINED", 20), ("WITHIN", 0)]
+)  # fmt: skip
+def test_exit_codes_of_prove(name: str, code: int) -> None:
+    """`prove` fails where a step may leave a domain undeclared, and the document names the field."""
+    ran = kraftcheck("prove", f"tests.shared.capped:{name}", "--quiet", "--json", "-", "--workers", "1")
+    assert ran.code == code
+    assert ran.document()["undeclared"] == (["level"] if code else [])

@@ -1,0 +1,104 @@
+"""Queries as SMT-LIB 2: other solvers read them and say what Z3 says."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import time
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.properties.catalogue import ELECTIONS
+from kraftcheck.solvers.smt import smtlib
+from kraftcheck.solvers.smt.induction import Proof, prove
+from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, Effort
+from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS, SolverMissing, scripts, second_answer
+from kraftcheck.solvers.smt.theory import theory
+from tests import toys
+from tests.shared.commands import kraftcheck
+
+EFFORT = Effort(timeout=60)
+TINY = ("prove", "elections", "--scope", "tiny", "--quiet", "--workers", "1", "--property", "adding-removing-disjoint")
+
+
+def proof() -> Proof:
+    """Some proofs and refutations of elections under the snapshot's rules, two brokers."""
+    subject = theory(ELECTIONS, ELECTIONS.setting("tiny", rules=parse("kafka-4.0")))
+    return prove(lambda: subject, effort=EFFORT, clock=time.monotonic, only=["leader-active"])
+
+
+@pytest.mark.parametrize("solver", SECOND_SOLVERS)
+def test_a_second_solver_confirms_every_answer(solver: str) -> None:
+    """Each exported query is unsat where Z3 proved it and sat where Z3 refuted it."""
+    pytest.importorskip(solver)
+    found = proof()
+    wanted = {PROVEN: "unsat", REFUTED: "sat"}
+    sample = list(scripts(found))[:: 4 if solver == "bitwuzla" else 14]
+    assert {found.answers[one.asked].result for one in sample} == {PROVEN, REFUTED}
+    for one in sample:
+        assert second_answer(solver, one.text, EFFORT) == wanted[found.answers[one.asked].result], one.name
+
+
+def test_every_query_is_exported(tmp_path: Path) -> None:
+    """--smt2 writes a file for each query, complete and with its premises named."""
+    ran = kraftcheck(*TINY, "--rules", "fixed", "--smt2", tmp_path / "queries")
+    assert ran.code == 0
+    files = sorted((tmp_path / "queries").glob("*.smt2"))
+    queries = next(line for line in ran.out.splitlines() if " queries, " in line).split()[0]
+    assert len(files) == int(queries.replace(",", ""))
+    text = (tmp_path / "queries" / "reassign--adding-removing-disjoint.smt2").read_text()
+    assert "; invariant: adding-removing-disjoint\n" in text
+    assert text.count("(check-sat)") == 1
+    assert "(set-logic QF_BV)" in text
+
+
+def test_the_command_asks_a_second_solver() -> None:
+    """A proof that both solvers confirm holds; one that the second has no time for is unknown."""
+    pytest.importorskip("bitwuzla")
+    assert kraftcheck(*TINY, "--rules", "fixed", "--second-solver", "bitwuzla").code == 0
+
+
+def test_solvers_that_disagree_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One says sat and the other unsat: no verdict at all."""
+    pytest.importorskip("bitwuzla")
+    monkeypatch.setattr("kraftcheck.ci.prove.second_solver.WANTED", {PROVEN: "sat"})
+    ran = kraftcheck(*TINY, "--rules", "fixed", "--second-solver", "bitwuzla")
+    assert ran.code == 24
+    assert "z3 says sat, bitwuzla unsat" in ran.err
+
+
+def test_a_missing_solver_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second solver that is not installed is refused in one line that names the mend."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    refusal = kraftcheck(*TINY, "--second-solver", "cvc5").refusal()
+    assert refusal == "--second-solver cvc5 is not installed; pip install 'kraftcheck[solvers]'"
+    with pytest.raises(SolverMissing, match="pip install cvc5"):
+        second_answer("cvc5", "", EFFORT)
+
+
+def test_no_answer_of_the_second_solver_is_unknown() -> None:
+    """cvc5 and bitwuzla say unknown where their time is up, never anything else."""
+    subject = theory(toys.TWO_PHASE, toys.TWO_PHASE.setting("9"))
+    found = prove(lambda: subject, effort=EFFORT, clock=time.monotonic)
+    one = max(scripts(found), key=lambda script: len(script.text))
+    for solver in filter(smtlib.installed, SECOND_SOLVERS):
+        assert second_answer(solver, one.text, evolve(EFFORT, timeout=0.001)) in ("sat", "unsat", "unknown")
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [("sat\n", "sat"), ("unsat\n", "unsat"), ("unknown\n", "unknown"), ("unknown (TIMEOUT)\n", "unknown")],
+)
+def test_the_reason_after_an_answer_is_cut(told: str, said: str) -> None:
+    """cvc5 may add why it does not know; the answer is the word before that."""
+    assert smtlib._one_word(told) == said
+
+
+@pytest.mark.parametrize("told", ["", "(error)\n", "success\n"])
+def test_anything_else_is_no_answer(told: str) -> None:
+    """What is neither sat, unsat nor unknown is a fault, not an unknown."""
+    with pytest.raises(RuntimeError, match="neither sat, unsat nor unknown"):
+        smtlib._one_word(told)

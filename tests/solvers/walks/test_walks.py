@@ -1,0 +1,166 @@
+"""Compiled walks: the same whatever the threads, every step a step of the rules, and what breaks is found."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.explore.command import cache_folder
+from kraftcheck.model.language.system import System
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.properties.catalogue import ELECTIONS
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import DEADLOCK, Refuted
+from kraftcheck.solvers.reference.interpreter import Integers
+from kraftcheck.solvers.search.explore import explore
+from kraftcheck.solvers.traces.path import Way
+from kraftcheck.solvers.walks.findings import finding, findings, moves_of, witnesses
+from kraftcheck.solvers.walks.walker import SCHEDULES, Seen, Walker
+from kraftcheck.solvers.walks.walks import Walks, simulate
+from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK
+
+
+def program_of(system: System, scope: str | None = None, rules: str | None = None) -> Program:
+    """A system traced."""
+    return trace(system, system.setting(scope, rules=parse(rules) if rules is not None else None))
+
+
+TINY = program_of(ELECTIONS, "tiny", "kafka-4.0")
+
+
+def walked(program: Program, runs: int = 100, steps: int = 50, seed: int = 3, **more: Any) -> Walks:
+    """Walks of a program."""
+    return simulate(program, runs, steps, seed, clock=time.perf_counter, cache_dir=cache_folder(), **more)
+
+
+def essence(walks: Walks) -> Any:
+    """All that a simulation found, without times."""
+    curve = [evolve(point, seconds=0) for point in walks.curve]
+    return evolve(walks, curve=tuple(curve), seconds=0, compile_seconds=0, cached=False)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_results_do_not_depend_on_threads(schedule: str) -> None:
+    """One thread and three find the same, down to each occasion and each point of the curve."""
+    alone, crowd = (walked(TINY, runs=130, threads=threads, schedule=schedule) for threads in (1, 3))
+    assert essence(alone) == essence(crowd)
+    assert len(alone.curve) == 3
+
+
+def test_results_depend_on_the_seed() -> None:
+    """Another seed walks other ways; more runs begin with the same ones."""
+    assert walked(TINY, seed=3).taken != walked(TINY, seed=4).taken
+    few, many = walked(TINY, runs=64), walked(TINY, runs=128)
+    assert evolve(few.curve[0], seconds=0) == evolve(many.curve[0], seconds=0)
+
+
+@pytest.mark.parametrize("schedule", [0, 1])
+def test_every_step_is_a_step_of_the_rules(schedule: int) -> None:
+    """A run replayed on ints takes only enabled steps, each to another state, and its states are those counted."""
+    name = next(known for known, used in SCHEDULES.items() if used == (schedule,))
+    walker = Walker(TINY, 40, 5, name, (), {}, cache_folder(), 1)
+    engine = Integers(TINY.system, TINY.setting)
+    for number in range(20):
+        run = walker.run(number, 0)
+        state = TINY.layout.unpack(run.start)
+        seen = [state]
+        for move in moves_of(TINY, [int(i) for i in run.path]):
+            assert engine.is_enabled(state, move)
+            assert engine.take(state, move).step.after != state
+            state = engine.take(state, move).step.after
+            seen.append(state)
+        assert len(run.prints) == len(seen)
+        assert len(set(run.prints.tolist())) == len(set(seen))
+
+
+@pytest.mark.slow
+def test_long_walks_visit_most_states() -> None:
+    """Enough walks of a small scope visit four fifths of the states that the exploration finds, and no others."""
+    program = trace(ELECTIONS, ELECTIONS.setting("tiny", {"reassignment": 0}, parse("fixed")))
+    known = explore(program, clock=time.perf_counter, cache_dir=cache_folder(), keep=False).distinct
+    walks = walked(program, runs=3000, steps=300)
+    assert 0.8 * known < walks.distinct <= known
+    assert walks.broken == ()
+    assert walks.missed == ()
+
+
+def test_what_breaks_is_found_and_shortened() -> None:
+    """Each safety property that the exploration refutes is found, no other, and no shorter counterexample."""
+    space = explore(TINY, clock=time.perf_counter, cache_dir=cache_folder(), keep=False)
+    judged = [v for v in space.verdicts if isinstance(v.verdict, Refuted) and v.kind in ("always", "step")]
+    wanted = {v.claim: v.depth or 0 for v in judged}
+    found = {one.trace.claim: one for one in findings(walked(TINY, runs=1000, steps=100), shown=0)}
+    assert found.keys() == wanted.keys()
+    for claim, one in found.items():
+        assert wanted[claim] <= len(one.trace.steps) <= one.steps
+
+
+def test_goals_are_witnessed() -> None:
+    """Every goal that walks reach has a confirmed witness that ends in it."""
+    walks = walked(TINY)
+    shown = {one.trace.claim: one.trace for one in witnesses(walks)}
+    assert shown.keys() == {where.claim.id for where in walks.shown if where.claim is not None}
+    assert shown["shows-leaderless"].states[-1].leader == -1
+
+
+def test_goals_out_of_reach_are_missed() -> None:
+    """A goal that no run reaches is told: node 8 of the toy graph has no way to it."""
+    walks = walked(program_of(DIGRAPH))
+    assert [goal.id for goal in walks.missed] == ["reach-8"]
+    assert {where.claim.id for where in walks.broken if where.claim is not None} == {"never-5", "never-4-to-5"}
+
+
+def test_deadlock_is_met() -> None:
+    """A walk that cannot go on, in a state that is not quiescent, is a deadlock."""
+    found = findings(walked(program_of(STUCK), runs=5))
+    assert [one.trace.claim for one in found] == [DEADLOCK]
+
+
+def test_bounds_that_cut_are_counted() -> None:
+    """Transitions that leave a domain are not taken, and counted by field."""
+    walks = walked(program_of(COUNTER), runs=10)
+    assert walks.pruned["count"] > 0
+
+
+def test_starts_and_their_ways() -> None:
+    """Walks from a state begin there, and a counterexample goes back to an initial state."""
+    program = program_of(DIGRAPH)
+    instances = [n for n in range(program.instances) if str(program.instance(n)[1]).count("source=0, target=6")]
+    end = program.layout.pack(program.layout.unpack((6,)))
+    way = Way(program.initial[0], tuple(instances), end)
+    walks = walked(program, starts=[end], steps=3)
+    assert {where.start for where in walks.broken} == {end}
+    engine = Integers(program.system, program.setting)
+    one = finding(program, engine, walks.broken[0], [way], 1000)
+    assert [step.state.node for step in one.trace.steps] == [6, 7, 4, 5]
+
+
+def test_weights_prefer_actions() -> None:
+    """An action of weight 50 is taken more often than without it."""
+    plain, heavy = (walked(TINY, schedule="weighted", weights=w) for w in ({}, {"unregister": 50}))
+    assert heavy.taken["unregister"] > plain.taken["unregister"] > 0
+
+
+def test_a_stop_is_told() -> None:
+    """A simulation that is stopped counts whole chunks only, and says that runs are missing."""
+    stop = threading.Event()
+    walks = walked(TINY, runs=1000, stop=stop, progress=lambda point: stop.set())
+    assert (walks.runs, walks.cut) == (64, "stopped after 64 of 1,000 runs")
+
+
+def test_the_clock_saturates() -> None:
+    """The two states of the clock are counted once each, however long the walks; no fingerprint is lost in growth."""
+    assert walked(program_of(CLOCK), runs=200, steps=1000).distinct == 2
+    walker = Walker(TINY, 1, 1, "both", (), {}, cache_folder(), 1)
+    seen = Seen(walker.library.function("count_new", 4))
+    prints = np.arange(200_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for part in np.array_split(prints, 7):
+        seen.add(part)
+        seen.add(part)
+    assert seen.number == 200_000

@@ -1,4 +1,4 @@
-"""The benchmark: `python -m kraftcheck.ci.bench [--spark|--walks|--logs|--conform] [--runs N] [--json FILE] [CASE...]`.
+"""The benchmark: `python -m kraftcheck.ci.bench [--KIND] [--runs N] [--json FILE] [CASE...]`; `--help` lists the kinds.
 
 Prints compile time, generated and distinct states a second, bytes a state and
 the time of backward searches, with one thread and with two, medians of the runs.
@@ -23,6 +23,7 @@ from attrs import asdict, evolve, frozen
 from kraftcheck.ci.bench import audit as bench_audit
 from kraftcheck.ci.bench import conformance as bench_conform
 from kraftcheck.ci.bench import logs as bench_logs
+from kraftcheck.ci.bench import start as bench_start
 from kraftcheck.ci.bench import walks as bench_walks
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import find
@@ -222,6 +223,7 @@ BESIDE: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[A
     "walks": (tuple(bench_walks.CASES), bench_walks.measured),
     "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.SPREAD), bench_logs.measured),
     "conform": (tuple(bench_conform.CASES), bench_conform.measured),
+    "start": (tuple(bench_start.CASES), bench_start.measured),
 }
 """Other things to measure, by option: the cases there are, and what measures them."""
 
@@ -250,6 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--compilers", action="store_true", help="measure quick compiling beside thorough")
     parser.add_argument("--logs", action="store_true", help="measure the replay of metadata logs: records a second")
     parser.add_argument("--conform", action="store_true", help="measure conformance with Kafka: cases a second")
+    parser.add_argument("--start", action="store_true", help="measure the start of commands that compute nothing")
     options = parser.parse_args(arguments)
     for what in BESIDE:
         if getattr(options, what):

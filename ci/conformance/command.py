@@ -141,7 +141,7 @@ def _shown(value: Any) -> str:
     return json.dumps(value, default=str)
 
 
-@click.command("conform", short_help="The model against Kafka's own tests, or its released classes.")
+@click.command("conform")
 @click.option("--vectors", "first", multiple=True, metavar="PATH...", help="Files or folders of vectors; repeatable.")
 @click.argument("more", nargs=-1, metavar="")
 @click.option("--kafka", metavar="VERSION|all", help="Ask the classes of this release, as in 4.1.0.")

@@ -154,7 +154,7 @@ def show(screen: Screen, columns: Sequence[str], rows: Sequence[Sequence[Any]], 
     screen.plain(f"{len(rows)} row{'' if len(rows) == 1 else 's'}" + (", and more (--limit)" if more else ""))
 
 
-@click.command("query", short_help="SQL over an explored space.")
+@click.command("query")
 @click.argument("out", type=click.Path(path_type=Path), metavar="OUT")
 @click.argument("sql", required=False)
 @click.option("--system", help="The system explored, module:attribute, where it is one of your own: its module is run.")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SHARES = 1 << 30
 
 
-@click.command("sweep", short_help="Compiled rules against rules on ints, state by state.")
+@click.command("sweep")
 @click.argument("out", type=click.Path(path_type=Path), metavar="OUT")
 @click.option("--system", help="The system explored, module:attribute, where it is one of your own: its module is run.")
 @click.option("--fraction", type=float, default=1.0, show_default=True, help="Share of the states, chosen by hash.")

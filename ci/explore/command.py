@@ -18,7 +18,8 @@ from kraftcheck.ci.spark.part import SparkPart
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.flags import parse_words
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, find_system, program, subject
+from kraftcheck.ci.systems.lookup import find_system
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, folder, write, write_json
@@ -160,7 +161,7 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) ->
 
 
 @click.command(
-    "explore", context_settings={"ignore_unknown_options": True}, short_help="Exhaustive search of one system."
+    "explore", context_settings={"ignore_unknown_options": True}
 )
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")

@@ -16,7 +16,8 @@ from kraftcheck.ci.explore import walk_report as walkreport
 from kraftcheck.ci.explore.command import TRACE, cache_folder
 from kraftcheck.ci.explore.starts import ways
 from kraftcheck.ci.systems.flags import parse_words
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, find_system, program, subject
+from kraftcheck.ci.systems.lookup import find_system
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
@@ -114,7 +115,7 @@ def write_findings(out: Path, chosen: Subject, walks: Walks, found: Sequence[Fin
 
 
 @click.command(
-    "simulate", context_settings={"ignore_unknown_options": True}, short_help="Random walks of one system."
+    "simulate", context_settings={"ignore_unknown_options": True}
 )
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")

@@ -44,7 +44,7 @@ def replay(
     return ended[0]
 
 
-@click.command("replay", short_help="Explain a real cluster's metadata log with the model.")
+@click.command("replay")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; by default that of the metadata version.")
 @click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")

@@ -91,7 +91,7 @@ def _way(moves: Sequence[str] | None) -> str:
     return "" if moves is None else ", ".join(moves) or "already so"
 
 
-@click.command("whatif", short_help="How many faults a real cluster's partitions survive.")
+@click.command("whatif")
 @click.argument("snapshot", metavar="SNAPSHOT", type=click.Path(path_type=Path))
 @click.option("--faults", type=click.IntRange(0, 6), default=2, show_default=True, help="Faults to explore.")
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; by default that of the metadata version.")

@@ -17,7 +17,8 @@ from kraftcheck.ci.mutants.page import page
 from kraftcheck.ci.mutants.table import Row, combined, counts, document, identity, judged, lines, rows
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.flags import Words, parse_words
-from kraftcheck.ci.systems.subject import Subject, find_system, program, subject
+from kraftcheck.ci.systems.lookup import find_system
+from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
@@ -135,7 +136,7 @@ def with_judgements(parts: Sequence[Part]) -> list[Part]:
 
 
 @click.command(
-    "explain", context_settings={"ignore_unknown_options": True}, short_help="Which check carries which property."
+    "explain", context_settings={"ignore_unknown_options": True}
 )
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[SYSTEM [--BOUND N]...]")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")

@@ -10,7 +10,7 @@ from kraftcheck.ci.prove.command import Asked, proven
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
-from kraftcheck.ci.terminal.progress import Interrupted
+from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.rules.ruleset import PRESETS

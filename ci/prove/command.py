@@ -18,7 +18,8 @@ from kraftcheck.ci.prove.report import document, print_proof
 from kraftcheck.ci.prove.second_solver import check_endless, check_solver, ready, second_opinion
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.flags import parse_words
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, find_system, program, subject, traced
+from kraftcheck.ci.systems.lookup import find_system
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject, traced
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
@@ -106,7 +107,7 @@ def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
 
 
 @click.command(
-    "prove", context_settings={"ignore_unknown_options": True}, short_help="Properties for any number of steps, in Z3."
+    "prove", context_settings={"ignore_unknown_options": True}
 )
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 from rich.table import Table
 
-from kraftcheck.ci.systems.subject import find_system, properties_of
+from kraftcheck.ci.systems.lookup import find_system, properties_of
 from kraftcheck.ci.terminal.console import Screen, console, escape
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.model.language.system import Property, System
@@ -55,7 +55,7 @@ def catalogue(systems: Sequence[System]) -> dict[str, object]:
     }
 
 
-@click.command("list", short_help="Systems, properties, rule sets, variants, scopes.")
+@click.command("list")
 @click.argument("system", required=False)
 @click.option("--json", "target", metavar="FILE|-", help="Write the catalogue (of SYSTEM) as a JSON document.")
 def list_command(system: str | None, target: str | None) -> None:

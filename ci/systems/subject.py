@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
-import os
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from attrs import evolve, frozen
 
+from kraftcheck.ci.systems.lookup import find_system, properties_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
 from kraftcheck.model.language.nearest import nearest
-from kraftcheck.model.language.system import Property, ScopeError, Setting, System
+from kraftcheck.model.language.system import ScopeError, Setting, System
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.rules import ruleset as rule_sets
-from kraftcheck.properties import catalogue
 from kraftcheck.solvers.audit.traced_sample import check_sample
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.arguments import SystemFault
-from kraftcheck.solvers.program.program import KINDS, Program
+from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.smt.theory import Theory
@@ -62,45 +59,6 @@ class Subject:
         bounds = self.setting.text()
         parts = [f"scope {self.setting.scope}" + (f" ({bounds})" if bounds else "")]
         return f"{self.name}, " + ", ".join(parts if self.rules is None else [*parts, f"rules {self.rules}"])
-
-
-def find_system(name: str) -> System:
-    """A shipped system, or the `System` at `module:attribute`.
-
-    Raises:
-        Refusal: when there is no such system.
-    """
-    if ":" not in name:
-        try:
-            return catalogue.find(name)
-        except ScopeError as error:
-            raise Refusal(f"{error} (a system of your own is module:attribute)") from error
-    module_name, _, attribute = name.partition(":")
-    module = _import(module_name)
-    if not hasattr(module, attribute):
-        systems = [key for key, value in vars(module).items() if isinstance(value, System)]
-        raise Refusal(f"module {module_name} has no {attribute!r}; {nearest(attribute, systems)}")
-    found = getattr(module, attribute)
-    if not isinstance(found, System):
-        raise Refusal(f"{name} is a {type(found).__name__}, not a kraftcheck.model.language.system.System")
-    return found
-
-
-def _import(name: str) -> Any:
-    """The module, also from the working folder; what it prints goes to standard error."""
-    if not all(part.isidentifier() for part in name.split(".")):
-        raise Refusal(f"{name!r} is no module name; a system of your own is module:attribute")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            return importlib.import_module(name)
-    except ImportError as error:
-        missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
-        hint = "; run from the folder that holds it" if missing else ""
-        raise Refusal(f"cannot import {name}: {error}{hint}") from error
-    except (Exception, SystemExit) as error:
-        raise Refusal(f"importing {name} raised {type(error).__name__}: {error}") from error
 
 
 def subject(
@@ -144,27 +102,6 @@ def _only(name: str, system: System, setting: Setting, ids: Sequence[str]) -> Sy
             raise Refusal(f"{name} has no property {id_!r} at this setting; {near}")
     chosen = tuple(known[id_] for id_ in dict.fromkeys(ids) if id_ in known) if ids else claims
     return evolve(system, properties=lambda _: chosen)
-
-
-def properties_of(name: str, system: System, setting: Setting) -> tuple[Property, ...]:
-    """The properties of a system, once none would be left out silently.
-
-    Raises:
-        Refusal: when it raises, or one has an unknown kind or the id of another.
-    """
-    try:
-        claims = tuple(system.properties(setting))
-    except Exception as error:
-        raise Refusal(f"{name}: properties raised {type(error).__name__}: {error}") from error
-    for claim in claims:
-        if not isinstance(claim, Property):
-            raise Refusal(f"{name}: properties gave {claim!r}, not a kraftcheck.model.language.system.Property")
-        if claim.kind not in KINDS:
-            raise Refusal(f"{name}: property {claim.id} has kind {claim.kind!r}; {nearest(claim.kind, KINDS)}")
-    twice = [id_ for id_, number in Counter([*(c.id for c in claims), DEADLOCK]).items() if number > 1]
-    if twice:
-        raise Refusal(f"{name}: two properties have the id {twice[0]!r} ({DEADLOCK!r} is built in)")
-    return claims
 
 
 def program(chosen: Subject) -> Program:

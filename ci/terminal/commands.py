@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 import sys
@@ -10,28 +11,11 @@ import traceback
 from typing import Any
 
 import click
-import z3
 
-from kraftcheck.ci.conformance.command import conform_command
-from kraftcheck.ci.dataset.query import query_command
-from kraftcheck.ci.dataset.sweep import sweep_command
-from kraftcheck.ci.explore.command import explore_command
-from kraftcheck.ci.explore.simulate import simulate_command
-from kraftcheck.ci.logs.command import replay_command
-from kraftcheck.ci.logs.whatif import whatif_command
-from kraftcheck.ci.mutants.command import explain_command
-from kraftcheck.ci.prove.command import prove_command
-from kraftcheck.ci.systems.listing import list_command
 from kraftcheck.ci.terminal.console import OutputClosed, silence
-from kraftcheck.ci.terminal.interrupts import abandon
+from kraftcheck.ci.terminal.interrupts import Interrupted, abandon
 from kraftcheck.ci.terminal.parameter_types import check_typed
-from kraftcheck.ci.terminal.progress import Interrupted
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.traces.command import trace_command
-from kraftcheck.ci.unclean_recovery.elections import elect_leaders_command
-from kraftcheck.ci.unclean_recovery.tool import unclean_recovery_command
-from kraftcheck.ci.verdicts.command import check_command
-from kraftcheck.ci.verdicts.defects import bugs_command
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
@@ -51,15 +35,63 @@ DISAGREEMENT = "a rule of words that depends on more than their values, or a fau
 """What makes an engine disagree with the rules."""
 
 
+COMMANDS = {
+    "list": ("ci.systems.listing:list_command", "Systems, properties, rule sets, variants, scopes."),
+    "check": ("ci.verdicts.command:check_command", "Every property against its expected verdict: the CI command."),
+    "bugs": ("ci.verdicts.defects:bugs_command", "Each known defect against the properties that must refute it."),
+    "explore": ("ci.explore.command:explore_command", "Exhaustive search of one system."),
+    "simulate": ("ci.explore.simulate:simulate_command", "Random walks of one system."),
+    "explain": ("ci.mutants.command:explain_command", "Which check carries which property."),
+    "prove": ("ci.prove.command:prove_command", "Properties for any number of steps, in Z3."),
+    "conform": (
+        "ci.conformance.command:conform_command", "The model against Kafka's own tests, or its released classes."
+    ),
+    "replay": ("ci.logs.command:replay_command", "Explain a real cluster's metadata log with the model."),
+    "whatif": ("ci.logs.whatif:whatif_command", "How many faults a real cluster's partitions survive."),
+    "trace": ("ci.traces.command:trace_command", "Show or shorten a counterexample."),
+    "query": ("ci.dataset.query:query_command", "SQL over an explored space."),
+    "sweep": ("ci.dataset.sweep:sweep_command", "Compiled rules against rules on ints, state by state."),
+    "unclean-recovery": (
+        "ci.unclean_recovery.tool:unclean_recovery_command",
+        "Leaders for offline partitions of a snapshot, by length of logs.",
+    ),
+    "elect-leaders": (
+        "ci.unclean_recovery.elections:elect_leaders_command",
+        "Preferred, unclean and designated elections in a snapshot.",
+    ),
+}
+"""Every command: the module and the name that it is imported by when it is called, and what `--help` says of it."""
+
+
 class Commands(click.Group):
-    """A group that answers an unknown command with the nearest ones, and takes no words that nobody means."""
+    """Commands that are imported when they are called.
+
+    An unknown one is answered with the nearest ones, and words that nobody means are refused.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands, in the order in which `--help` shows them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(f"kraftcheck.{module}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What `--help` says of each command, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the first argument names."""
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
-            raise Refusal(f"unknown command {args[0]!r}; {nearest(args[0], self.commands)}")
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise Refusal(f"unknown command {args[0]!r}; {nearest(args[0], COMMANDS)}")
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:
             check_typed(command, rest, ctx)
@@ -86,21 +118,11 @@ def cli() -> None:
     """
 
 
-COMMANDS = (
-    list_command, check_command, bugs_command, explore_command, simulate_command, explain_command, prove_command,
-    conform_command, replay_command, whatif_command, trace_command, query_command, sweep_command,
-    unclean_recovery_command, elect_leaders_command,
-)  # fmt: skip
-for command in COMMANDS:
-    cli.add_command(command)
-
-
 def run() -> int:
     """Run the command line: whatever goes wrong is one line on standard error; the exit code is returned."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # names from files may hold what no encoding has
             stream.reconfigure(errors="backslashreplace")
-    z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and go on with the next query
     code = _guarded()
     try:
         sys.stdout.flush()

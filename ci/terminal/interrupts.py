@@ -33,6 +33,10 @@ CHILD_SECONDS = 0.4
 LINE = b"kraftcheck: interrupted\n"
 
 
+class Interrupted(Exception):
+    """Work was asked to stop before there was anything to report."""
+
+
 class Stop(threading.Event):
     """A flag that Ctrl-C and SIGTERM set.
 

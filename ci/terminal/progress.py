@@ -15,7 +15,7 @@ from typing import TextIO, TypeVar
 
 from attrs import define, field
 
-from kraftcheck.ci.terminal.interrupts import Stop, announce, heard
+from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, heard
 from kraftcheck.solvers.search.explore import Progress
 
 TERMINAL_SECONDS = 0.2
@@ -23,10 +23,6 @@ PLAIN_SECONDS = 5.0
 GRACE_SECONDS = 0.5
 
 Result = TypeVar("Result")
-
-
-class Interrupted(Exception):
-    """Work was asked to stop before there was anything to report."""
 
 
 @define

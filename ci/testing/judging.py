@@ -13,7 +13,8 @@ from attrs import asdict, field, frozen
 
 from kraftcheck.ci.explore.command import cache_folder
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, properties_of, subject
+from kraftcheck.ci.systems.lookup import properties_of
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.nearest import nearest

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from kraftcheck.ci.conformance.kafka.junit import junit, write_junit
-from kraftcheck.ci.systems.subject import Subject, find_system, program, subject
+from kraftcheck.ci.systems.lookup import find_system
+from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_named, check_writable, read_json, write
 from kraftcheck.ci.terminal.parameter_types import check_idle
@@ -60,7 +61,7 @@ def claim_of(told: itf.Recipe, traced: Program) -> Property | None:
     raise itf.TraceError(f"key #meta.kraftcheck.property: the system has no property {told.property!r}")
 
 
-@click.command("trace", short_help="Show or shorten a counterexample.")
+@click.command("trace")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--system", help="The system of FILE, module:attribute, where it is one of your own: its module is run.")
 @click.option("--full", is_flag=True, help="Whole states instead of what changed.")

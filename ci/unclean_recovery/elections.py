@@ -59,7 +59,7 @@ def _asked(
     return (None if every else ((str(topic), int(partition or 0)),)), None
 
 
-@click.command("elect-leaders", short_help="Preferred, unclean and designated elections in a snapshot.")
+@click.command("elect-leaders")
 @click.option("--snapshot", "path", type=click.Path(path_type=Path), required=True, help="The cluster, a JSON file.")
 @click.option(
     "--election-type",

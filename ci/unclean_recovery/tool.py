@@ -105,7 +105,7 @@ def _check(
         check_writable(None if path is None else str(path))
 
 
-@click.command("unclean-recovery", short_help="Leaders for offline partitions of a snapshot, by length of logs.")
+@click.command("unclean-recovery")
 @click.option("--snapshot", "path", type=click.Path(path_type=Path), required=True, help="The cluster, a JSON file.")
 @click.option(
     "--recovery-duration-ms",

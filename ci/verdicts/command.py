@@ -15,7 +15,8 @@ from kraftcheck.ci.conformance.command import lines as conform_lines
 from kraftcheck.ci.conformance.vectors.files import VectorError
 from kraftcheck.ci.explore.command import Budget, run, write_traces
 from kraftcheck.ci.systems import assurance, report
-from kraftcheck.ci.systems.subject import Subject, find_system, program, subject
+from kraftcheck.ci.systems.lookup import find_system
+from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, write_json
@@ -89,7 +90,7 @@ def _cell(found: Sequence[tuple[Row, PropertyVerdict]], odd: Sequence[Surprise])
     return f"[{report.STYLES[words.split()[0]]}]{words}[/]"
 
 
-@click.command("check", short_help="Every property against its expected verdict: the CI command.")
+@click.command("check")
 @click.argument("systems", nargs=-1)
 @click.option("--scope", "scopes", multiple=True, help="Only this scope; repeatable.")
 @click.option("--rules", multiple=True, help="Only this rule set; repeatable.")

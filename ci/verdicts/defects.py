@@ -15,8 +15,8 @@ from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.parameter_types import check_idle
-from kraftcheck.ci.terminal.progress import Interrupted
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.properties.defects.defect import Bug
@@ -97,7 +97,7 @@ def wrong(result: Exploration) -> dict[str, str]:
     return {v.claim: report.word_of(v) for v in result.verdicts if not isinstance(v.verdict, Holds)}
 
 
-@click.command("bugs", short_help="Each known defect against the properties that must refute it.")
+@click.command("bugs")
 @click.argument("variants", nargs=-1)
 @click.option("--engine", type=click.Choice([NATIVE, "z3"]), default=NATIVE, show_default=True,
               help="z3: each variant that a proven property names must break its proof.")  # fmt: skip

@@ -18,6 +18,8 @@ from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.lower import LoweringError, closure
 
+z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and go on with the next query
+
 
 def width_of(lo: int, hi: int) -> int:
     """Bits of a bit-vector that holds lo..hi; at least one."""

@@ -67,6 +67,15 @@ def test_the_audit_is_measured(tmp_path: Path) -> None:
     assert 0 < row["share"] < 1
 
 
+def test_the_start_is_measured(tmp_path: Path) -> None:
+    """The start of a command is its processor time, and a command that imports engines takes longer than help."""
+    target = tmp_path / "rows.json"
+    assert bench.main(["--start", "help", "check-help", "--runs", "1", "--json", str(target)]) == 0
+    plain, check = json.loads(target.read_text())
+    assert (plain["case"], check["case"]) == ("help", "check-help")
+    assert 0 < plain["seconds"] < check["seconds"]
+
+
 def test_conformance_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A case counts what was asked, and the time of both sides; under another rule set nothing is measured."""
     monkeypatch.setattr(bench.bench_conform, "CASES", {"drawn-5": 4_000})

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from kraftcheck.ci.explore import command as explore
 from kraftcheck.ci.systems import subject as settings
-from kraftcheck.ci.terminal.commands import cli
+from kraftcheck.ci.terminal.commands import COMMANDS
 from kraftcheck.model.rules.ruleset import PRESETS, variants
 from kraftcheck.properties.catalogue import ELECTIONS, SYSTEMS
 from tests.shared.commands import kraftcheck
-
-COMMANDS = sorted(cli.commands)
 
 
 def test_no_command_shows_the_help() -> None:
@@ -39,6 +39,20 @@ def test_version_is_told() -> None:
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("kraftcheck, version ")
     assert kraftcheck("explore", "--help").out.startswith("Usage: kraftcheck explore [OPTIONS] SYSTEM")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["list"], ["list", "elections"]])
+def test_what_computes_nothing_imports_no_engine(words: list[str]) -> None:
+    """Help and lists come without compilers, solvers, arrays and Spark, so that they come at once."""
+    heavy = "{'llvmlite', 'z3', 'numpy', 'pyarrow', 'pandas', 'pyspark', 'hypothesis', 'matplotlib'}"
+    code = (
+        "import atexit, sys\nfrom kraftcheck.ci.main import main\n"
+        f"atexit.register(lambda: print('LOADED', sorted({heavy} & sys.modules.keys())))\n"
+        "main()"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.splitlines()[-1] == "LOADED []"
 
 
 def test_list_names_everything() -> None:

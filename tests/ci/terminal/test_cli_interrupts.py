@@ -16,8 +16,7 @@ from attrs import frozen
 
 from kraftcheck.ci.explore.command import Budget
 from kraftcheck.ci.prove.broken_proofs import attempt, rows
-from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED, LINE, descendants
-from kraftcheck.ci.terminal.progress import Interrupted
+from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED, LINE, Interrupted, descendants
 from kraftcheck.ci.verdicts.defects import explored
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.solvers.search.levels import STOPPED

@@ -1,0 +1,77 @@
+"""Systems by name, and their properties: what the command line and the pytest plugin ask for."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections import Counter
+from typing import Any
+
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.language.system import Property, ScopeError, Setting, System
+from kraftcheck.properties import catalogue
+from kraftcheck.solvers.program.program import KINDS
+from kraftcheck.solvers.program.verdict import DEADLOCK
+
+
+def find_system(name: str) -> System:
+    """A shipped system, or the `System` at `module:attribute`.
+
+    Raises:
+        Refusal: when there is no such system.
+    """
+    if ":" not in name:
+        try:
+            return catalogue.find(name)
+        except ScopeError as error:
+            raise Refusal(f"{error} (a system of your own is module:attribute)") from error
+    module_name, _, attribute = name.partition(":")
+    module = _import(module_name)
+    if not hasattr(module, attribute):
+        systems = [key for key, value in vars(module).items() if isinstance(value, System)]
+        raise Refusal(f"module {module_name} has no {attribute!r}; {nearest(attribute, systems)}")
+    found = getattr(module, attribute)
+    if not isinstance(found, System):
+        raise Refusal(f"{name} is a {type(found).__name__}, not a kraftcheck.model.language.system.System")
+    return found
+
+
+def _import(name: str) -> Any:
+    """The module, also from the working folder; what it prints goes to standard error."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise Refusal(f"{name!r} is no module name; a system of your own is module:attribute")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            return importlib.import_module(name)
+    except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
+        hint = "; run from the folder that holds it" if missing else ""
+        raise Refusal(f"cannot import {name}: {error}{hint}") from error
+    except (Exception, SystemExit) as error:
+        raise Refusal(f"importing {name} raised {type(error).__name__}: {error}") from error
+
+
+def properties_of(name: str, system: System, setting: Setting) -> tuple[Property, ...]:
+    """The properties of a system, once none would be left out silently.
+
+    Raises:
+        Refusal: when it raises, or one has an unknown kind or the id of another.
+    """
+    try:
+        claims = tuple(system.properties(setting))
+    except Exception as error:
+        raise Refusal(f"{name}: properties raised {type(error).__name__}: {error}") from error
+    for claim in claims:
+        if not isinstance(claim, Property):
+            raise Refusal(f"{name}: properties gave {claim!r}, not a kraftcheck.model.language.system.Property")
+        if claim.kind not in KINDS:
+            raise Refusal(f"{name}: property {claim.id} has kind {claim.kind!r}; {nearest(claim.kind, KINDS)}")
+    twice = [id_ for id_, number in Counter([*(c.id for c in claims), DEADLOCK]).items() if number > 1]
+    if twice:
+        raise Refusal(f"{name}: two properties have the id {twice[0]!r} ({DEADLOCK!r} is built in)")
+    return claims

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
-from kraftcheck.ci.explore.command import cache_folder
 from kraftcheck.ci.spark.session import check_packages, for_sql, parse_conf, started
 from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import Screen, console, escape
 from kraftcheck.ci.terminal.files import check_named, check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle

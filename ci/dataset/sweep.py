@@ -12,9 +12,9 @@ import click
 
 from kraftcheck.ci.conformance.command import NON_CONFORMANT
 from kraftcheck.ci.dataset.query import opened
-from kraftcheck.ci.explore.command import cache_folder
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_named
 from kraftcheck.ci.terminal.refusal import Refusal

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 import threading
@@ -21,6 +20,7 @@ from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
 from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, folder, write, write_json
 from kraftcheck.ci.terminal.progress import attended, metered, stoppable
@@ -38,12 +38,6 @@ from kraftcheck.solvers.traces.render import lines
 
 TRACE = ".itf.json"
 """How names of traces end."""
-
-
-def cache_folder() -> Path:
-    """Where compiled kernels are kept between runs."""
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(home) / "kraftcheck"
 
 
 @frozen

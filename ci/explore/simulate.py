@@ -13,12 +13,13 @@ import click
 from attrs import frozen
 
 from kraftcheck.ci.explore import walk_report as walkreport
-from kraftcheck.ci.explore.command import TRACE, cache_folder
+from kraftcheck.ci.explore.command import TRACE
 from kraftcheck.ci.explore.starts import ways
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
 from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.plots import check_plot, plot_walks

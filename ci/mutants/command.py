@@ -12,7 +12,6 @@ from typing import Any
 import click
 from attrs import frozen
 
-from kraftcheck.ci.explore.command import cache_folder
 from kraftcheck.ci.mutants.page import page
 from kraftcheck.ci.mutants.table import Row, combined, counts, document, identity, judged, lines, rows
 from kraftcheck.ci.systems import report
@@ -20,6 +19,7 @@ from kraftcheck.ci.systems.flags import Words, parse_words
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.progress import attended, stoppable

@@ -35,7 +35,7 @@ def find_system(name: str) -> System:
         raise Refusal(f"module {module_name} has no {attribute!r}; {nearest(attribute, systems)}")
     found = getattr(module, attribute)
     if not isinstance(found, System):
-        raise Refusal(f"{name} is a {type(found).__name__}, not a kraftcheck.model.language.system.System")
+        raise Refusal(f"{name} is a {type(found).__name__}, not a kraftcheck.System")
     return found
 
 
@@ -68,7 +68,7 @@ def properties_of(name: str, system: System, setting: Setting) -> tuple[Property
         raise Refusal(f"{name}: properties raised {type(error).__name__}: {error}") from error
     for claim in claims:
         if not isinstance(claim, Property):
-            raise Refusal(f"{name}: properties gave {claim!r}, not a kraftcheck.model.language.system.Property")
+            raise Refusal(f"{name}: properties gave {claim!r}, not a kraftcheck.Property")
         if claim.kind not in KINDS:
             raise Refusal(f"{name}: property {claim.id} has kind {claim.kind!r}; {nearest(claim.kind, KINDS)}")
     twice = [id_ for id_, number in Counter([*(c.id for c in claims), DEADLOCK]).items() if number > 1]

@@ -17,6 +17,7 @@ from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import ScopeError, Setting, System
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.rules import ruleset as rule_sets
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.audit.traced_sample import check_sample
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.arguments import SystemFault
@@ -35,16 +36,18 @@ class Subject:
     """A system at a setting, and the words that name both.
 
     Attributes:
-        name: a shipped name, or `module:attribute`.
+        name: a shipped name, `module:attribute`, or the name of a system that was given as it is.
         system: the system, its properties filtered as asked.
         setting: scope, bounds and rules.
         rules: the rule set as typed; None for systems without rules.
+        shipped: whether the system comes with kraftcheck; the rules of any other are compared with ints in a sample.
     """
 
     name: str
     system: System
     setting: Setting
     rules: str | None
+    shipped: bool = True
 
     def command(self) -> str:
         """The command that explores this subject again."""
@@ -62,13 +65,13 @@ class Subject:
 
 
 def subject(
-    name: str, scope: str | None, bounds: Mapping[str, int], rules: str | None, only: Sequence[str] = (),
+    named: str | System, scope: str | None, bounds: Mapping[str, int], rules: str | None, only: Sequence[str] = (),
     proof: bool = False,
 ) -> Subject:  # fmt: skip
     """The subject that the user named.
 
     Args:
-        name: system name or `module:attribute`.
+        named: system name, `module:attribute`, or a system.
         scope: preset; None for the first.
         bounds: single bounds that override it.
         rules: `PRESET[+VARIANT|-VARIANT...]`; None for the default.
@@ -78,7 +81,8 @@ def subject(
     Raises:
         Refusal: naming what is unknown or out of range, with the nearest names.
     """
-    system = find_system(name)
+    system = find_system(named) if isinstance(named, str) else named
+    name = named if isinstance(named, str) else system.name
     if rules is not None and not system.rules:
         raise Refusal(f"{name} takes no rule set; leave out --rules")
     text = (DEFAULT_RULES if rules is None else rules) if system.rules else None
@@ -89,7 +93,8 @@ def subject(
         setting = system.setting(scope, bounds, parsed, proof)
     except ScopeError as error:
         raise Refusal(str(error)) from error
-    return Subject(name, _only(name, system, setting, only), setting, text)
+    shipped = SYSTEMS.get(name) is system
+    return Subject(name, _only(name, system, setting, only), setting, text, shipped)
 
 
 def _only(name: str, system: System, setting: Setting, ids: Sequence[str]) -> System:
@@ -118,7 +123,7 @@ def traced(chosen: Subject, how: Callable[[System, Setting], Traced]) -> Traced:
     try:
         with contextlib.redirect_stdout(sys.stderr):
             made = how(chosen.system, chosen.setting)
-            if ":" in chosen.name:  # the rules of shipped systems are compared by tests
+            if not chosen.shipped:  # the rules of shipped systems are compared by tests
                 check_sample(made if isinstance(made, Program) else made.program)
             return made
     except ScopeError as error:
@@ -126,7 +131,7 @@ def traced(chosen: Subject, how: Callable[[System, Setting], Traced]) -> Traced:
     except (SystemFault, UntraceableRule, LayoutError, LoweringError) as error:
         raise Refusal(f"{chosen.name}: {error}{cheaper(chosen.system, chosen.setting)}") from error
     except Exception as error:
-        if ":" not in chosen.name:
+        if chosen.shipped:
             raise
         raise Refusal(f"{chosen.name}: tracing it raised {type(error).__name__}: {error}") from error
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from attrs import asdict, field, frozen
 
-from kraftcheck.ci.explore.command import cache_folder
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.lookup import properties_of
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
+from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.nearest import nearest

@@ -8,14 +8,17 @@ they run on ints and on terms alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from attrs import field, frozen
 
+from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.symmetry import Symmetry
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of
+
+Part = TypeVar("Part")
 
 Conjuncts = Mapping[str, Truth]
 """Named parts of a guard or property; all must hold. Names carry their bindings."""
@@ -26,30 +29,6 @@ UNNAMED = "guard"
 
 class ScopeError(ValueError):
     """A scope, bound, rule set or variant that the system does not have."""
-
-
-@frozen
-class Bound:
-    """One number that makes the state space finite.
-
-    Attributes:
-        name: the command-line flag without dashes.
-        lo, hi: smallest and largest value accepted.
-        help: a sentence for the user.
-        proven_to: largest value that provers accept; None: as `hi`. Proofs are not limited by packing.
-        freed_by: a bound that says, where it is not 0, that this one bounds nothing.
-    """
-
-    name: str
-    lo: int
-    hi: int
-    help: str
-    proven_to: int | None = None
-    freed_by: str = ""
-
-    def largest(self, proof: bool) -> int:
-        """The largest value accepted."""
-        return self.proven_to if proof and self.proven_to is not None else self.hi
 
 
 @frozen
@@ -208,13 +187,47 @@ def _several(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
+def _listed(given: Callable[[Setting], Iterable[Part]] | Iterable[Part]) -> Callable[[Setting], Sequence[Part]]:
+    """A function of the setting; a plain list answers the same at every setting."""
+    if callable(given):
+        return cast(Callable[[Setting], Sequence[Part]], given)
+    answer = tuple(given)
+    return lambda setting: answer
+
+
+# A converter of its own for each type: mypy does not infer the type of a generic one.
+def _states(given: Callable[[Setting], Iterable[Any]] | Iterable[Any]) -> Callable[[Setting], Iterable[Any]]:
+    return _listed(given)
+
+
+def _actions(given: Callable[[Setting], Iterable[Action]] | Iterable[Action]) -> Callable[[Setting], Sequence[Action]]:
+    return _listed(given)
+
+
+def _properties(
+    given: Callable[[Setting], Iterable[Property]] | Iterable[Property],
+) -> Callable[[Setting], Sequence[Property]]:
+    return _listed(given)
+
+
+def _symmetries(
+    given: Callable[[Setting], Iterable[Symmetry]] | Iterable[Symmetry],
+) -> Callable[[Setting], Sequence[Symmetry]]:
+    return _listed(given)
+
+
+def _layout(given: Any) -> Callable[[Setting], Any]:
+    return given if callable(given) else lambda setting: given
+
+
 @frozen
 class System:
     """A named transition system.
 
     Attributes:
         name, summary: shown by `kraftcheck list`.
-        initial, actions, layout, properties: the four questions, of a setting.
+        initial, actions, layout, properties: the four questions, of a setting. What does not depend on the setting
+            may be given as it is: a list of initial states, actions or properties, and a layout.
         scopes: presets, name to bounds; the first is the default.
         bounds: the bounds a scope gives values to.
         quiescent: states that may have no enabled action; None: no state may.
@@ -225,16 +238,16 @@ class System:
 
     name: str
     summary: str
-    initial: Callable[[Setting], Iterable[Any]]
-    actions: Callable[[Setting], Sequence[Action]]
-    layout: Callable[[Setting], Any]
-    properties: Callable[[Setting], Sequence[Property]] = lambda setting: ()
+    initial: Callable[[Setting], Iterable[Any]] = field(converter=_states)
+    actions: Callable[[Setting], Sequence[Action]] = field(converter=_actions)
+    layout: Callable[[Setting], Any] = field(converter=_layout)
+    properties: Callable[[Setting], Sequence[Property]] = field(converter=_properties, default=lambda setting: ())
     scopes: Mapping[str, Mapping[str, int]] = field(factory=lambda: {"default": {}})
     bounds: tuple[Bound, ...] = ()
     quiescent: Callable[[Any], Truth] | None = None
-    lemmas: Callable[[Setting], Sequence[Property]] = lambda setting: ()
+    lemmas: Callable[[Setting], Sequence[Property]] = field(converter=_properties, default=lambda setting: ())
     rules: bool = False
-    symmetries: Callable[[Setting], Sequence[Symmetry]] = lambda setting: ()
+    symmetries: Callable[[Setting], Sequence[Symmetry]] = field(converter=_symmetries, default=lambda setting: ())
 
     def setting(
         self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None,

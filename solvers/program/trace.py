@@ -82,7 +82,7 @@ def _actions(system: System, setting: Setting) -> tuple[Action, ...]:
     actions = ask("actions", lambda: tuple(system.actions(setting)))
     for action in actions:
         if not isinstance(action, Action):
-            raise SystemFault(f"actions gave {described(action)}, not a kraftcheck.model.language.system.Action")
+            raise SystemFault(f"actions gave {described(action)}, not a kraftcheck.Action")
     check_distinct("actions", (action.name for action in actions))
     return actions
 

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from kraftcheck.ci.explore.command import cache_folder
 from kraftcheck.ci.mutants.page import cell, condition
 from kraftcheck.ci.mutants.table import ELSEWHERE, NO_EFFECT, OPEN, STEPS_ONLY, Row, judged, rows
 from kraftcheck.ci.systems.subject import Subject, subject
+from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.properties.mutants.survivors import JUDGEMENTS, KINDS
 from kraftcheck.properties.mutants.tables import LEFT, TABLES, Table
 from kraftcheck.solvers.mutants.explore import Budget, explain

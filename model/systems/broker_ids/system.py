@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.system import Action, Bound, Setting, System
+from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.model.systems.broker_ids.faults import Faults

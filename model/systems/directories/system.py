@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kraftcheck.model.language.system import Action, Bound, Setting, System
+from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL

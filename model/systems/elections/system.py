@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
+from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.family import Family
 from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.symmetry import Symmetry
-from kraftcheck.model.language.system import Action, Bound, Conjuncts, Setting, System
+from kraftcheck.model.language.system import Action, Conjuncts, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED

@@ -7,7 +7,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.system import Action, Bound, Conjuncts, Outcome, Setting, System, conjuncts
+from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System, conjuncts
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, implies
 from kraftcheck.model.rules.ruleset import RuleSet

@@ -7,7 +7,8 @@ from typing import Any
 
 from attrs import evolve
 
-from kraftcheck.model.language.system import Action, Bound, Setting, System
+from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.systems.elections.system import replica_lists

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.system import Action, Bound, Setting, System
+from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.systems.zk_controller.control import Control
 from kraftcheck.model.systems.zk_controller.deposed import Deposed
 from kraftcheck.model.systems.zk_controller.hosts import Faults, Hosts

@@ -13,7 +13,7 @@ from kraftcheck.ci.conformance.kafka.columns import VACANT, Rows
 from kraftcheck.ci.conformance.kafka.tour.answers import as_listed, blank, change_roots, compact
 from kraftcheck.ci.conformance.kafka.tour.columns import MOST_RECORDS, REFUSED, RESIGNED, answer_columns, step_columns
 from kraftcheck.ci.conformance.kafka.tour.requests import Request, TourError, asking, seen
-from kraftcheck.ci.explore.command import cache_folder
+from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.model.language.layout import Flag, Layout, leaves, rebuild
 from kraftcheck.model.language.system import Action, Outcome
 from kraftcheck.model.language.terms import Graph, Truth, Word

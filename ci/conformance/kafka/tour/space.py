@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from kraftcheck.ci.conformance.kafka.tour.model import CHUNK, States, TourModel
 from kraftcheck.ci.conformance.kafka.tour.requests import REFUSED_BEFORE
-from kraftcheck.ci.explore.command import cache_folder
+from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS

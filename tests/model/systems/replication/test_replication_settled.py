@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.explore.command import cache_folder
+from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.replication.settle import settle

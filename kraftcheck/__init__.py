@@ -1,1 +1,88 @@
-"""kraftcheck: verifies the replica logic of Apache Kafka's controller from one set of rules."""
+"""kraftcheck: verifies the replica logic of Apache Kafka's controller, and systems of your own, from one set of rules.
+
+The engines are functions here; so is what a system of your own needs:
+
+    import kraftcheck as kc
+
+    result = kc.explore("elections", scope="tiny", rules="fixed")
+    result.assert_holds()
+
+A name is imported when it is first used, so that `import kraftcheck` is quick, and so that the workers of a cluster
+load only what they run.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kraftcheck.ci.interface.engines import explore, prove, simulate
+    from kraftcheck.ci.interface.kafka import conform, replay
+    from kraftcheck.ci.interface.report import Report
+    from kraftcheck.ci.interface.result import Result
+    from kraftcheck.ci.interface.states import States
+    from kraftcheck.ci.terminal.refusal import Refusal
+    from kraftcheck.model.language.bound import Bound
+    from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+    from kraftcheck.model.language.brokersets import BrokerSet as IntSet
+    from kraftcheck.model.language.layout import ints, subset_of, truth
+    from kraftcheck.model.language.symmetry import Symmetry
+    from kraftcheck.model.language.system import Action, Outcome, Property, Setting, Step, System
+    from kraftcheck.model.language.terms import Truth, Word
+    from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of, pick
+    from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
+    from kraftcheck.solvers.audit.sampling import Sampling
+    from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Trace, Unknown, Vacuous
+    from kraftcheck.solvers.reference.confirm import EngineDisagreement
+
+_PLACES = {
+    "kraftcheck.ci.interface.engines": ("explore", "prove", "simulate"),
+    "kraftcheck.ci.interface.kafka": ("conform", "replay"),
+    "kraftcheck.ci.interface.report": ("Report",),
+    "kraftcheck.ci.interface.result": ("Result",),
+    "kraftcheck.ci.interface.states": ("States",),
+    "kraftcheck.ci.terminal.refusal": ("Refusal",),
+    "kraftcheck.model.language.bound": ("Bound",),
+    "kraftcheck.model.language.brokersets": ("BrokerSet", "Replicas"),
+    "kraftcheck.model.language.layout": ("ints", "subset_of", "truth"),
+    "kraftcheck.model.language.symmetry": ("Symmetry",),
+    "kraftcheck.model.language.system": ("Action", "Outcome", "Property", "Setting", "Step", "System"),
+    "kraftcheck.model.language.terms": ("Truth", "Word"),
+    "kraftcheck.model.language.words": ("all_of", "any_of", "choose", "implies", "negate", "none_of", "pick"),
+    "kraftcheck.properties.kinds": ("always", "happens", "recovers", "sometimes", "step"),
+    "kraftcheck.solvers.audit.sampling": ("Sampling",),
+    "kraftcheck.solvers.reference.confirm": ("EngineDisagreement",),
+    "kraftcheck.solvers.program.verdict": ("Holds", "Incomplete", "Refuted", "Trace", "Unknown", "Vacuous"),
+}
+"""Where each public name lives."""
+
+_HOMES = {name: (place, name) for place, names in _PLACES.items() for name in names}
+_HOMES["IntSet"] = ("kraftcheck.model.language.brokersets", "BrokerSet")
+
+__all__ = [
+    "Action", "Bound", "BrokerSet", "EngineDisagreement", "Holds", "Incomplete", "IntSet", "Outcome", "Property",
+    "Refusal", "Refuted", "Replicas", "Report", "Result", "Sampling", "Setting", "States", "Step", "Symmetry",
+    "System", "Trace", "Truth", "Unknown", "Vacuous", "Word", "all_of", "always", "any_of", "choose", "conform",
+    "explore", "happens", "implies", "ints", "negate", "none_of", "pick", "prove", "recovers", "replay", "simulate",
+    "sometimes", "step", "subset_of", "truth",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """The public name, imported now.
+
+    Raises:
+        AttributeError: for any other name.
+    """
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kraftcheck' has no attribute {name!r}")
+    place, attribute = _HOMES[name]
+    value = getattr(importlib.import_module(place), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted({*globals(), *__all__})

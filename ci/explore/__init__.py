@@ -1,1 +1,1 @@
-"""`kraftcheck explore` and `kraftcheck simulate`: exhaustive search and random walks; the page of scopes."""
+"""`kraftcheck explore`, `simulate` and `trace`: exhaustive search, random walks, counterexamples; the page of scopes."""

@@ -270,7 +270,7 @@ def _print(screen: Screen, chosen: Subject, result: Exploration, shown: int) -> 
     screen.plain(chosen.title())
     for warning in result.warnings:
         screen.plain(f"warning: {warning}")
-    screen.print(report.verdict_table(result))
+    screen.print(report.verdict_table(result.verdicts, result.program.claims))
     print_traces(screen, chosen, result, shown)
     screen.print()
     for line in report.summary(result):

@@ -6,7 +6,7 @@ import functools
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -28,7 +28,10 @@ from kraftcheck.ci.terminal.progress import attended, stoppable, tallied
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.language.system import System
+from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import worst_exit_code
+from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.smt.induction import Build, Proof, prove
 from kraftcheck.solvers.smt.queries import REFUTED, SOLVERS, Effort
 from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS
@@ -41,11 +44,11 @@ class Asked:
     """What is to be proven, so that a worker process can make it anew.
 
     Attributes:
-        name: system name or `module:attribute`.
+        name: system name, `module:attribute`, or a system, which only this process can make.
         scope, bounds, rules: as the user gave them.
     """
 
-    name: str
+    name: str | System
     scope: str | None
     bounds: Mapping[str, int]
     rules: str | None
@@ -79,17 +82,23 @@ def _silent(done: int, total: int) -> None:
     """Tell nothing."""
 
 
-def searched(asked: Asked, proof: Proof, budget: Budget, quiet: bool) -> Searched:
-    """The explored scope that tells whether counterexamples are reachable; none where none is needed."""
+def searched(asked: Asked, proof: Proof, most: int, explored: Callable[[Program], Exploration]) -> Searched:
+    """The explored scope that tells whether counterexamples are reachable; none where none is needed.
+
+    Args:
+        asked, proof: what was to be proven, and what became of it.
+        most: states to explore; 0: none.
+        explored: the explorer, which stops there.
+    """
     if not any(answer.result == REFUTED for claim in proof.asked for answer in proof.of(claim)):
         return Searched()
-    if not budget.max_states or proof.stopped:
+    if not most or proof.stopped:
         return Searched(why_not="stopped on request" if proof.stopped else "--search 0")
     try:
         listed = program(with_lemmas(asked.subject(proof=False)))
     except (Refusal, LayoutError) as error:
         return Searched(why_not=f"the explorer has no such scope: {error}")
-    return Searched(run(listed, budget, quiet))
+    return Searched(explored(listed))
 
 
 def with_lemmas(chosen: Subject) -> Subject:
@@ -155,7 +164,7 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], known)
     asked = Asked(typed.system, flags["scope"], bounds, flags["rules"])
     wanted = asked.build()
-    check_only(asked.name, wanted, flags["only"])
+    check_only(typed.system, wanted, flags["only"])
     check_writable(flags["target"])
     ready(flags["second"], flags["smt2"], flags["target"])
     effort = Effort(flags["timeout"], flags["seed"], flags["core"], flags["solver"])
@@ -168,7 +177,7 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     proof = proven(asked, effort, flags["only"], flags["workers"], flags["quiet"])
     seconds = time.monotonic() - begun
     budget = Budget(1, flags["memory"], max_states=flags["search"], keep=True)
-    judged = judge(proof, searched(asked, proof, budget, flags["quiet"]))
+    judged = judge(proof, searched(asked, proof, flags["search"], lambda traced: run(traced, budget, flags["quiet"])))
     if (flags["smt2"] is not None or flags["second"] is not None) and not proof.stopped:
         judged = second_opinion(proof, judged, flags["smt2"], flags["second"], effort, flags["workers"])
     code = worst_exit_code(one.verdict.verdict for one in judged)

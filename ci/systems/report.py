@@ -12,6 +12,7 @@ from rich.table import Table
 from kraftcheck.ci.systems import assurance
 from kraftcheck.ci.systems.subject import Subject, relief
 from kraftcheck.ci.terminal.console import escape
+from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.pruning import Pruning
 from kraftcheck.solvers.program.verdict import (
     Holds,
@@ -42,11 +43,11 @@ def word_of(found: PropertyVerdict) -> str:
     return f"{word} {found.depth}" if isinstance(found.verdict, Refuted) else word
 
 
-def detail(found: PropertyVerdict) -> str:
-    """What a table says beside the verdict."""
+def detail(found: PropertyVerdict, shortest: bool = True) -> str:
+    """What a table says beside the verdict; random walks find traces that are not the shortest."""
     match found.verdict:
         case Refuted():
-            return f"in {found.depth} step{'' if found.depth == 1 else 's'}, shortest"
+            return f"in {found.depth} step{'' if found.depth == 1 else 's'}{', shortest' * shortest}"
         case Holds(_, witness) if witness is not None:
             return f"shown in {found.depth} step{'' if found.depth == 1 else 's'}"
         case Holds(_, _, cases) if cases is not None:
@@ -60,21 +61,21 @@ def detail(found: PropertyVerdict) -> str:
     return ""
 
 
-def verdict_table(result: Exploration) -> Table:
-    """A row for each property: verdict, detail, sentence."""
-    sentences = {claim.id: claim.sentence for claim in _claims(result)}
+DEADLOCK_SAYS = "a state without successors is quiescent"
+"""The sentence of the built-in property."""
+
+
+def verdict_table(judged: Sequence[PropertyVerdict], claims: Sequence[Property], shortest: bool = True) -> Table:
+    """A row for each property: verdict, detail, sentence; `shortest` as `detail` takes it."""
+    sentences = {claim.id: claim.sentence for claim in claims}
     table = Table(box=None, pad_edge=False)
     for column in ("property", "verdict", "", "says"):
         table.add_column(column, overflow="fold")
-    for found in result.verdicts:
+    for found in judged:
         word = WORDS[type(found.verdict)]
-        said = sentences.get(found.claim, "a state without successors is quiescent")
-        table.add_row(escape(found.claim), f"[{STYLES[word]}]{word}[/]", escape(detail(found)), escape(said))
+        said = sentences.get(found.claim, DEADLOCK_SAYS)
+        table.add_row(escape(found.claim), f"[{STYLES[word]}]{word}[/]", escape(detail(found, shortest)), escape(said))
     return table
-
-
-def _claims(result: Exploration) -> Sequence[Any]:
-    return result.program.claims
 
 
 def symmetries(result: Exploration) -> list[str]:
@@ -191,7 +192,7 @@ def _closure(found: PropertyVerdict) -> dict[str, Any] | None:
 
 
 def _property(found: PropertyVerdict, result: Exploration) -> dict[str, Any]:
-    claim = next((c for c in _claims(result) if c.id == found.claim), None)
+    claim = next((c for c in result.program.claims if c.id == found.claim), None)
     return {
         "id": found.claim,
         "kind": found.kind,

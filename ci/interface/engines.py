@@ -1,0 +1,243 @@
+"""The engines as Python functions: `kraftcheck.explore`, `kraftcheck.simulate` and `kraftcheck.prove`."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from kraftcheck.ci.explore import walk_report
+from kraftcheck.ci.interface.result import Result
+from kraftcheck.ci.prove import report as proof_report
+from kraftcheck.ci.prove.command import Asked, check_only, searched
+from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.options import default_memory
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.symmetry import SymmetryError
+from kraftcheck.model.language.system import System
+from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
+from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import (
+    DEADLOCK,
+    Holds,
+    Incomplete,
+    PropertyVerdict,
+    Refuted,
+    Vacuous,
+    Verdict,
+    worst_exit_code,
+)
+from kraftcheck.solvers.search import explore as search
+from kraftcheck.solvers.search.symmetry import reduced
+from kraftcheck.solvers.smt import induction
+from kraftcheck.solvers.smt.queries import SOLVERS, Effort
+from kraftcheck.solvers.smt.verdicts import judge
+from kraftcheck.solvers.walks.findings import findings, witnesses
+from kraftcheck.solvers.walks.walker import SCHEDULES
+from kraftcheck.solvers.walks.walks import Walks
+from kraftcheck.solvers.walks.walks import simulate as walk
+
+Answer = TypeVar("Answer")
+
+
+def _bounds(bounds: Mapping[str, int]) -> dict[str, int]:
+    for name, value in bounds.items():
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise Refusal(f"{name} takes an int, not {value!r}")
+    return {name.replace("_", "-"): value for name, value in bounds.items()}
+
+
+def _check(least: int, **numbers: float | None) -> None:
+    """Refuse numbers below the least that makes sense; None stands for a default."""
+    for name, value in numbers.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < least):
+            raise Refusal(f"{name} takes a number of at least {least}, not {value!r}")
+
+
+def _one_of(name: str, value: str, choices: Iterable[str]) -> None:
+    if value not in choices:
+        raise Refusal(f"{name} is {value!r}, none of {', '.join(choices)}")
+
+
+def _threads(threads: int | None) -> int:
+    return threads if threads is not None else len(os.sched_getaffinity(0))
+
+
+def _cache(cache: bool) -> Path | None:
+    return cache_folder() if cache else None
+
+
+def _interruptible(name: str, work: Callable[[threading.Event], Answer]) -> Answer:
+    """The result of work on a thread of its own; Ctrl-C in the caller's stops it, and is raised there.
+
+    Raises:
+        Refusal: when a term of the system is too wide for the engine.
+    """
+    stop = threading.Event()
+    with ThreadPoolExecutor(1, thread_name_prefix="kraftcheck") as pool:
+        future = pool.submit(work, stop)
+        try:
+            return future.result()
+        except LoweringError as error:
+            raise Refusal(f"{name}: {error}") from error
+        finally:
+            stop.set()
+
+
+def _explored(
+    traced: Program, threads: int, memory: int, cache: bool, sampling: Sampling, **limits: object
+) -> search.Exploration:
+    ask = partial(
+        search.explore, traced, clock=time.monotonic, threads=threads, memory=memory,
+        cache_dir=_cache(cache), sampling=sampling,
+    )  # fmt: skip
+    return _interruptible(traced.system.name, lambda stop: ask(stop=stop, **limits))  # type: ignore[arg-type]
+
+
+def explore(
+    system: str | System, *, scope: str | None = None, rules: str | None = None, properties: Sequence[str] = (),
+    threads: int | None = None, memory: int | None = None, max_depth: int | None = None,
+    max_states: int | None = None, stop_at_first: bool = False, strict: bool = False, symmetry: bool = False,
+    sampling: Sampling = DEFAULT, keep: bool = True, cache: bool = True,
+    progress: Callable[[search.Progress], None] | None = None, **bounds: int,
+) -> Result:  # fmt: skip
+    """Explore every reachable state.
+
+    Args:
+        system: a name from `kraftcheck list`, `module:attribute`, or a system of your own.
+        scope: preset bounds; the first by default.
+        rules: rule set, `PRESET[+VARIANT|-VARIANT...]`, of systems that take one.
+        properties: ids of those to judge, beside `deadlock`; all by default.
+        threads: how many; every processor by default. Results do not depend on it.
+        memory: bytes to use at most; by default what the command uses.
+        max_depth, max_states: limits, in steps and states; past them verdicts are incomplete.
+        stop_at_first: end at the first violation.
+        strict: whether what a declared cap cuts is incomplete too.
+        symmetry: explore states that differ by names alone once.
+        sampling: how much is audited on ints.
+        keep: whether the result keeps the states.
+        cache: whether compiled code is kept between runs.
+        progress: called now and then, on another thread, with how far the search is.
+        bounds: single bounds by name, with `_` for `-`.
+
+    Returns:
+        The verdicts. A counterexample is shortest, and was replayed on ints.
+
+    Raises:
+        Refusal: in one line, for what cannot be asked.
+        EngineDisagreement: when ints do not confirm what compiled code says.
+    """
+    _check(1, threads=threads, memory=memory, max_states=max_states)
+    _check(0, max_depth=max_depth)
+    chosen = subject(system, scope, _bounds(bounds), rules, properties)
+    try:
+        traced = reduced(program(chosen)) if symmetry else program(chosen)
+        found = _explored(
+            traced, _threads(threads), default_memory() if memory is None else memory, cache, sampling,
+            max_depth=max_depth, max_states=max_states, stop_at_first=stop_at_first, strict=strict, keep=keep,
+            progress=progress,
+        )  # fmt: skip
+    except SymmetryError as error:
+        raise Refusal(f"{chosen.name}: {error}") from error
+    notes = (*(f"warning: {warning}" for warning in found.warnings), *report.summary(found))
+    code, document = worst_exit_code(one.verdict for one in found.verdicts), report.document(chosen, found)
+    return Result(chosen, "explore", found.verdicts, traced.claims, notes, code, document, found)
+
+
+def simulate(
+    system: str | System, *, scope: str | None = None, rules: str | None = None, properties: Sequence[str] = (),
+    runs: int = 1000, steps: int = 1000, seed: int = 1, schedule: str = "both", threads: int | None = None,
+    strict: bool = False, cache: bool = True, **bounds: int,
+) -> Result:  # fmt: skip
+    """Walk at random, where every state is too many.
+
+    Walks prove nothing: what they do not refute is `Incomplete`, so that only `Result.refuted` tells of them. The
+    other arguments are those of `explore`.
+
+    Args:
+        runs, steps, seed: how many walks, the longest walk, and what decides all that is drawn.
+        schedule: draw steps by weight (`weighted`), by changing priorities (`priority`), or `both` in turn.
+
+    Raises:
+        Refusal: in one line, for what cannot be asked.
+        EngineDisagreement: when ints do not confirm what compiled code says.
+    """
+    _check(1, runs=runs, steps=steps, threads=threads)
+    _check(0, seed=seed)
+    _one_of("schedule", schedule, SCHEDULES)
+    chosen = subject(system, scope, _bounds(bounds), rules, properties)
+    traced = program(chosen)
+
+    def walked(stop: threading.Event) -> Walks:
+        return walk(
+            traced, runs, steps, seed, clock=time.monotonic, threads=_threads(threads), schedule=schedule,
+            cache_dir=_cache(cache), stop=stop, strict=strict,
+        )  # fmt: skip
+
+    walks = _interruptible(chosen.name, walked)
+    broken = findings(walks)
+    traces = {one.trace.claim: one.trace for one in (*broken, *witnesses(walks))}
+    code = walk_report.exit_code(walks, broken)
+    notes = tuple(walk_report.lines(chosen, walks, broken, steps, schedule, 0))[1:]
+    document = walk_report.document(chosen, walks, broken, steps, schedule, code)
+    size = f"{walks.runs:,} random walks"
+    judged = []
+    for claim, kind in [*((one.id, one.kind) for one in traced.claims), (DEADLOCK, DEADLOCK)]:
+        trace, goal = traces.get(claim), kind in ("sometimes", "happens")
+        verdict: Verdict = Vacuous(size, f"not reached in {size}") if goal else Incomplete(f"not refuted in {size}")
+        if trace is not None:
+            verdict = Holds(size, trace) if goal else Refuted(trace)
+        judged.append(PropertyVerdict(claim, kind, verdict, None if trace is None else len(trace.steps)))
+    return Result(chosen, "simulate", tuple(judged), traced.claims, notes, code, document)
+
+
+def prove(
+    system: str | System, *, scope: str | None = None, rules: str | None = None, properties: Sequence[str] = (),
+    solver: str = "z3", timeout: float = 30.0, seed: int = 1, search_states: int = 5_000_000, cache: bool = True,
+    **bounds: int,
+) -> Result:  # fmt: skip
+    """Prove invariants and step properties for any number of steps, by induction.
+
+    What is not proven is `Unknown`, with the reason. The other arguments are those of `explore`.
+
+    Args:
+        solver: `z3` or `bitwuzla`.
+        timeout: seconds for one query.
+        seed: of the solver.
+        search_states: states explored to tell whether a counterexample to induction is reachable; 0: none.
+
+    Raises:
+        Refusal: in one line, for what cannot be asked.
+        EngineDisagreement: when ints do not confirm what compiled code or a solver says.
+    """
+    _check(0, seed=seed, search_states=search_states, timeout=timeout)
+    _one_of("solver", solver, SOLVERS)
+    asked = Asked(system, scope, _bounds(bounds), rules)
+    chosen = asked.subject()
+    theory = asked.build()
+    check_only(chosen.name, theory, properties)
+    effort, begun = Effort(timeout, seed, False, solver), time.monotonic()
+
+    def proven(stop: threading.Event) -> induction.Proof:
+        return induction.prove(asked.build, effort=effort, clock=time.monotonic, only=tuple(properties), stop=stop)
+
+    proof = _interruptible(chosen.name, proven)
+
+    def explored(traced: Program) -> search.Exploration:
+        return _explored(traced, _threads(None), default_memory(), cache, DEFAULT, max_states=search_states, keep=True)
+
+    judged = judge(proof, searched(asked, proof, search_states, explored))
+    verdicts = tuple(one.verdict for one in judged)
+    seconds = time.monotonic() - begun
+    code = worst_exit_code(one.verdict for one in verdicts)
+    document = proof_report.document(chosen, proof, judged, seconds, effort, code)
+    notes = tuple(line.strip() for line in proof_report.summary(proof, seconds, solver))
+    return Result(chosen, "prove", verdicts, tuple(theory.claims), notes, code, document)

@@ -1,0 +1,138 @@
+"""What an engine answered about a system, for Python: verdicts, counterexamples, states."""
+
+from __future__ import annotations
+
+import html
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import field, frozen
+from rich.console import Console
+
+from kraftcheck.ci.interface.states import States
+from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.ci.terminal.console import PLAIN_WIDTH
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.language.system import Property
+from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Trace, Verdict
+from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.traces.render import lines
+
+
+@frozen
+class Result:
+    """What an engine answered about the properties of a system.
+
+    Attributes:
+        subject: the system at its setting.
+        engine: `explore`, `simulate` or `prove`.
+        judged: one verdict for each property; `deadlock` is among them where the engine judges it.
+        claims: the properties, with their sentences and sources.
+        summary: what else the engine says, in lines.
+        exit_code: what the command would exit with.
+        document: the report as plain values, as `--json` writes it.
+        exploration: the explored space, where the engine is `explore`.
+    """
+
+    subject: Subject = field(repr=False)
+    engine: str
+    judged: tuple[PropertyVerdict, ...] = field(repr=False)
+    claims: tuple[Property, ...] = field(repr=False)
+    summary: tuple[str, ...] = field(repr=False)
+    exit_code: int
+    document: Mapping[str, Any] = field(repr=False)
+    exploration: Exploration | None = field(default=None, repr=False)
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """The verdict of each property, by its id. Only `Holds` is a pass."""
+        return {one.claim: one.verdict for one in self.judged}
+
+    @property
+    def refuted(self) -> tuple[str, ...]:
+        """The ids of the properties that have a counterexample."""
+        return tuple(one.claim for one in self.judged if isinstance(one.verdict, Refuted))
+
+    def verdict(self, claim: str) -> Verdict:
+        """The verdict of a property by its id.
+
+        Raises:
+            KeyError: for a property that was not judged, with the nearest ids.
+        """
+        if claim not in self.verdicts:
+            raise KeyError(f"{claim!r} was not judged; {nearest(claim, self.verdicts)}")
+        return self.verdicts[claim]
+
+    def assert_holds(self, *claims: str) -> None:
+        """Fail unless properties hold: unknown, incomplete and vacuous verdicts fail too.
+
+        Args:
+            claims: ids; all that were judged by default.
+
+        Raises:
+            AssertionError: with the verdict, and the counterexample where there is one.
+            KeyError: for a property that was not judged.
+        """
+        wanted = {id_: self.verdict(id_) for id_ in claims or self.verdicts}
+        failed = [one for one in self.judged if one.claim in wanted and not isinstance(one.verdict, Holds)]
+        if failed or not wanted:
+            rows = [self._failure(one) for one in failed] or ["nothing was judged"]
+            raise AssertionError("\n".join([self.subject.title(), *rows]))
+
+    def trace(self, claim: str) -> Trace:
+        """The counterexample of a refuted property, or the witness of a goal; its states are the system's records.
+
+        Raises:
+            KeyError: for a property that was not judged.
+            ValueError: where its verdict has none.
+        """
+        verdict = self.verdict(claim)
+        trace = verdict.trace if isinstance(verdict, Refuted) else getattr(verdict, "witness", None)
+        if not isinstance(trace, Trace):
+            raise ValueError(f"{claim}: the verdict is {report.WORDS[type(verdict)]}, which has no trace")
+        return trace
+
+    def states(self) -> States:
+        """Every reachable state.
+
+        Raises:
+            ValueError: where the engine explored nothing, or did not keep the states.
+        """
+        if self.exploration is None:
+            raise ValueError(f"{self.engine} keeps no states; use explore")
+        if self.exploration.store is None:
+            raise ValueError("the states were not kept; explore with keep=True")
+        return States(self.exploration)
+
+    def __str__(self) -> str:
+        """The report as the command prints it, counterexamples aside."""
+        stream = io.StringIO()
+        screen = Console(file=stream, width=PLAIN_WIDTH, highlight=False, emoji=False)
+        screen.print(report.verdict_table(self.judged, self.claims, self._shortest()))
+        table = [line.rstrip() for line in stream.getvalue().rstrip("\n").split("\n")]
+        return "\n".join([self.subject.title(), *table, "", *self.summary])
+
+    def _repr_html_(self) -> str:
+        """The report for a notebook."""
+        sentences = {claim.id: claim.sentence for claim in self.claims}
+        rows = "".join(
+            _row("td", one.claim, report.WORDS[type(one.verdict)], report.detail(one, self._shortest()),
+                 sentences.get(one.claim, report.DEADLOCK_SAYS))
+            for one in self.judged
+        )  # fmt: skip
+        notes = "<br>".join(html.escape(line) for line in self.summary)
+        head = _row("th", "property", "verdict", "", "says")
+        return f"<p>{html.escape(self.subject.title())}</p><table>{head}{rows}</table><p>{notes}</p>"
+
+    def _shortest(self) -> bool:
+        return self.engine != "simulate"
+
+    def _failure(self, one: PropertyVerdict) -> str:
+        text = f"{one.claim}: {report.word_of(one)} {report.detail(one, self._shortest())}".rstrip()
+        return "\n".join([text, *lines(one.verdict.trace)]) if isinstance(one.verdict, Refuted) else text
+
+
+def _row(cell: str, *texts: str) -> str:
+    return "<tr>" + "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in texts) + "</tr>"

@@ -1,0 +1,63 @@
+"""The states that an exploration reached, as records and as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+
+from kraftcheck.model.language.layout import Flag
+from kraftcheck.solvers.search.explore import Exploration
+
+
+@frozen
+class States:
+    """The states that an exploration reached.
+
+    Attributes:
+        exploration: what reached them, with its states kept.
+    """
+
+    exploration: Exploration = field(repr=False)
+
+    def __len__(self) -> int:
+        """How many."""
+        return self.exploration.distinct
+
+    def __iter__(self) -> Iterator[Any]:
+        """Each state as a record of the system."""
+        layout = self.exploration.program.layout
+        return (layout.unpack(words) for words in self.exploration.states())
+
+    def columns(self) -> dict[str, Any]:
+        """One NumPy array for each field of a state, by the field's path; a set of brokers is its mask."""
+        layout, packed = self.exploration.program.layout, self.exploration.packed()
+        columns = {}
+        for slot in layout.slots:
+            mask = np.uint64((1 << slot.domain.bits) - 1)
+            numbers = (packed[:, slot.word] >> np.uint64(slot.shift)) & mask
+            values = numbers.astype(np.int64) + slot.domain.lo
+            columns[layout.name(slot.path)] = values.astype(bool) if isinstance(slot.domain, Flag) else values
+        return columns
+
+    def arrow(self) -> Any:
+        """The states as an Arrow table, one row a state.
+
+        Raises:
+            ModuleNotFoundError: without pyarrow, which comes with `kraftcheck[spark]`.
+        """
+        import pyarrow
+
+        return pyarrow.table(self.columns())
+
+    def pandas(self) -> Any:
+        """The states as a pandas data frame, one row a state.
+
+        Raises:
+            ModuleNotFoundError: without pandas, which comes with `kraftcheck[spark]`.
+        """
+        import pandas
+
+        return pandas.DataFrame(self.columns())

@@ -1,1 +1,0 @@
-"""`kraftcheck trace`: counterexamples shown, shortened and exported."""

@@ -1,0 +1,1 @@
+"""Tests of `ci/interface`: what `import kraftcheck` offers."""

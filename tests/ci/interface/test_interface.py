@@ -1,0 +1,275 @@
+"""`import kraftcheck`: engines as functions answer what the commands answer, about systems by name and as they are."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from attrs import frozen
+
+import kraftcheck as kc
+from tests import toys
+from tests.shared.commands import kraftcheck
+from tests.shared.places import ROOT, TESTS
+
+
+@frozen
+class Tank:
+    """A tank and its valve."""
+
+    level: kc.Word
+    valves: kc.IntSet
+
+
+def turned(s: Tank) -> Tank:
+    """The tank with its valve turned."""
+    return Tank(s.level, kc.IntSet(kc.choose(s.valves.has(0), 0, 1)))
+
+
+def tank(highest: int = 3) -> kc.System:
+    """A tank that fills while its valve is open: lists where nothing depends on the setting."""
+    return kc.System(
+        name="tank",
+        summary="a tank that fills",
+        layout=Tank(kc.ints(0, 4), kc.IntSet(kc.subset_of(2))),
+        initial=[Tank(0, kc.IntSet.of([0]))],
+        actions=[
+            kc.Action("fill", lambda s: Tank(s.level + 1, s.valves), lambda s: kc.all_of(s.level < 4, s.valves.has(0))),
+            kc.Action("turn", turned, lambda s: s.level < 4),
+        ],
+        properties=[
+            kc.always("not-full", "the level stays low", lambda s: s.level <= highest),
+            kc.sometimes("is-half", "the tank is half full", lambda s: s.level == 2),
+            kc.happens("turns", "the valve is turned", lambda t: kc.negate(t.before.valves.same(t.after.valves))),
+        ],
+        quiescent=lambda s: s.level == 4,
+    )
+
+
+@pytest.mark.parametrize("name", kc.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    """Each name of `__all__` is imported on demand, has a docstring where it is ours, and is listed by dir()."""
+    assert name in dir(kc)
+    value = getattr(kc, name)
+    assert (getattr(value, "__doc__", "") or "").strip() or name in ("Truth", "Word")
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    """A name that is not public is refused as of any module."""
+    with pytest.raises(AttributeError, match="module 'kraftcheck' has no attribute 'exlore'"):
+        _ = kc.exlore  # type: ignore[attr-defined]
+
+
+def test_importing_loads_no_engine() -> None:
+    """`import kraftcheck` alone imports none of the packages that take time."""
+    code = "import sys, kraftcheck; print({'click', 'numpy', 'z3', 'llvmlite', 'attrs'} & sys.modules.keys())"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "set()\n"
+
+
+def untimed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document without what depends on the clock and on the number of threads."""
+    rest = {key: value for key, value in document.items() if key not in ("seconds", "rates")}
+    return {**rest, "states": {**rest["states"], "bytes_per_state": None}}
+
+
+@pytest.mark.parametrize("rules", ["fixed", "kafka-4.0"])
+def test_exploring_answers_what_the_command_answers(rules: str) -> None:
+    """Verdicts, counts and exit code are those of the command, whose document the result holds, times aside."""
+    asked = kc.explore("elections", scope="tiny", rules=rules)
+    ran = kraftcheck("explore", "elections", "--scope", "tiny", "--rules", rules, "--json", "-", "--quiet")
+    told = ran.document()
+    assert asked.exit_code == ran.code == (0 if rules == "fixed" else 12)
+    assert untimed(asked.document) == untimed(told)
+    assert set(asked.verdicts) == {row["id"] for row in told["properties"]}
+    assert asked.refuted == tuple(row["id"] for row in told["properties"] if row["verdict"] == "refuted")
+
+
+def test_a_system_of_ones_own_needs_no_module() -> None:
+    """A system is explored as it is; its parts may be lists; its states come back as its own records."""
+    asked = kc.explore(tank())
+    assert asked.refuted == ("not-full",)
+    trace = asked.trace("not-full")
+    assert [step.action for step in trace.steps] == ["fill"] * 4
+    assert trace.steps[-1].state == Tank(4, kc.IntSet.of([0]))
+    assert asked.trace("is-half").steps[-1].state.level == 2
+    kc.explore(tank(4)).assert_holds()
+
+
+def test_lists_are_read_once() -> None:
+    """A list that is changed after the system was made changes nothing, and an iterator is not used up."""
+    claims = [kc.always("low", "low", lambda s: s.hand <= 1)]
+    system = kc.System("clock", "a clock", iter([toys.Clock(0)]), toys.CLOCK.actions, toys.CLOCK.layout, claims)
+    claims.clear()
+    assert [list(kc.explore(system).verdicts) for _ in range(2)] == [["low", "deadlock"]] * 2
+
+
+def test_states_come_as_records_and_columns() -> None:
+    """All reachable states: an iterator of records, an Arrow table and a data frame with a column a field agree."""
+    states = kc.explore(tank()).states()
+    records = {(one.level, one.valves.mask) for one in states}
+    assert records == {(level, mask) for level in range(5) for mask in (0, 1)} - {(4, 0)}
+    table, frame = states.arrow(), states.pandas()
+    assert len(states) == table.num_rows == len(frame) == 9
+    assert table.column_names == list(frame.columns) == ["level", "valves"]
+    assert set(zip(table["level"].to_pylist(), table["valves"].to_pylist(), strict=True)) == records
+
+
+def test_truths_are_truths_in_columns() -> None:
+    """A field that is a truth is a column of truths."""
+    columns = kc.explore("elections", scope="tiny", rules="fixed").states().columns()
+    assert columns["recovering"].dtype == bool
+    assert set(columns["leader"].tolist()) == {-1, 0, 1}
+
+
+def test_what_does_not_hold_fails_with_its_trace() -> None:
+    """`assert_holds` raises with the verdict and the counterexample; what holds besides does not fail."""
+    asked = kc.explore(tank())
+    with pytest.raises(AssertionError) as failed:
+        asked.assert_holds()
+    assert "tank, scope default" in str(failed.value)
+    assert "not-full: refuted 4 in 4 steps, shortest" in str(failed.value)
+    assert "  4  fill()\n      level: 3 -> 4" in str(failed.value)
+    asked.assert_holds("is-half", "turns", "deadlock")
+
+
+@pytest.mark.parametrize(
+    ("asked", "claim", "word"),
+    [
+        (lambda: kc.explore(tank(4), max_depth=1), "not-full", "incomplete"),
+        (lambda: kc.explore(tank(4), max_depth=1), "is-half", "incomplete"),
+        (lambda: kc.simulate(tank(4), runs=5, steps=5), "not-full", "incomplete"),
+        (lambda: kc.simulate(tank(4), runs=1, steps=1), "is-half", "vacuous"),
+        (lambda: kc.prove(tank(), search_states=0), "not-full", "unknown"),
+    ],
+    ids=["cut", "cut-goal", "walks", "walks-goal", "proof"],
+)
+def test_what_is_not_known_is_no_pass(asked: Callable[[], kc.Result], claim: str, word: str) -> None:
+    """An incomplete, a vacuous and an unknown verdict fail an assertion."""
+    with pytest.raises(AssertionError, match=f"{claim}: {word} "):
+        asked().assert_holds(claim)
+
+
+def test_questions_about_what_was_not_judged_are_refused() -> None:
+    """An id that was not judged is an error that names the nearest; a verdict without a trace is one too."""
+    asked = kc.explore(tank())
+    with pytest.raises(KeyError, match=r"'not-ful' was not judged; did you mean not-full"):
+        asked.assert_holds("not-ful")
+    with pytest.raises(ValueError, match="deadlock: the verdict is holds, which has no trace"):
+        asked.trace("deadlock")
+    with pytest.raises(ValueError, match="not kept"):
+        kc.explore(tank(), keep=False).states()
+    with pytest.raises(ValueError, match="simulate keeps no states"):
+        kc.simulate(tank(), runs=1).states()
+
+
+def test_walks_refute_and_never_prove() -> None:
+    """A counterexample of random walks is reported, not as the shortest; the exit code is that of the command."""
+    asked = kc.simulate(tank(), runs=50, seed=3)
+    assert (asked.refuted, asked.exit_code) == (("not-full",), 12)
+    assert "shortest" not in str(asked)
+    assert len(asked.trace("not-full").steps) >= 4
+    assert kc.simulate(tank(4), runs=50, seed=3).exit_code == 0
+
+
+def test_proofs_are_for_any_number_of_steps() -> None:
+    """What is inductive is proven; what is not is looked up among the reachable states, and refuted with its trace."""
+    kc.prove(tank(4)).assert_holds()
+    asked = kc.prove(tank())
+    assert (asked.refuted, asked.exit_code) == (("not-full",), 12)
+    assert len(asked.trace("not-full").steps) == 4
+    proven = kc.prove("elections", rules="fixed", scope="tiny", properties=["leader-in-isr"])
+    assert list(proven.verdicts) == ["leader-in-isr"]
+    proven.assert_holds()
+
+
+def test_a_log_is_replayed() -> None:
+    """A captured log is explained, and the report holds what the command prints and writes."""
+    report = kc.replay(TESTS / "captured" / "elr")
+    report.assert_holds()
+    assert "explained 78 of 78 batches" in str(report)
+    ran = kraftcheck("replay", TESTS / "captured" / "elr", "--json", "-")
+    assert ran.document() == report.document
+    wrong = kc.replay(TESTS / "captured" / "elr", rules="kafka-4.1+bump-on-isr-shrink")
+    assert wrong.exit_code == 23
+    with pytest.raises(AssertionError, match="batches"):
+        wrong.assert_holds()
+
+
+def test_vectors_are_run() -> None:
+    """Cases of Kafka's own tests pass under their rules, and not under wrong ones."""
+    place = TESTS / "vectors" / "partition_change.json"
+    assert kc.conform(place, allow_unsupported=True).exit_code == 0
+    wrong = kc.conform(place, rules="kafka-4.0+no-bump-on-replica-removal")
+    assert wrong.exit_code == 23
+    with pytest.raises(AssertionError, match="failed"):
+        wrong.assert_holds()
+
+
+def test_reports_are_pages_in_a_notebook() -> None:
+    """The report of a result, and of a comparison, is HTML with every property; markup in names is escaped."""
+    page = kc.explore("tests.shared.faulty:STRANGE_WORDS")._repr_html_()
+    assert page.count("<tr>") == 1 + len(kc.explore("tests.shared.faulty:STRANGE_WORDS").verdicts)
+    assert kc.Report(0, {}, "<b>&")._repr_html_() == "<pre>&lt;b&gt;&amp;</pre>"
+
+
+REFUSED: list[tuple[str, Callable[[], Any], str]] = [
+    ("system", lambda: kc.explore("electons"), "did you mean elections"),
+    ("bound", lambda: kc.explore("elections", broker=2), "no bound 'broker'; did you mean brokers"),
+    ("value", lambda: kc.explore("elections", brokers=9), "brokers = 9 is out of range"),
+    ("number", lambda: kc.explore("elections", brokers="2"), "brokers takes an int, not '2'"),
+    ("truth", lambda: kc.explore("elections", brokers=True), "brokers takes an int, not True"),
+    ("rules", lambda: kc.explore("elections", rules="fixed+nothing"), "unknown variant 'nothing'"),
+    ("no-rules", lambda: kc.explore(tank(), rules="fixed"), "tank takes no rule set"),
+    ("property", lambda: kc.explore(tank(), properties=["full"]), "tank has no property 'full'"),
+    ("threads", lambda: kc.explore(tank(), threads=0), "threads takes a number of at least 1, not 0"),
+    ("symmetry", lambda: kc.explore(tank(), symmetry=True), "tank: "),
+    ("runs", lambda: kc.simulate(tank(), runs=0), "runs takes a number of at least 1, not 0"),
+    ("schedule", lambda: kc.simulate(tank(), schedule="all"), "schedule is 'all', none of weighted, priority, both"),
+    ("claim", lambda: kc.prove(tank(), properties=["is-half"]), "tank has nothing to prove named 'is-half'"),
+    ("solver", lambda: kc.prove(tank(), solver="yices"), "solver is 'yices', none of "),
+    ("log", lambda: kc.replay("/nowhere"), "/nowhere"),
+    ("no-log", lambda: kc.replay(), "at least one path"),
+    ("vectors", lambda: kc.conform("/nowhere.json"), "/nowhere.json"),
+]
+
+
+@pytest.mark.parametrize(("asked", "says"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_what_cannot_be_asked_is_refused_in_a_line(asked: Callable[[], Any], says: str) -> None:
+    """Bad arguments raise `Refusal` with one line that names the argument and what is nearest."""
+    with pytest.raises(kc.Refusal) as refused:
+        asked()
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_rule_that_differs_between_ints_and_words_gets_no_verdict() -> None:
+    """A result is audited as the command's is: what ints do not confirm is an error."""
+    from tests.shared.faulty import TWO_FACED
+
+    with pytest.raises((kc.Refusal, kc.EngineDisagreement)):
+        kc.explore(TWO_FACED)
+
+
+def test_interrupting_a_search_stops_it() -> None:
+    """Ctrl-C during a long exploration raises KeyboardInterrupt in the caller, soon."""
+    code = (
+        "import kraftcheck as kc\nprint('begun', flush=True)\n"
+        "try:\n    kc.explore('replication', scope='large', progress=lambda now: print('on', flush=True))\n"
+        "except KeyboardInterrupt:\n    print('stopped')\n"
+    )
+    words = [sys.executable, "-c", code]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        while process.stdout.readline() not in ("on\n", ""):
+            pass
+        asked = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+    assert rest.endswith("stopped\n")
+    assert time.monotonic() - asked < 15

@@ -1,1 +1,1 @@
-"""`kraftcheck explore`, `simulate` and `trace`: exhaustive search, random walks, counterexamples; the page of scopes."""
+"""`kraftcheck explore`, `simulate`, `trace`: exhaustive search, random walks, counterexamples; the page of scopes."""

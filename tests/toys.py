@@ -6,13 +6,12 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from kraftcheck.ci.bench import two_phase_commit
 from kraftcheck.model.language.bound import Bound
-from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.layout import Flag, Range, subset_of
-from kraftcheck.model.language.symmetry import Symmetry
+from kraftcheck.model.language.layout import Flag, Range
 from kraftcheck.model.language.system import Action, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.properties.kinds import recovers
 
 
@@ -134,122 +133,10 @@ STUCK = System(
 RESTING = evolve(STUCK, name="resting", summary="The same, where 3 may rest.", quiescent=lambda state: state.node == 3)
 
 
-@frozen
-class Commit:
-    """Two-phase commit: resource managers' states as sets (in none of them: working), and the messages sent."""
+TWO_PHASE = two_phase_commit.TWO_PHASE
+HASTY = two_phase_commit.two_phase(patient=False)
+INIT = two_phase_commit.INIT
 
-    prepared: BrokerSet
-    committed: BrokerSet
-    aborted: BrokerSet
-    manager: Word
-    heard: BrokerSet
-    promised: BrokerSet
-    commit_sent: Truth
-    abort_sent: Truth
-
-
-INIT, COMMITTED, ABORTED = 0, 1, 2
-
-
-def _working(state: Commit, rm: Word) -> Truth:
-    return negate(state.prepared.plus(state.committed).plus(state.aborted).has(rm))
-
-
-def _become(state: Commit, rm: Word, **joined: bool) -> dict[str, BrokerSet]:
-    """The three sets after a resource manager moved into one of them."""
-    one = state.prepared.just(rm)
-    return {
-        name: getattr(state, name).plus(one) if joined.get(name) else getattr(state, name).minus(one)
-        for name in ("prepared", "committed", "aborted")
-    }
-
-
-def _prepare(state: Commit, rm: Word) -> Commit:
-    return evolve(state, **_become(state, rm, prepared=True), promised=state.promised.plus(state.promised.just(rm)))
-
-
-def _commit_actions(setting: Setting, patient: bool) -> list[Action]:
-    everyone = BrokerSet((1 << setting["managers"]) - 1)
-    rm = {"rm": list(range(setting["managers"]))}
-
-    def all_heard(state: Commit) -> dict[str, Truth]:
-        heard = state.heard.same(everyone) if patient else state.heard.size() >= setting["managers"] - 1
-        return {"undecided": state.manager == INIT, "all are prepared": heard}
-
-    return [
-        Action(
-            "TMRcvPrepared",
-            guard=lambda s, rm: {
-                "undecided": s.manager == INIT,
-                "rm promised": s.promised.has(rm),
-                "news": negate(s.heard.has(rm)),
-            },
-            effect=lambda s, rm: evolve(s, heard=s.heard.plus(s.heard.just(rm))),
-            parameters=rm,
-        ),
-        Action("TMCommit", guard=all_heard, effect=lambda s: evolve(s, manager=COMMITTED, commit_sent=True)),
-        Action(
-            "TMAbort",
-            guard=lambda s: s.manager == INIT,
-            effect=lambda s: evolve(s, manager=ABORTED, abort_sent=True),
-        ),
-        Action("RMPrepare", guard=_working, effect=_prepare, parameters=rm),
-        Action(
-            "RMChooseToAbort",
-            guard=_working,
-            effect=lambda s, rm: evolve(s, **_become(s, rm, aborted=True)),
-            parameters=rm,
-        ),
-        Action(
-            "RMRcvCommitMsg",
-            guard=lambda s, rm: {"commit sent": s.commit_sent, "news": negate(s.committed.has(rm))},
-            effect=lambda s, rm: evolve(s, **_become(s, rm, committed=True)),
-            parameters=rm,
-        ),
-        Action(
-            "RMRcvAbortMsg",
-            guard=lambda s, rm: {"abort sent": s.abort_sent, "news": negate(s.aborted.has(rm))},
-            effect=lambda s, rm: evolve(s, **_become(s, rm, aborted=True)),
-            parameters=rm,
-        ),
-    ]
-
-
-def _commit_layout(setting: Setting) -> Commit:
-    some: Any = BrokerSet(subset_of(setting["managers"]))
-    return Commit(some, some, some, Range(0, 2), some, some, Flag(), Flag())  # type: ignore[arg-type]
-
-
-def _consistent(state: Commit) -> dict[str, Truth]:
-    return {"no one aborted or no one committed": any_of(state.aborted.is_empty(), state.committed.is_empty())}
-
-
-def _two_phase(patient: bool) -> System:
-    none = BrokerSet(0)
-    return System(
-        name="two-phase-commit" if patient else "hasty-commit",
-        # "news" leaves out what the spec allows as self-loops: receiving a message again (45.9 M of them for N = 9).
-        summary="Gray and Lamport's two-phase commit" + ("." if patient else ", committing one promise too early."),
-        initial=lambda setting: [Commit(none, none, none, INIT, none, none, False, False)],
-        layout=_commit_layout,
-        actions=lambda setting: _commit_actions(setting, patient),
-        properties=lambda setting: [
-            Property(
-                "consistent", "always", "None aborts where another commits.", _consistent, "TwoPhase.tla, TCConsistent"
-            ),
-            Property("committed", "sometimes", "Someone commits.", lambda state: negate(state.committed.is_empty())),
-        ],
-        scopes={"3": {"managers": 3}, "5": {"managers": 5}, "7": {"managers": 7}, "9": {"managers": 9}},
-        bounds=(Bound("managers", 1, 10, "Number of resource managers."),),
-        quiescent=lambda state: state.manager != INIT,
-        symmetries=lambda setting: [
-            Symmetry("managers", setting["managers"], ("prepared", "committed", "aborted", "heard", "promised"))
-        ],
-    )
-
-
-TWO_PHASE = _two_phase(True)
-HASTY = _two_phase(False)
 FAVOURITE = evolve(
     TWO_PHASE,
     properties=lambda setting: [

@@ -7,7 +7,6 @@ the time of backward searches, with one thread and with two, medians of the runs
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import platform
 import resource
@@ -25,6 +24,8 @@ from kraftcheck.ci.bench import conformance as bench_conform
 from kraftcheck.ci.bench import logs as bench_logs
 from kraftcheck.ci.bench import start as bench_start
 from kraftcheck.ci.bench import walks as bench_walks
+from kraftcheck.ci.bench.two_phase_commit import TWO_PHASE
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.kinds import recovers
@@ -101,9 +102,8 @@ class WrongCountError(AssertionError):
 
 
 def two_phase_commit(managers: int) -> Program:
-    """Two-phase commit, the toy of the tests."""
-    system = importlib.import_module("tests.toys").TWO_PHASE
-    return trace(system, system.setting(str(managers)))
+    """Two-phase commit."""
+    return trace(TWO_PHASE, TWO_PHASE.setting(str(managers)))
 
 
 def elections() -> Program:
@@ -114,12 +114,11 @@ def elections() -> Program:
 
 def recovering(managers: int) -> Program:
     """Two-phase commit with a claim that holds after a long way, and one that most states never satisfy again."""
-    system = importlib.import_module("tests.toys").TWO_PHASE
     claims = (
         recovers("decided", "every manager can decide", lambda s: s.committed.plus(s.aborted).size() == managers),
         recovers("undecided", "the decision can be taken back", lambda s: s.manager == 0),
     )
-    system = evolve(system, properties=lambda _: claims)
+    system = evolve(TWO_PHASE, properties=lambda _: claims)
     return trace(system, system.setting(str(managers)))
 
 
@@ -221,7 +220,7 @@ def spark(parser: argparse.ArgumentParser, cases: Sequence[str], target: Path | 
 BESIDE: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]]]] = {
     "audit": (tuple(bench_audit.CASES), bench_audit.measured),
     "walks": (tuple(bench_walks.CASES), bench_walks.measured),
-    "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.SPREAD), bench_logs.measured),
+    "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.WRITTEN), bench_logs.measured),
     "conform": (tuple(bench_conform.CASES), bench_conform.measured),
     "start": (tuple(bench_start.CASES), bench_start.measured),
 }
@@ -234,7 +233,11 @@ def beside(parser: argparse.ArgumentParser, options: argparse.Namespace, what: s
     unknown = set(options.cases) - set(known)
     if unknown:
         parser.error(f"unknown case: {', '.join(sorted(unknown))}; --{what} has {', '.join(known)}")
-    rows = measured(options.cases, options.runs)
+    try:
+        rows = measured(options.cases, options.runs)
+    except Refusal as refusal:
+        refusal.show()
+        return refusal.exit_code
     if options.json is not None:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     return 0

@@ -1,8 +1,7 @@
 """The benchmark of metadata logs: `python -m kraftcheck.ci.bench --logs [--runs N] [--json FILE] [CASE ...]`.
 
 The cases `million` and `ten-millions` replay a synthetic log of one cluster, `kraftcheck.ci.logs.synthetic`;
-with `-spark` behind the name under Spark,
-by partition on two cores, with `-spark-1` on one, with `-cluster` by cluster on two.
+with `-spark` behind the name in one task of Spark, which writes the datasets.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format.read import LogFiles, Skipped, find, read
 from kraftcheck.ci.logs.replaying import Replaying
 from kraftcheck.ci.logs.synthetic import Size, Synthetic
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.logs.explain.entries import Compact
 from kraftcheck.solvers.logs.explain.replay import Replayed
 from kraftcheck.solvers.logs.memo.lookup import Quick
@@ -32,7 +32,7 @@ COPIES = {"read": 200, "replay": 20, "spark": 200}
 """How many copies of it each case takes."""
 
 CORES = 2
-"""Cores of the Spark case."""
+"""Cores of the Spark case; a single log takes one."""
 
 
 SYNTHETIC = {
@@ -41,15 +41,8 @@ SYNTHETIC = {
 }
 """Clusters and lengths of the synthetic logs."""
 
-NEVER = 1 << 60
-"""Bytes that no log has."""
-
-SPREAD = {
-    f"{name}-spark{how}": (name, cores, large)
-    for name in SYNTHETIC
-    for how, cores, large in (("", 2, 0), ("-1", 1, 0), ("-cluster", 2, NEVER))
-}
-"""A synthetic log under Spark: which, on how many cores, and from which size on it is spread by partition."""
+WRITTEN = {f"{name}-spark": name for name in SYNTHETIC}
+"""A synthetic log under Spark, and which."""
 
 
 @frozen
@@ -75,13 +68,24 @@ class UnexplainedError(AssertionError):
     """The log is not explained: nothing is measured."""
 
 
+def _captured() -> LogFiles:
+    """The captured log.
+
+    Raises:
+        Refusal: where the sources are not those of a checkout, which has it among its tests.
+    """
+    if not LOG.is_dir():
+        raise Refusal(f"no captured log at {LOG}: run this case in a checkout, or measure {', '.join(SYNTHETIC)}")
+    return find((LOG,))[0]
+
+
 def _read(copies: int) -> int:
-    log = find((LOG,))[0]
+    log = _captured()
     return sum(len(batch.entries) for _ in range(copies) for batch in read(log, Skipped(0)))
 
 
 def _replay(copies: int) -> int:
-    log = find((LOG,))[0]
+    log = _captured()
     found = [replay(log, None) for _ in range(copies)]
     if any(summary.exit_code() for summary in found):
         raise UnexplainedError(str(LOG))
@@ -91,9 +95,10 @@ def _replay(copies: int) -> int:
 def _spark(copies: int) -> int:
     from kraftcheck.ci.logs.spark.pipeline import replay_with_spark
 
+    folder = Path(_captured().name)
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
         for number in range(copies):
-            shutil.copytree(LOG, Path(place, "logs", str(number)))
+            shutil.copytree(folder, Path(place, "logs", str(number)))
         told = replay_with_spark(find((Path(place, "logs"),)), Replaying(None), Path(place, "out"), (), CORES)
     if any(one.code for one in told):
         raise UnexplainedError(str(LOG))
@@ -134,23 +139,20 @@ def _synthetic(case: str, runs: int) -> Row:
     return Row(case, records, median, records / median, statistics.median(later))
 
 
-def _spread(case: str, runs: int) -> Row:
+def _written(case: str, runs: int) -> Row:
     """Seconds of the clock, and apart from them those in which Spark's session and workers start."""
     from kraftcheck.ci.bench.spark import processor_time
     from kraftcheck.ci.logs.spark.pipeline import replay_with_spark
 
-    name, cores, large = SPREAD[case]
     seconds, starts, busy, records = [], [], [], 0
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place, processor_time() as processor:
         logs = Path(place, "log")
         logs.mkdir()
-        log = _segment(name, logs)
+        log = _segment(WRITTEN[case], logs)
         for run in range(runs):
             noted: list[tuple[float, float]] = []
             begun, out = time.perf_counter(), Path(place, f"out-{run}")
-            (told,) = replay_with_spark(
-                [log], Replaying(None), out, (), cores, large, partial(_note, noted, processor)
-            )  # fmt: skip
+            (told,) = replay_with_spark([log], Replaying(None), out, (), 1, partial(_note, noted, processor))
             _note(noted, processor)
             (ready, before), (end, after) = noted
             seconds.append(end - ready)
@@ -161,7 +163,7 @@ def _spread(case: str, runs: int) -> Row:
             records = int(told.document["records"])
     median = statistics.median(seconds)
     start, processor_seconds = statistics.median(starts), statistics.median(busy)
-    return Row(case, records, median, records / median / cores, start=start, processor=processor_seconds)
+    return Row(case, records, median, records / median, start=start, processor=processor_seconds)
 
 
 def _note(noted: list[tuple[float, float]], processor: Callable[[], float]) -> None:
@@ -190,8 +192,8 @@ def measured(cases: Sequence[str], runs: int) -> list[Row]:
     print(f"{head}{'start':>6} {'CPU s':>7}")
     rows = []
     for case in cases or ("read", "replay"):
-        if case in SYNTHETIC or case in SPREAD:
-            rows.append(_synthetic(case, runs) if case in SYNTHETIC else _spread(case, runs))
+        if case in SYNTHETIC or case in WRITTEN:
+            rows.append(_synthetic(case, runs) if case in SYNTHETIC else _written(case, runs))
             _tell(rows[-1])
             continue
         work, clock, cores = CASES[case]

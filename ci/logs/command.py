@@ -59,20 +59,11 @@ def replay(
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for what Spark finds, as Parquet.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; repeatable.")
-@click.option(
-    "--by-partition-from",
-    type=click.FloatRange(0),
-    metavar="MB",
-    default=16,
-    show_default=True,
-    help="Spark spreads the partitions of a log over tasks that is as large as this and beside the others.",
-)
 @options.processes
 @click.option("--verbose", is_flag=True, help="Show every batch with its events.")
 def replay_command(
     logs: tuple[str, ...], rules: str | None, static: tuple[str, ...], allow_skipped: int, target: str | None,
-    engine: str, out: Path | None, conf: tuple[str, ...], by_partition_from: float, workers: int,
-    verbose: bool,
+    engine: str, out: Path | None, conf: tuple[str, ...], workers: int, verbose: bool,
 ) -> None:  # fmt: skip
     """Say which controller events wrote each batch of a metadata log, and check the properties on the way.
 
@@ -102,8 +93,7 @@ def replay_command(
         else:
             from kraftcheck.ci.logs.spark.pipeline import replay_with_spark  # Spark is an extra
 
-            asked = Replaying(rules, static, allow_skipped)
-            spread = replay_with_spark(found, asked, out, conf, workers, int(by_partition_from * (1 << 20)))
+            spread = replay_with_spark(found, Replaying(rules, static, allow_skipped), out, conf, workers)
             told = [(t.code, t.document, t.lines) for t in spread]
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
@@ -128,7 +118,7 @@ def _check_engine(engine: str, out: Path | None) -> None:
         check_idle("shows batches with --engine python only", "verbose")
         check_packages()
     else:
-        check_idle("is an option of --engine spark", "conf", "by_partition_from")
+        check_idle("is an option of --engine spark", "conf")
 
 
 def _told(summary: Summary, verbose: bool) -> tuple[int, Mapping[str, Any], Sequence[str]]:

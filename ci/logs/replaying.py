@@ -1,4 +1,4 @@
-"""How logs are replayed: by which rules, with which settings; all of a log, a share of it, or chosen batches."""
+"""How logs are replayed: by which rules, with which settings."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.solvers.logs.explain.replay import Replayed
 from kraftcheck.solvers.logs.explain.state import ELR_SETTING, EntryError
-from kraftcheck.solvers.logs.memo.follow import Follower
 from kraftcheck.solvers.logs.memo.lookup import Quick
 from kraftcheck.solvers.logs.memo.replay import QuickReplay
-from kraftcheck.solvers.logs.runs.shares import ShareReplay
 
 SINCE = (
     (26, "kafka-4.1"),
@@ -109,21 +107,9 @@ class Replaying:
         if not summary.batches:
             only = "only a snapshot" if summary.loaded else "no record batch"
             raise Refusal(f"{log.name}: {only} was read, so there is nothing to explain; is it a metadata log?")
-        self.name_rules(summary, summary.level)
-        return summary
-
-    def share(self, number: int, count: int) -> ShareReplay:
-        """The replay of one of so many shares of a log."""
-        return ShareReplay(self._rules(), number, count, settings_of(self.static))
-
-    def follow(self, chosen: frozenset[int]) -> Follower:
-        """The replay of a log of which only batches with these first offsets are explained."""
-        return Follower(self._rules(), chosen, settings_of(self.static))
-
-    def name_rules(self, summary: Summary, level: int | None) -> None:
-        """Say in the summary by which rules a log with this metadata version was explained."""
         if self.rules is None:
-            summary.rules = f"{preset_of(level)} (metadata version {level})"
+            summary.rules = f"{preset_of(summary.level)} (metadata version {summary.level})"
+        return summary
 
     def _rules(self) -> Callable[[int | None], RuleSet]:
         fixed = None if self.rules is None else parse(self.rules)

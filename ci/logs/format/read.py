@@ -7,18 +7,16 @@ order of their offsets; another folder is searched for such folders.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from attrs import define, field, frozen
 
 from kraftcheck.ci.logs.format import dumptext, jsonlines, segments
-from kraftcheck.ci.logs.format.scan import Scanner
 from kraftcheck.ci.terminal.files import read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.logs.explain.entries import Batch, Compact
 from kraftcheck.solvers.logs.memo.compact import compact
-from kraftcheck.solvers.logs.runs.stretches import Stretch
 
 BINARY = (".log", ".checkpoint")
 """Names of segments and snapshots."""
@@ -124,62 +122,34 @@ def read_compact(log: LogFiles, skipped: Skipped) -> Iterator[Batch | Compact]:
     return (batch if isinstance(batch, Compact) else compact(batch) for batch in _batches(log, skipped, True))
 
 
-def read_stretches(log: LogFiles, skipped: Skipped) -> Iterator[Batch | Compact | Stretch]:
-    """Every batch of a log, in stretches or compact where they have the shape.
-
-    Raises:
-        LogError: see `read_compact`.
-    """
-    return (compact(found) if isinstance(found, Batch) else found for found in _read(log, skipped, True, Scanner()))
-
-
 def _batches(log: LogFiles, skipped: Skipped, shrink: bool) -> Iterator[Batch | Compact]:
-    return (batch for batch in _read(log, skipped, shrink) if not isinstance(batch, Stretch))
-
-
-def _read(
-    log: LogFiles, skipped: Skipped, shrink: bool, scanner: Scanner | None = None
-) -> Iterator[Batch | Compact | Stretch]:
     due: int | None = None
     epoch = 0
     for path in log.files:
         snapshot = _SNAPSHOT.fullmatch(path.name)
-        for found in _file(path, skipped, shrink, scanner):
-            overlaps = snapshot is None and due is not None and found.base_offset < due
-            for batch in _apart(found) if overlaps else (found,):
-                if snapshot is None:
-                    if due is not None and batch.last_offset < due:
-                        continue
-                    _follows(batch, due, epoch, skipped)
-                    due, epoch = batch.last_offset + 1, batch.epoch
-                yield batch
+        for batch in _file(path, skipped, shrink):
+            if snapshot is None:
+                if due is not None and batch.last_offset < due:
+                    continue
+                _follows(batch, due, epoch, skipped)
+                due, epoch = batch.last_offset + 1, batch.epoch
+            yield batch
         if snapshot is not None:
             due = int(snapshot.group(1))
 
 
-def _apart(found: Batch | Compact | Stretch) -> Iterable[Batch | Compact]:
-    """The batches of a stretch, or the one batch."""
-    return map(found.batch, range(len(found))) if isinstance(found, Stretch) else (found,)
-
-
-def _follows(found: Batch | Compact | Stretch, due: int | None, epoch: int, skipped: Skipped) -> None:
+def _follows(batch: Batch | Compact, due: int | None, epoch: int, skipped: Skipped) -> None:
     """Tell of offsets that are missing before a batch, and of an epoch that falls."""
-    base = found.base_offset
-    gap, falls = due is not None and base != due, found.epoch < epoch
-    if gap or falls:
-        place = next(iter(_apart(found))).place
-        if gap:
-            skipped.problem(place, f"offset {due} should follow, but the batch begins at {base}")
-        if falls:
-            skipped.problem(place, f"epoch {found.epoch} after {epoch}: a leader's epoch never falls")
+    if due is not None and batch.base_offset != due:
+        skipped.problem(batch.place, f"offset {due} should follow, but the batch begins at {batch.base_offset}")
+    if batch.epoch < epoch:
+        skipped.problem(batch.place, f"epoch {batch.epoch} after {epoch}: a leader's epoch never falls")
 
 
-def _file(
-    path: Path, skipped: Skipped, shrink: bool, scanner: Scanner | None
-) -> Iterator[Batch | Compact | Stretch]:
+def _file(path: Path, skipped: Skipped, shrink: bool) -> Iterator[Batch | Compact]:
     data = read_bytes(path, MOST_LOG)
     if path.suffix in BINARY and not data.startswith((b"Dumping", b"SLF4J", b"{")):
-        yield from segments.batches(data, str(path), skipped.problem, shrink, scanner)
+        yield from segments.batches(data, str(path), skipped.problem, shrink)
         return
     try:
         text = data.decode("utf-8")

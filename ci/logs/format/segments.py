@@ -13,9 +13,7 @@ import google_crc32c
 
 from kraftcheck.ci.logs.format.bodies import CRC_FROM, HEADER, MAGIC, Bodies
 from kraftcheck.ci.logs.format.fields import Bytes, WireError, decode
-from kraftcheck.ci.logs.format.scan import Scanner
 from kraftcheck.solvers.logs.explain.entries import Batch, Compact, Entry
-from kraftcheck.solvers.logs.runs.stretches import Stretch
 
 _OVERHEAD = 12
 """Bytes before what the length of a batch counts."""
@@ -33,9 +31,7 @@ Problem = Callable[[str, str], None]
 """Called with a place and what is wrong there; returns only where skipping is allowed."""
 
 
-def batches(
-    data: bytes, name: str, problem: Problem, compact: bool = False, scanner: Scanner | None = None
-) -> Iterator[Batch | Compact | Stretch]:
+def batches(data: bytes, name: str, problem: Problem, compact: bool = False) -> Iterator[Batch | Compact]:
     """Every batch of a segment or snapshot.
 
     Args:
@@ -44,15 +40,9 @@ def batches(
         problem: told of what cannot be decoded.
         compact: whether to leave changes of partitions undecoded that were decoded before, where a batch
             has no more than one record of another kind that is read.
-        scanner: finds the batches that are told as stretches; None: none are.
     """
     position, known = 0, Bodies(_batch)
     while position < len(data):
-        found = None if scanner is None else scanner.stretch(data, name, position, known)
-        if found is not None:
-            stretch, position = found
-            yield stretch
-            continue
         size = _size(data, position, name, problem)
         if not size:
             return

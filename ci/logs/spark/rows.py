@@ -1,112 +1,295 @@
-"""What a replay under Spark hands over: rows in Arrow batches, and the datasets that they become."""
+"""The datasets of a replay: column by column, one Parquet file of each for a log.
+
+A looked-up batch costs a few appends to lists. Its words, and the states of its
+partitions, are few different ones; they are numbered, and put into the columns
+at once for many batches.
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+import os
+from array import array
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, ids
-from kraftcheck.solvers.logs.explain.judge import Violation
+from kraftcheck.solvers.logs.explain.explain import Explanation
 from kraftcheck.solvers.logs.explain.replay import Replayed
-from kraftcheck.solvers.logs.memo.lookup import Quick
+from kraftcheck.solvers.logs.memo.lookup import Move, Quick, in_words
+from kraftcheck.solvers.logs.memo.situation import Guessed, Situation
 
-BATCHES, VIOLATIONS, TIMELINES, SUMMARY, REFUSAL = "batches", "violations", "timelines", "summary", "refusal"
-NOTES, COUNTS = "notes", "counts"
-"""What a row is. Tasks of a log that is spread over them hand over notes and counts, and keep the rest in files."""
+BATCHES, VIOLATIONS, TIMELINES = "batches", "violations", "timelines"
 
-ROWS_AT_ONCE = 4096
-"""Rows of one Arrow batch that a task hands over."""
+ROWS_AT_ONCE = 1 << 16
+"""Rows of one group of a file; of batches, their events."""
+
+MOVES_AT_ONCE = 1 << 8
+"""Changes that are put into columns at once; more would outlive a young generation of the garbage collector."""
+
+_NAME = pa.dictionary(pa.int32(), pa.string())
+"""A text of which there are few; in the files it is a plain string."""
 
 _BROKERS = pa.list_(pa.int32())
-SCHEMA = pa.schema([
-    ("kind", pa.string()), ("cluster", pa.string()), ("offset", pa.int64()), ("text", pa.string()),
-    ("records", pa.int32()), ("explanations", pa.int64()), ("events", pa.list_(pa.string())),
-    ("property", pa.string()), ("topic", pa.string()), ("partition", pa.int32()),
-    ("leader", pa.int32()), ("leader_epoch", pa.int32()), ("partition_epoch", pa.int32()),
-    ("replicas", _BROKERS), ("isr", _BROKERS), ("elr", _BROKERS),
-    ("log", pa.int32()),
-])  # fmt: skip
-"""The columns of every kind of row; those that a kind has not are null."""
 
-COLUMNS = {
-    BATCHES: ("cluster", "offset", "records", "explanations", "events", "text"),
-    VIOLATIONS: ("cluster", "offset", "property", "topic", "partition", "text"),
-    TIMELINES: (
-        "cluster", "topic", "partition", "offset", "leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr"
-    ),
+SCHEMAS = {
+    BATCHES: pa.schema([
+        ("cluster", _NAME), ("offset", pa.int64()), ("records", pa.int32()), ("explanations", pa.int64()),
+        ("events", pa.list_(pa.string())), ("text", pa.string()),
+    ]),
+    VIOLATIONS: pa.schema([
+        ("cluster", _NAME), ("offset", pa.int64()), ("property", pa.string()), ("topic", pa.string()),
+        ("partition", pa.int32()), ("text", pa.string()),
+    ]),
+    TIMELINES: pa.schema([
+        ("cluster", _NAME), ("topic", _NAME), ("partition", pa.int32()), ("offset", pa.int64()), ("leader", pa.int32()),
+        ("leader_epoch", pa.int32()), ("partition_epoch", pa.int32()), ("replicas", _BROKERS), ("isr", _BROKERS),
+        ("elr", _BROKERS),
+    ]),
 }  # fmt: skip
-"""The columns of each dataset in the output folder."""
+"""The columns of each dataset."""
 
-Row = tuple[Any, ...]
-"""The values of a row, in the order of `SCHEMA`."""
+_MOST_COUNTED = (1 << 63) - 1
 
-
-def rows_of(cluster: str, replayed: Replayed | Quick, timelines: bool = True) -> Iterator[Row]:
-    """The rows of one batch, with or without the states of its partitions."""
-    if isinstance(replayed, Quick):
-        yield from _quick_rows(cluster, replayed)
-        return
-    found = replayed.explanation
-    if found is None:
-        return
-    offset = found.batch.base_offset
-    miss = "" if found.miss is None else f"nearest: {found.miss.name} {found.miss.refusal}".strip()
-    names = [step.name for step in found.steps]
-    yield batch_row(cluster, offset, found.broken or miss, len(found.records), found.count, names)
-    yield from violation_rows(cluster, offset, replayed.violations)
-    for place, (record, state) in enumerate(zip(found.records, found.states[1:], strict=False) if timelines else ()):
-        if isinstance(record, PartitionChangeRecord | PartitionRecord):
-            topic = state.controller.topic(record.topic_id)
-            p = topic.partitions[record.partition_id]
-            shown = int(p.leader), ids(p.replicas), ids(p.isr), ids(p.elr)
-            epochs = int(p.leader_epoch), int(p.partition_epoch)
-            yield _timeline_row(cluster, offset + place, (topic.name, record.partition_id), shown, epochs)
+H = TypeVar("H", bound=Hashable)
 
 
-def _quick_rows(cluster: str, quick: Quick) -> Iterator[Row]:
-    """The rows of a batch that was looked up."""
-    offset = quick.batch.base_offset
-    yield batch_row(cluster, offset, "", len(quick.batch), quick.count, quick.names())
-    if quick.violations:
-        yield from violation_rows(cluster, offset, quick.violations)
-    for place, move in enumerate(quick.moves):
-        if move is not None:
-            key, (at, leader_epoch, partition_epoch) = move
-            epochs = leader_epoch, partition_epoch
-            yield _timeline_row(cluster, offset + place, quick.partition(key), at.shown, epochs)
+class _Numbers(dict[H, int]):
+    """Values by the order in which they were first seen."""
+
+    def __missing__(self, value: H) -> int:
+        """The next number."""
+        number = self[value] = len(self)
+        return number
 
 
-def batch_row(cluster: str, offset: int, text: str, records: int, count: int, names: Sequence[str]) -> Row:
-    """What became of a batch."""
-    return BATCHES, cluster, offset, text, records, count, names, *(None,) * 10
+_State = tuple[int, Ids, Ids, Ids]
+"""What is shown of a partition: leader, replicas, ISR and ELR."""
 
 
-def violation_rows(cluster: str, offset: int, violations: Iterable[Violation]) -> Iterator[Row]:
-    """What does not hold after a batch."""
-    for v in violations:
-        text = ", ".join(v.parts)
-        named = v.property, v.topic, v.partition
-        yield VIOLATIONS, cluster, offset, text, None, None, None, *named, *(None,) * 7
+class _States(dict[Situation, int]):
+    """Situations by the number of what is shown of them."""
+
+    def __init__(self, shown: _Numbers[_State]) -> None:
+        super().__init__()
+        self._shown = shown
+
+    def __missing__(self, situation: Situation) -> int:
+        """The number of what is shown."""
+        number = self[situation] = self._shown[situation.shown]
+        return number
 
 
-def _timeline_row(
-    cluster: str, offset: int, named: tuple[str, int], shown: tuple[int, Ids, Ids, Ids], epochs: tuple[int, int]
-) -> Row:
-    """A partition after a record: its topic and index, leader and lists, leader epoch and partition epoch."""
-    return TIMELINES, cluster, offset, *(None,) * 5, *named, shown[0], *epochs, *shown[1:], None
+class _Timelines:
+    """The states of partitions, as they come.
+
+    Attributes:
+        places: partitions by their keys: topic and index.
+    """
+
+    def __init__(self) -> None:
+        self._offsets, self._partitions, self._states = array("q"), array("i"), array("i")
+        self._leader_epochs, self._partition_epochs = array("i"), array("i")
+        self._partition_of: _Numbers[tuple[str, int]] = _Numbers()
+        self._state_of: _Numbers[_State] = _Numbers()
+        self.places: dict[bytes, tuple[str, int]] = {}
+        self._moves: list[Move] = []
+        self._keys: dict[bytes, int] = {}
+        self._situations = _States(self._state_of)
+
+    def looked_up(self, quick: Quick) -> None:
+        """Add the states after the records of a batch that was looked up."""
+        base, keys, places = quick.batch.base_offset, quick.batch.keys, self.places
+        passed = 0
+        for key in keys:
+            if key is None:
+                passed += 1
+            elif key not in places:
+                places[key] = place = quick.partition(key)
+                self._keys[key] = self._partition_of[place]
+        if not passed:
+            self._offsets.extend(range(base, base + len(keys)))
+            self._moves += quick.moves  # type: ignore[arg-type]
+        elif passed < len(keys):
+            self._offsets.extend(base + n for n, key in enumerate(keys) if key is not None)
+            self._moves += (move for move in quick.moves if move is not None)
+        if len(self._moves) >= MOVES_AT_ONCE:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Put the changes that wait into the columns."""
+        if not self._moves:
+            return
+        keys, slots = zip(*self._moves, strict=True)
+        situations, leader_epochs, partition_epochs = zip(*slots, strict=True)
+        self._partitions.extend(map(self._keys.__getitem__, keys))
+        self._states.extend(map(self._situations.__getitem__, situations))
+        self._leader_epochs.extend(leader_epochs)
+        self._partition_epochs.extend(partition_epochs)
+        self._moves.clear()
+
+    def explained(self, found: Explanation) -> None:
+        """Add the states after the records of a batch that was explained as a whole."""
+        self._settle()
+        for place, (record, state) in enumerate(zip(found.records, found.states[1:], strict=False)):
+            if isinstance(record, PartitionChangeRecord | PartitionRecord):
+                topic = state.controller.topic(record.topic_id)
+                p = topic.partitions[record.partition_id]
+                self._offsets.append(found.batch.base_offset + place)
+                self._partitions.append(self._partition_of[topic.name, record.partition_id])
+                self._states.append(self._state_of[int(p.leader), ids(p.replicas), ids(p.isr), ids(p.elr)])
+                self._leader_epochs.append(int(p.leader_epoch))
+                self._partition_epochs.append(int(p.partition_epoch))
+
+    def columns(self) -> Iterator[list[Any]]:
+        """The columns behind the cluster's, some rows at a time, by partition in the order of offsets."""
+        self._settle()
+        named = sorted(self._partition_of)
+        rank = np.zeros(len(named), np.int32)
+        rank[[self._partition_of[name] for name in named]] = np.arange(len(named))
+        topics: _Numbers[str] = _Numbers()
+        topic_of = np.array([topics[topic] for topic, _ in named], np.int32)
+        index_of = np.array([index for _, index in named], np.int32)
+        leaders, *lists = zip(*self._state_of, strict=True) if self._state_of else ((), (), (), ())
+        brokers = [pa.array(column, _BROKERS) for column in lists]
+        numbers = (self._offsets, self._partitions, self._states, self._leader_epochs, self._partition_epochs)
+        offsets, partitions, states, leader_epochs, partition_epochs = map(np.asarray, numbers)
+        partitions = rank[partitions]
+        order = np.lexsort((offsets, partitions))
+        for first in range(0, len(order), ROWS_AT_ONCE):
+            at = order[first : first + ROWS_AT_ONCE]
+            partition, state = partitions[at], states[at]
+            names = pa.DictionaryArray.from_arrays(topic_of[partition], pa.array(list(topics), pa.string()))
+            plain = (offsets[at], np.array(leaders, np.int32)[state], leader_epochs[at], partition_epochs[at])
+            yield [names, index_of[partition], *plain, *(column.take(pa.array(state)) for column in brokers)]
 
 
-def text_row(kind: str, cluster: str, text: str, log: int | None = None) -> Row:
-    """A row that only says something."""
-    return kind, cluster, None, text, *(None,) * 12, log
+class Datasets:
+    """The files of one log; see `datasets`."""
+
+    def __init__(self, cluster: str, files: dict[str, pq.ParquetWriter]) -> None:
+        self._cluster, self._files = cluster, files
+        self._timelines = _Timelines()
+        self._violations: list[tuple[int, str, str, int, str]] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nothing waits to be written."""
+        self._offsets, self._records, self._counts = list[int](), list[int](), list[int]()
+        self._texts: list[str] = []
+        self._guessed: list[Guessed] = []
+        self._named_by: list[bytes | None] = []
+        self._ends = [0]
+
+    def add(self, replayed: Replayed | Quick) -> None:
+        """Add the rows of one batch; of one that was looked up, before the next is replayed."""
+        if isinstance(replayed, Quick):
+            self._add_quick(replayed)
+        elif replayed.explanation is not None:
+            self._add_explained(replayed.explanation)
+        if replayed.violations:
+            offset = replayed.batch.base_offset
+            rows = ((offset, v.property, v.topic, v.partition, ", ".join(v.parts)) for v in replayed.violations)
+            self._violations += rows
+        if len(self._guessed) >= ROWS_AT_ONCE:
+            self._flush()
+
+    def _add_quick(self, quick: Quick) -> None:
+        keys = quick.batch.keys
+        self._guessed += quick.guessed()
+        self._named_by += (None,) if isinstance(quick.steps, Guessed) else keys
+        self._batch(quick.batch.base_offset, len(keys), quick.count)
+        self._timelines.looked_up(quick)
+
+    def _add_explained(self, found: Explanation) -> None:
+        miss = "" if found.miss is None else f"nearest: {found.miss.name} {found.miss.refusal}".strip()
+        self._guessed += (Guessed(step.name, "") for step in found.steps)
+        self._named_by += (None,) * len(found.steps)
+        self._batch(found.batch.base_offset, len(found.records), found.count, found.broken or miss)
+        self._timelines.explained(found)
+
+    def _batch(self, offset: int, records: int, count: int, text: str = "") -> None:
+        self._offsets.append(offset)
+        self._records.append(records)
+        self._counts.append(count)
+        self._texts.append(text)
+        self._ends.append(len(self._guessed))
+
+    def _flush(self) -> None:
+        """Write what waits."""
+        if max(self._counts, default=0) > _MOST_COUNTED:
+            offset = self._offsets[next(n for n, count in enumerate(self._counts) if count > _MOST_COUNTED)]
+            raise Refusal(f"{self._cluster}: the batch at offset {offset} has more explanations than 64 bits count")
+        events = pa.ListArray.from_arrays(pa.array(self._ends, pa.int32()), pa.array(self._words(), pa.string()))
+        self._write(BATCHES, [self._offsets, self._records, self._counts, events, self._texts])
+        self._begin()
+
+    def _words(self) -> list[str]:
+        """The events of the batches that wait, in words."""
+        words, by_name, places = [], dict[str, dict[bytes, str]](), self._timelines.places
+        for guess, key in zip(self._guessed, self._named_by, strict=True):
+            name = guess.name
+            if key is None:
+                words.append(name)
+                continue
+            text = by_name.setdefault(name, {}).get(key)
+            if text is None:
+                text = by_name[name][key] = in_words(guess, places[key])
+            words.append(text)
+        return words
+
+    def finish(self) -> None:
+        """Write all that is not yet written."""
+        self._flush()
+        self._write(VIOLATIONS, list(zip(*self._violations, strict=True)) or [()] * 5)
+        for columns in self._timelines.columns():
+            self._write(TIMELINES, columns)
+
+    def _write(self, kind: str, columns: Sequence[Any]) -> None:
+        schema, rows = SCHEMAS[kind], len(columns[0])
+        cluster = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pa.array([self._cluster]))
+        arrays = [
+            column if isinstance(column, pa.Array) else pa.array(column, field.type)
+            for column, field in zip(columns, list(schema)[1:], strict=True)
+        ]
+        self._files[kind].write_table(pa.Table.from_arrays([cluster, *arrays], schema=schema))
 
 
-def in_batches(rows: Iterator[Row]) -> Iterator[pa.RecordBatch]:
-    """Rows as Arrow batches."""
-    while waiting := list(itertools.islice(rows, ROWS_AT_ONCE)):
-        columns = zip(*waiting, strict=True)
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+@contextmanager
+def datasets(out: Path, number: int, cluster: str) -> Iterator[Datasets]:
+    """The files of a log in the folders of the datasets; they get their names once they are whole.
+
+    A task that is tried again replaces what it wrote before.
+
+    Args:
+        out: the folder of the datasets.
+        number: of the log, among all.
+        cluster: its name.
+    """
+    targets = {kind: out / kind / f"part-{number:05}.parquet" for kind in SCHEMAS}
+    temporary = {kind: path.with_name(f".{path.name}.{os.getpid()}") for kind, path in targets.items()}
+    for path in targets.values():
+        path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        files = {kind: pq.ParquetWriter(path, SCHEMAS[kind], store_schema=False) for kind, path in temporary.items()}
+        try:
+            found = Datasets(cluster, files)
+            yield found
+            found.finish()
+        finally:
+            for file in files.values():
+                file.close()
+        for kind, path in temporary.items():
+            path.replace(targets[kind])
+    finally:
+        for path in temporary.values():
+            path.unlink(missing_ok=True)
+
+
+__all__ = ["MOVES_AT_ONCE", "ROWS_AT_ONCE", "SCHEMAS", "Datasets", "datasets"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from attrs import evolve
@@ -58,23 +58,20 @@ class Ledger:
     Args:
         state: the whole state.
         rules: the rule set.
-        guests: partitions that are in the state for what others read of them, and have no situation.
 
     Attributes:
         base: the state without partitions.
         slots: every partition whose situation is known, by `key_of`.
         hosted: by broker the partitions that name it, and maybe some that no longer do.
         leaderless: those without leader.
-        touched: those that were set or dropped since somebody last looked, who then empties it.
     """
 
-    def __init__(self, state: State, rules: RuleSet, guests: Container[bytes] = frozenset()) -> None:
-        self.base, self._rules, self._guests = state, rules, guests
+    def __init__(self, state: State, rules: RuleSet) -> None:
+        self.base, self._rules = state, rules
         self.slots: dict[bytes, Slot] = {}
         self.hosted: dict[int, dict[bytes, None]] = {}
         self.leaderless: set[bytes] = set()
         self.changed: set[bytes] = set()
-        self.touched: set[bytes] = set()
         self._topics: Mapping[str, Topic] = {}
         self._places: dict[bytes, tuple[str, int]] = {}
         self._shapes: dict[tuple[object, ...], Shape] = {}
@@ -160,8 +157,6 @@ class Ledger:
         odd = False
         for index, p in controller.image.topics[topic_id].partitions.items():
             key = key_of(topic_id, index)
-            if key in self._guests:
-                continue
             try:
                 context = context_of(controller, topic_id, index, self._rules)
             except Resignation:
@@ -180,7 +175,6 @@ class Ledger:
         """Set a partition, with what is kept by broker and by leader."""
         at, before = slot[0], self.slots.get(key)
         self.slots[key] = slot
-        self.touched.add(key)
         if before is None or before[0].names is not at.names:
             for broker in at.brokers():
                 self.hosted.setdefault(broker, {})[key] = None
@@ -198,18 +192,9 @@ class Ledger:
                 self.put(key, slot)
             else:
                 slots[key] = slot
-        self.touched.update(steps)
-
-    def take(self, moved: Iterable[tuple[bytes, Slot]]) -> None:
-        """Move partitions on by changes of theirs alone, which name no broker that they did not name before."""
-        for key, slot in moved:
-            self.slots[key] = slot
-            self.changed.add(key)
-            (self.leaderless.add if slot[0].leaderless else self.leaderless.discard)(key)
 
     def _drop(self, keys: Iterable[bytes], keep_place: bool = False) -> None:
         for key in keys:
-            self.touched.add(key)
             self.slots.pop(key, None)
             self.leaderless.discard(key)
             self.changed.discard(key)

@@ -47,12 +47,15 @@ class Quick:
         found = self.guessed()
         if isinstance(self.steps, Guessed):
             return [found[0].name]
-        places = [None if move is None else self.partition(move[0]) for move in self.moves]
-        return [
-            guess.name if place is None else guess.name.replace(f"{TOPIC}-0", f"{place[0]}-{place[1]}")
-            for guess, place in zip(found, places, strict=True)
-        ]
+        keys = (None if move is None else move[0] for move in self.moves)
+        pairs = zip(found, keys, strict=True)
+        return [guess.name if key is None else in_words(guess, self.partition(key)) for guess, key in pairs]
 
     def partition(self, key: bytes) -> tuple[str, int]:
         """Topic and index of a partition; asked before the next batch is replayed."""
         return self._ledger.topic(key), self._ledger.place(key)[1]
+
+
+def in_words(guess: Guessed, place: tuple[str, int]) -> str:
+    """An event with the topic and index that it is about."""
+    return guess.name.replace(f"{TOPIC}-0", f"{place[0]}-{place[1]}")

@@ -44,7 +44,6 @@ class QuickReplay:
         self._in_snapshot = False
         self._tokens: dict[object, int] = {}
         self._leaving: dict[int, set[bytes]] = {}
-        self._guests: set[bytes] = set()
         self._decoded: dict[Any, PartitionChangeRecord] = {}
         self.looked_up = 0
         self._start(empty(Controller(settings=settings or Settings())))
@@ -76,7 +75,7 @@ class QuickReplay:
     def _start(self, state: State) -> None:
         """Begin with nothing known: what is known holds for one rule set and one set of features."""
         self._rules = self._rules_of(state.levels.get(METADATA_VERSION))
-        self._ledger = Ledger(state, self._rules, self._guests)
+        self._ledger = Ledger(state, self._rules)
         self._tokens.clear()
         self._look_for_leaving()
 
@@ -148,7 +147,6 @@ class QuickReplay:
             key, slot = move
             ledger.slots[key] = slot
             ledger.changed.add(key)
-            ledger.touched.add(key)
             if step.flips:
                 ledger.put(key, slot)
             for broker, pending in self._leaving.items():
@@ -157,7 +155,20 @@ class QuickReplay:
     def _event(self, batch: Compact) -> Quick | None:
         """One event of a broker, with all that it changes."""
         fitting = self._fitting(batch)
-        return self._happened(batch, fitting) if fitting else None
+        if not fitting:
+            return None
+        assert batch.other is not None
+        event, found = fitting[0]
+        base = self._ledger.base.at(batch.base_offset)
+        self._ledger.base = base.at(batch.other.offset).after(known(batch.other), self._rules)
+        self._ledger.step(found)
+        self._ledger.changed.update(key for key in batch.keys if key is not None)
+        broken = ((key, step) for key, step in found.items() if step.violations)
+        told = sorted(broken, key=lambda pair: self._ledger.rank(pair[0]))  # as the controller goes through them
+        moves = [None if key is None else (key, self._ledger.slots[key]) for key in batch.keys]
+        self._look_for_leaving()
+        guessed = Guessed(event.name, event.action)
+        return Quick(batch, len(fitting), guessed, moves, self._violations(told), self._rules, self._ledger)
 
     def _fitting(self, batch: Compact) -> list[Fitting]:
         """The events of a broker that write exactly this batch."""
@@ -169,25 +180,6 @@ class QuickReplay:
         events = broker_events(self._ledger.base.at(batch.base_offset), record, changes_first, self._rules)
         visits = ((event, self._visit(batch, event)) for event in events)
         return [(event, steps) for event, steps in visits if steps is not None]
-
-    def _happened(self, batch: Compact, fitting: list[Fitting]) -> Quick:
-        """The first of these events, carried out."""
-        assert batch.other is not None
-        event, found = fitting[0]
-        base = self._ledger.base.at(batch.base_offset)
-        self._ledger.base = base.at(batch.other.offset).after(known(batch.other), self._rules)
-        self._ledger.step(found)
-        self._ledger.changed.update(key for key in batch.keys if key is not None)
-        told = self._told(found)
-        moves = [None if key is None else (key, self._ledger.slots[key]) for key in batch.keys]
-        self._look_for_leaving()
-        guessed = Guessed(event.name, event.action)
-        return Quick(batch, len(fitting), guessed, moves, self._violations(told), self._rules, self._ledger)
-
-    def _told(self, found: dict[bytes, Step]) -> list[tuple[bytes, Step]]:
-        """The partitions where something does not hold, as the controller goes through them."""
-        told = ((key, step) for key, step in found.items() if step.violations)
-        return sorted(told, key=lambda pair: self._ledger.rank(pair[0]))
 
     def _visit(self, batch: Compact, event: BrokerEvent) -> dict[bytes, Step] | None:
         """What the event comes to in each partition that it visits; None where it comes to something else."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,8 @@ from attrs import evolve
 
 from kraftcheck.ci.bench import __main__ as bench
 from kraftcheck.model.rules.ruleset import parse
+
+ROOT = Path(bench.__file__).parent.parent
 
 
 def test_the_benchmark_measures_with_one_and_two_threads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,6 +58,28 @@ def test_logs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert read["records"] > 2 * replayed["records"] > 400
     with pytest.raises(SystemExit):
         bench.main(["--logs", "explore"])
+
+
+def test_what_an_installed_package_lacks_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the captured log of a checkout nothing is measured: one line names it, and the cases that need none."""
+    monkeypatch.setattr(bench.bench_logs, "LOG", tmp_path / "captured")
+    assert bench.main(["--logs", "replay"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"no captured log at {tmp_path / 'captured'}" in line
+    assert "million" in line
+
+
+def test_the_benchmark_runs_without_the_tests(tmp_path: Path) -> None:
+    """No module of the tests is loaded by the benchmark of the explorer, which runs where there are none."""
+    code = "import sys; from kraftcheck.ci.bench import __main__ as bench; print(bench.main(['two-phase-7-symmetry', '--runs', '1']), " \
+        "[name for name in sys.modules if name.split('.')[0] == 'tests'])"  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
+        text=True, check=True, timeout=300,
+    )  # fmt: skip
+    assert ran.stdout.splitlines()[-1] == "0 []"
 
 
 @pytest.mark.xdist_group("kafka")

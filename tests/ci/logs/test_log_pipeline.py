@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kraftcheck.ci.logs.output import UNFINISHED, filled
-from kraftcheck.ci.logs.spark.pipeline import COLUMNS
+from kraftcheck.ci.logs.spark import pipeline
+from kraftcheck.ci.logs.spark.rows import SCHEMAS
 from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR, TROUBLE, batches, json_lines, replayed, with_data
 from tests.shared.commands import kraftcheck
 
@@ -46,7 +47,7 @@ def test_spark_tells_what_one_machine_tells(tmp_path: Path) -> None:
     spark = told((*logs, "--engine", "spark", "--out", tmp_path / "out"), tmp_path / "spark.json")
     assert spark == alone
     assert alone[0] == 12
-    tables = {kind: pq.read_table(tmp_path / "out" / kind).to_pylist() for kind in COLUMNS}
+    tables = {kind: pq.read_table(tmp_path / "out" / kind).to_pylist() for kind in SCHEMAS}
     assert len(tables["batches"]) == sum(log["batches"] for log in alone[2])
     assert len(tables["violations"]) == sum(log["violations"] for log in alone[2]) > 0
     broken = {str(path) for path in (tmp_path / "bad", DEAD_LEADER, TROUBLE)}  # two of them by released controllers
@@ -63,34 +64,12 @@ def test_spark_tells_what_one_machine_tells(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("shared")
-def test_a_log_spread_by_partition_is_told_the_same(tmp_path: Path) -> None:
-    """By partition lines, documents and rows are the same; a log that gives up is replayed whole."""
-    corrupted_log(tmp_path / "bad")
-    segment = next(ELR.glob("*.log")).read_bytes()
-    (tmp_path / "cut.log").write_bytes(segment[:2000])
-    logs = (TROUBLE, tmp_path / "bad", tmp_path / "cut.log", "--allow-skipped", 1)
-    alone = told(logs, tmp_path / "alone.json")
-    outs = {name: tmp_path / name for name in ("cluster", "partition")}
-    for name, out in outs.items():
-        size = {"cluster": 16, "partition": 0}[name]
-        how = ("--engine", "spark", "--out", out, "--by-partition-from", size)
-        assert told((*logs, *how), tmp_path / f"{name}.json") == alone
-    names = [path.name for path in (outs["partition"] / "timelines").glob("part-00000-*-00000.parquet")]
-    assert sorted(names) == ["part-00000-00000-00000.parquet", "part-00000-00001-00000.parquet"]
-    assert not (outs["partition"] / "parts").exists()
-    for kind in COLUMNS:
-        found = {name: pq.read_table(out / kind).to_pylist() for name, out in outs.items()}
-        assert sorted(map(repr, found["partition"])) == sorted(map(repr, found["cluster"]))
-        assert found["partition"]
-
-
-@pytest.mark.usefixtures("shared")
 def test_a_log_that_cannot_be_read_leaves_nothing(tmp_path: Path) -> None:
     """One unreadable log refuses the run in one line, and no dataset is left behind."""
     (tmp_path / "odd.jsonl").write_text("no log\n", encoding="utf-8")
     ran = kraftcheck("replay", tmp_path / "odd.jsonl", "--engine", "spark", "--out", tmp_path / "out")
     assert "odd.jsonl:1: not JSON" in ran.refusal()
-    assert not any((tmp_path / "out" / kind).exists() for kind in COLUMNS)
+    assert not any((tmp_path / "out" / kind).exists() for kind in SCHEMAS)
 
 
 @pytest.mark.usefixtures("shared")
@@ -99,21 +78,21 @@ def test_a_run_that_ends_early_leaves_no_dataset(tmp_path: Path, monkeypatch: py
     out = tmp_path / "out"
     seen = []
 
-    def write_some(run: Any, frames: list[Any]) -> None:
-        (run._out / "violations").mkdir()
-        (run._out / "violations" / "part-0.parquet").write_bytes(b"half")
+    def end_early(*given: Any, all_logs: Any = pipeline._told) -> None:
+        all_logs(*given)
+        assert {path.name for path in (out / UNFINISHED).iterdir()} == set(SCHEMAS)
         seen.extend(path.name for path in out.iterdir())
         raise RuntimeError("it ends early")
 
     words = ("replay", ELR, "--engine", "spark", "--out", out)
     with monkeypatch.context() as patch:
-        patch.setattr("kraftcheck.ci.logs.spark.pipeline._Run._write", write_some)
+        patch.setattr(pipeline, "_told", end_early)
         assert "it ends early" in kraftcheck(*words).refusal()
     assert UNFINISHED in seen
-    assert not set(COLUMNS) & {*seen, *(path.name for path in out.iterdir())}
+    assert not set(SCHEMAS) & {*seen, *(path.name for path in out.iterdir())}
     (out / UNFINISHED / "violations").mkdir(parents=True)
     assert kraftcheck(*words).code == 0
-    assert {path.name for path in out.iterdir() if path.is_dir()} == set(COLUMNS)
+    assert {path.name for path in out.iterdir() if path.is_dir()} == set(SCHEMAS)
 
 
 def test_two_replays_do_not_fill_one_folder(tmp_path: Path) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kraftcheck.ci.logs.command import replay
+from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format.fields import WireError, decode
-from kraftcheck.ci.logs.format.read import LogError, Skipped, find, read
+from kraftcheck.ci.logs.format.read import LogError, Skipped, find, read, read_compact
 from kraftcheck.ci.logs.format.schemas import RECORDS, fields_of
 from kraftcheck.solvers.logs.explain.entries import Batch
-from tests.shared.captures import ELR, EVERY, batches, json_lines
+from tests.shared.captures import ELR, EVERY, TROUBLE, batches, json_lines
 
 SEGMENT = ELR / "00000000000000000000.log"
 
@@ -67,6 +69,23 @@ def test_a_flipped_bit_fails_the_checksum(tmp_path: Path, number: int, byte: int
         from_file(path)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_a_damaged_segment_is_refused_in_the_same_words(tmp_path: Path, seed: int) -> None:
+    """Whatever byte is changed or the file cut, batches left undecoded are refused as decoded ones are."""
+    raw = bytearray((TROUBLE / SEGMENT.name).read_bytes())
+    at = int(np.random.default_rng(seed).integers(len(raw)))
+    if seed % 4:
+        raw[at] ^= 1 << seed % 8
+    path = tmp_path / SEGMENT.name
+    path.write_bytes(raw if seed % 4 else raw[:at])
+    reasons = []
+    for reader in (read, read_compact):
+        with pytest.raises(LogError) as refused:
+            list(reader(find((path,))[0], Skipped(0)))
+        reasons.append(str(refused.value))
+    assert reasons[0] == reasons[1]
+
+
 def test_a_truncated_segment_is_refused(tmp_path: Path) -> None:
     """A segment that ends inside a batch is refused; zeros at the end of a preallocated one are not records."""
     path = tmp_path / SEGMENT.name
@@ -98,6 +117,15 @@ def test_missing_offsets_are_refused(tmp_path: Path) -> None:
     path.write_text(json_lines(kept), encoding="utf-8")
     with pytest.raises(LogError, match="should follow"):
         from_file(path)
+
+
+def test_an_epoch_that_falls_is_refused(tmp_path: Path) -> None:
+    """A batch of an earlier epoch than the one before it is refused, with the byte where it begins."""
+    path, no_op = tmp_path / "log.log", b"\1\24\0\0"
+    path.write_bytes(encoding.batch(0, 2, [no_op]) + encoding.batch(1, 1, [no_op]))
+    for reader in (read, read_compact):
+        with pytest.raises(LogError, match="byte 72: epoch 1 after 2"):
+            list(reader(find((path,))[0], Skipped(0)))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 
@@ -13,7 +14,10 @@ from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format.fields import decode
 from kraftcheck.ci.logs.format.read import Skipped, find, read, read_compact
 from kraftcheck.ci.logs.replaying import rules_by_version
+from kraftcheck.ci.logs.spark import rows
 from kraftcheck.ci.logs.synthetic import Size, Synthetic
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, ids
 from kraftcheck.solvers.logs.explain.entries import Batch, Compact
 from kraftcheck.solvers.logs.explain.replay import Replayed, replay_log
 from kraftcheck.solvers.logs.memo.compact import compact
@@ -73,6 +77,72 @@ def test_looking_up_changes_no_verdict_of_a_real_log(folder: Path) -> None:
         assert replay.state.controller.image.registrations == slow.state.controller.image.registrations
         used += isinstance(quick, Quick)
     assert used == replay.looked_up > len(batches(folder)) / 2
+
+
+def written(out: Path, found: Iterable[Replayed | Quick]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each dataset of a log."""
+    with rows.datasets(out, 7, "a cluster") as files:
+        for one in found:
+            files.add(one)
+    return {kind: pq.read_table(out / kind).to_pylist() for kind in rows.SCHEMAS}
+
+
+def test_rows_are_written_of_real_logs(tmp_path: Path) -> None:
+    """Of each record of a partition its state behind it, in order, of each batch what wrote it; a rewrite replaces."""
+    for folder in (*EVERY, ELR):
+        found = written(tmp_path, replayed(folder))
+        states = [one.explanation for one in replayed(folder) if one.explanation is not None]
+        assert [(row["offset"], row["records"], row["explanations"], row["events"]) for row in found["batches"]] == [
+            (told.batch.base_offset, len(told.records), told.count, [step.name for step in told.steps])
+            for told in states
+        ]
+        assert [(row["offset"], row["property"], row["text"]) for row in found["violations"]] == [
+            (one.batch.base_offset, v.property, ", ".join(v.parts)) for one in replayed(folder) for v in one.violations
+        ]
+        order = [(row["topic"], row["partition"], row["offset"]) for row in found["timelines"]]
+        assert order == sorted(set(order))
+        assert found["timelines"] == sorted(
+            (
+                {
+                    "cluster": "a cluster", "topic": state.controller.topic(record.topic_id).name,
+                    "partition": record.partition_id, "offset": told.batch.base_offset + place,
+                    "leader": p.leader, "leader_epoch": p.leader_epoch, "partition_epoch": p.partition_epoch,
+                    "replicas": list(ids(p.replicas)), "isr": list(ids(p.isr)), "elr": list(ids(p.elr)),
+                }
+                for told in states
+                for place, (record, state) in enumerate(zip(told.records, told.states[1:], strict=False))
+                if isinstance(record, PartitionRecord | PartitionChangeRecord)
+                for p in [state.controller.topic(record.topic_id).partitions[record.partition_id]]
+            ),
+            key=lambda row: (row["topic"], row["partition"], row["offset"]),
+        )  # fmt: skip
+        assert len(order) > 50
+
+
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
+def test_looking_up_changes_no_row(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches, violations and timelines are those of the slow replay, written at once or a few rows at a time."""
+    slow = written(tmp_path / "slow", replayed(folder))
+    assert written(tmp_path / "quick", QuickReplay(rules_by_version).replay(map(compact, batches(folder)))) == slow
+    monkeypatch.setattr(rows, "ROWS_AT_ONCE", 10)
+    monkeypatch.setattr(rows, "MOVES_AT_ONCE", 3)
+    assert written(tmp_path / "few", QuickReplay(rules_by_version).replay(map(compact, batches(folder)))) == slow
+    assert pq.read_metadata(next((tmp_path / "few" / "timelines").iterdir())).num_row_groups > 5
+
+
+def test_more_explanations_than_fit_are_refused(tmp_path: Path) -> None:
+    """A number beyond 64 bits is a refusal that names the batch, not a wrong number, and leaves no file."""
+    (tmp_path / "log").mkdir()
+    size = Size(brokers=4, topics=2, partitions=3, records=400)
+    (tmp_path / "log" / f"{0:020}.log").write_bytes(b"".join(Synthetic(size).batches()))
+    batches = read_compact(find((tmp_path / "log",))[0], Skipped(0))
+    quick = next(found for found in QuickReplay(rules_by_version).replay(batches) if isinstance(found, Quick))
+    quick.count = (1 << 63) - 1
+    assert written(tmp_path, [quick])["batches"][0]["explanations"] == quick.count
+    quick.count += 1
+    with pytest.raises(Refusal, match=f"a cluster: the batch at offset {quick.batch.base_offset} has more"):
+        written(tmp_path / "over", [quick])
+    assert not [path for path in (tmp_path / "over").rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("folder", [ELR, DEAD_LEADER], ids=lambda folder: folder.name)

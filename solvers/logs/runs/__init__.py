@@ -1,1 +1,0 @@
-"""Runs of batches whose steps were explained before, replayed by compiled loops."""

@@ -73,8 +73,11 @@ def test_what_an_installed_package_lacks_is_refused(
 
 def test_the_benchmark_runs_without_the_tests(tmp_path: Path) -> None:
     """No module of the tests is loaded by the benchmark of the explorer, which runs where there are none."""
-    code = "import sys; from kraftcheck.ci.bench import __main__ as bench; print(bench.main(['two-phase-7-symmetry', '--runs', '1']), " \
-        "[name for name in sys.modules if name.split('.')[0] == 'tests'])"  # fmt: skip
+    code = (
+        "import sys; from kraftcheck.ci.bench import __main__ as bench\n"
+        "print(bench.main(['two-phase-7-symmetry', '--runs', '1']), "
+        "[name for name in sys.modules if name.split('.')[0] == 'tests'])"
+    )
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
         text=True, check=True, timeout=300,

@@ -159,7 +159,7 @@ def _row(one: Judged) -> list[str]:
     bug = one.bug
     broken = ", ".join(f"{claim} {length}" for claim, length in one.found.items()) or "nothing"
     told = [
-        f"{bug.entry:16} {bug.variant}",
+        f"{bug.entry:28} {bug.variant}",
         f"    {bug.system} {bug.scope}, {NATIVE}: {one.distinct:,} states in {one.seconds:.1f} s; refutes {broken}",
     ]
     return told + [f"    UNEXPECTED {fault}" for fault in one.faults()]

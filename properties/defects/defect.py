@@ -12,7 +12,7 @@ class Bug:
     """A defect, as data.
 
     Attributes:
-        entry: number in the bug catalogue, or what it is.
+        entry: citations of where it comes from, such as its number in the catalogue.
         variant: choices switched on (or off, with a leading hyphen), joined by `+`.
         system, scope, bounds: where it shows; bounds override the scope.
         refutes: property to length of the shortest trace.

@@ -7,10 +7,11 @@ from kraftcheck.properties.defects.defect import Bug
 _S = "unclean-recovery"
 
 SALVAGE_BUGS: tuple[Bug, ...] = (
-    Bug("recovery KIP", "recovery-trusts-current-epoch", _S, "tiny", {"chosen-is-maximal": 5, "loses-least": 6}),
-    Bug("recovery KIP", "recovery-ignores-new-epochs", _S, "returning", {"loses-least": 9}),
-    Bug("recovery KIP", "recovery-online-is-failure", _S, "tiny", {"zero-exactly-when-led": 7}),
-    Bug("seeded, KIP-106", "recovery-takes-first-answer", _S, "tiny", {"chosen-is-maximal": 5, "loses-least": 6}),
+    Bug("unclean-recovery KIP", "recovery-trusts-current-epoch", _S, "tiny",
+        {"chosen-is-maximal": 5, "loses-least": 6}),
+    Bug("unclean-recovery KIP", "recovery-ignores-new-epochs", _S, "returning", {"loses-least": 9}),
+    Bug("unclean-recovery KIP", "recovery-online-is-failure", _S, "tiny", {"zero-exactly-when-led": 7}),
+    Bug("seeded; KIP-106", "recovery-takes-first-answer", _S, "tiny", {"chosen-is-maximal": 5, "loses-least": 6}),
     Bug("seeded", "recovery-prefers-length", _S, "tiny", {"chosen-is-maximal": 5, "loses-least": 6}),
     Bug("seeded", "recovery-ties-to-last", _S, "tiny", {"ties-go-to-the-first": 5}),
     Bug("seeded", "recovery-counts-errors", _S, "tiny", {"chosen-has-answered": 5, "loses-least": 7}),

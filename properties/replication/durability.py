@@ -39,7 +39,7 @@ def properties(setting: Setting) -> list[Property]:
         always("isr-active", "while there is a leader, every ISR member is active", _isr_active,
                "invariant 12; KIP-841", ("fenced-may-join-isr", "shutting-down-may-join-isr")),
         always("metadata-match", "a leader that has applied all metadata knows the controller's ISR", _metadata_match,
-               "metadata-log matching", ("refusal-taken-for-success",)),
+               "KIP-497; semantics 4", ("refusal-taken-for-success",)),
         always("recovery-quorum", "ISR and ELR hold min ISR brokers, less one for each unclean stop",
                lambda s: _recovery_quorum(s, setting), "KIP-966; KAFKA-18635", ("every-restart-is-unclean",)),
         step("epochs-monotone", "the leader epoch never falls, and another leader means a higher epoch",

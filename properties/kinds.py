@@ -23,9 +23,10 @@ def always(
     predicate: Callable[[Any], Truth | Conjuncts],
     source: str = "",
     refuted_by: tuple[str, ...] = (),
+    rules: tuple[str, ...] = (),
 ) -> Property:
     """An invariant: the predicate holds in every reachable state."""
-    return Property(id, "always", sentence, predicate, source, refuted_by)
+    return Property(id, "always", sentence, predicate, source, refuted_by, rules=rules)
 
 
 def step(
@@ -34,9 +35,10 @@ def step(
     predicate: Callable[[Step], Truth | Conjuncts],
     source: str = "",
     refuted_by: tuple[str, ...] = (),
+    rules: tuple[str, ...] = (),
 ) -> Property:
     """An action property: the predicate holds of every reachable transition."""
-    return Property(id, "step", sentence, predicate, source, refuted_by)
+    return Property(id, "step", sentence, predicate, source, refuted_by, rules=rules)
 
 
 def sometimes(id: str, sentence: str, predicate: Callable[[Any], Truth | Conjuncts], source: str = "") -> Property:  # noqa: A002
@@ -55,6 +57,7 @@ def recovers(
     predicate: Callable[[Any], Truth | Conjuncts],
     source: str = "",
     refuted_by: tuple[str, ...] = (),
+    rules: tuple[str, ...] = (),
     *,
     when: Callable[[Any], Truth | Conjuncts] | None = None,
     by: Mapping[str, Mapping[str, Any]] | None = None,
@@ -66,7 +69,7 @@ def recovers(
     without end, such as unfencing: then a way out never rests on a budget, or on an
     operator who gives the data up.
     """
-    return Property(id, "recovers", sentence, predicate, source, refuted_by, when, by or {})
+    return Property(id, "recovers", sentence, predicate, source, refuted_by, when, by or {}, rules)
 
 
 def validate(properties: Iterable[Property], variants: Collection[str]) -> tuple[Property, ...]:

@@ -11,11 +11,14 @@ from kraftcheck.model.controller.configs import MIN_ISR, as_stored, is_valid
 from kraftcheck.model.controller.errors import RequestError
 from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ClearElrRecord, ConfigRecord, LogRecord
 from kraftcheck.model.controller.state import Controller, Outcome
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import PartitionChangeRecord
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers.min_isr import announced
 
 
+@rule("config.topic-written-only-where-it-differs", source="ConfigurationControlManager.incrementalAlterConfigs",
+      says="A topic's configuration is written only where its value changes.")  # fmt: skip
 def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> Outcome[None]:
     """One configuration is set or removed; a topic's only where the value changes.
 
@@ -53,6 +56,9 @@ def clearing(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> tu
     return (ClearElrRecord(wanted.name),)
 
 
+@rule("config.node-values-checked", source="ControllerConfigurationValidator.validate",
+      switches=("node-configs-unchecked",),
+      says="A value for a node or for the cluster is checked before it is stored.")  # fmt: skip
 def _checked(wanted: ConfigRecord, rules: RuleSet) -> ConfigRecord:
     """The record as it is written, once its value may be."""
     if wanted.value is None or (wanted.scope != TOPIC and rules.node_configs_unchecked):

@@ -11,6 +11,7 @@ from kraftcheck.model.controller.errors import NONE
 from kraftcheck.model.controller.passes import decide, permits
 from kraftcheck.model.controller.state import Controller, Outcome, Place
 from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.registration import Partition, merge
 from kraftcheck.model.records.records import PartitionChangeRecord
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -70,6 +71,9 @@ class Altered:
     state: Partition | None = None
 
 
+@rule("alter-partition.sender-of-current-incarnation",
+      source="semantics 4; ClusterControlManager.checkBrokerEpoch; ReplicationControlManager.alterPartition",
+      says="AlterPartition of an earlier incarnation of the sender is refused as a whole.")  # fmt: skip
 def alter_partition(
     controller: Controller, request: AlterPartitionRequest, rules: RuleSet
 ) -> Outcome[tuple[Altered, ...]]:
@@ -89,6 +93,9 @@ def alter_partition(
     return Outcome(tuple(records), tuple(results), controller.soft)
 
 
+@rule("alter-partition.moved-leadership-is-answered", source="semantics 4; ReplicationControlManager.alterPartition",
+      says="A proposal that completes a reassignment and moves leadership is written and answered "
+           "NEW_LEADER_ELECTED.")  # fmt: skip
 def _answer(
     controller: Controller, request: AlterPartitionRequest, proposal: Proposal, rules: RuleSet
 ) -> tuple[Altered, PartitionChangeRecord | None]:

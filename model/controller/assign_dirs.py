@@ -10,6 +10,7 @@ from attrs import frozen
 from kraftcheck.model.controller.errors import NONE, RequestError
 from kraftcheck.model.controller.passes import decide, permits
 from kraftcheck.model.controller.state import Controller, Outcome, Place
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers.directory_assignment import assign
 
@@ -59,6 +60,8 @@ def assign_replicas_to_dirs(
     return Outcome(tuple(change for change in placed if change is not None), tuple(results), controller.soft)
 
 
+@rule("assignment.own-replicas-only", source="KIP-858; semantics 6.2",
+      says="A broker assigns directories of its own replicas only.")  # fmt: skip
 def _error(controller: Controller, broker: int, assignment: Assignment) -> str:
     if assignment.topic_id not in controller.image.topics:
         return "UNKNOWN_TOPIC_ID"

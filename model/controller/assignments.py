@@ -9,10 +9,14 @@ from __future__ import annotations
 from kraftcheck.model.controller.errors import RequestError
 from kraftcheck.model.controller.passes import directory_of_new_replica
 from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids, PartitionRecord
 from kraftcheck.model.rules.ruleset import RuleSet
 
 
+@rule("assignment-by-hand.registered-and-distinct",
+      source="semantics 8; ReplicationControlManager.validateManualPartitionAssignment",
+      says="A replica list given by hand names registered brokers, each once.")  # fmt: skip
 def check_assignment(controller: Controller, replicas: Ids, factor: int | None = None) -> None:
     """Refuse a replica list that cannot be.
 
@@ -37,6 +41,9 @@ def check_assignment(controller: Controller, replicas: Ids, factor: int | None =
         raise RequestError("INVALID_REPLICA_ASSIGNMENT", "replication_factor_differs")
 
 
+@rule("topic.creation.active-replicas-in-sync",
+      source="KAFKA-13083; semantics 8; ReplicationControlManager.buildPartitionRegistration",
+      says="The active replicas of a new partition are its ISR, and the first of them leads.")  # fmt: skip
 def new_partition(
     controller: Controller, topic_id: str, index: int, replicas: Ids, rules: RuleSet
 ) -> PartitionRecord | None:

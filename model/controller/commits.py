@@ -15,6 +15,7 @@ from kraftcheck.model.controller.errors import ExcessiveBatch
 from kraftcheck.model.controller.heartbeat import Sessions
 from kraftcheck.model.controller.records import ClearElrRecord, ConfigRecord, LogRecord, RegisterControllerRecord
 from kraftcheck.model.controller.state import Controller, Outcome
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.directories import is_reserved
 from kraftcheck.model.partition.elr import clear_elr
 from kraftcheck.model.partition.registration import Partition, merge
@@ -31,6 +32,8 @@ from kraftcheck.model.records.replay import ClusterImage, ReplayError, Topic, re
 from kraftcheck.model.rules.ruleset import RuleSet
 
 
+@rule("event.batches-of-records", source="semantics 1.3; QuorumController.appendRecords",
+      says="An event that is not atomic is written in batches of at most 10,000 records.")  # fmt: skip
 def batches(outcome: Outcome[Any], limit: int) -> tuple[tuple[LogRecord, ...], ...]:
     """The batches that an outcome is written in; a controller may fail between two of them.
 

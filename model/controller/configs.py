@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from attrs import evolve, field, frozen
 
 from kraftcheck.model.controller.records import CLUSTER, TOPIC, ConfigRecord
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.fields import INT32
 from kraftcheck.model.rules.ruleset import RuleSet
 
@@ -40,6 +41,9 @@ class Configs:
             return self.cluster
         return (self.topics if scope == TOPIC else self.nodes).get(name, {})
 
+    @rule("config.resolution-order", source="KafkaConfigSchema.resolveEffectiveTopicConfig; semantics 1",
+          says="A configuration resolves from the topic to its node, the cluster, the static value "
+               "and the default.")  # fmt: skip
     def resolve(self, topic: str, key: str, node: str, static: Mapping[str, str]) -> str:
         """The value that counts for a topic: its own, its node's, the cluster's, the static one, the default.
 
@@ -97,6 +101,8 @@ def is_valid(key: str, value: str) -> bool:
     return key != UNCLEAN_ELECTION or trimmed(value).lower() in ("true", "false")
 
 
+@rule("config.stored-trimmed", source="KAFKA-20532; ConfigDef.parseType", switches=("padded-configs-stored",),
+      says="A value is stored without the spaces around it.")  # fmt: skip
 def as_stored(key: str, value: str, rules: RuleSet) -> str:
     """The text that is written for a value that is valid."""
     reads = key in DEFAULTS and not rules.padded_configs_stored

@@ -11,6 +11,7 @@ from attrs import frozen
 from kraftcheck.model.controller.errors import NONE, RequestError, TooManyRecords
 from kraftcheck.model.controller.passes import decide, eligible, imbalanced, leaderless, permits
 from kraftcheck.model.controller.state import Controller, Outcome, Place
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.election import LEADERLESS, may_designate
 from kraftcheck.model.records.records import PartitionChangeRecord
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -33,6 +34,10 @@ class Elected:
     error: str
 
 
+@rule("elect-leaders.designated-type", source="unclean-recovery KIP, Designated Leader Elections; KIP-966",
+      switches=("designated-elections",),
+      says="ElectLeaders has a third type, by which an operator designates the leader of a leaderless "
+           "partition.")  # fmt: skip
 def elect_leaders(
     controller: Controller,
     kind: int,
@@ -122,6 +127,8 @@ def _wanted(controller: Controller, place: Place, kind: int, designated: int | N
     return elect_preferred(p, allowed) if kind == PREFERRED else triggers.elect_unclean(p, allowed)
 
 
+@rule("timer.balance", source="semantics 3; ReplicationControlManager.maybeBalancePartitionLeaders",
+      says="The balance timer holds preferred elections where the first replica does not lead.")  # fmt: skip
 def balance_leaders(controller: Controller, rules: RuleSet) -> Outcome[bool]:
     """The balance timer: first replicas take over where they can.
 
@@ -130,6 +137,8 @@ def balance_leaders(controller: Controller, rules: RuleSet) -> Outcome[bool]:
     return _some(controller, imbalanced(controller), PREFERRED, rules)
 
 
+@rule("timer.unclean", source="semantics 3; ReplicationControlManager.maybeElectUncleanLeaders",
+      says="The unclean timer holds unclean elections in leaderless partitions whose topic allows them.")  # fmt: skip
 def elect_unclean(controller: Controller, rules: RuleSet) -> Outcome[bool]:
     """The unclean timer: elections in leaderless partitions whose topic allows unclean ones."""
     allowed = (place for place in leaderless(controller) if controller.unclean_election(place.topic_id))

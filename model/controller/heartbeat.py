@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 
 from kraftcheck.model.controller.errors import NotTracked, Resignation
 from kraftcheck.model.controller.topics.placement import UsableBroker
+from kraftcheck.model.language.rule import rule
 
 UNKNOWN = -1
 """A metadata offset not yet reported, and the offset of a controlled shutdown that has not begun."""
@@ -96,6 +97,9 @@ class Sessions:
             raise NotTracked(f"broker {broker} has no session")
         return self.tracked[broker]
 
+    @rule("session.registration-forgets-offset", source="semantics 1.2; BrokerHeartbeatManager.register",
+          says="A registration change that keeps the fencing state forgets the metadata offset that "
+               "was reported.")  # fmt: skip
     def register(self, broker: int, fenced: bool, now: int) -> Sessions:
         """A registration is replayed: the broker is tracked; counts as contact.
 
@@ -130,6 +134,10 @@ class Sessions:
         left = {b: session for b, session in self.tracked.items() if b != broker}
         return evolve(self.fence(broker), tracked=left)
 
+    @rule("shutdown.offset-of-first-request",
+          source="KAFKA-14292; semantics 5; BrokerHeartbeatManager.maybeUpdateControlledShutdownOffset",
+          says="A controlled shutdown waits for the metadata offset of its first heartbeat, not of a "
+               "later one.")  # fmt: skip
     def begin_shutdown(self, broker: int, offset: int) -> Sessions:
         """The broker's controlled shutdown begins at this end of the log; only the first offset counts.
 
@@ -146,6 +154,8 @@ class Sessions:
         """Whether the broker is live and has not been silent for longer than the timeout."""
         return broker in self.live and self.tracked[broker].last_contact + self.timeout >= now
 
+    @rule("session.expiry-longest-silent", source="semantics 5; BrokerHeartbeatManager.findOneStaleBroker",
+          says="A session check fences at most one broker, the longest silent one.")  # fmt: skip
     def stale(self, now: int) -> int | None:
         """The live broker to fence now: the longest silent, if its session has ended."""
         return next((broker for broker in self.live[:1] if not self.is_valid(broker, now)), None)
@@ -182,6 +192,9 @@ class Sessions:
             return BrokerState.CONTROLLED_SHUTDOWN
         return BrokerState.UNFENCED if broker in self.live else BrokerState.FENCED
 
+    @rule("shutdown.granted-when-followed", source="semantics 5; BrokerHeartbeatManager.calculateNextBrokerState",
+          says="A controlled shutdown is granted once the broker leads nothing and every active "
+               "broker has passed its offset.")  # fmt: skip
     def next_state(self, broker: int, wish: Wish, registration_offset: int, leads: bool) -> BrokerState:
         """The broker's state after a heartbeat; nothing is changed.
 
@@ -207,6 +220,9 @@ class Sessions:
         return evolve(self, tracked={**self.tracked, broker: session})
 
 
+@rule("unfence.registration-applied",
+      source="KIP-631; KAFKA-13959; BrokerHeartbeatManager.calculateNextBrokerState; invariant 37",
+      says="A broker is unfenced when it asks for it and has applied the metadata up to its registration.")  # fmt: skip
 def _from_fenced(wish: Wish, registration_offset: int) -> BrokerState:
     if wish.shutdown:
         return BrokerState.SHUTDOWN_NOW
@@ -214,6 +230,9 @@ def _from_fenced(wish: Wish, registration_offset: int) -> BrokerState:
     return BrokerState.UNFENCED if caught_up else BrokerState.FENCED
 
 
+@rule("shutdown.controlled-while-leading", source="semantics 5; BrokerHeartbeatManager.calculateNextBrokerState",
+      says="A broker that leads enters controlled shutdown when it asks to stop; one that does not "
+           "may stop at once.")  # fmt: skip
 def _from_unfenced(wish: Wish, leads: bool) -> BrokerState:
     if wish.fence:
         return BrokerState.SHUTDOWN_NOW if wish.shutdown else BrokerState.FENCED

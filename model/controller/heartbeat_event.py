@@ -14,6 +14,7 @@ from kraftcheck.model.controller.heartbeat import BrokerState, Wish
 from kraftcheck.model.controller.lifecycle import Records, directories_failed, fenced, leaving, unfenced
 from kraftcheck.model.controller.passes import led_by
 from kraftcheck.model.controller.state import Controller, Outcome
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers.heartbeat import STATE, passes_in_order, second_sees_first
@@ -104,6 +105,9 @@ def _change_of_state(controller: Controller, broker: int, becomes: BrokerState |
     return fenced(controller, broker, rules)
 
 
+@rule("heartbeat.expired-counts-as-contact",
+      source="semantics 5; ReplicationControlManager.processExpiredBrokerHeartbeat",
+      says="A heartbeat that waited too long counts as contact and does nothing else.")  # fmt: skip
 def expired_heartbeat(controller: Controller, request: HeartbeatRequest) -> Outcome[None]:
     """A heartbeat that waited too long: it counts as contact and does nothing else.
 

@@ -15,6 +15,7 @@ from kraftcheck.model.controller.errors import RequestError, Resignation, TooMan
 from kraftcheck.model.controller.passes import decide_each, in_elr, in_isr
 from kraftcheck.model.controller.records import LogRecord
 from kraftcheck.model.controller.state import Controller, Outcome
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.directories import is_reserved
 from kraftcheck.model.records.brokers import Registration
 from kraftcheck.model.records.records import (
@@ -83,6 +84,10 @@ def restarted(controller: Controller, broker: int, clean: bool, rules: RuleSet) 
     return decide_each(controller, visited, ended, rules)
 
 
+@rule("topic.deletion-unindexes-directories",
+      source="B7; semantics 6.3; ReplicationControlManager.handleDirectoriesOffline",
+      switches=("deleted-partition-stays-indexed",),
+      says="A deleted partition leaves the index of directories, whatever its ISR was.")  # fmt: skip
 def directories_failed(controller: Controller, broker: int, failed: Ids, rules: RuleSet) -> Records:
     """Directories of a broker are offline: those that were online count, once.
 
@@ -109,6 +114,9 @@ def directories_failed(controller: Controller, broker: int, failed: Ids, rules: 
     return (*changes, BrokerRegistrationChangeRecord(broker, known.epoch, log_dirs=left))
 
 
+@rule("registration.amendment-moves-leaders", source="invariant 11; ClusterControlManager.registerBroker",
+      switches=("amendment-keeps-leaders",),
+      says="A process that registers again without a directory loses what it leads there.")  # fmt: skip
 def amended(controller: Controller, broker: int, dirs: Ids, rules: RuleSet) -> Records:
     """The same process registers again with these directories: replicas on others are no longer led or in sync.
 
@@ -134,6 +142,8 @@ def _registered(controller: Controller, broker: int) -> Registration:
     return known
 
 
+@rule("session.expiry-fences", source="semantics 5; ReplicationControlManager.maybeFenceOneStaleBroker; invariant 40",
+      says="A broker whose session has ended is fenced.")  # fmt: skip
 def expire_session(controller: Controller, broker: int, rules: RuleSet) -> Outcome[None]:
     """The session of one broker has ended: the broker is fenced.
 

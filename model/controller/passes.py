@@ -15,7 +15,8 @@ from kraftcheck.model.controller.errors import NoReplica
 from kraftcheck.model.controller.state import Controller, Place
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
-from kraftcheck.model.partition.change import BuildContext, build
+from kraftcheck.model.partition.change import build
+from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import UNASSIGNED, DirectoryList
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import PartitionChangeRecord, ids

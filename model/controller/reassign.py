@@ -14,6 +14,7 @@ from kraftcheck.model.controller.errors import NONE, RequestError, Resignation
 from kraftcheck.model.controller.passes import decide, eligible, permits
 from kraftcheck.model.controller.state import Controller, Outcome, Place
 from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.directories import DirectoryMismatch
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, ids
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -48,6 +49,9 @@ class Ongoing:
     replicas: Ids
 
 
+@rule("reassignment.rows-are-independent",
+      source="semantics 3; ReplicationControlManager.alterPartitionReassignments",
+      says="Each row of a reassignment request succeeds or fails for itself.")  # fmt: skip
 def reassign(
     controller: Controller, reassignments: tuple[Reassignment, ...], rules: RuleSet
 ) -> Outcome[tuple[Reassigned, ...]]:

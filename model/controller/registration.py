@@ -13,6 +13,7 @@ from kraftcheck.model.controller.errors import RequestError
 from kraftcheck.model.controller.lifecycle import Records, amended, restarted
 from kraftcheck.model.controller.records import RegisterControllerRecord
 from kraftcheck.model.controller.state import Controller, Outcome
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.directories import is_reserved
 from kraftcheck.model.records.brokers import Registration
 from kraftcheck.model.records.records import Feature, Ids, Listener, RegisterBrokerRecord
@@ -60,6 +61,8 @@ class RegistrationContext:
     new_epoch: int | None = None
 
 
+@rule("registration.live-broker-is-duplicate", source="semantics 5; ClusterControlManager.registerBroker",
+      says="Another process may not register an id while its broker is unfenced and in session.")  # fmt: skip
 def register_broker(
     controller: Controller, request: RegistrationRequest, context: RegistrationContext, rules: RuleSet
 ) -> Outcome[int]:
@@ -105,6 +108,9 @@ def register_broker(
     return Outcome((*ended, record), record.broker_epoch, evolve(soft, sessions=sessions), atomic=True)
 
 
+@rule("registration.directories-own-and-unreserved", source="semantics 5; KIP-858; invariant 19",
+      says="A registration names at least one directory, none reserved, none twice and none of "
+           "another broker.")  # fmt: skip
 def _check_directories(controller: Controller, request: RegistrationRequest) -> None:
     if not request.dirs:
         raise RequestError("INVALID_REGISTRATION", "no_directories")

@@ -19,6 +19,7 @@ from kraftcheck.model.controller.records import LogRecord, RegisterControllerRec
 from kraftcheck.model.controller.topics.placement import UsableBroker
 from kraftcheck.model.controller.topics.streams import RandomStream
 from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.brokers import Registration
 from kraftcheck.model.records.replay import ClusterImage, Topic
@@ -58,6 +59,8 @@ class Features:
     elr_enabled: bool = False
     clear_elr: bool = False
 
+    @rule("elr.needs-metadata-version", source="KIP-966; semantics 1", switches=("elr-available",),
+          says="ELR exists from a metadata version on, and has to be switched on.")  # fmt: skip
     def elr(self, rules: RuleSet) -> bool:
         """Whether builds maintain the ELR."""
         return self.elr_supported and self.elr_enabled and rules.elr_available
@@ -156,6 +159,8 @@ class Controller:
         known = self.registration(broker)
         return known is not None and known.is_active()
 
+    @rule("broker-epoch.current", source="semantics 5; ClusterControlManager.checkBrokerEpoch",
+          says="A request of a broker states its current epoch, else STALE_BROKER_EPOCH.")  # fmt: skip
     def check_epoch(self, broker: int, epoch: int) -> Registration:
         """The broker's registration, once the epoch is its own.
 
@@ -175,6 +180,9 @@ class Controller:
         """Whether a topic allows unclean elections."""
         return is_true(self.config(self.topic(topic_id).name, UNCLEAN_ELECTION))
 
+    @rule("min-isr.own-replicas", source="X7; ReplicationControlManager.getTopicEffectiveMinIsr",
+          switches=("min-isr-from-first-partition",),
+          says="The effective min ISR of a partition is at most the number of its own replicas.")  # fmt: skip
     def min_isr(self, topic_id: str, index: int, rules: RuleSet) -> int:
         """The effective min ISR of a partition: at most its replicas now; as the code has it, those of partition 0.
 

@@ -147,6 +147,7 @@ class Property:
         when: for `recovers`, the states that the claim is about; None: all of them.
         by: for `recovers`, the actions that the way out may use, each with the argument
             values it must have (a tuple: one of them); empty: every action.
+        rules: ids of the rules that the claim checks; see `kraftcheck.model.language.rule`.
     """
 
     id: str
@@ -157,6 +158,7 @@ class Property:
     refuted_by: tuple[str, ...] = ()
     when: Callable[[Any], Truth | Conjuncts] | None = None
     by: Mapping[str, Mapping[str, Any]] = field(factory=dict)
+    rules: tuple[str, ...] = ()
 
     def parts(self, subject: Any) -> dict[str, Truth]:
         """The property's conjuncts by name."""

@@ -1,7 +1,6 @@
 """The partition change build: every controller decision about one partition ends here.
 
-Source: `PartitionChangeBuilder.build`, step for step; the numbers are those
-of the semantics reference, section 2.
+Source: `PartitionChangeBuilder.build`, step for step; the numbers are those of semantics 2.
 """
 
 from __future__ import annotations
@@ -11,8 +10,10 @@ from collections.abc import Callable
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, Maybe, absent, all_of, any_of, choose, negate
+from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.election import Candidates, Election, designate, elect
 from kraftcheck.model.partition.elr import Eligible, ElrInputs, by_leadership, populate
 from kraftcheck.model.partition.reassignment import completion
@@ -48,38 +49,6 @@ class Target:
 
 
 @frozen
-class BuildContext:
-    """Everything outside the partition that a build depends on.
-
-    Attributes:
-        acceptable: brokers that may lead, judged on the state before the event.
-        min_isr: effective min ISR of the topic.
-        preferred: a preferred election; the build never elects uncleanly then.
-        unclean: whether an unclean election is allowed.
-        elr: whether ELR is on for this build.
-        use_last_known_leader: last-known leader mode (always on in the controller).
-        unclean_shutdown: brokers known to have stopped uncleanly.
-        directory_assignment, leader_recovery, bump_on_isr_shrink: what the
-            metadata version has.
-        default_directory: directory of a replica that has none yet.
-        designated: elect exactly this broker (None: an ordinary election).
-    """
-
-    acceptable: Brokers
-    min_isr: Word
-    preferred: bool
-    unclean: Truth
-    elr: Truth
-    use_last_known_leader: bool
-    unclean_shutdown: Brokers
-    directory_assignment: bool
-    leader_recovery: bool
-    bump_on_isr_shrink: bool
-    default_directory: Callable[[Word], Word]
-    designated: Word | None = None
-
-
-@frozen
 class Build:
     """A change and how it came about.
 
@@ -101,15 +70,11 @@ def build_change(p: Partition, target: Target, context: BuildContext, rules: Rul
     return build(p, target, context, rules).change
 
 
+@rule("alter-partition.unclean-election-keeps-recovering", source="B17; KIP-704; semantics 2.10",
+      switches=("alter-partition-erases-recovering",),
+      says="An AlterPartition that ends in an unclean election leaves the partition RECOVERING.")  # fmt: skip
 def build(p: Partition, target: Target, context: BuildContext, rules: RuleSet) -> Build:
-    """The change that takes a partition towards a target.
-
-    Args:
-        p: the partition before the event.
-        target: what the event wants.
-        context: who may lead, and which features are on.
-        rules: the rule set.
-    """
+    """The change that takes a partition towards a target."""
     target, completed = _completed(target, rules)
     eligible = populate(_elr_inputs(p, target, context), context.elr, rules)
     election = _election(p, target, eligible, context, rules)
@@ -131,6 +96,10 @@ def candidates(p: Partition, target: Target, elr: Brokers, context: BuildContext
     return Candidates(target.replicas, target.isr, elr, p.leader, p.last_known_elr, context.acceptable)
 
 
+@rule("isr.shrink.bumps-leader-epoch",
+      source="KAFKA-15021; semantics 2.7; PartitionChangeBuilder.triggerLeaderEpochBumpForIsrShrinkIfNeeded",
+      switches=("bump-on-isr-shrink",),
+      says="Before 3.6-IV0 a record that drops an ISR member raises the leader epoch; later it does not.")  # fmt: skip
 def bump_on_shrink(p: Partition, change: PartitionChange, required: bool) -> PartitionChange:
     """Step 7: before 3.6-IV0 a record that drops an ISR member also repeats the leader."""
     if not required:
@@ -139,6 +108,9 @@ def bump_on_shrink(p: Partition, change: PartitionChange, required: bool) -> Par
     return evolve(change, leader=change.leader.set_when(shrinks, p.leader))
 
 
+@rule("replicas.removal.bumps-leader-epoch", source="semantics 2.4; invariant 30; PR 14170",
+      switches=("no-bump-on-replica-removal",),
+      says="A record that drops a replica raises the leader epoch.")  # fmt: skip
 def bump_on_removal(p: Partition, change: PartitionChange, replicas: Brokers, rules: RuleSet) -> PartitionChange:
     """Step 4: a record that drops a replica repeats the leader, which raises its epoch."""
     if rules.no_bump_on_replica_removal:
@@ -147,6 +119,10 @@ def bump_on_removal(p: Partition, change: PartitionChange, replicas: Brokers, ru
     return evolve(change, leader=change.leader.set_when(removed, p.leader))
 
 
+@rule("reassignment.completion.every-build", source="semantics 2.1; KIP-455",
+      switches=("completion-keeps-removing", "completion-needs-every-replica"),
+      says="Every build ends a reassignment whose remaining replicas are in sync, and empties both of "
+           "its sets.")  # fmt: skip
 def _completed(target: Target, rules: RuleSet) -> tuple[Target, Truth]:
     """Step 1, in every build: a reassignment whose replicas are all in sync ends."""
     end = completion(target.replicas, target.isr, target.removing, target.adding, rules)
@@ -185,6 +161,15 @@ def _election(p: Partition, target: Target, eligible: Eligible, context: BuildCo
     return elect(choice, context.preferred, context.unclean, last_known_allowed, rules)
 
 
+@rule("election.unclean.marks-recovering", source="KIP-704; semantics 2.3; invariant 33",
+      switches=("unclean-without-recovering",),
+      says="An unclean election leaves the new leader alone in the ISR and marks the partition "
+           "RECOVERING.")  # fmt: skip
+@rule("election.clean.keeps-recovering", source="KIP-704; semantics 2; invariant 33",
+      switches=("election-clears-recovering",),
+      says="A clean election does not end the recovery; only a leader's AlterPartition does.")  # fmt: skip
+@rule("election.elr.winner-alone-in-isr", source="KIP-966; semantics 2.3",
+      says="An ELR member that is elected leaves the ELR and becomes the whole ISR.")  # fmt: skip
 def _apply_election(
     p: Partition, isr: Brokers, elr: Brokers, election: Election, context: BuildContext, rules: RuleSet
 ) -> tuple[PartitionChange, Brokers, Brokers]:
@@ -210,6 +195,9 @@ def _apply_election(
     return change, choose(from_elr, alone, isr), choose(from_elr, elr.minus(elr.just(winner)), elr)
 
 
+@rule("election.unclean.clears-elr", source="KIP-966; semantics 2.5", switches=("unclean-election-keeps-elr",),
+      says="An unclean election empties the ELR.")  # fmt: skip
+@rule("elr.off.clears", source="KIP-966; semantics 2.5", says="A build with ELR off empties the ELR.")
 def _elr_fields(
     p: Partition, change: PartitionChange, elr: Brokers, last_known: Brokers, context: BuildContext, rules: RuleSet
 ) -> PartitionChange:
@@ -224,6 +212,9 @@ def _elr_fields(
     return evolve(change, last_known_elr=change.last_known_elr.set_when(differs, last_known))
 
 
+@rule("isr.last-member-stays-without-elr", source="semantics 2.6; invariant 5; KIP-966",
+      switches=("isr-may-empty-without-elr",),
+      says="Without ELR the last ISR members stay listed while there is no leader.")  # fmt: skip
 def _isr_field(
     p: Partition, change: PartitionChange, isr: Brokers, context: BuildContext, rules: RuleSet
 ) -> PartitionChange:
@@ -234,6 +225,14 @@ def _isr_field(
     return bump_on_shrink(p, change, context.bump_on_isr_shrink)
 
 
+@rule("last-known.remembered-as-isr-empties", source="semantics 2.8; KIP-966; PR 20629",
+      switches=("last-known-leader-on-leader-loss",),
+      says="The leader is remembered as the last known one when the ISR empties, and forgotten with "
+           "the next leader.")  # fmt: skip
+@rule("last-known.is-a-broker", source="B5; PR 20629; invariant 8", switches=("last-known-leader-may-be-none",),
+      says="The last known leader is a broker, never -1.")  # fmt: skip
+@rule("last-known.is-a-replica", source="B1; invariant 8", switches=("removed-replica-stays-last-known",),
+      says="A replica that is removed is not kept as the last known leader.")  # fmt: skip
 def _last_known_leader(
     p: Partition, change: PartitionChange, replicas: Brokers, context: BuildContext, rules: RuleSet
 ) -> PartitionChange:
@@ -261,6 +260,9 @@ def _last_known_leader(
     return evolve(change, last_known_elr=field)
 
 
+@rule("directory.kept-until-assigned", source="semantics 2.9; KIP-858",
+      says="A replica keeps its directory until an assignment names another; a new replica gets the "
+           "default one.")  # fmt: skip
 def _assignment(p: Partition, change: PartitionChange, target: Target, context: BuildContext) -> PartitionChange:
     """Step 9: replicas, their directories, and the reassignment sets, where they changed."""
     listed = negate(target.replicas.is_empty())

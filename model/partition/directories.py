@@ -14,6 +14,7 @@ from attrs import frozen
 
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, concrete
@@ -38,6 +39,8 @@ class DirectoryMismatch(ValueError):
     """Replicas and directories that do not correspond one to one."""
 
 
+@rule("directory-id.first-hundred-reserved", source="KIP-858; semantics 6.1; DirectoryId.reserved",
+      says="The first hundred directory ids are reserved.")  # fmt: skip
 def is_reserved(directory: int) -> bool:
     """Whether an id is one of the first hundred.
 
@@ -48,6 +51,9 @@ def is_reserved(directory: int) -> bool:
     return high == 0 and (low < RESERVED or low >= 1 << 63)
 
 
+@rule("directory.online-when-registered", source="KIP-858; semantics 6.1; DirectoryId.isOnline",
+      says="A directory is online when its broker's registration lists it, lists none at all, or the "
+           "id says only that it is unknown.")  # fmt: skip
 def is_online(directory: Word, registered: Truth, none_known: Truth, listed: Truth) -> Truth:
     """Whether a replica's directory counts as online.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
 from kraftcheck.model.partition.registration import Partition
@@ -48,6 +49,9 @@ class Candidates:
     last_known: Brokers
     acceptable: Brokers
 
+    @rule("election.elr.only-when-isr-empty", source="KIP-966; semantics 2; PartitionChangeBuilder.isValidNewLeader",
+          switches=("elr-elected-over-isr",),
+          says="An ELR member may be elected only when the ISR has no member.")  # fmt: skip
     def valid(self, rules: RuleSet) -> Brokers:
         """Brokers a clean election may choose: ISR members, or ELR members once the ISR is empty."""
         source = choose(self.isr.is_empty(), self.elr, self.isr)
@@ -56,6 +60,12 @@ class Candidates:
         return source.keep(self.acceptable)
 
 
+@rule("election.clean.keeps-valid-leader", source="semantics 2.3; PartitionChangeBuilder.electAnyLeader",
+      says="A leader that may still lead stays; otherwise the first replica that may lead is elected.")  # fmt: skip
+@rule("election.preferred.first-replica", source="semantics 2.3; PartitionChangeBuilder.electPreferredLeader",
+      says="A preferred election elects the first replica where it may lead, and never uncleanly.")  # fmt: skip
+@rule("election.unclean.only-where-allowed", source="KIP-106; semantics 2.3", switches=("unclean-election-unasked",),
+      says="A replica outside ISR and ELR is elected only where the topic or an operator allows it.")  # fmt: skip
 def elect(c: Candidates, preferred: bool, unclean: Truth, last_known_allowed: Truth, rules: RuleSet) -> Election:
     """Run an election.
 
@@ -83,6 +93,13 @@ def elect(c: Candidates, preferred: bool, unclean: Truth, last_known_allowed: Tr
     )
 
 
+@rule("election.last-known.alive", source="KAFKA-19522; B1; PartitionChangeBuilder.canElectLastKnownLeader",
+      switches=("dead-last-known-leader-electable",),
+      says="The last known leader is elected only when it may lead: alive, on an online directory.")  # fmt: skip
+@rule("election.last-known.is-replica", source="B1; KAFKA-19522", switches=("last-known-leader-may-be-removed",),
+      says="The last known leader is elected only while it is a replica.")  # fmt: skip
+@rule("election.last-known.isr-and-elr-empty", source="semantics 2.3; KIP-966",
+      says="The last known leader is elected only when ISR and ELR are empty.")  # fmt: skip
 def _last_known_electable(c: Candidates, rules: RuleSet) -> Truth:
     """Only when ISR and ELR are empty, and (rightly) only a live replica."""
     single = all_of(c.isr.is_empty(), c.elr.is_empty(), c.last_known.size() == 1)
@@ -94,6 +111,9 @@ def _last_known_electable(c: Candidates, rules: RuleSet) -> Truth:
     return all_of(single, c.acceptable.has(last), c.replicas.has(last))
 
 
+@rule("election.designated.unclean-unless-eligible",
+      source="unclean-recovery KIP, Designated Leader Elections; KIP-966",
+      says="A designated election is unclean unless an ordinary one could have chosen the broker.")  # fmt: skip
 def designate(c: Candidates, broker: Word, rules: RuleSet) -> Election:
     """The election of a designated broker; unclean unless an ordinary one could have chosen it."""
     return Election(broker, negate(c.valid(rules).has(broker)), False)
@@ -105,6 +125,15 @@ LEADERLESS = "partition is leaderless"
 DESIGNATED_ONLINE = "designated broker is unfenced and its directory online"
 
 
+@rule("election.designated.leaderless-only", source="unclean-recovery KIP, Designated Leader Elections",
+      switches=("designated-over-leader",),
+      says="A leader is designated only for a partition without one.")  # fmt: skip
+@rule("election.designated.online-replica", source="unclean-recovery KIP, Designated Leader Elections",
+      switches=("designated-may-be-fenced",),
+      says="Only an unfenced replica on an online directory is designated.")  # fmt: skip
+@rule("election.designated.not-being-removed", source="unclean-recovery KIP, Designated Leader Elections",
+      switches=("designated-may-be-leaving",),
+      says="A replica that a reassignment removes is not designated.")  # fmt: skip
 def may_designate(p: Partition, eligible: Brokers, broker: Word, rules: RuleSet) -> dict[str, Truth]:
     """Named conditions of a designated election.
 

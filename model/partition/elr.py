@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, Maybe, all_of, choose, negate
 from kraftcheck.model.partition.registration import Partition, PartitionChange, no_change
@@ -46,6 +47,19 @@ class ElrInputs:
     collect_last_known: bool
 
 
+@rule("elr.isr-leavers-stay-eligible",
+      source="KIP-966; semantics 2.2; PartitionChangeBuilder.maybePopulateTargetElr; invariant 35",
+      says="Below min ISR, members that leave the ISR enter the ELR.")  # fmt: skip
+@rule("elr.empty-at-min-isr", source="KIP-966; semantics 2.2; PartitionChangeBuilder.maybePopulateTargetElr",
+      switches=("elr-kept-at-min-isr",), says="At min ISR the ELR is empty.")  # fmt: skip
+@rule("elr.excludes-isr",
+      source="KIP-966; semantics 2.2; PartitionChangeBuilder.maybePopulateTargetElr; S1; invariant 6",
+      switches=("elr-keeps-isr-members",), says="No ISR member is in the ELR.")  # fmt: skip
+@rule("elr.excludes-unclean-stops", source="KAFKA-15586; KIP-966; invariant 36",
+      switches=("elr-keeps-unclean-replicas",),
+      says="A replica that stopped uncleanly is not in the ELR.")  # fmt: skip
+@rule("elr.within-replicas", source="B4; X1; invariant 7", switches=("removed-replicas-stay-in-elr",),
+      says="Every ELR member is a replica.")  # fmt: skip
 def populate(inputs: ElrInputs, enabled: Truth, rules: RuleSet) -> Eligible:
     """The ELR for the wanted ISR.
 
@@ -69,6 +83,10 @@ def populate(inputs: ElrInputs, enabled: Truth, rules: RuleSet) -> Eligible:
     return choose(enabled, populated, old)
 
 
+@rule("last-known.noted-on-leader-loss", source="PR 20629; semantics 13",
+      switches=("last-known-leader-on-leader-loss",),
+      says="From 4.1.2 on, the last known leader is noted when leadership is lost, and forgotten with "
+           "the next leader.")  # fmt: skip
 def by_leadership(known: Brokers, leader: Maybe[Word], enabled: Truth) -> tuple[Truth, Truth]:
     """From 4.1.2 on: whether to remember the leader that is lost as the last known, and whether to forget the old one.
 

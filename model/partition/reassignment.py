@@ -13,6 +13,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.partition.registration import Partition
@@ -67,6 +68,9 @@ class Revert:
     unclean: Truth
 
 
+@rule("reassignment.plan.target-first", source="KIP-455; semantics 3; PartitionReassignmentReplicas",
+      says="While a reassignment runs, the replicas are the target and then the ones to remove, "
+           "ascending.")  # fmt: skip
 def plan(replicas: Brokers, target: Brokers) -> Plan:
     """The plan that leads from the current replicas to the target list.
 
@@ -93,6 +97,11 @@ def in_progress(removing: Brokers, adding: Brokers) -> Truth:
     return any_of(negate(removing.is_empty()), negate(adding.is_empty()))
 
 
+@rule("reassignment.completion.waits-for-stayers",
+      source="KIP-455; KAFKA-15665; KAFKA-19975; PartitionReassignmentReplicas.maybeCompleteReassignment",
+      switches=("completion-tolerates-stragglers",),
+      says="A reassignment completes once every replica that stays is in sync; from 4.4 on a "
+           "straggler may be left.")  # fmt: skip
 def complete(
     replicas: Brokers, isr: Brokers, removing: Brokers, adding: Brokers, rules: RuleSet = RIGHT
 ) -> Completion:
@@ -118,6 +127,10 @@ def complete(
     return Completion(done, choose(done, new_replicas, replicas), choose(done, new_isr, isr))
 
 
+@rule("reassignment.completion.in-sync", source="KIP-455; KAFKA-15665; invariant 16",
+      switches=("completion-ignores-isr", "completion-needs-adding-only"),
+      says="Only ISR members count as in sync when a reassignment completes, kept replicas as much as "
+           "added ones.")  # fmt: skip
 def completion(replicas: Brokers, isr: Brokers, removing: Brokers, adding: Brokers, rules: RuleSet) -> Completion:
     """The outcome under a rule set, with the replicas that a defect counts as in sync."""
     if not (rules.completion_ignores_isr or rules.completion_needs_adding_only):
@@ -135,6 +148,9 @@ def original_replicas(replicas: Brokers, adding: Brokers) -> Brokers:
     return replicas.minus(adding)
 
 
+@rule("reassignment.cancel.back-to-originals", source="semantics 3; PartitionReassignmentRevert",
+      says="A cancelled reassignment goes back to the replicas without the added ones, and takes "
+           "those out of the ISR.")  # fmt: skip
 def revert(p: Partition) -> Revert:
     """What cancelling the partition's reassignment goes back to."""
     replicas = original_replicas(p.replicas, p.adding)

@@ -11,6 +11,7 @@ from attrs import fields, frozen
 
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, Maybe, absent, all_of, any_of, choose, negate, none_of, word
 from kraftcheck.model.partition.directories import MIGRATING, Directories, DirectoryList, DirectoryMismatch
@@ -78,6 +79,10 @@ def no_change(p: Partition) -> PartitionChange:
     return PartitionChange(**{field.name: absent(getattr(p, field.name)) for field in fields(PartitionChange)})
 
 
+@rule("partition-epoch.rises-with-each-record",
+      source="KIP-497; semantics 1.1; invariant 28; PartitionRegistration.merge",
+      switches=("partition-epoch-follows-leader",),
+      says="The partition epoch rises by one with every record of the partition.")  # fmt: skip
 def merge(p: Partition, change: PartitionChange, rules: RuleSet = RIGHT) -> Partition:
     """The partition after its change record is replayed.
 
@@ -105,12 +110,19 @@ def merge(p: Partition, change: PartitionChange, rules: RuleSet = RIGHT) -> Part
     )
 
 
+@rule("leader-epoch.rises-with-leader-field",
+      source="KIP-101; semantics 1.1; invariant 29; PartitionRegistration.merge",
+      switches=("leader-epoch-rises-twice", "leader-change-keeps-epoch"),
+      says="The leader epoch rises by one when a record has the leader field, even where it names the "
+           "current leader.")  # fmt: skip
 def _leader_epoch_rise(change: PartitionChange, rules: RuleSet) -> Word:
     if rules.leader_change_keeps_epoch:
         return 0
     return choose(change.leader.present, 2 if rules.leader_epoch_rises_twice else 1, 0)
 
 
+@rule("directories.migrating-lists-made-anew", source="KIP-858; semantics 1.1; PartitionRegistration.merge",
+      says="A list of directories that are all MIGRATING is made anew for the new number of replicas.")  # fmt: skip
 def _merged_directories(p: Partition, change: PartitionChange) -> Directories:
     """All-MIGRATING lists (an empty one included) are re-made for the new replica count."""
     directories = change.directories.or_else(p.directories)
@@ -127,6 +139,8 @@ def _merged_directories(p: Partition, change: PartitionChange) -> Directories:
     return DirectoryList(replicas, directories.ids)
 
 
+@rule("election.clean.from-previous-isr", source="PartitionRegistration.electionWasClean",
+      says="A new leader from the previous ISR was elected cleanly.")  # fmt: skip
 def election_was_clean(new_leader: Word, previous_isr: Brokers) -> Truth:
     """Whether a new leader came from the previous ISR; having no leader counts as clean.
 

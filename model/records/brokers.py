@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from attrs import evolve, field, fields_dict, frozen
 
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     Feature,
@@ -114,6 +115,8 @@ class Registration:
         return None if found is None else Node(self.id, found.host, found.port, self.rack)
 
 
+@rule("registration.overwrites-everything", source="semantics 1.2; BrokerRegistration",
+      says="A registration replaces all that was registered of the broker.")  # fmt: skip
 def registration_of(record: RegisterBrokerRecord) -> Registration:
     """The registration that a record describes."""
     return Registration(
@@ -159,6 +162,10 @@ def register_record(
     )
 
 
+@rule("registration.empty-directory-list-is-none-left",
+      source="X6; KAFKA-16162; BrokerRegistration.cloneWith; semantics 6.3",
+      switches=("empty-directory-list-means-no-change",),
+      says="A registration change with an empty list of directories says that none is left.")  # fmt: skip
 def changed(registration: Registration, record: RegistrationChange, rules: RuleSet = RIGHT) -> Registration:
     """The registration after a change record.
 

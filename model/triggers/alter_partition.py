@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from attrs import evolve
 
 from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, implies, negate
 from kraftcheck.model.partition.change import Target
@@ -46,6 +47,13 @@ ERRORS: Mapping[str, str] = {
 """What Kafka answers where a check fails, in the order in which it asks."""
 
 
+@rule("alter-partition.leader-epoch-current",
+      source="semantics 4; ReplicationControlManager.validateAlterPartitionData",
+      says="AlterPartition is refused when its leader epoch is not the partition's.")  # fmt: skip
+@rule("alter-partition.partition-epoch-current",
+      source="KAFKA-1382; semantics 4; ReplicationControlManager.validateAlterPartitionData",
+      switches=("alter-partition-ignores-partition-epoch",),
+      says="AlterPartition is refused when its partition epoch is not the partition's.")  # fmt: skip
 def epoch_checks(p: Partition, leader_epoch: Word, partition_epoch: Word, rules: RuleSet) -> dict[str, Truth]:
     """Whether the sender knows the partition as it is; one from the future means that this controller is outdated."""
     compared = not rules.alter_partition_ignores_partition_epoch
@@ -58,11 +66,19 @@ def epoch_checks(p: Partition, leader_epoch: Word, partition_epoch: Word, rules:
     }
 
 
+@rule("alter-partition.sender-leads", source="semantics 4; ReplicationControlManager.validateAlterPartitionData",
+      says="AlterPartition is accepted from the leader only.")  # fmt: skip
 def sender_check(leader: Word, sender: Word, cluster: Cluster) -> dict[str, Truth]:
     """Whether the request comes from the leader."""
     return {SENDER: all_of(sender == leader, leader >= 0, cluster.registered.has(leader))}
 
 
+@rule("alter-partition.isr-of-replicas-with-leader",
+      source="semantics 4; ReplicationControlManager.validateAlterPartitionData",
+      says="A proposed ISR holds replicas only, the leader among them.")  # fmt: skip
+@rule("alter-partition.recovering-isr-of-one",
+      source="KIP-704; semantics 4; ReplicationControlManager.validateAlterPartitionData",
+      switches=("recovering-isr-may-grow",), says="While RECOVERING, a proposed ISR has one member.")  # fmt: skip
 def isr_checks(p: Partition, isr: Brokers, recovering: Truth, rules: RuleSet) -> dict[str, Truth]:
     """Whether the partition may have this ISR, whoever its members are."""
     grows = False if rules.recovering_isr_may_grow else all_of(recovering, isr.size() > 1)
@@ -74,6 +90,11 @@ def isr_checks(p: Partition, isr: Brokers, recovering: Truth, rules: RuleSet) ->
     }
 
 
+@rule("isr.join.unfenced", source="KAFKA-13916; KIP-841; ReplicationControlManager.ineligibleReplicasForIsr",
+      switches=("fenced-may-join-isr",), says="A fenced broker may not be in a proposed ISR.")  # fmt: skip
+@rule("isr.join.not-shutting-down", source="KAFKA-14140; KIP-841; ReplicationControlManager.ineligibleReplicasForIsr",
+      switches=("shutting-down-may-join-isr",),
+      says="A broker in controlled shutdown may not be in a proposed ISR.")  # fmt: skip
 def may_join(cluster: Cluster, rules: RuleSet) -> Brokers:
     """Brokers that may be in an ISR: registered, neither fenced nor shutting down."""
     able = cluster.registered
@@ -82,6 +103,10 @@ def may_join(cluster: Cluster, rules: RuleSet) -> Brokers:
     return able if rules.shutting_down_may_join_isr else able.minus(cluster.shutting_down)
 
 
+@rule("isr.join.current-broker-epoch",
+      source="KIP-903; KAFKA-14139; ReplicationControlManager.ineligibleReplicasForIsr",
+      switches=("alter-partition-ignores-broker-epoch",),
+      says="A member of a proposed ISR is of the broker's current incarnation.")  # fmt: skip
 def member_checks(isr: Brokers, cluster: Cluster, outdated: Truth, rules: RuleSet) -> dict[str, Truth]:
     """Whether each member may be in an ISR; `outdated`: some member's stated epoch is of an earlier incarnation."""
     stale = False if rules.alter_partition_ignores_broker_epoch else outdated

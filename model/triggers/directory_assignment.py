@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import Maybe, all_of, choose
 from kraftcheck.model.partition.change import Target
@@ -16,6 +17,10 @@ from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers.table import Pass, Permits, leave, ordinary, without
 
 
+@rule("directory.default-for-new-replica", source="semantics 8; ClusterControlManager.defaultDir; KIP-858",
+      switches=("default-directory-unassigned",),
+      says="A new replica gets the broker's directory where there is only one, and is UNASSIGNED "
+           "where there are several.")  # fmt: skip
 def default_directory(registered: Truth, count: Word, only: Word, supported: bool, rules: RuleSet) -> Word:
     """The directory of a replica that is new on a broker; KIP-858 says UNASSIGNED always.
 
@@ -34,6 +39,11 @@ def default_directory(registered: Truth, count: Word, only: Word, supported: boo
     return choose(registered, choose(count == 0, MIGRATING, single), UNASSIGNED)
 
 
+@rule("assignment.keeps-elr", source="B2; PR 20716; ReplicationControlManager.handleAssignReplicasToDirs",
+      switches=("assignment-clears-elr",), says="An assignment of a directory leaves the ELR as it is.")  # fmt: skip
+@rule("assignment.one-pass", source="B8; X2; semantics 6.2", switches=("passes-share-one-base",),
+      says="An assignment to an offline directory takes the broker out of ISR and leadership in the "
+           "same decision.")  # fmt: skip
 def assign(
     p: Partition, permits: Permits, broker: Word, directory: Word, offline: Truth, rules: RuleSet
 ) -> tuple[Pass, ...]:

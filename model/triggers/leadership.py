@@ -10,6 +10,7 @@ from typing import Protocol
 from attrs import frozen
 
 from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.partition.directories import is_online
@@ -42,11 +43,18 @@ class Registered:
     shutting_down: Brokers
 
 
+@rule("leader.active", source="semantics 3; KIP-841; ClusterControlManager.isActive",
+      says="A broker is active when it is registered, not fenced and not in controlled shutdown.")  # fmt: skip
 def active(cluster: Cluster) -> Brokers:
     """Brokers that are registered, unfenced and not shutting down."""
     return cluster.registered.minus(cluster.fenced).minus(cluster.shutting_down)
 
 
+@rule("leader.unfenced", source="KIP-631; semantics 3; LeaderAcceptor", switches=("fenced-leader-acceptable",),
+      says="Only an active broker on an online directory is elected.")  # fmt: skip
+@rule("unfence.not-active-while-shutting-down", source="B19; KIP-841",
+      switches=("unfence-ignores-controlled-shutdown",),
+      says="A broker in controlled shutdown does not count as active while it is being unfenced.")  # fmt: skip
 def may_lead(cluster: Cluster, offline: Brokers, barred: Brokers, counted: Brokers, rules: RuleSet) -> Brokers:
     """Brokers that pass the leader test.
 
@@ -69,6 +77,10 @@ def may_lead(cluster: Cluster, offline: Brokers, barred: Brokers, counted: Broke
     return able.plus(counted).minus(barred).minus(offline)
 
 
+@rule("directory.last-one-hides-none", source="KIP-858; semantics 9; catalogue 30",
+      switches=("one-directory-means-all-online",),
+      says="A replica in an unknown directory is offline, also where its broker registers one "
+           "directory only.")  # fmt: skip
 def replica_online(
     directory: Word, registered: Truth, count: Word, untold: Truth, listed: Truth, rules: RuleSet
 ) -> Truth:
@@ -86,6 +98,9 @@ def replica_online(
     return is_online(directory, registered, none_known, listed)
 
 
+@rule("election.outsider-lookup-resigns", source="B1; B4; PartitionRegistration.directory; semantics 3",
+      says="The controller resigns when an election asks for the directory of a broker that is no "
+           "replica.")  # fmt: skip
 def lookup_failed(election: Election, replicas: Brokers, eligible: Brokers) -> Truth:
     """Whether an election asked for the directory of a broker that is no replica; the controller resigns over it."""
     outsider = all_of(election.leader >= 0, negate(replicas.has(election.leader)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose
 from kraftcheck.model.partition.elr import clear_elr
@@ -14,11 +15,17 @@ from kraftcheck.model.partition.registration import Partition, PartitionChange
 from kraftcheck.model.rules.ruleset import RuleSet
 
 
+@rule("min-isr.at-most-replication", source="semantics 1; ReplicationControlManager.getTopicEffectiveMinIsr")
 def effective_min_isr(configured: Word, factor: Word) -> Word:
     """The smaller of the configured minimum and the replication factor."""
     return choose(factor < configured, factor, configured)
 
 
+@rule("min-isr.change-clears-elr", source="B3; KAFKA-16540", switches=("min-isr-change-keeps-elr",),
+      says="A change of min.insync.replicas empties the ELRs that were formed under the old value.")  # fmt: skip
+@rule("min-isr.raise-bumps-partition-epoch", source="B3; catalogue 9", switches=("min-isr-raise-is-silent",),
+      says="A raised min ISR raises the partition epoch, so that the leader learns of it before its "
+           "next commit.")  # fmt: skip
 def announced(p: Partition, differs: Truth, raised: Truth, elr: Truth, rules: RuleSet) -> PartitionChange:
     """The record that a change of min.insync.replicas writes: an ELR formed under the old value is dropped.
 

@@ -11,6 +11,7 @@ from attrs import evolve
 
 from kraftcheck.model.language.brokersets import Brokers, Replicas
 from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, any_of, choose, negate
 from kraftcheck.model.partition.change import Target
@@ -33,6 +34,13 @@ CANCEL_ERRORS: Mapping[str, tuple[str, str]] = {
 """What is answered where a check of a cancellation fails, in the order in which they are asked."""
 
 
+@rule("reassignment.retarget-replaces-both-sets", source="B10; ReplicationControlManager.changePartitionReassignment",
+      switches=("retarget-keeps-old-reassignment",),
+      says="A new target replaces the removing and the adding set, also by an empty one.")  # fmt: skip
+@rule("reassignment.no-replica-twice", source="KIP-455; invariant 1", switches=("reassignment-repeats-replicas",),
+      says="A reassignment lists no replica twice.")  # fmt: skip
+@rule("reassignment.never-unclean", source="semantics 3; ReplicationControlManager.changePartitionReassignment",
+      says="Starting a reassignment elects no leader uncleanly.")  # fmt: skip
 def reassign(p: Partition, permits: Permits, target: Brokers, rules: RuleSet) -> Pass:
     """A reassignment starts, or gets another target; it never elects uncleanly.
 
@@ -48,6 +56,10 @@ def reassign(p: Partition, permits: Permits, target: Brokers, rules: RuleSet) ->
     return Pass(True, goal, evolve(ordinary(p, permits), unclean=False))
 
 
+@rule("reassignment.cancel.original-left",
+      source="semantics 3; ReplicationControlManager.cancelPartitionReassignment",
+      says="Cancelling is refused where no original replica is left, or where it takes an unclean "
+           "election that the topic forbids.")  # fmt: skip
 def may_cancel(p: Partition, eligible: Brokers, unclean: Truth, rules: RuleSet) -> dict[str, Truth]:
     """The checks of a cancellation.
 
@@ -70,6 +82,9 @@ def may_cancel(p: Partition, eligible: Brokers, unclean: Truth, rules: RuleSet) 
     }
 
 
+@rule("reassignment.cancel.loss-is-marked", source="B11; X3; KIP-704", switches=("unclean-cancel-is-silent",),
+      says="A cancellation that leaves no ISR member holds an unclean election, which marks the "
+           "partition RECOVERING.")  # fmt: skip
 def cancel(p: Partition, permits: Permits, rules: RuleSet) -> Pass:
     """Back to the original replicas."""
     back = revert(p)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
 from kraftcheck.model.partition.change import Target
@@ -86,16 +87,24 @@ def without(p: Partition, broker: Word) -> Target:
     return evolve(Target.of(p), isr=p.isr.minus(p.isr.just(broker)))
 
 
+@rule("isr.leave.not-elected-again", source="semantics 3; ReplicationControlManager.generateLeaderAndIsrUpdates",
+      says="A broker that leaves the ISR because of an event is not elected by that event.")  # fmt: skip
 def leave(p: Partition, permits: Permits, broker: Word, when: Truth) -> Pass:
     """A broker leaves ISR and leadership: what fencing, leaving, stopping and failing come down to."""
     return Pass(when, without(p, broker), evolve(ordinary(p, permits), barred=p.isr.just(broker)))
 
 
+@rule("fence.leaves-isr", source="semantics 3; ReplicationControlManager.handleBrokerFenced; KIP-841",
+      says="A fenced broker leaves ISR and leadership.")  # fmt: skip
 def fence(p: Partition, permits: Permits, broker: Word) -> Pass:
     """A broker is fenced, or begins a controlled shutdown."""
     return leave(p, permits, broker, p.isr.has(broker))
 
 
+@rule("unfence.retries-leaderless", source="semantics 3; ReplicationControlManager.handleBrokerUnfenced",
+      says="When a broker is unfenced, an election is held in every partition without a leader.")  # fmt: skip
+@rule("unfence.does-not-rejoin-isr", source="KIP-497; invariant 34", switches=("unfence-rejoins-isr",),
+      says="An unfenced broker does not enter the ISR by itself.")  # fmt: skip
 def unfence(p: Partition, permits: Permits, broker: Word, rules: RuleSet) -> Pass:
     """A broker is unfenced; a leaderless partition is tried again, and the broker counts as active."""
     target, when = Target.of(p), p.leader == NO_LEADER
@@ -104,6 +113,8 @@ def unfence(p: Partition, permits: Permits, broker: Word, rules: RuleSet) -> Pas
     return Pass(when, target, evolve(ordinary(p, permits), counted=p.isr.just(broker)))
 
 
+@rule("unregister.leaves-elr", source="B9; X8; ReplicationControlManager.handleBrokerUnregistered",
+      switches=("unregister-keeps-elr",), says="An unregistered broker leaves ISR and ELR.")  # fmt: skip
 def unregister(p: Partition, permits: Permits, broker: Word, rules: RuleSet) -> Pass:
     """A broker is removed: it leaves ISR and ELR, as after an unclean stop."""
     passed = leave(p, permits, broker, any_of(p.isr.has(broker), p.elr.has(broker)))
@@ -112,6 +123,13 @@ def unregister(p: Partition, permits: Permits, broker: Word, rules: RuleSet) -> 
     return evolve(passed, trigger=evolve(passed.trigger, unclean_shutdown=p.isr.just(broker)))
 
 
+@rule("restart.leaves-isr", source="B6; KAFKA-18106; ClusterControlManager.registerBroker",
+      switches=("stale-reregistration-keeps-isr",),
+      says="A new incarnation ends the earlier one's membership of ISRs and its leadership, under any "
+           "metadata version.")  # fmt: skip
+@rule("restart.clean-keeps-elr", source="KAFKA-18635; KIP-966", switches=("every-restart-is-unclean",),
+      says="A broker that stopped cleanly stays in the ELR when it registers again; one that did not "
+           "leaves it.")  # fmt: skip
 def restart(p: Partition, permits: Permits, broker: Word, clean: Truth, known: Truth, rules: RuleSet) -> Pass:
     """A new incarnation registers: the earlier one leaves the ISR, and after an unclean stop the ELR.
 
@@ -132,6 +150,10 @@ def restart(p: Partition, permits: Permits, broker: Word, clean: Truth, known: T
     return evolve(passed, trigger=evolve(passed.trigger, unclean_shutdown=stopped))
 
 
+@rule("directory.failure-leads-away",
+      source="KIP-858; ReplicationControlManager.handleDirectoriesOffline; semantics 6.3",
+      switches=("offline-directory-leader-kept",),
+      says="A failed directory ends leadership and ISR membership of the replicas in it.")  # fmt: skip
 def directory_failure(p: Partition, permits: Permits, broker: Word, failed: Truth, rules: RuleSet) -> Pass:
     """The directory of the broker's replica is offline; `failed`: whether it is one of those reported."""
     if rules.offline_directory_leader_kept:
@@ -144,11 +166,15 @@ def alter(p: Partition, permits: Permits, target: Target) -> Pass:
     return Pass(True, target, ordinary(p, permits))
 
 
+@rule("election.preferred.only-when-needed", source="semantics 3; ReplicationControlManager.electLeader",
+      says="A preferred election is held only where another than the first replica leads, or nobody.")  # fmt: skip
 def needs_preferred(p: Partition) -> Truth:
     """Whether another than the first replica leads, or nobody; else ELECTION_NOT_NEEDED."""
     return negate(p.leader == p.replicas.first())
 
 
+@rule("election.unclean.only-leaderless", source="semantics 3; ReplicationControlManager.electLeader",
+      says="An unclean or designated election on request is held only where there is no leader.")  # fmt: skip
 def needs_leader(p: Partition) -> Truth:
     """Whether there is no leader; else ELECTION_NOT_NEEDED of every election but a preferred one."""
     return p.leader == NO_LEADER
@@ -159,6 +185,9 @@ def elect_preferred(p: Partition, permits: Permits) -> Pass:
     return _elect(p, evolve(ordinary(p, permits), preferred=True, unclean=False))
 
 
+@rule("election.unclean.request-overrides-topic",
+      source="semantics 3; ReplicationControlManager.electLeader; ReplicationControlManager.maybeElectUncleanLeaders",
+      says="An unclean election on request is held whatever the topic allows.")  # fmt: skip
 def elect_unclean(p: Partition, permits: Permits) -> Pass:
     """ElectLeaders UNCLEAN, whatever the topic says, or the unclean timer."""
     return _elect(p, evolve(ordinary(p, permits), unclean=True))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -40,11 +41,22 @@ SILENT = Answer(False, False, -1, -1, -1)
 """No answer."""
 
 
+@rule("recovery.errors-are-no-candidates", source="unclean-recovery KIP, GetReplicaLogInfo",
+      switches=("recovery-counts-errors",), says="A replica that answers with an error is no candidate.")  # fmt: skip
 def is_candidate(answer: Answer, rules: RuleSet) -> Truth:
     """Whether a replica can be chosen: it has answered, and not with an error."""
     return answer.given if rules.recovery_counts_errors else all_of(answer.given, negate(answer.failed))
 
 
+@rule("recovery.highest-written-epoch", source="unclean-recovery KIP, GetReplicaLogInfo; KIP-966; S2; catalogue 49",
+      switches=("recovery-trusts-current-epoch",),
+      says="Logs are compared by the epoch of their last record, not by the epoch that the broker "
+           "knows of.")  # fmt: skip
+@rule("recovery.epoch-before-length", source="unclean-recovery KIP, Proposed Changes; catalogue 50",
+      switches=("recovery-prefers-length", "recovery-takes-first-answer"),
+      says="The log with the highest epoch is chosen, and among those the longest.")  # fmt: skip
+@rule("recovery.ties-to-first-replica", source="unclean-recovery KIP, Proposed Changes",
+      switches=("recovery-ties-to-last",), says="Of equal logs that of the first replica is chosen.")  # fmt: skip
 def exceeds(a: Answer, b: Answer, rules: RuleSet) -> Truth:
     """Whether the log of `a`, which comes later in the order of replicas, is to be preferred to that of `b`.
 

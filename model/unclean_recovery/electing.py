@@ -10,6 +10,7 @@ from kraftcheck.model.controller.commits import commit
 from kraftcheck.model.controller.elect_leaders import DESIGNATED, MOST_DESIGNATED, elect_leaders
 from kraftcheck.model.controller.errors import NONE
 from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.unclean_recovery.loginfo import Rights, TopicPartition
 from kraftcheck.model.unclean_recovery.status import exits_zero, is_recovered
@@ -58,6 +59,9 @@ class Retries:
         return served, evolve(self, failing=self.failing - used)
 
 
+@rule("recovery.unserved-is-sent-again", source="unclean-recovery KIP, ElectLeaders limit",
+      switches=("recovery-ignores-request-limit",),
+      says="A partition that a response does not name is sent again.")  # fmt: skip
 def designate_all(
     controller: Controller,
     wanted: Sequence[tuple[TopicPartition, int]],

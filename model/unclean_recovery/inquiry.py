@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
 
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.unclean_recovery.choice import NOBODY, SILENT, Answer, best
 from kraftcheck.model.unclean_recovery.loginfo import (
@@ -55,6 +56,8 @@ class Finding:
     chosen: int
 
 
+@rule("recovery.asks-until-whole", source="unclean-recovery KIP, HasMoreData",
+      switches=("recovery-ignores-more-data",), says="A broker that has more data is asked again.")  # fmt: skip
 def inquire(
     broker: RemoteBroker, asked: Sequence[TopicPartition], rights: Rights, duration_ms: int, rules: RuleSet
 ) -> tuple[LogInfo, ...]:

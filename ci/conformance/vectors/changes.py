@@ -21,14 +21,8 @@ from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.terms import Word
 from kraftcheck.model.language.words import Maybe, absent, all_of, present
-from kraftcheck.model.partition.change import (
-    BuildContext,
-    Target,
-    build_change,
-    bump_on_removal,
-    bump_on_shrink,
-    candidates,
-)
+from kraftcheck.model.partition.change import Target, build_change, bump_on_removal, bump_on_shrink, candidates
+from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import DirectoryList, DirectoryMismatch
 from kraftcheck.model.partition.election import elect
 from kraftcheck.model.partition.registration import Partition, PartitionChange, merge, no_change

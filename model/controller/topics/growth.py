@@ -12,6 +12,7 @@ from kraftcheck.model.controller.errors import NONE, RequestError, Resignation
 from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.controller.topics.placement import place
 from kraftcheck.model.controller.topics.streams import RandomStream
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids, PartitionRecord
 from kraftcheck.model.records.replay import Topic
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -100,6 +101,9 @@ def _checked_topic(controller: Controller, growth: Growth) -> Topic:
     return topic
 
 
+@rule("topic.growth.all-or-nothing", source="ReplicationControlManager.createPartitions; semantics 8",
+      switches=("refused-growth-keeps-partitions",),
+      says="A topic grows by all the partitions of a request, or by none.")  # fmt: skip
 def _add(
     controller: Controller,
     growth: Growth,

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 
 from kraftcheck.model.controller.errors import RequestError, Resignation
 from kraftcheck.model.controller.topics.streams import RandomStream
+from kraftcheck.model.language.rule import rule
 
 EXHAUSTED = -1
 """What a ring returns when every broker was returned in the epoch."""
@@ -94,6 +95,8 @@ class RackList:
         """Number of brokers that are not fenced."""
         return sum(len(rack.live.brokers) for rack in self.racks)
 
+    @rule("placement.striped-over-racks", source="semantics 8; StripedReplicaPlacer",
+          says="Replicas are placed rack after rack, unfenced brokers before fenced ones.")  # fmt: skip
     def place(self, factor: int, stream: RandomStream) -> tuple[tuple[int, ...], RackList, RandomStream]:
         """The replicas of one partition, leader first.
 
@@ -110,6 +113,8 @@ class RackList:
         return (leader, *replicas), evolve(racks, epoch=racks.epoch + 1, offset=racks.offset + 1), stream
 
 
+@rule("placement.factor-can-be-met", source="semantics 8; StripedReplicaPlacer",
+      says="A replication factor needs as many usable brokers, one of them unfenced.")  # fmt: skip
 def check_factor(factor: int, total: int, live: int) -> None:
     """Refuse a replication factor that cannot be met, in the order of the rack list.
 
@@ -179,6 +184,8 @@ def _reshuffled(racks: RackList, stream: RandomStream) -> tuple[RackList, Random
     return evolve(racks, racks=tuple(shuffled[name] for name in order), epoch=0), stream
 
 
+@rule("placement.unfenced-leader", source="semantics 8; StripedReplicaPlacer",
+      says="The first replica of a new partition is on an unfenced broker.")  # fmt: skip
 def _leader(racks: RackList) -> tuple[int, int, RackList]:
     """The leader, the rack it was found in, and the list afterwards; some broker is live."""
     count = len(racks.racks)

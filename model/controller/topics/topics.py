@@ -19,6 +19,7 @@ from kraftcheck.model.controller.records import TOPIC, ConfigRecord, LogRecord
 from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.controller.topics.placement import place
 from kraftcheck.model.controller.topics.streams import RandomStream
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids, PartitionRecord, RemoveTopicRecord, TopicRecord
 from kraftcheck.model.rules.ruleset import RuleSet
 
@@ -116,6 +117,8 @@ def by_normalized_name(controller: Controller) -> dict[str, list[str]]:
     return found
 
 
+@rule("topic.creation.rows-are-independent", source="semantics 8; ReplicationControlManager.createTopics",
+      says="Each topic of a request is created or refused for itself.")  # fmt: skip
 def create_topics(
     controller: Controller, request: CreateTopicsRequest, rules: RuleSet
 ) -> Outcome[tuple[Created, ...]]:
@@ -231,6 +234,8 @@ def _configs(controller: Controller, topic: NewTopic, rules: RuleSet) -> tuple[L
     return (*records, *(cleared for record in records for cleared in clearing(controller, record, rules)))
 
 
+@rule("topic.deletion.removes-partitions", source="semantics 3; ReplicationControlManager.deleteTopics",
+      says="A deleted topic loses all its partitions and its configuration by one record.")  # fmt: skip
 def delete_topics(
     controller: Controller, topic_ids: tuple[str, ...], quota_exceeded: bool = False
 ) -> Outcome[tuple[tuple[str, str], ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate, none_of, pick
@@ -134,6 +135,9 @@ class Faults:
             "its node has that id": pick(state.hosts, name, NONE) == state.swept_id,
         }
 
+    @rule("broker-id.sweep-is-conditional", source="broker-id KIP, garbage collection",
+          switches=("sweep-trusts-first-read",),
+          says="A hostname node is deleted only while the registration that was read still stands.")  # fmt: skip
     def _still(self, state: BrokerIds) -> Truth:
         """Whether the id that was read is registered; a sweep that trusts its first read does not ask."""
         return True if self.rules.sweep_trusts_first_read else pick(state.sessions, state.swept_id, NONE) >= 0

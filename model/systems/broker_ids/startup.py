@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
@@ -64,6 +65,10 @@ class Startup:
         """Configuration and disk are looked at first."""
         return {"process has started": state.machine(machine).status == STARTED}
 
+    @rule("broker-id.disk-and-configuration-agree", source="broker-id KIP", switches=("configured-id-wins",),
+          says="A broker whose configuration and disk have different ids stops.")  # fmt: skip
+    @rule("broker-id.by-hostname", source="broker-id KIP, step a", switches=("identity-by-hostname",),
+          says="A broker without an id tries the one recorded for its hostname.")  # fmt: skip
     def decide(self, state: BrokerIds, machine: Word) -> Outcome:
         """Configuration, then meta.properties, then the hostname's node: step a)."""
         m = state.machine(machine)
@@ -83,6 +88,8 @@ class Startup:
         by_name = choose_outcome(known >= 0, named, searched)
         return choose_outcome(explicit, Outcome(settled, Event()), by_name)
 
+    @rule("broker-id.by-elimination", source="broker-id KIP, step b", switches=("identity-by-elimination",),
+          says="A broker without an id takes the only one that is used and not registered.")  # fmt: skip
     def _search(self, state: BrokerIds, machine: Word, m: Machine) -> Outcome:
         """What comes after step a): step b), or a new id, or, with neither, an error."""
         if self.rules.identity_by_elimination:
@@ -90,6 +97,8 @@ class Startup:
             return Outcome(state.with_machine(machine, looking), Event())
         return self._draw(state, machine, m)
 
+    @rule("broker-id.fresh-from-sequence", source="KAFKA-1070; broker-id KIP", switches=("fresh-ids-drawn",),
+          says="A new id is drawn from a sequence; with static ids none is drawn.")  # fmt: skip
     def _draw(self, state: BrokerIds, machine: Word, m: Machine) -> Outcome:
         """A new id from the sequence, where ids are generated at all."""
         if not self.rules.fresh_ids_drawn:
@@ -101,6 +110,9 @@ class Startup:
         """Step b) begins."""
         return {"broker looks for missing ids": state.machine(machine).status == SEARCHING}
 
+    @rule("broker-id.missing-ids-are-nodes", source="broker-id KIP, rejected alternatives",
+          switches=("search-reads-every-topic",),
+          says="Missing ids are found in nodes of their own, not by reading every topic.")  # fmt: skip
     def read_used_ids(self, state: BrokerIds, machine: Word) -> Outcome:
         """Read every topic; or, in the alternative, the nodes of missing ids, which settles it at once."""
         m = state.machine(machine)
@@ -121,6 +133,10 @@ class Startup:
         found = self._choose_missing(state, machine, m, m.seen.minus(state.registered()))
         return Outcome(found.state, evolve(found.event, reads=LIST_READS))
 
+    @rule("broker-id.several-missing-is-an-error", source="broker-id KIP, step b.2",
+          switches=("ambiguous-takes-first",), says="A broker that finds several missing ids stops.")  # fmt: skip
+    @rule("broker-id.no-fresh-one-beside-a-missing-one", source="broker-id KIP, step b.1",
+          switches=("fresh-unless-ambiguous",), says="No new id is drawn where exactly one is missing.")  # fmt: skip
     def _choose_missing(self, state: BrokerIds, machine: Word, m: Machine, missing: BrokerSet) -> Outcome:
         """One missing id is taken; several are an error; none means a new id: steps b.1) to b.3)."""
         certain = missing.size() == 1
@@ -138,6 +154,8 @@ class Startup:
         """An id has been chosen."""
         return {"broker has chosen an id": state.machine(machine).status == CHOSEN}
 
+    @rule("broker-id.registered-once", source="broker-id KIP", switches=("registration-overwrites",),
+          says="A broker does not register an id that another has registered.")  # fmt: skip
     def register(self, state: BrokerIds, machine: Word) -> Outcome:
         """Create the ephemeral node; where it exists, step a) goes on, everybody else stops with an error."""
         m = state.machine(machine)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of
 from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
@@ -67,6 +68,13 @@ class Verdict:
     free: Truth
 
 
+@rule("catchup.one-table", source="KIP-858; semantics 6.4; Partition.createLogInAssignedDirectoryId",
+      switches=("catch-up-as-coded",),
+      says="A broker opens, makes or leaves a log by the directory that metadata assigns and by what "
+           "its disks hold.")  # fmt: skip
+@rule("catchup.readable-log-is-opened", source="B15; KIP-858; semantics 6.4",
+      switches=("unknown-directory-hides-log",),
+      says="A readable log is opened, whatever directory metadata names.")  # fmt: skip
 def decide(host: Host, assigned: Assigned, rules: RuleSet) -> Verdict:
     """The table, for a broker that is a replica.
 
@@ -91,6 +99,8 @@ def decide(host: Host, assigned: Assigned, rules: RuleSet) -> Verdict:
     return Verdict(read, hidden, opens, makes, fails, all_of(makes, negate(all_of(read, online))))
 
 
+@rule("catchup.added-replica-reports", source="B12; TopicDelta.localChanges", switches=("added-replica-unreported",),
+      says="A broker that becomes a replica reports the directory of its log.")  # fmt: skip
 def _read(host: Host, rules: RuleSet) -> Truth:
     if not rules.catch_up_as_coded and not rules.added_replica_unreported:
         return True
@@ -100,6 +110,11 @@ def _read(host: Host, rules: RuleSet) -> Truth:
     return any_of(negate(host.seen), host.known == NEW, known)
 
 
+@rule("catchup.no-empty-log-for-a-hidden-one", source="KAFKA-16234; KIP-858; catalogue 44",
+      switches=("failure-recreates-log", "unassigned-fills-while-offline", "assigned-fills-while-offline"),
+      says="No empty log is made while an offline directory may hold the replica.")  # fmt: skip
+@rule("catchup.new-partition-gets-a-log", source="KIP-858; KIP-112", switches=("offline-directory-stops-new-logs",),
+      says="A partition that is new to a broker gets a log although a directory is offline.")  # fmt: skip
 def _fillable(host: Host, assigned: Assigned, read: Truth, rules: RuleSet) -> Truth:
     """Whether a log may be made although another directory, which may hold it, is offline."""
     if rules.failure_recreates_log:
@@ -115,6 +130,9 @@ def _fillable(host: Host, assigned: Assigned, read: Truth, rules: RuleSet) -> Tr
     return any_of(negate(host.some_offline()), negate(read), known)
 
 
+@rule("startup.future-log-replaces-only-when-level",
+      source="B14; LogManager.recoverAbandonedFutureLogs; catalogue 29", switches=("startup-swap-ignores-offsets",),
+      says="At start a future log replaces the current one only where it is as long.")  # fmt: skip
 def swapped(host: Host, assigned: Assigned, rules: RuleSet) -> Host:
     """At start: a future log in the assigned directory replaces the current one, without comparing offsets (B14).
 
@@ -155,6 +173,9 @@ def taken(host: Host, assigned: Assigned, slot: Word, rules: RuleSet) -> Host:
     return _corrected(_moved_on(after, assigned, rules), assigned, verdict, rules)
 
 
+@rule("move.metadata-keeps-its-state", source="X4; B13; ReplicaAlterLogDirsThread.addPartitions",
+      switches=("epoch-change-forgets-promotion",),
+      says="New metadata of a partition keeps the state of a move between directories.")  # fmt: skip
 def _moved_on(host: Host, assigned: Assigned, rules: RuleSet) -> Host:
     """What metadata does to a move: where the assignment names its target, it is accepted."""
     if rules.epoch_change_forgets_promotion:
@@ -165,6 +186,14 @@ def _moved_on(host: Host, assigned: Assigned, rules: RuleSet) -> Host:
     return evolve(host, promotion=choose(arrived, ACCEPTED, host.promotion))
 
 
+@rule("assignment.not-corrected-during-a-move", source="X5; B13; ReplicaManager.maybeUpdateTopicAssignment",
+      switches=("correction-ignores-future-log",),
+      says="An assignment is not corrected back while a future log waits in the directory that it names.")  # fmt: skip
+@rule("assignment.closed-replica-is-lost", source="KIP-858; semantics 6.4", switches=("offline-replica-unreported",),
+      says="A replica that stays closed because a directory is offline is reported LOST.")  # fmt: skip
+@rule("assignment.single-directory-is-silent", source="KIP-858; semantics 9", switches=("single-directory-silent",),
+      says="In the document a broker with one directory corrects only assignments to LOST; in the "
+           "code it corrects all.")  # fmt: skip
 def _corrected(host: Host, assigned: Assigned, verdict: Verdict, rules: RuleSet) -> Host:
     """An assignment is corrected where a readable log is elsewhere, or where the log may be in a dead directory."""
     actual, directory = host.actual(), assigned.directory

@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Conjuncts, Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, word
@@ -42,6 +43,8 @@ class Control:
         spent = state.spend("fences", word(state.host(broker).up))
         return decided(spent, self.do.fence(state.controller, broker), self.rules)
 
+    @rule("unfence.assignments-settled", source="KIP-858; semantics 9", switches=("unfence-ignores-assignments",),
+          says="A broker is unfenced once its directory assignments are settled.")  # fmt: skip
     def may_unfence(self, state: Placement, broker: Word) -> Conjuncts:
         """A heartbeat of a fenced broker that is caught up, and, in the KIP, settled.
 
@@ -78,6 +81,9 @@ class Control:
         marks = True if self.rules.failure_reported_once else delivered
         return state.with_host(broker, evolve(host, told=choose(marks, told, host.told)))
 
+    @rule("directory-failure.reported-without-waiting", source="KIP-858, first draft; semantics 6.5",
+          switches=("reports-wait-for-assignments",),
+          says="A failed directory is reported without waiting for queued assignments.")  # fmt: skip
     def may_report(self, state: Placement, broker: Word) -> Conjuncts:
         """A running broker has failed directories to report."""
         host = state.host(broker)
@@ -108,6 +114,9 @@ class Control:
             "a failure is left": state.left.failures > 0,
         }
 
+    @rule("directory-failure.in-flight-is-not-reported",
+          source="B16; BrokerLifecycleManager.propagateDirectoryFailure", switches=("reported-while-in-flight",),
+          says="A directory that fails while a heartbeat is in flight is not reported by that heartbeat.")  # fmt: skip
     def report_late(self, state: Placement, broker: Word, slot: Word) -> Outcome:
         """B16: the reply marks the new failure as reported, although the heartbeat did not carry it."""
         sent = self.report(state, broker, True)
@@ -127,6 +136,8 @@ class Control:
             "the leader serves its log": leader.serving(),
         }
 
+    @rule("isr.join.directory-online", source="X8; KIP-858", switches=("alter-partition-ignores-directories",),
+          says="A broker whose replica is in an offline directory may not be in a proposed ISR.")  # fmt: skip
     def may_expand(self, state: Placement, broker: Word) -> Conjuncts:
         """The leader proposes a follower that has caught up; the controller looks at its directory, or not (X8)."""
         host, controller = state.host(broker), state.controller

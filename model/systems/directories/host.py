@@ -10,6 +10,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of, pick
 from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST
@@ -137,6 +138,10 @@ class Host:
         """Whether QueuedReplicaToDirAssignments is not zero: an assignment waits or is in flight."""
         return negate(all_of(self.ready == NOTHING, self.sent == NOTHING))
 
+    @rule("directory-failure.in-every-heartbeat",
+          source="KIP-858; catalogue 46; semantics 6.7; BrokerLifecycleManager.sendBrokerHeartbeat",
+          switches=("failure-reported-once", "reported-until-acknowledged"),
+          says="Every heartbeat carries all directories that failed since the start.")  # fmt: skip
     def reports(self, rules: RuleSet) -> Slots:
         """The failed directories that the next heartbeat carries."""
         if rules.reported_until_acknowledged or rules.failure_reported_once:
@@ -151,6 +156,8 @@ class Host:
         wrong = all_of(self.replica == SERVING, none_of(self.known == self.actual(), accepted))
         return none_of(self.queued(), wrong)
 
+    @rule("unfence.asked-when-caught-up", source="KIP-631; semantics 5; invariant 37", switches=("unfence-unasked",),
+          says="A broker asks to be unfenced once it has applied the metadata up to its registration.")  # fmt: skip
     def ready_to_unfence(self, rules: RuleSet) -> Truth:
         """Whether its heartbeat asks to be unfenced: caught up and, in the KIP, settled."""
         caught_up = self.up if rules.unfence_unasked else all_of(self.up, self.seen)
@@ -179,6 +186,12 @@ class Host:
         )
 
 
+@rule("move.failed-source-is-lost", source="KIP-858; catalogue 46; semantics 6.6",
+      switches=("lost-source-reverts", "lost-source-unreported"),
+      says="A move whose source fails reports the replica LOST; the code takes its assignment back.")  # fmt: skip
+@rule("move.failed-target-takes-assignment-back", source="KAFKA-16297; ReplicaAlterLogDirsThread.removePartitions",
+      switches=("revert-only-while-queued",),
+      says="A move whose target fails takes its assignment back, accepted or not.")  # fmt: skip
 def failing(host: Host, slot: Word, rules: RuleSet) -> Host:
     """The host after a disk fails under a running process, or under none.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Conjuncts, Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, word
@@ -75,6 +76,15 @@ class Moves:
         asked = host.enqueue(True, host.directory(host.future))
         return state.with_host(broker, evolve(asked, promotion=QUEUED))
 
+    @rule("move.promoted-when-level",
+          source="KIP-113; semantics 6.6; ReplicaAlterLogDirsThread.maybePromoteFutureReplica",
+          switches=("promotion-ignores-offsets",),
+          says="A future log replaces the current one only when it has caught up.")  # fmt: skip
+    @rule("move.promoted-when-accepted",
+          source="KIP-858; semantics 6.6; ReplicaAlterLogDirsThread.maybePromoteFutureReplica",
+          switches=("promotion-unacknowledged",),
+          says="A future log replaces the current one only after the controller has accepted its "
+               "directory.")  # fmt: skip
     def may_promote(self, state: Placement, broker: Word) -> Conjuncts:
         """The controller has accepted the assignment, and the future log is level."""
         host = state.host(broker)
@@ -127,6 +137,9 @@ class Moves:
         told = self._assigned(state, broker, host.sent)
         return decided(state.with_host(broker, evolve(host, answered=True)), told, self.rules)
 
+    @rule("assignment.offline-directory-leads-away", source="KIP-858; catalogue 46; semantics 6.2",
+          switches=("offline-assignment-ignored",),
+          says="An assignment to an offline directory ends the broker's leadership and ISR membership.")  # fmt: skip
     def _assigned(self, state: Placement, broker: Word, directory: Word) -> Outcome:
         if not self.rules.offline_assignment_ignored:
             return Triggers(self.rules).assign(state.controller, broker, directory)
@@ -167,6 +180,12 @@ class Moves:
         """A copy of an abandoned request reaches the controller."""
         return {"a copy is under way": negate(state.host(broker).late == NOTHING)}
 
+    @rule("assignment.abandoned-is-refused", source="KIP-858; semantics 6.5",
+          switches=("abandoned-assignments-accepted",),
+          says="A copy of an assignment that its broker has given up is refused.")  # fmt: skip
+    @rule("assignment.of-current-incarnation", source="KIP-858; semantics 6.2",
+          switches=("assignment-ignores-broker-epoch",),
+          says="An assignment of an earlier incarnation is refused.")  # fmt: skip
     def assign_late(self, state: Placement, broker: Word) -> Outcome:
         """The controller processes it, or refuses it: STALE_BROKER_EPOCH, NOT_LEADER_OR_FOLLOWER.
 
@@ -182,6 +201,8 @@ class Moves:
         refused = decided(spent, nothing(state), self.rules, True)
         return choose_outcome(accepted, done, refused)
 
+    @rule("assignment.authorized", source="KIP-858", switches=("assignment-unauthorized",),
+          says="An assignment needs CLUSTER_ACTION on CLUSTER.")  # fmt: skip
     def intrude(self, state: Placement, broker: Word, directory: Word) -> Outcome:
         """A client without CLUSTER_ACTION on CLUSTER sends an assignment: CLUSTER_AUTHORIZATION_FAILED."""
         if self.rules.assignment_unauthorized:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Conjuncts, Outcome
 from kraftcheck.model.language.terms import Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, word
@@ -37,6 +38,10 @@ class Process:
         """The process dies; what is on its disks stays."""
         return state.spend("crashes").with_host(broker, state.host(broker).stopped())
 
+    @rule("directory-failure.unreported-stops-broker", source="KIP-858; semantics 6.7; semantics 9",
+          switches=("timeout-only-if-leading",),
+          says="A broker that cannot report a failed directory in time stops; in the document only if "
+               "it leads something there.")  # fmt: skip
     def may_time_out(self, state: Placement, broker: Word) -> Conjuncts:
         """A failure was not acknowledged for log.dir.failure.timeout.ms."""
         host = state.host(broker)
@@ -51,6 +56,9 @@ class Process:
         """The broker stops, so that the controller will elect another leader."""
         return state.with_host(broker, state.host(broker).stopped())
 
+    @rule("startup.directory-ids-differ", source="KIP-858; LogManager.loadDirectoryIds",
+          switches=("duplicate-ids-start",),
+          says="A broker with two directories of one id does not start.")  # fmt: skip
     def may_start(self, state: Placement, broker: Word) -> Conjuncts:
         """A stopped process comes back: LogManager refuses two equal ids, and two logs of one partition."""
         host = state.host(broker)
@@ -61,6 +69,8 @@ class Process:
             "the partition is in one directory": host.logs.keep(host.disks).size() <= 1,
         }
 
+    @rule("directory-id.reserved-not-drawn", source="KIP-858; DirectoryId.random; semantics 6.1",
+          switches=("reserved-ids-drawn",), says="No reserved id is drawn for a directory.")  # fmt: skip
     def start(self, state: Placement, broker: Word) -> Outcome:
         """Missing ids are generated, and a new incarnation registers with the working directories."""
         host = state.host(broker)
@@ -75,6 +85,10 @@ class Process:
         told = Triggers(self.rules).new_incarnation(state.controller, broker, False, begun.ids(begun.disks))
         return decided(state.with_host(broker, begun), told, self.rules)
 
+    @rule("registration.again-once-directories-are-known",
+          source="KAFKA-16162; BrokerLifecycleManager.resendBrokerRegistrationUnlessZkMode",
+          switches=("registration-without-directories",),
+          says="A broker registers again when its registration lists no directory.")  # fmt: skip
     def may_register_again(self, state: Placement, broker: Word) -> Conjuncts:
         """The metadata version knows directories now, and the registration lists none (KAFKA-16162)."""
         return {
@@ -84,6 +98,8 @@ class Process:
             "brokers register again": not self.rules.registration_without_directories,
         }
 
+    @rule("registration.again-keeps-fencing", source="KAFKA-16757; catalogue 45", switches=("reregistration-fences",),
+          says="Registering again in the same incarnation does not fence the broker.")  # fmt: skip
     def register_again(self, state: Placement, broker: Word) -> Placement:
         """The same incarnation registers with the directories it started with; failed ones are among them."""
         host, controller = state.host(broker), state.controller

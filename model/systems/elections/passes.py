@@ -14,7 +14,8 @@ from attrs import evolve, fields, frozen
 from kraftcheck.model.language.brokersets import Brokers, BrokerSet, mask_of
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import Maybe, all_of, any_of, choose, negate, word
-from kraftcheck.model.partition.change import Build, BuildContext, build
+from kraftcheck.model.partition.change import Build, build
+from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import FIRST_LOCAL
 from kraftcheck.model.partition.registration import Partition, PartitionChange, merge
 from kraftcheck.model.rules.ruleset import RuleSet

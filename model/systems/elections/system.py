@@ -9,6 +9,7 @@ from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.family import Family
 from kraftcheck.model.language.layout import ints
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.symmetry import Symmetry
 from kraftcheck.model.language.system import Action, Conjuncts, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
@@ -49,6 +50,9 @@ def unfenced(state: Elections, broker: Word) -> Conjuncts:
     return registered_and(state, broker, broker_is_unfenced=negate(state.fenced.has(broker)))
 
 
+@rule("session.expiry-sees-earlier-fencing", source="KAFKA-13173; catalogue 14", switches=("fences-share-one-base",),
+      says="Sessions that expire together are decided one after another, each on what the one before "
+           "has left.")  # fmt: skip
 def two_unfenced(state: Elections, broker: Word, other: Word) -> Conjuncts:
     """Guard of a sweep that finds two expired sessions."""
     again = {f"the other {name}": truth for name, truth in unfenced(state, other).items()}

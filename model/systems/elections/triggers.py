@@ -10,6 +10,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, word
@@ -76,6 +77,9 @@ class Triggers:
         done = self._decided(state, triggers.unfence(state.partition(), permits(state), broker, self.rules))
         return finish(state, self._unfenced(state, broker), done)
 
+    @rule("shutdown.ends-with-incarnation", source="KIP-841; invariant 32; semantics 1.2",
+          switches=("unfence-clears-controlled-shutdown",),
+          says="Only a new incarnation ends a controlled shutdown.")  # fmt: skip
     def _unfenced(self, state: Elections, broker: Word) -> Elections:
         one = state.fenced.just(broker)
         down = state.shutting_down.minus(one) if self.rules.unfence_clears_controlled_shutdown else state.shutting_down
@@ -111,6 +115,9 @@ class Triggers:
         done = self._decided(state, self._failure(state, state.partition(), broker, failed))
         return finish(state, self._failed(state, broker, failed), done)
 
+    @rule("failover.directory-failure-replayed", source="KAFKA-15364; catalogue 32",
+          switches=("directory-failure-not-replayed",),
+          says="A directory that was reported as failed is offline for the next controller too.")  # fmt: skip
     def _failed(self, state: Elections, broker: Word, failed: BrokerSet) -> Elections:
         old = state.dirs_of(broker)
         left = old if self.rules.directory_failure_not_replayed else old.minus(failed)

@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
@@ -94,6 +95,8 @@ class Beside:
                 found |= self._chosen(action, state, second, arguments)
         return found
 
+    @rule("unfence.every-partition-settled", source="KIP-858", switches=("unfence-awaits-one-partition",),
+          says="A broker is unfenced once the assignments of all its partitions are settled.")  # fmt: skip
     def _joined(self, name: str, first: Truth, second: Truth) -> Truth:
         one = name in EITHER or (name in SETTLED and self.rules.unfence_awaits_one_partition)
         return any_of(first, second) if one else all_of(first, second)
@@ -125,6 +128,9 @@ class Beside:
         own = _own(action, arguments)
         return tuple(second.after(self._moved(action, state, second, own)) for second in state.others)
 
+    @rule("directory.failure-leads-every-partition-away", source="KIP-858; semantics 6.3",
+          switches=("failure-moves-one-partition",),
+          says="A failed directory ends leadership and ISR membership of every replica in it.")  # fmt: skip
     def _moved(self, action: Action, state: Kraft, second: Second, arguments: Mapping[str, Any]) -> Placement:
         placed = self.view(state, second)
         found: Placement = _outcome(action, placed, arguments, True).state

@@ -9,6 +9,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -31,6 +32,20 @@ class DataPlane:
 
     rules: RuleSet
 
+    @rule("watermark.frozen-below-min-isr",
+          source="KAFKA-15583; KIP-966; semantics 7; Partition.maybeIncrementLeaderHW",
+          switches=("hw-advances-under-min-isr", "gate-counts-maximal-isr"),
+          says="The high watermark stands still while the committed ISR is below min ISR.")  # fmt: skip
+    @rule("watermark.waits-for-maximal-isr", source="KIP-497; semantics 7; Partition.maybeIncrementLeaderHW",
+          switches=("hw-uses-committed-isr-only", "hw-uses-proposed-isr"),
+          says="The high watermark waits for every member of the ISR, committed or proposed.")  # fmt: skip
+    @rule("watermark.ignores-ineligible",
+          source="KAFKA-15021; catalogue 33; semantics 7; Partition.maybeIncrementLeaderHW",
+          switches=("hw-waits-for-ineligible",),
+          says="The high watermark does not wait for a follower that has left the ISR and may not return.")  # fmt: skip
+    @rule("watermark.never-falls", source="KIP-101; invariant 39; semantics 7; Partition.maybeIncrementLeaderHW",
+          switches=("watermark-may-fall",),
+          says="A leader's high watermark never falls within its epoch.")  # fmt: skip
     def advance(self, state: Replication, number: Word, leader: Broker) -> Replication:
         """Put a leader back with its high watermark re-evaluated, and note what became committed.
 
@@ -64,6 +79,9 @@ class DataPlane:
             acknowledged=choose(acked, larger(mark, state.acknowledged), state.acknowledged),
         )
 
+    @rule("watermark.counts-fetches-of-this-epoch", source="KIP-320; catalogue 24",
+          switches=("hw-by-record-epoch-only",),
+          says="A follower counts by what it has fetched in the leader's current epoch.")  # fmt: skip
     def _counted(self, state: Replication, leader: Broker, b: int, end: Word) -> Word:
         """The follower's end as the watermark counts it; UNKNOWN holds it back."""
         if not self.rules.hw_by_record_epoch_only:
@@ -99,6 +117,8 @@ class DataPlane:
             "log has room": negate(leader.log.is_full()),
         }
 
+    @rule("fetch.epochs-are-equal", source="KIP-320; KAFKA-7395; semantics 7; Partition.fetchRecords",
+          switches=("fetch-unfenced",), says="A leader serves a fetch only of its own leader epoch.")  # fmt: skip
     def may_fetch(self, state: Replication, follower: Word, leader: Word, received: Word) -> dict[str, Truth]:
         """Both run; the request's leader epoch is the leader's (else 74 or 75).
 
@@ -117,6 +137,16 @@ class DataPlane:
             "follower is a replica as far as the leader knows": replica,
         }
 
+    @rule("follower.truncates-to-common-epoch",
+          source="KIP-279; KAFKA-6361; AbstractFetcherThread.truncateOnFetchResponse",
+          switches=("kip101-epoch-lookup",),
+          says="A follower cuts its log to the end of the largest leader epoch that both logs have.")  # fmt: skip
+    @rule("leader.notes-start-of-its-epoch", source="KAFKA-7415; LeaderEpochFileCache.assign",
+          switches=("no-epoch-entry-on-leadership",),
+          says="A leader notes the start of its epoch as it becomes leader, before it appends.")  # fmt: skip
+    @rule("follower.truncation-lowers-watermark", source="KAFKA-14704; semantics 7",
+          switches=("truncation-keeps-watermark",),
+          says="A follower that cuts its log below its high watermark lowers that too.")  # fmt: skip
     def fetch(self, state: Replication, follower: Word, leader: Word, received: Word) -> Replication:
         """One fetch: a diverging log is cut; otherwise the leader notes the offset and the follower appends.
 
@@ -152,6 +182,10 @@ class DataPlane:
         )
         return self.advance(moved, leader, noted)
 
+    @rule("isr.join.past-start-of-epoch", source="KAFKA-7128; Partition.isFollowerInSync; semantics 4",
+          switches=("no-leader-epoch-start-check",),
+          says="A follower may join the ISR once it has reached the high watermark and the start of "
+               "the leader's epoch.")  # fmt: skip
     def may_expand(self, state: Replication, broker: Word, follower: Word) -> dict[str, Truth]:
         """When a leader proposes to add a follower."""
         leader = state.broker(broker)
@@ -194,6 +228,9 @@ class DataPlane:
         leader = state.broker(broker)
         return self.advance(state, broker, leader.without_proposal())
 
+    @rule("proposal.states-epoch-of-fetch", source="KAFKA-15221; KIP-903; Partition.addBrokerEpochToIsr",
+          switches=("broker-epoch-taken-from-metadata",),
+          says="A proposal states the broker epoch of the fetch that showed the member caught up.")  # fmt: skip
     def _propose(self, state: Replication, broker: Word, leader: Broker, isr: BrokerSet) -> Replication:
         """A proposal whose epochs are out of date is refused; its leader waits for metadata."""
         rules = self.rules
@@ -213,6 +250,15 @@ class DataPlane:
         waits = all_of(state.leads(broker, leader), leader.pending())
         return {"an answer to its proposal is under way": all_of(leader.answer > NONE, waits)}
 
+    @rule("proposal.refusal-ends-it",
+          source="KAFKA-12751; KAFKA-14154; Partition.handleAlterPartitionError; semantics 4",
+          switches=("refusal-taken-for-success", "refusal-keeps-proposal"),
+          says="A leader that is refused goes back to the committed ISR, and may propose again.")  # fmt: skip
+    @rule("proposal.answered-once", source="KAFKA-14154; catalogue 40", switches=("answered-request-survives",),
+          says="A copy of a request that was answered is not processed later.")  # fmt: skip
+    @rule("proposal.acceptance-moves-watermark", source="KAFKA-13091; Partition.handleAlterPartitionUpdate",
+          switches=("accepted-shrink-keeps-hw",),
+          says="An accepted proposal has the high watermark looked at again.")  # fmt: skip
     def take_answer(self, state: Replication, broker: Word) -> Replication:
         """Commit the accepted ISR, or go back to the committed one after INELIGIBLE_REPLICA."""
         leader, rules = state.broker(broker), self.rules

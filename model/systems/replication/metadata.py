@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.model.systems.replication.dataplane import DataPlane
@@ -18,6 +19,8 @@ class Metadata:
 
     data: DataPlane
 
+    @rule("follower.truncates-by-epoch", source="KIP-101; semantics 7", switches=("truncate-to-high-watermark",),
+          says="A new leader epoch does not make a follower cut its log to its high watermark.")  # fmt: skip
     def take(self, state: Replication, broker: Word, epoch: Word) -> Replication:
         """Apply the metadata log up to a leader epoch: become leader or follower, or refresh the ISR."""
         b = state.broker(broker)
@@ -48,6 +51,9 @@ class Metadata:
         after = state.with_broker(broker, fresh)
         return choose(state.leader_at(epoch) == broker, self.data.advance(state, broker, fresh), after)
 
+    @rule("leader.forgets-ends-of-earlier-epoch", source="Replica.resetReplicaState; catalogue 35",
+          switches=("reelected-leader-keeps-ends",),
+          says="A leader of a new epoch knows no follower's log end.")  # fmt: skip
     def _kept(self, state: Replication, broker: Word, epoch: Word, isr: BrokerSet) -> BrokerSet:
         """Followers whose log end offset a leader still believes in a new epoch: nobody.
 
@@ -59,6 +65,8 @@ class Metadata:
         again = all_of(state.leader_at(state.broker(broker).epoch) == broker, state.leader_at(epoch) == broker)
         return BrokerSet(choose(again, isr.mask, 0))
 
+    @rule("metadata.only-newer", source="semantics 4; catalogue 34",
+          says="Metadata of an older partition epoch is skipped.")  # fmt: skip
     def may_take(self, state: Replication, broker: Word, epoch: Word) -> dict[str, Truth]:
         """Metadata is applied in order; what is not newer is skipped, and says nothing to a follower in its epoch."""
         b = state.broker(broker)
@@ -76,6 +84,8 @@ class Metadata:
         b = state.broker(broker)
         return {"broker believes it leads": state.leads(broker, b), "it has only the answer": b.unseen}
 
+    @rule("metadata.known-epoch-keeps-proposal", source="B18; semantics 4", switches=("equal-epoch-ends-proposal",),
+          says="Metadata of a partition epoch that the leader knows does not end its proposal.")  # fmt: skip
     def take_equal(self, state: Replication, broker: Word) -> Replication:
         """The defect B18: metadata that says nothing new ends the proposal made since."""
         b = state.broker(broker)

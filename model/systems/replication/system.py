@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve
 
 from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, negate
@@ -99,6 +100,9 @@ def unsettled_actions(setting: Setting) -> list[Action]:
     return [*always_there, *_failures(setting, control, data, each), *_operations(setting, control, each)]
 
 
+@rule("proposal.lost-answer-keeps-it", source="KAFKA-14154; catalogue 40; semantics 4",
+      switches=("unknown-outcome-is-failure",),
+      says="A proposal whose answer is lost stays pending until metadata tells.")  # fmt: skip
 def _failures(setting: Setting, control: Control, data: DataPlane, each: Parameters) -> list[Action]:
     """What breaks, as far as there is budget for it."""
     listed = []

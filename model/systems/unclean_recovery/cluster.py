@@ -9,10 +9,12 @@ from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, choose, negate, pick
-from kraftcheck.model.partition.change import BuildContext, Target, build_change
+from kraftcheck.model.partition.change import Target, build_change
+from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import UNASSIGNED, DirectoryMap
 from kraftcheck.model.partition.election import may_designate
 from kraftcheck.model.partition.registration import Partition, merge
@@ -61,6 +63,10 @@ def changed(
     return evolve(p, isr=isr_after, elr=elr_after, leader=after.leader, epoch=after.leader_epoch)
 
 
+@rule("recovery.choice-of-this-leadership", source="unclean-recovery KIP, caveats",
+      switches=("recovery-ignores-new-epochs",),
+      says="A designated election is refused when the partition had a leader since its replicas were "
+           "asked.")  # fmt: skip
 def designation(p: Recovered, up: BrokerSet, rules: RuleSet) -> tuple[Truth, Recovered]:
     """Whether the chosen broker is elected, and the partition afterwards.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick, word
@@ -118,6 +119,9 @@ class Tool:
         """One part of --recovery-duration-ms."""
         return Outcome(evolve(state, clock=state.clock - 1), Event())
 
+    @rule("recovery.deadline", source="unclean-recovery KIP, --recovery-duration-ms",
+          switches=("recovery-waits-for-every-broker",),
+          says="The tool decides when every broker has answered, or its deadline has passed.")  # fmt: skip
     def may_decide(self, state: Recovery) -> dict[str, Truth]:
         """Everybody has answered, or the deadline has passed."""
         everybody = all_of(*(state.finished.has(broker) for broker in range(len(state.brokers))))

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, none_of, pick
@@ -43,13 +44,12 @@ class Event:
     operations: Word = 0
 
 
+@rule("zk-controller.decision.live-isr-member-first", source="early controller design, A 3.2",
+      switches=("outsider-preferred", "outsider-keeps-isr"))  # fmt: skip
 def decide(seen: Decision, live: BrokerSet, rules: RuleSet) -> tuple[Word, BrokerSet]:
-    """Leader and ISR of a partition: steps 3.2 of change_leaders, and init_leaders for a partition without a node.
+    """A live ISR member leads with the live members; without one a live replica leads alone.
 
-    Args:
-        seen: the node as it was read; version 0: there is none.
-        live: the live brokers, as they were read, that have a replica.
-        rules: the rule set.
+    Without a node, which has version 0, `init_leaders` decides in the same way.
     """
     synced = seen.isr.keep(live)
     outsider = live.minus(seen.isr) if rules.outsider_preferred else BrokerSet()
@@ -83,8 +83,10 @@ class Control:
         """It has taken over."""
         return {"decisions are not read yet": state.controller.unread}
 
+    @rule("zk-controller.failover.publishes-again", source="early controller design, D",
+          switches=("failover-skips-republishing",))  # fmt: skip
     def load(self, state: ZkController) -> Outcome:
-        """Read every decision, to publish them all again: step 2.1."""
+        """A new controller reads every decision, and publishes them all again: step 2.1."""
         nodes = tuple(p.node for p in state.partitions)
         tell = [BrokerSet() if self.rules.failover_skips_republishing else p.replicas() for p in state.partitions]
         kept = tuple(choose(n.version > 0, t, BrokerSet()) for n, t in zip(nodes, tell, strict=True))
@@ -208,8 +210,10 @@ class Control:
         gone = evolve(state, controller=blank(len(state.partitions)), changed=False, left=left)
         return Outcome(gone, Event())
 
+    @rule("zk-controller.decision.hopeless-is-left", source="early controller design, question A.1",
+          switches=("hopeless-isr-emptied",))  # fmt: skip
     def _needs(self, state: ZkController, partition: Word) -> Truth:
-        """Whether this change has to find a leader; with no live broker there is none to find (question A.1)."""
+        """A partition without a live replica keeps leader and ISR: there is none to find (question A.1)."""
         c, p = state.controller, state.partition(partition)
         leader = pick(c.decided, partition, NOTHING).leader
         possible: Truth = negate(c.live.keep(p.replicas()).is_empty())
@@ -270,8 +274,10 @@ class Control:
             floor=choose(all_of(lossy, seen.version > 0), node.version, old.floor),
         )
 
+    @rule("zk-controller.decision.every-replica-is-told", source="early controller design, question A.2",
+          switches=("down-brokers-not-told",))  # fmt: skip
     def _audience(self, state: ZkController, partition: Word) -> BrokerSet:
-        """Who is told of a decision: every replica, alive or not (question A.2)."""
+        """Every replica is told of a decision, alive or not (question A.2)."""
         replicas = state.partition(partition).replicas()
         return replicas.keep(state.controller.live) if self.rules.down_brokers_not_told else replicas
 

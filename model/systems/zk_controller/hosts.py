@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of
@@ -58,8 +59,9 @@ class Hosts:
         )
         return Outcome(state.with_broker(broker, evolve(b, status=READ, replicas=replicas)), Event())
 
+    @rule("zk-controller.backlog-outdated", source="early controller design, E", switches=("backlog-revives-replica",))
     def _read(self, r: Replica, node: Decision, broker: Word) -> Replica:
-        """The replica after a start; where it is none, what its queue has of it is outdated."""
+        """After a start, what the queue has of a partition without a replica here is outdated."""
         entry = r.entry
         if not self.rules.backlog_revives_replica:
             entry = choose(node.version == 0, NOTHING, entry)
@@ -69,8 +71,9 @@ class Hosts:
         """It has read the decisions."""
         return {"it has read": state.broker(broker).status == READ}
 
+    @rule("zk-controller.backlog-read", source="early controller design, E", switches=("subscription-ignores-backlog",))
     def subscribe(self, state: ZkController, broker: Word) -> Outcome:
-        """Watch the queue, step 4; what already is in it is read too."""
+        """A broker that subscribes to its queue (step 4) reads what already is in it, too."""
         b = state.broker(broker)
         backlog: Truth = False if self.rules.subscription_ignores_backlog else b.has_entries()
         return Outcome(state.with_broker(broker, evolve(b, status=choose(backlog, AWAKE, WATCHING))), Event())
@@ -91,8 +94,10 @@ class Hosts:
         stopped = evolve(state.replica(broker, partition), fetching=False)
         return Outcome(state.with_replica(broker, partition, stopped), Event())
 
+    @rule("zk-controller.leader.fetcher-stops-first", source="early controller design, B 2.1",
+          switches=("leads-before-fetcher-stops",))  # fmt: skip
     def may_act(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
-        """Steps 2.1.2 and 2.2.2, once the fetcher has stopped."""
+        """A broker leads, or follows another leader, once its fetcher has stopped: steps 2.1.2 and 2.2.2."""
         r = state.replica(broker, partition)
         stopped: Truth = implies(self._news(r), negate(r.fetching))
         if self.rules.leads_before_fetcher_stops:
@@ -113,8 +118,10 @@ class Hosts:
         taken = Replica(choose(news, r.entry, r.role), choose(news, follows, r.fetching), NOTHING)
         return Outcome(state.with_replica(broker, partition, taken), Event())
 
+    @rule("zk-controller.broker.older-decisions-ignored", source="early controller design, D",
+          switches=("older-decisions-followed",))  # fmt: skip
     def _news(self, r: Replica) -> Truth:
-        """Whether the entry of the queue is a decision to follow."""
+        """A broker follows a decision of its queue only where it is newer than its own."""
         if self.rules.older_decisions_followed:
             return all_of(r.entry.version > 0, negate(r.entry.version == r.role.version))
         return r.entry.version > r.role.version
@@ -172,8 +179,10 @@ class Hosts:
         holds = choose(p.holds.has(leader), p.holds.plus(me), p.holds.minus(me))
         return Outcome(state.with_partition(partition, evolve(p, holds=holds)), Event())
 
+    @rule("zk-controller.isr.update-is-conditional", source="early controller design, B",
+          switches=("isr-update-unconditional", "leavers-rejoin"))  # fmt: skip
     def may_change_isr(self, state: ZkController, broker: Word, partition: Word, member: Word) -> dict[str, Truth]:
-        """A leader with a session, and a follower that has fallen behind, or has caught up."""
+        """A leader changes the ISR only where the node is as it knows it, and takes back only replicas."""
         p, role = state.partition(partition), state.replica(broker, partition).role
         level = all_of(state.fetches_from(member, partition, broker), p.holds.has(member), p.holds.has(broker))
         if not self.rules.leavers_rejoin:
@@ -255,8 +264,10 @@ class Faults:
             "a failure is left": state.left.replica_failures > 0,
         }
 
+    @rule("zk-controller.replica.failure-halts-broker", source="early controller design, question A.3",
+          switches=("replica-failure-unnoticed",))  # fmt: skip
     def fail_replica(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
-        """The broker halts; where nobody notices, it lives on without the replica."""
+        """A broker of which a replica fails halts; where nobody notices, it lives on without the replica."""
         left = evolve(state.left, replica_failures=state.left.replica_failures - 1)
         if not self.rules.replica_failure_unnoticed:
             return Outcome(evolve(_crashed(state, broker), left=left), Event())

@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
@@ -68,6 +69,9 @@ class Moves:
         begun = evolve(c, tell=replaced(c.tell, partition, told), moved=replaced(c.moved, partition, STARTED))
         return Outcome(evolve(state, controller=begun), Event())
 
+    @rule("zk-controller.reassignment.new-replicas-in-sync", source="early controller design, F 3.1",
+          switches=("reassignment-waits-for-all", "reassignment-ignores-isr"),
+          says="A reassignment completes once the new replicas are in the ISR.")  # fmt: skip
     def may_check_isr(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """From time to time, or when a watch on the ISR fires."""
         c, p = state.controller, state.partition(partition)
@@ -88,6 +92,9 @@ class Moves:
         version = state.partition(partition).node.version
         return Outcome(self._remember(state, partition, checked=version), Event())
 
+    @rule("zk-controller.decision.write-is-conditional", source="early controller design, A",
+          switches=("decision-write-unconditional",),
+          says="A decision is written only while the node is as it was read.")  # fmt: skip
     def may_complete(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """The ISR that was read is still the one, unless nobody asks."""
         p, checked = state.partition(partition), pick(state.controller.checked, partition, UNREAD)
@@ -149,6 +156,9 @@ class Moves:
         gone = evolve(p, stopping=p.stopping.minus(me), holds=p.holds.minus(me))
         return Outcome(ended.with_partition(partition, gone), Event())
 
+    @rule("zk-controller.reassignment.new-replica-leads", source="early controller design, F 3.1",
+          switches=("reassignment-keeps-leader",),
+          says="A reassignment that removes the leader seats a new replica that lives.")  # fmt: skip
     def _can_lead(self, state: ZkController, p: Partition) -> Truth:
         """Whether the leader stays, or a new replica is known to live."""
         if self.rules.reassignment_keeps_leader:

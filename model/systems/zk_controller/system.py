@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.systems.zk_controller.control import Control
 from kraftcheck.model.systems.zk_controller.deposed import Deposed
@@ -58,6 +59,12 @@ def actions(setting: Setting) -> list[Action]:
     ]  # fmt: skip
 
 
+@rule("zk-controller.decision.one-transaction", source="early controller design, A 4",
+      switches=("decisions-one-by-one",),
+      says="Decisions and their queue entries are written as one conditional transaction.")  # fmt: skip
+@rule("zk-controller.decision.outsider-by-current-list", source="early controller design, A",
+      switches=("outsiders-by-old-list",),
+      says="A leader from outside the ISR is chosen only by a current list of live brokers.")  # fmt: skip
 def _controller(setting: Setting) -> list[Action]:
     c = Control(setting.rules, setting["each"])
     each, hosts = {"partition": tuple(range(setting["partitions"]))}, {"broker": tuple(range(setting["brokers"]))}
@@ -90,6 +97,9 @@ def _is_replaced(setting: Setting) -> bool:
     return bool(setting["controller-failures"] or setting["depositions"])
 
 
+@rule("zk-controller.failover.old-writes-are-fenced", source="early controller design, D; KAFKA-1096",
+      switches=("controller-writes-unfenced",),
+      says="The writes of a controller that was deposed are refused.")  # fmt: skip
 def _deposed(setting: Setting) -> list[Action]:
     if not setting["depositions"]:
         return []
@@ -149,6 +159,8 @@ def _topics(setting: Setting) -> list[Action]:
     return listed
 
 
+@rule("zk-controller.broker.reading-sets-the-watch", source="ZooKeeper watches; early controller design, B",
+      switches=("watch-set-after-read",), says="The read that finds a queue empty sets the watch.")  # fmt: skip
 def _brokers(setting: Setting) -> list[Action]:
     h = Hosts(setting.rules)
     each = {"broker": tuple(range(setting["brokers"]))}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import none_of, pick
@@ -36,6 +37,9 @@ class Topics:
         """It exists."""
         return {"it exists": state.partition(partition).exists(), "a deletion is left": state.left.deletions > 0}
 
+    @rule("zk-controller.deletion.is-marked-first", source="early controller design, C",
+          switches=("deletion-forgets-topic",),
+          says="The nodes of a deleted topic stay until its replicas are told to stop.")  # fmt: skip
     def delete_topic(self, state: ZkController, partition: Word) -> Outcome:
         """A mark, which fires the controller's watch; in the document the topic's nodes go at once."""
         left = evolve(state.left, deletions=state.left.deletions - 1)

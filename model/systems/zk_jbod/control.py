@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick
@@ -17,6 +18,9 @@ from kraftcheck.model.systems.zk_jbod.handler import Event
 from kraftcheck.model.systems.zk_jbod.state import Controller, Partition, PartitionSet, ZkJbod, any_set, replaced
 
 
+@rule("zk-jbod.restart.selector", source="JBOD KIP on ZooKeeper, selector",
+      switches=("last-member-stays-in-isr", "restart-drops-replica"),
+      says="A restarted replica leaves the ISR and stays assigned; a live ISR member leads.")  # fmt: skip
 def select(partition: Partition, broker: Word, live: BrokerSet, rules: RuleSet) -> Partition:
     """The partition after a broker asked to restart its replica: RestartedPartitionsLeaderSelector.
 
@@ -49,6 +53,9 @@ class Control:
         """The listener on /restart_partitions is called; one that is set anew sees what is there."""
         return {"it is idle": negate(state.controller.working), "something is asked": any_set(self._taken(state))}
 
+    @rule("zk-jbod.restart.requests-removed-last", source="JBOD KIP on ZooKeeper, Partitions Restart",
+          switches=("requests-removed-first",),
+          says="Requests are removed after their partitions are restarted.")  # fmt: skip
     def read_requests(self, state: ZkJbod) -> Outcome:
         """Parse it, and filter out partitions that are being reassigned: step 1."""
         read = self._taken(state)
@@ -59,12 +66,18 @@ class Control:
             after = evolve(after, node=self._removed(state, read))
         return Outcome(after, Event())
 
+    @rule("zk-jbod.restart.filtered-requests-stay", source="JBOD KIP on ZooKeeper, Partitions Restart",
+          switches=("filtered-requests-removed",),
+          says="Requests for partitions that are being reassigned stay.")  # fmt: skip
     def _taken(self, state: ZkJbod) -> tuple[PartitionSet, ...]:
         """What it reads: requests that are filtered out stay where they are, unless they are removed with the rest."""
         if self.rules.filtered_requests_removed:
             return state.node
         return tuple(asked.minus(_busy(state)) for asked in state.node)
 
+    @rule("zk-jbod.restart.each-request-has-its-node", source="JBOD KIP on ZooKeeper, open question 3",
+          switches=("restart-node-shared",),
+          says="Each request is a node of its own, which only its reader removes.")  # fmt: skip
     def _removed(self, state: ZkJbod, read: tuple[PartitionSet, ...]) -> tuple[PartitionSet, ...]:
         """The node without what was read; a node that is shared is written empty."""
         if self.rules.restart_node_shared:
@@ -143,6 +156,9 @@ class Control:
             "something is missing": negate(all_of(p.isr.has(broker), p.holds.has(broker))),
         }  # fmt: skip
 
+    @rule("zk-jbod.restart.order-ends-with-return", source="JBOD KIP on ZooKeeper, Partitions Restart",
+          switches=("restart-order-outlives-return",),
+          says="An order to start a log anew ends when the replica is back.")  # fmt: skip
     def rejoin(self, state: ZkJbod, broker: Word, partition: Word) -> Outcome:
         """It replicates from the leader, and joins the ISR; what it was told to start anew has been."""
         p, me = state.partition(partition), BrokerSet().just(broker)
@@ -151,6 +167,8 @@ class Control:
         back = evolve(p, isr=p.isr.plus(me), holds=holds, restarted=told)
         return Outcome(evolve(state, partitions=replaced(state.partitions, partition, back)), Event())
 
+    @rule("zk-jbod.commit.needs-every-log", source="JBOD KIP on ZooKeeper", switches=("dead-log-counts",),
+          says="A record is acknowledged only when every ISR member has a log that works.")  # fmt: skip
     def may_commit(self, state: ZkJbod, partition: Word) -> dict[str, Truth]:
         """A leader whose log works, and an ISR that replicates."""
         p = state.partition(partition)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -52,6 +53,14 @@ def raised(kind: Word, partition: Word, directory: Word) -> IOFailure:
     return IOFailure(kind, choose(kind == WATERMARK, NONE, partition), directory)
 
 
+@rule("zk-jbod.error.broker-lives-on", source="JBOD KIP on ZooKeeper, motivation", switches=("disk-errors-halt",),
+      says="A disk error does not stop the broker.")  # fmt: skip
+@rule("zk-jbod.error.operation-is-retried", source="JBOD KIP on ZooKeeper, open question 4",
+      switches=("failed-operation-not-retried",),
+      says="An operation that fails is tried again before anything is restarted.")  # fmt: skip
+@rule("zk-jbod.error.reads-are-attributed", source="JBOD KIP on ZooKeeper, open question 2",
+      switches=("read-errors-unattributed",),
+      says="An error while a log is read is known to be that log's.")  # fmt: skip
 def decision(failure: IOFailure, available: Truth, transient: Truth, rules: RuleSet) -> Word:
     """What the handler does: NOTHING to HALT.
 

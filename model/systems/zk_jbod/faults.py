@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate
@@ -59,6 +60,9 @@ class Faults:
             "a repair is left": state.left.repairs > 0,
         }
 
+    @rule("zk-jbod.repair.new-disk-stays-empty", source="JBOD KIP on ZooKeeper, motivation",
+          switches=("repaired-disk-filled",),
+          says="A broker makes no log on a new disk before it is told to.")  # fmt: skip
     def repair(self, state: ZkJbod, broker: Word, directory: Word) -> Outcome:
         """An empty disk in its place, and a restart within the session.
 

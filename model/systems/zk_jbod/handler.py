@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
@@ -74,6 +75,9 @@ class Handler:
         left = evolve(state.left, glitches=state.left.glitches - 1)
         return Outcome(evolve(self._handled(state, broker, partition, kind, True), left=left), Event())
 
+    @rule("zk-jbod.error.directory-is-checked", source="JBOD KIP on ZooKeeper, open question 1",
+          switches=("check-misses-failure",),
+          says="The handler finds out whether the whole directory has failed.")  # fmt: skip
     def _handled(self, state: ZkJbod, broker: Word, partition: Word, kind: Word, transient: bool) -> ZkJbod:
         host = state.host(broker)
         at = host.log(partition)
@@ -93,6 +97,8 @@ class Handler:
         """The handler has begun."""
         return {"the handler has begun": state.host(broker).stage == DETECTED}
 
+    @rule("zk-jbod.offline.cleaning-ends", source="JBOD KIP on ZooKeeper, log directories",
+          switches=("cleaner-not-aborted",), says="Cleaning ends in a directory that is put offline.")  # fmt: skip
     def stop_cleaning(self, state: ZkJbod, broker: Word) -> Outcome:
         """Abort and pause cleaning there: step 2 of the workflow."""
         host = state.host(broker)
@@ -106,6 +112,8 @@ class Handler:
         """Cleaning has ended."""
         return {"cleaning has ended": state.host(broker).stage == CLEANING_STOPPED}
 
+    @rule("zk-jbod.offline.no-checkpoints", source="JBOD KIP on ZooKeeper, log directories",
+          switches=("checkpoints-kept",), says="An offline directory leaves the lists of checkpoints.")  # fmt: skip
     def cut_checkpoints(self, state: ZkJbod, broker: Word) -> Outcome:
         """Take the directory off the lists of checkpoints: step 3; for one log there is nothing to do."""
         host = state.host(broker)
@@ -119,6 +127,9 @@ class Handler:
         """The lists are cut."""
         return {"lists are cut": state.host(broker).stage == CHECKPOINTS_CUT}
 
+    @rule("zk-jbod.offline.not-recreated-before-restart", source="JBOD KIP on ZooKeeper, Partitions Restart",
+          switches=("recreated-before-restart",),
+          says="A lost log is made anew only after the controller has restarted the replica.")  # fmt: skip
     def remove_logs(self, state: ZkJbod, broker: Word) -> Outcome:
         """Logs leave the pools of LogManager and ReplicaManager, the directory leaves `logDirs`: step 4, and 2.3."""
         host = state.host(broker)
@@ -177,6 +188,9 @@ class Handler:
         told = tuple(choose(broker == b, asked.plus(host.lost), asked) for b, asked in enumerate(host.copy))
         return Outcome(evolve(with_host(state, broker, _told(host)), node=told), Event())
 
+    @rule("zk-jbod.offline.jobs-take-the-lock", source="JBOD KIP on ZooKeeper, log directories",
+          switches=("jobs-without-lock",),
+          says="Scheduled jobs read the list of directories and write to them under the lock.")  # fmt: skip
     def may_begin_job(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """The scheduler starts a flush, or a checkpoint; with the lock, not while the handler is at work."""
         host = state.host(broker)

@@ -21,7 +21,8 @@ from kraftcheck.ci.conformance.kafka.differences import Comparison, compare, shr
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import absent, present
-from kraftcheck.model.partition.change import BuildContext, Target, build_change
+from kraftcheck.model.partition.change import Target, build_change
+from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import DirectoryList
 from kraftcheck.model.partition.reassignment import complete
 from kraftcheck.model.partition.registration import Partition, merge

@@ -14,7 +14,8 @@ from kraftcheck.model.language.idlists import AtMostOne, IdList
 from kraftcheck.model.language.layout import ints, subset_of, truth
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, Maybe, absent, present
-from kraftcheck.model.partition.change import BuildContext, Target, build, build_change
+from kraftcheck.model.partition.change import Target, build, build_change
+from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
 from kraftcheck.model.partition.registration import Partition, merge, no_change
 from kraftcheck.model.rules.ruleset import PRESETS, parse

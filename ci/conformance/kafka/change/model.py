@@ -31,7 +31,8 @@ from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import Maybe, all_of, choose, negate, word
-from kraftcheck.model.partition.change import BuildContext, Target, build_change
+from kraftcheck.model.partition.change import Target, build_change
+from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import Directories
 from kraftcheck.model.partition.reassignment import complete, in_progress, original_replicas, plan, revert
 from kraftcheck.model.partition.registration import Partition, PartitionChange, merge

@@ -15,7 +15,7 @@ from kraftcheck.model.rules import ruleset as rules
 from kraftcheck.properties.catalogue import SYSTEMS
 
 
-def _properties(name: str, system: System) -> dict[str, Property]:
+def every_property(name: str, system: System) -> dict[str, Property]:
     """Properties of the default scope and, for what only they have, of the other scopes and rule sets."""
     presets = rules.PRESETS if system.rules else {"": None}
     found: dict[str, Property] = {}
@@ -36,7 +36,7 @@ def describe(system: System) -> dict[str, object]:
         "properties": [
             {"id": c.id, "kind": c.kind, "sentence": c.sentence, "source": c.source, "refuted_by": list(c.refuted_by),
              "by": {action: dict(wanted) for action, wanted in c.by.items()}}
-            for c in _properties(system.name, system).values()
+            for c in every_property(system.name, system).values()
         ],
     }
 
@@ -102,7 +102,7 @@ def _print_system(screen: Screen, system: System) -> None:
     table = Table(box=None, pad_edge=False)
     for column in ("id", "kind", "says", "source", "refuted by"):
         table.add_column(column, overflow="fold")
-    for claim in _properties(system.name, system).values():
+    for claim in every_property(system.name, system).values():
         said = claim.sentence + (f" (by {claim.way()})" if claim.by else "")
         cells = (claim.id, claim.kind, said, claim.source, ", ".join(claim.refuted_by))
         table.add_row(*map(escape, cells))

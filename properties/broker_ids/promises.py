@@ -27,34 +27,44 @@ def properties(setting: Setting) -> list[Property]:
     """The promises, and what must be seen for them to mean something."""
     claims = [
         always("ids-unique", "no two live brokers have the same id", _unique, "broker-id KIP",
-               ("registration-overwrites",)),
+               ("registration-overwrites",),
+               rules=("broker-id.registered-once",)),
         step("live-id-not-taken", "nobody registers an id whose broker is live", _not_taken, "broker-id KIP",
-             ("registration-overwrites",)),
+             ("registration-overwrites",),
+             rules=("broker-id.registered-once",)),
         step("id-stays-with-its-disk", "a broker finds an id only if no other machine has its data", _stays,
-             "broker-id KIP, corner cases", ("identity-by-elimination", "identity-by-hostname")),
+             "broker-id KIP, corner cases", ("identity-by-elimination", "identity-by-hostname"),
+             rules=("broker-id.by-elimination", "broker-id.by-hostname")),
         step("restart-gets-its-id", "no broker with its id on its disk finds it taken by another machine", _returns,
-             "broker-id KIP, corner cases", ("identity-by-elimination",)),
+             "broker-id KIP, corner cases", ("identity-by-elimination",),
+             rules=("broker-id.by-elimination",)),
         step("lost-disk-gets-its-id", "a broker that lost its disk comes back with the id that it had", _recovers,
-             "broker-id KIP, corner cases", ("fresh-ids-drawn",)),
+             "broker-id KIP, corner cases", ("fresh-ids-drawn",),
+             rules=("broker-id.fresh-from-sequence",)),
         step("inconsistent-ids-stop", "a broker whose configuration and disk differ stops with an error", _consistent,
-             "broker-id KIP", ("configured-id-wins",)),
+             "broker-id KIP", ("configured-id-wins",),
+             rules=("broker-id.disk-and-configuration-agree",)),
         step("search-reads-few", f"no step of a start reads more than {FEW_READS} ZooKeeper nodes",
              lambda t: t.event.reads <= FEW_READS, "broker-id KIP, rejected alternatives",
-             ("search-reads-every-topic",)),
+             ("search-reads-every-topic",),
+             rules=("broker-id.missing-ids-are-nodes",)),
         happens("shows-restart", "a broker registers with the id on its disk",
                 lambda t: _registers(t, EXPLICIT)),
     ]  # fmt: skip
     if setting.rules.identity_by_hostname:
         claims.append(
             always("live-host-recorded", "the hostname of a live broker leads to its id, once recorded", _recorded,
-                   "broker-id KIP, garbage collection", ("sweep-trusts-first-read",))
+                   "broker-id KIP, garbage collection", ("sweep-trusts-first-read",),
+                   rules=("broker-id.sweep-is-conditional",))
         )  # fmt: skip
     if setting.rules.identity_by_elimination:
         claims += [
             step("no-fresh-id-beside-a-missing-one", "no new id is drawn where exactly one is missing", _not_fresh,
-                 "broker-id KIP, step b.1", ("fresh-unless-ambiguous",)),
+                 "broker-id KIP, step b.1", ("fresh-unless-ambiguous",),
+                 rules=("broker-id.no-fresh-one-beside-a-missing-one",)),
             step("ambiguity-stops", "a broker that finds several missing ids stops with an error", _ambiguous,
-                 "broker-id KIP, step b.2", ("ambiguous-takes-first",)),
+                 "broker-id KIP, step b.2", ("ambiguous-takes-first",),
+                 rules=("broker-id.several-missing-is-an-error",)),
         ]  # fmt: skip
     return [*claims, *_goals(setting)]
 

@@ -23,35 +23,52 @@ def properties(setting: Setting) -> list[Property]:
     claims = [
         always("leader-active", "the leader is registered, unfenced and not shutting down",
                lambda s: implies(s.controller.leader >= 0, s.controller.active().has(s.controller.leader)),
-               "invariant 10; KIP-841", ("fenced-leader-acceptable",)),
+               "invariant 10; KIP-841", ("fenced-leader-acceptable",),
+               rules=("leader.unfenced", "registration.again-keeps-fencing")),
         always("leader-directory-online", "the leader is on no directory that the controller was told is offline",
                lambda s: _told(s, lambda b: s.controller.leader == b), "invariant 11; KIP-858",
-               ("offline-directory-leader-kept", "passes-share-one-base", "one-directory-means-all-online")),
+               ("offline-directory-leader-kept", "passes-share-one-base", "one-directory-means-all-online"),
+               rules=("directory.failure-leads-away", "assignment.one-pass",
+                      "heartbeat.directories-first", "event.later-pass-sees-earlier",
+                      "directory.last-one-hides-none", "directory.online-when-registered")),
         always("failure-leads-away", "a broker with nothing left to tell leads no partition whose log it cannot read",
                lambda s: _led_away(s, setting.rules), "invariant 45; KIP-858",
-               ("catch-up-as-coded+added-replica-unreported", "failure-reported-once", "lost-source-unreported")),
+               ("catch-up-as-coded+added-replica-unreported", "failure-reported-once", "lost-source-unreported"),
+               rules=("catchup.one-table", "catchup.added-replica-reports",
+                      "directory-failure.in-every-heartbeat", "move.failed-source-is-lost",
+                      "assignment.offline-directory-leads-away")),
         always("candidates-complete", "every ISR or ELR member that serves its log has every committed record",
-               _complete, "invariant 26; KAFKA-16234", ("failure-recreates-log",)),
+               _complete, "invariant 26; KAFKA-16234", ("failure-recreates-log",),
+               rules=("catchup.no-empty-log-for-a-hidden-one",
+                      "startup.future-log-replaces-only-when-level")),
         always("assignment-settles", "a broker with nothing left to tell is assigned to where its replica is",
                lambda s: _settled(s, setting), "invariant 44; KIP-858",
-               ("revert-only-while-queued", "catch-up-as-coded+added-replica-unreported")),
+               ("revert-only-while-queued", "catch-up-as-coded+added-replica-unreported"),
+               rules=("move.failed-target-takes-assignment-back", "catchup.one-table",
+                      "catchup.added-replica-reports", "move.metadata-keeps-its-state",
+                      "move.promoted-when-accepted", "assignment.abandoned-is-refused")),
         step("assigned-by-its-broker", "an assignment changes only by a request of that broker, or with its replica",
-             _assigned_by_broker, "invariant 38; KIP-858", ("assignment-unauthorized",)),
+             _assigned_by_broker, "invariant 38; KIP-858", ("assignment-unauthorized",),
+             rules=("assignment.authorized", "directory.kept-until-assigned")),
         step("unfenced-when-caught-up", "a broker is unfenced only by a heartbeat after it has applied its metadata",
-             _unfenced, "invariant 37; KIP-631", ("unfence-unasked",)),
+             _unfenced, "invariant 37; KIP-631", ("unfence-unasked",),
+             rules=("unfence.asked-when-caught-up",)),
         step("decided-on-latest", "no record of an event is decided on the partition before an earlier record of it",
              lambda t: True if t.event is None else negate(t.event.event.stale_base), "B8; KAFKA-13173",
-             ("passes-share-one-base",)),
+             ("passes-share-one-base",),
+             rules=("assignment.one-pass", "heartbeat.directories-first", "event.later-pass-sees-earlier")),
     ]  # fmt: skip
     if several:
         claims.append(
             step("fenced-until-settled", "a broker is unfenced only when its replica is assigned to where it is",
-                 _fenced_until_settled, "KIP-858", ("unfence-ignores-assignments",)))  # fmt: skip
+                 _fenced_until_settled, "KIP-858", ("unfence-ignores-assignments",),
+                 rules=("unfence.assignments-settled",)))  # fmt: skip
     if sized:
         claims.append(
             always("isr-directory-online", "while there is a leader, no ISR member is on a directory told offline",
                    lambda s: _told(s, lambda b: all_of(s.controller.leader >= 0, s.controller.isr.has(b))),
-                   "KIP-858; X8", ("alter-partition-ignores-directories",)))  # fmt: skip
+                   "KIP-858; X8", ("alter-partition-ignores-directories",),
+                   rules=("isr.join.directory-online",)))  # fmt: skip
     return claims
 
 

@@ -16,32 +16,40 @@ def properties(setting: Setting) -> list[Property]:
     several = setting["directories"] > 1
     claims = [
         step("no-copy-is-filled-over", "no empty log is made while the broker has the replica in an offline directory",
-             _filled, "KIP-858; KAFKA-16234", ("failure-recreates-log", "unassigned-fills-while-offline")),
+             _filled, "KIP-858; KAFKA-16234", ("failure-recreates-log", "unassigned-fills-while-offline"),
+             rules=("catchup.no-empty-log-for-a-hidden-one",)),
     ]  # fmt: skip
     if setting["failures"] and several and setting["start"] != UPGRADE:
         claims.append(
             always("told-is-told", "an acknowledged failure is not registered as online", _told_is_told,
-                   "KIP-858; B16", ("reported-while-in-flight",)))  # fmt: skip
+                   "KIP-858; B16", ("reported-while-in-flight",),
+                   rules=("directory-failure.in-flight-is-not-reported",
+                          "failover.directory-failure-replayed")))  # fmt: skip
     if setting["moves"]:
         claims.append(
             step("moves-keep-the-copy", "no move, start or failure makes a broker lose its only complete log",
-                 _keeps, "KIP-113; B14", ("promotion-ignores-offsets",)))  # fmt: skip
+                 _keeps, "KIP-113; B14", ("promotion-ignores-offsets",),
+                 rules=("move.promoted-when-level", "startup.future-log-replaces-only-when-level")))  # fmt: skip
         claims.append(
             step("moves-go-forward", "an accepted move whose log is level is not assigned back while both disks work",
-                 _forward, "invariant 47; B13", ("correction-ignores-future-log",)))  # fmt: skip
+                 _forward, "invariant 47; B13", ("correction-ignores-future-log",),
+                 rules=("assignment.not-corrected-during-a-move",)))  # fmt: skip
     if setting["disk-changes"]:
         claims.append(
             always("duplicate-ids-never-start", "the directories of a running broker have different ids",
                    lambda s: {f"broker {b}": implies(h.up, h.distinct_ids()) for b, h in enumerate(s.hosts)},
-                   "KIP-858", ("duplicate-ids-start",)))  # fmt: skip
+                   "KIP-858", ("duplicate-ids-start",),
+                   rules=("startup.directory-ids-differ",)))  # fmt: skip
     if drawn_by(setting.bounds):
         claims.append(
             always("ids-are-not-reserved", "every directory of a running broker has an id that is not reserved",
-                   _named, "KIP-858", ("reserved-ids-drawn",)))  # fmt: skip
+                   _named, "KIP-858", ("reserved-ids-drawn",),
+                   rules=("directory-id.reserved-not-drawn", "directory-id.first-hundred-reserved")))  # fmt: skip
     if setting["copies"]:
         claims.append(
             step("incarnations-do-not-mix", "an assignment of an earlier incarnation changes nothing", _incarnations,
-                 "KIP-858; KIP-380", ("assignment-ignores-broker-epoch",)))  # fmt: skip
+                 "KIP-858; KIP-380", ("assignment-ignores-broker-epoch",),
+                 rules=("assignment.of-current-incarnation",)))  # fmt: skip
     return claims
 
 

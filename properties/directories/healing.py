@@ -43,30 +43,37 @@ def properties(setting: Setting) -> list[Property]:
             recovers("failure-can-lead-away", "a leader whose directory failed can lose the leadership, or stops",
                      lambda s: negate(_leads_dead(s)), "invariant 45; KIP-858",
                      ("catch-up-as-coded+added-replica-unreported", "failure-reported-once"),
+                     rules=("catchup.one-table", "catchup.added-replica-reports",
+                            "directory-failure.in-every-heartbeat"),
                      when=_leads_dead, by={**tells, **STOPS}))  # fmt: skip
         claims.append(
             recovers("broker-can-return", "a broker that runs can come to be unfenced, whichever directory failed",
                      lambda s: negate(_waits(s)), "invariant 37; KIP-858", ("offline-replica-unreported",),
+                     rules=("assignment.closed-replica-is-lost",),
                      when=_waits, by={**tells, "unfence": {"delivered": True}}))  # fmt: skip
     if setting["directories"] > 1 or not setting.rules.single_directory_silent:
         claims.append(
             recovers("assignment-can-settle", "every served replica can come to be assigned to where it is", _settled,
                      "invariant 44; KIP-858", ("revert-only-while-queued",),
+                     rules=("move.failed-target-takes-assignment-back",),
                      when=_on_file, by={**tells, **(MOVES if setting["moves"] else {})}))  # fmt: skip
     if setting["directories"] > 1 and (setting["start"] != UPGRADE or setting["crashes"]):
         claims.append(
             recovers("replica-can-be-served", "a replica that is new to its broker, or of which no disk failed, can be"
                      " served", lambda s: negate(_has_unserved(s)), "KIP-858; KIP-112",
-                     ("offline-directory-stops-new-logs",), when=_awaits_a_log, by=tells))  # fmt: skip
+                     ("offline-directory-stops-new-logs",),
+                     rules=("catchup.new-partition-gets-a-log",), when=_awaits_a_log, by=tells))  # fmt: skip
     if setting["moves"] and setting["directories"] > 1:
         claims.append(
             recovers("move-can-complete", "a move between working directories can complete",
                      lambda s: negate(_moves(s)), "invariant 47; KIP-113", ("correction-ignores-future-log",),
+                     rules=("assignment.not-corrected-during-a-move",),
                      when=_moves, by={**tells, **MOVES}))  # fmt: skip
     claims.append(
         recovers("readable-log-leads", "a leaderless partition can get a leader while a candidate has a readable log",
                  lambda s: s.controller.leader >= 0, "invariant 41; KIP-858",
                  ("unknown-directory-hides-log", "registration-without-directories"),
+                 rules=("catchup.readable-log-is-opened", "registration.again-once-directories-are-known"),
                  when=_has_a_candidate, by={**tells, **RETURNS}))  # fmt: skip
     return claims
 

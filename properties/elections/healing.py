@@ -41,20 +41,25 @@ def properties(setting: Setting) -> list[Property]:
     claims = [
         recovers("leader-returns", "a leaderless partition can get a leader while an ISR or ELR member is registered",
                  lambda s: s.leader >= 0, "invariant 41; KIP-966", ("every-restart-is-unclean",),
+                 rules=("restart.clean-keeps-elr", "directory.online-when-registered",
+                        "unfence.retries-leaderless", "timer.balance"),
                  when=_has_a_candidate, by={**returns, **TIMER}),
         recovers("unclean-leader-returns", "where unclean election is allowed, a live replica gives a live leader",
                  lambda s: s.active().has(s.leader), "invariant 42; KIP-631",
                  ("dead-last-known-leader-electable", "fenced-leader-acceptable"),
+                 rules=("election.last-known.alive", "leader.unfenced", "timer.unclean"),
                  when=a_target_is_alive, by={**TIMER, "unclean_timer": {}}),
         recovers("isr-refills", "a leader can have every replica on a registered broker in the ISR again",
                  lambda s: replicas(s).keep(s.registered).within(s.isr), "KIP-497",
                  ("dead-last-known-leader-electable",),
+                 rules=("election.last-known.alive",),
                  when=lambda s: s.leader >= 0, by={**returns, **LEADER}),
     ]  # fmt: skip
     if setting["reassignment"]:
         claims.append(
             recovers("reassignment-completes", "a led reassignment to registered targets can complete",
                      lambda s: negate(_reassigning(s)), "invariant 43; KIP-455", ("completion-keeps-removing",),
+                     rules=("reassignment.completion.every-build",),
                      when=_can_complete, by={**returns, **LEADER, **TIMER})
         )  # fmt: skip
     return claims

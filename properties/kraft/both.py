@@ -26,6 +26,9 @@ OF_DATA = {
 }
 """Claims of `replication` that are made of the composition, and what refutes them in its scope `tiny`."""
 
+OF_BOTH = dict.fromkeys(("leader-complete", "candidates-complete"), ("catchup.no-empty-log-for-a-hidden-one",))
+"""Rules of the disks that these claims of the data plane check here, too."""
+
 OF_DISKS = {
     "leader-directory-online": ("offline-directory-leader-kept", "one-directory-means-all-online"),
     "isr-directory-online": ("offline-directory-leader-kept",),
@@ -40,12 +43,17 @@ def properties(setting: Setting) -> list[Property]:
     """Claims of both systems, and what takes both to say."""
     data = {claim.id: claim for claim in durability.properties(setting)}
     placed = {claim.id: claim for part in (placement, disks) for claim in part.properties(setting)}
-    listed = [_lifted(data[name], "data", refuted) for name, refuted in OF_DATA.items() if name in data]
+    listed = [
+        _lifted(data[name], "data", refuted, OF_BOTH.get(name, ()))
+        for name, refuted in OF_DATA.items()
+        if name in data
+    ]
     listed += [_lifted(placed[name], "placement", refuted) for name, refuted in OF_DISKS.items() if name in placed]
     listed += [
         always("acknowledged-survives-disks",
                "while fewer processes and disks failed than min ISR, a working disk holds every acknowledged record",
-               lambda s: _survives(s, setting), "KIP-858, KIP-966", ("hw-uses-committed-isr-only",)),
+               lambda s: _survives(s, setting), "KIP-858, KIP-966", ("hw-uses-committed-isr-only",),
+               rules=("watermark.waits-for-maximal-isr",)),
         sometimes("shows-acknowledged", "a record is acknowledged", lambda s: s.data.acknowledged > 0),
     ]  # fmt: skip
     if setting["failures"]:
@@ -56,12 +64,14 @@ def properties(setting: Setting) -> list[Property]:
     listed.append(
         step("decided-on-latest", "no record of an event is decided on the partition before an earlier record of it",
              lambda t: negate(t.event.event.stale_base) if t.event is not None else True, "KAFKA-13173; B8",
-             ("passes-share-one-base",)))  # fmt: skip
+             ("passes-share-one-base",),
+             rules=("assignment.one-pass", "heartbeat.directories-first",
+                    "event.later-pass-sees-earlier")))  # fmt: skip
     return [*listed, *paired.properties(setting)]
 
 
-def _lifted(claim: Property, half: str, refuted_by: tuple[str, ...]) -> Property:
-    """A claim about one half of the state."""
+def _lifted(claim: Property, half: str, refuted_by: tuple[str, ...], further: tuple[str, ...] = ()) -> Property:
+    """A claim about one half of the state; `further`: rules that it checks besides."""
 
     def part(state: Kraft) -> Any:
         return state.data if half == "data" else state.placement()
@@ -70,7 +80,7 @@ def _lifted(claim: Property, half: str, refuted_by: tuple[str, ...]) -> Property
         return claim.predicate(evolve(t, before=part(t.before), after=part(t.after)))
 
     predicate = of_step if claim.kind == "step" else lambda s: claim.predicate(part(s))
-    return evolve(claim, predicate=predicate, refuted_by=refuted_by)
+    return evolve(claim, predicate=predicate, refuted_by=refuted_by, rules=(*claim.rules, *further))
 
 
 def _survives(s: Kraft, setting: Setting) -> Truth:

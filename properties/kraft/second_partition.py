@@ -22,6 +22,12 @@ OF_SECOND = {
 }
 """Claims of `directories` that are made of the second partition, and what refutes them."""
 
+RULES_OF_SECOND = {
+    "failure-moves-one-partition": "directory.failure-leads-every-partition-away",
+    "unfence-awaits-one-partition": "unfence.every-partition-settled",
+}
+"""The rules of several partitions, by the variant that breaks them."""
+
 
 def properties(setting: Setting) -> list[Property]:
     """Claims about the second partition; none where the scope has one partition."""
@@ -32,12 +38,14 @@ def properties(setting: Setting) -> list[Property]:
     if setting["elr"] and setting.rules.elr_available:
         claims.append(
             step("second-stays-eligible", "below min ISR, a fenced ISR member of the second partition enters its ELR",
-                 _eligible, "invariant 35; X7", ("min-isr-from-first-partition",)))  # fmt: skip
+                 _eligible, "invariant 35; X7", ("min-isr-from-first-partition",),
+                 rules=("min-isr.own-replicas",)))  # fmt: skip
     if setting["deletions"]:
         claims.append(
             step("controller-stays", "no heartbeat makes the controller look up a partition that is deleted",
                  lambda t: negate(t.event.event.resigned) if t.event is not None else True,
-                 "invariant 20; B7", ("deleted-partition-stays-indexed",)))  # fmt: skip
+                 "invariant 20; B7", ("deleted-partition-stays-indexed",),
+                 rules=("topic.deletion-unindexes-directories",)))  # fmt: skip
     claims.append(
         sometimes("shows-one-settled", "a broker's replica is settled in one partition and not in the other", _apart)
     )
@@ -58,7 +66,10 @@ def _of_second(claim: Property, refuted_by: tuple[str, ...]) -> Property:
 
     predicate = of_step if claim.kind == "step" else lambda s: claim.predicate(_second(s))
     sentence = f"of the second partition: {claim.sentence}"
-    return evolve(claim, id=f"second-{claim.id}", sentence=sentence, predicate=predicate, refuted_by=refuted_by)
+    rules = (*claim.rules, *(RULES_OF_SECOND[variant] for variant in refuted_by if variant in RULES_OF_SECOND))
+    return evolve(
+        claim, id=f"second-{claim.id}", sentence=sentence, predicate=predicate, refuted_by=refuted_by, rules=rules
+    )
 
 
 def _eligible(t: Step) -> Truth:

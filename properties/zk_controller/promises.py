@@ -31,26 +31,42 @@ def properties(setting: Setting) -> list[Property]:
     """The promises, and what must be seen for them to mean something."""
     claims = [
         always("leader-in-isr", "the leader is in the ISR", _in_isr, f"{_DESIGN}, A 3.2",
-               ("outsider-keeps-isr", "reassignment-keeps-leader")),
+               ("outsider-keeps-isr", "reassignment-keeps-leader"),
+               rules=("zk-controller.decision.live-isr-member-first",
+                      "zk-controller.reassignment.new-replica-leads")),
         always("isr-complete", "every member of the ISR has every acknowledged record", _complete,
                f"{_DESIGN}, B 2.1.2", ("isr-update-unconditional", "decision-write-unconditional",
                                          "older-decisions-followed", "leavers-rejoin",
-                                         "backlog-revives-replica")),
+                                         "backlog-revives-replica"),
+               rules=("zk-controller.isr.update-is-conditional",
+                      "zk-controller.decision.write-is-conditional",
+                      "zk-controller.broker.older-decisions-ignored",
+                      "zk-controller.backlog-outdated")),
         step("clean-change-elects-member", "the new leader is from the ISR while a member of it lives", _elects_member,
-             f"{_DESIGN}, A 3.2", ("outsider-preferred",)),
+             f"{_DESIGN}, A 3.2", ("outsider-preferred",),
+             rules=("zk-controller.decision.live-isr-member-first",)),
         step("no-avoidable-loss", "no decision gives up records that a registered member of the last ISR has",
              _avoidable, f"{_DESIGN}, A 3.2 and question A.1",
-             ("outsider-preferred", "hopeless-isr-emptied", "outsiders-by-old-list")),
+             ("outsider-preferred", "hopeless-isr-emptied", "outsiders-by-old-list"),
+             rules=("zk-controller.decision.live-isr-member-first",
+                    "zk-controller.decision.hopeless-is-left",
+                    "zk-controller.decision.outsider-by-current-list")),
         always("decisions-are-published", "a decision in ZooKeeper waits in the queue of whoever has not followed it",
-               _published, f"{_DESIGN}, A 5", ("decisions-one-by-one",)),
+               _published, f"{_DESIGN}, A 5", ("decisions-one-by-one",),
+               rules=("zk-controller.decision.one-transaction",)),
         always("leader-does-not-fetch", "a broker that leads a partition runs no fetcher for it", _no_fetcher,
-               f"{_DESIGN}, B 2.1", ("leads-before-fetcher-stops",)),
+               f"{_DESIGN}, B 2.1", ("leads-before-fetcher-stops",),
+               rules=("zk-controller.leader.fetcher-stops-first",)),
         step("few-operations", f"no step of a change takes more than {FEW_OPERATIONS} ZooKeeper operations",
              lambda t: t.event.operations <= FEW_OPERATIONS, f"{_DESIGN}, end-to-end latency",
-             ("decisions-one-by-one",)),
+             ("decisions-one-by-one",),
+             rules=("zk-controller.decision.one-transaction",)),
         recovers("partition-is-led", "a partition with a broker that works comes to have a leader that works", _led,
                  f"{_DESIGN}, question A.3",
                  ("replica-failure-unnoticed", "reassignment-keeps-leader", "controller-writes-unfenced"),
+                 rules=("zk-controller.replica.failure-halts-broker",
+                        "zk-controller.reassignment.new-replica-leads",
+                        "zk-controller.failover.old-writes-are-fenced"),
                  when=_hope, by=_way(setting)),
     ]  # fmt: skip
     if _leaders_change(setting):
@@ -58,12 +74,18 @@ def properties(setting: Setting) -> list[Property]:
             recovers("decisions-arrive", "every broker that works comes to follow the leader that ZooKeeper names",
                      _arrived, f"{_DESIGN}, D and question A.2",
                      ("failover-skips-republishing+decisions-one-by-one", "down-brokers-not-told",
-                      "subscription-ignores-backlog", "watch-set-after-read"), by=_way(setting))
+                      "subscription-ignores-backlog", "watch-set-after-read"),
+                     rules=("zk-controller.failover.publishes-again",
+                            "zk-controller.decision.one-transaction",
+                            "zk-controller.decision.every-replica-is-told",
+                            "zk-controller.backlog-read",
+                            "zk-controller.broker.reading-sets-the-watch"), by=_way(setting))
         )  # fmt: skip
     if setting["partitions"] > 1:
         claims.append(
             always("change-is-whole", "a controller that has written a decision has written every one of that change",
-                   _whole, f"{_DESIGN}, A 4", ("decisions-one-by-one",))
+                   _whole, f"{_DESIGN}, A 4", ("decisions-one-by-one",),
+                   rules=("zk-controller.decision.one-transaction",))
         )  # fmt: skip
     known = {action.name for action in actions(setting)}
     return [*claims, *_goals(setting), *replica_moves.properties(setting, _way(setting), known)]

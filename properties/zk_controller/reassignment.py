@@ -30,10 +30,14 @@ def properties(setting: Setting, way: Mapping[str, Mapping[str, Any]], known: se
         claims += [
             step("last-copy-is-not-stopped", "no StopReplica deletes the only log with every acknowledged record",
                  _survives, f"{_DESIGN}, F 3.1",
-                 ("reassignment-ignores-isr", "backlog-revives-replica", "decision-write-unconditional")),
+                 ("reassignment-ignores-isr", "backlog-revives-replica", "decision-write-unconditional"),
+                 rules=("zk-controller.reassignment.new-replicas-in-sync",
+                        "zk-controller.backlog-outdated",
+                        "zk-controller.decision.write-is-conditional")),
             recovers("reassignment-completes", "with a leader and new replicas that all work a reassignment completes",
                      lambda s: {f"partition {n}": p.target.is_empty() for n, p in enumerate(s.partitions)},
-                     f"{_DESIGN}, F 3", ("reassignment-waits-for-all",), when=_hope,
+                     f"{_DESIGN}, F 3", ("reassignment-waits-for-all",),
+                     rules=("zk-controller.reassignment.new-replicas-in-sync",), when=_hope,
                      by={**way, **{name: {} for name in COPYING if name in known}}),
             happens("shows-reassignment", "a reassignment away from the leader comes to its end", _moved),
         ]  # fmt: skip
@@ -42,9 +46,12 @@ def properties(setting: Setting, way: Mapping[str, Mapping[str, Any]], known: se
             always("deleted-stays-deleted", "nothing writes leader and ISR of a topic that is gone",
                    lambda s: {f"partition {n}": any_of(p.created, negate(p.deleted), p.node.version == 0)
                               for n, p in enumerate(s.partitions)},
-                   f"{_DESIGN}, C", ("deletion-forgets-topic+decision-write-unconditional",)),
+                   f"{_DESIGN}, C", ("deletion-forgets-topic+decision-write-unconditional",),
+                   rules=("zk-controller.deletion.is-marked-first",
+                          "zk-controller.decision.write-is-conditional")),
             recovers("deletion-completes", "of a deleted topic every working broker comes to have no replica",
                      _forgotten, f"{_DESIGN}, C and D", ("deletion-forgets-topic",),
+                     rules=("zk-controller.deletion.is-marked-first",),
                      when=lambda s: any_of(*(b.works() for b in s.brokers)), by=way),
             happens("shows-deletion", "a replica of a deleted topic is stopped", _stopped),
         ]  # fmt: skip

@@ -27,29 +27,42 @@ def properties(setting: Setting) -> list[Property]:
     claims = [
         step("failed-directory-left-alone", "nothing is written to a failed directory once a failure was handled",
              _left_alone, f"{_KIP}, 2.1", ("jobs-without-lock", "check-misses-failure", "cleaner-not-aborted",
-                                           "checkpoints-kept")),
+                                           "checkpoints-kept"),
+             rules=("zk-jbod.offline.jobs-take-the-lock", "zk-jbod.error.directory-is-checked",
+                    "zk-jbod.offline.cleaning-ends", "zk-jbod.offline.no-checkpoints")),
         always("assigned-unchanged", "a restart leaves the assigned replicas as they are", _assigned,
-               f"{_KIP}, selector", ("restart-drops-replica",)),
+               f"{_KIP}, selector", ("restart-drops-replica",),
+               rules=("zk-jbod.restart.selector",)),
         step("new-leader-has-records", "a replica that is elected, and whose log works, has every acknowledged record",
              _complete, f"{_KIP}, selector", ("last-member-stays-in-isr", "recreated-before-restart",
-                                              "repaired-disk-filled", "restart-order-outlives-return")),
+                                              "repaired-disk-filled", "restart-order-outlives-return"),
+             rules=("zk-jbod.restart.selector", "zk-jbod.offline.not-recreated-before-restart",
+                    "zk-jbod.repair.new-disk-stays-empty", "zk-jbod.restart.order-ends-with-return")),
         step("acknowledged-is-replicated", "a record is acknowledged only when the log of every ISR member has it",
-             _replicated, f"{_KIP}, motivation", ("dead-log-counts",)),
+             _replicated, f"{_KIP}, motivation", ("dead-log-counts",),
+             rules=("zk-jbod.commit.needs-every-log",)),
         step("broker-does-not-halt", "no disk error stops a broker", _runs_on, f"{_KIP}, motivation",
-             ("disk-errors-halt",)),
+             ("disk-errors-halt",),
+             rules=("zk-jbod.error.broker-lives-on",)),
         step("requests-are-kept", "no write of /restart_partitions removes a request that its writer has not read",
-             _kept, f"{_KIP}, open question 3", ("restart-node-shared",)),
+             _kept, f"{_KIP}, open question 3", ("restart-node-shared",),
+             rules=("zk-jbod.restart.each-request-has-its-node",)),
         recovers("lost-partition-settles", "a partition comes to have a leader with a log, or is offline for good",
                  _settles, f"{_KIP}, 3",
-                 ("restart-node-shared", "filtered-requests-removed", "requests-removed-first"), by=_way(setting)),
+                 ("restart-node-shared", "filtered-requests-removed", "requests-removed-first"),
+                 rules=("zk-jbod.restart.each-request-has-its-node",
+                        "zk-jbod.restart.filtered-requests-stay", "zk-jbod.restart.requests-removed-last"),
+                 by=_way(setting)),
         recovers("reads-find-failures", "reads alone are enough to find a failed log",
-                 _settles, f"{_KIP}, open question 2", ("read-errors-unattributed",), when=_not_lost,
+                 _settles, f"{_KIP}, open question 2", ("read-errors-unattributed",),
+                 rules=("zk-jbod.error.reads-are-attributed",), when=_not_lost,
                  by=_way(setting, kind=READ)),
     ]  # fmt: skip
     if setting["glitches"]:
         claims.append(
             step("transient-errors-cost-nothing", "an operation that would succeed the next time restarts nothing",
-                 _costs_nothing, f"{_KIP}, open question 4", ("failed-operation-not-retried",))
+                 _costs_nothing, f"{_KIP}, open question 4", ("failed-operation-not-retried",),
+                 rules=("zk-jbod.error.operation-is-retried",))
         )  # fmt: skip
     return [*claims, *_goals(setting)]
 

@@ -1,0 +1,159 @@
+"""`kraftcheck where WORDS`: which rule says so, where it is written, where it comes from, and what checks it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from kraftcheck.ci.systems.rule_index import Check, Entry, choice_text, entries
+from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.terminal.files import write_json
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.properties.defects.defect import Bug
+
+IN_FULL = 8
+"""Rules that are shown in full; the ids of the others follow."""
+
+EXACT, PART, NEAR = 3, 2, 1
+_LIKE = 0.8
+"""How alike two words are that differ by a slip of the keyboard."""
+
+_IN_ID = 4
+"""How much more a word weighs in the id of a rule, or in what it cites."""
+
+
+def find(words: str) -> list[Entry]:
+    """The rules that all words are about, the best match first.
+
+    Raises:
+        Refusal: where there is none, with the nearest ids.
+    """
+    asked = _words(words)
+    scored = [(score, entry) for entry in entries() if (score := _score(asked, entry)) is not None]
+    if not asked or not scored:
+        ids = [entry.rule.id for entry in entries()]
+        raise Refusal(f"no rule is about {words!r}; {nearest(words.replace(' ', '-'), ids, 'kraftcheck where rule')}")
+    return [entry for _, entry in sorted(scored, key=lambda pair: (-pair[0], pair[1].rule.id))]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", text.lower())
+
+
+def _score(asked: Sequence[str], entry: Entry) -> int | None:
+    """How well a rule matches; None where it is not about some word."""
+    near = set(_words(f"{entry.rule.id} {entry.rule.source}"))
+    near |= {word for reference in entry.references for word in _words(reference.target.rpartition("#")[2])}
+    far = set(_words(" ".join(_texts(entry)))) | {"rule"}
+    total = 0
+    for word in asked:
+        score = max(_likeness(word, near) * _IN_ID, _likeness(word, far))
+        if not score:
+            return None
+        total += score
+    return total
+
+
+def _texts(entry: Entry) -> list[str]:
+    """What a rule is found by besides its id and source."""
+    said = [entry.rule.says, entry.function, *entry.rule.switches, *map(choice_text, entry.rule.switches)]
+    said += [f"{check.claim.id} {check.claim.sentence} {check.claim.source}" for check in entry.checks]
+    return [*said, *(bug.entry for bug in entry.defects)]
+
+
+def _likeness(word: str, known: set[str]) -> int:
+    """Whether a word is among others: as it is, as a part, or with a slip. Codes, which have digits, only as they are."""
+    if word in known:
+        return EXACT
+    if len(word) < 4 or any(letter.isdigit() for letter in word):
+        return 0
+    if any(word in one for one in known):
+        return PART
+    return NEAR if difflib.get_close_matches(word, known, n=1, cutoff=_LIKE) else 0
+
+
+def document(words: str, found: Sequence[Entry]) -> dict[str, object]:
+    """The answer for programs."""
+    return {"version": 1, "command": "where", "words": words, "rules": [_row(entry) for entry in found]}
+
+
+def _row(entry: Entry) -> dict[str, object]:
+    return {
+        "id": entry.rule.id, "says": entry.rule.says, "file": str(entry.file), "line": entry.line,
+        "function": entry.function,
+        "sources": [{"citation": one.text, "target": one.target} for one in entry.references],
+        "switches": [{"choice": name, "text": choice_text(name)} for name in entry.rule.switches],
+        "properties": [
+            {"system": check.system, "id": check.claim.id, "sentence": check.claim.sentence,
+             "refuted_by": list(check.refuted_by)}
+            for check in entry.checks
+        ],
+        "uncovered": entry.uncovered or None,
+        "defects": [
+            {"variant": bug.variant, "entry": bug.entry, "system": bug.system, "scope": bug.scope,
+             "bounds": dict(bug.bounds), "refutes": dict(bug.refutes)}
+            for bug in entry.defects
+        ],
+    }  # fmt: skip
+
+
+@click.command("where")
+@click.argument("words", nargs=-1, required=True)
+@click.option("--json", "target", metavar="FILE|-", help="Write the rules as a JSON document.")
+def where_command(words: tuple[str, ...], target: str | None) -> None:
+    """Find the rules that all WORDS are about: words of an id or a sentence, a citation, a variant, a property.
+
+    Each is shown with the file and line where it is written, where its sources
+    are, the variants that change it, the properties that check it with the
+    variants that refute them, and the rows of `kraftcheck bugs`.
+
+    \b
+    Examples:
+      kraftcheck where min isr
+      kraftcheck where last known leader
+      kraftcheck where B4
+      kraftcheck where fenced-may-join-isr --json -
+
+    Exit code 2 where no rule is found.
+    """
+    asked = " ".join(words)
+    found = find(asked)
+    if target is not None:
+        write_json(target, document(asked, found))
+        return
+    screen = console()
+    for entry in found[:IN_FULL]:
+        _print(screen, entry)
+    rest = [entry.rule.id for entry in found[IN_FULL:]]
+    screen.plain(f"{len(found)} rule{'s' if len(found) > 1 else ''}" + (f"; also {', '.join(rest)}" if rest else ""))
+
+
+def _print(screen: Screen, entry: Entry) -> None:
+    screen.plain(f"{entry.rule.id}\n  {entry.rule.says}")
+    screen.plain(f"  at        {entry.shown_file(Path.cwd())}:{entry.line} {entry.function}")
+    for one in entry.references:
+        screen.plain(f"  source    {one.text}: {one.target}")
+    for name in entry.rule.switches:
+        screen.plain(f"  variant   {name}: {choice_text(name)}")
+    for check in entry.checks:
+        screen.plain(f"  property  {_checked(check)}")
+    if entry.uncovered:
+        screen.plain(f"  property  none: {entry.uncovered}")
+    for bug in entry.defects:
+        screen.plain(f"  defect    {_defect(bug)}")
+    screen.plain("")
+
+
+def _checked(check: Check) -> str:
+    refuted = f" (refuted by {', '.join(check.refuted_by)})" if check.refuted_by else ""
+    return f"{check.system} {check.claim.id}: {check.claim.sentence}{refuted}"
+
+
+def _defect(bug: Bug) -> str:
+    claim, length = min(bug.refutes.items(), key=lambda pair: pair[1])
+    return f"{bug.variant} ({bug.entry}): breaks {claim} of {bug.system} {bug.scope} in {length} steps"

@@ -37,7 +37,7 @@ def find(words: str) -> list[Entry]:
     scored = [(score, entry) for entry in entries() if (score := _score(asked, entry)) is not None]
     if not asked or not scored:
         ids = [entry.rule.id for entry in entries()]
-        raise Refusal(f"no rule is about {words!r}; {nearest(words.replace(' ', '-'), ids, 'kraftcheck where rule')}")
+        raise Refusal(f"no rule is about {words!r}; {nearest(words.replace(' ', '-'), ids, '')}")
     return [entry for _, entry in sorted(scored, key=lambda pair: (-pair[0], pair[1].rule.id))]
 
 
@@ -49,7 +49,7 @@ def _score(asked: Sequence[str], entry: Entry) -> int | None:
     """How well a rule matches; None where it is not about some word."""
     near = set(_words(f"{entry.rule.id} {entry.rule.source}"))
     near |= {word for reference in entry.references for word in _words(reference.target.rpartition("#")[2])}
-    far = set(_words(" ".join(_texts(entry)))) | {"rule"}
+    far = set(_words(" ".join(_texts(entry))))
     total = 0
     for word in asked:
         score = max(_likeness(word, near) * _IN_ID, _likeness(word, far))
@@ -67,7 +67,7 @@ def _texts(entry: Entry) -> list[str]:
 
 
 def _likeness(word: str, known: set[str]) -> int:
-    """Whether a word is among others: as it is, as a part, or with a slip. Codes, which have digits, only as they are."""
+    """Whether a word is among others: as it is, as a part, or with a slip; a code with digits only as it is."""
     if word in known:
         return EXACT
     if len(word) < 4 or any(letter.isdigit() for letter in word):

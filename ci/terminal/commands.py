@@ -37,7 +37,7 @@ DISAGREEMENT = "a rule of words that depends on more than their values, or a fau
 
 COMMANDS = {
     "list": ("ci.systems.listing:list_command", "Systems, properties, rule sets, variants, scopes."),
-    "where": ("ci.systems.where:where_command", "A rule, its source, its properties and the variants that refute them."),
+    "where": ("ci.systems.where:where_command", "Which rule says so: its place, source, properties and defects."),
     "check": ("ci.verdicts.command:check_command", "Every property against its expected verdict: the CI command."),
     "bugs": ("ci.verdicts.defects:bugs_command", "Each known defect against the properties that must refute it."),
     "explore": ("ci.explore.command:explore_command", "Exhaustive search of one system."),

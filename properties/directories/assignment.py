@@ -21,6 +21,35 @@ def properties(setting: Setting) -> list[Property]:
     """Who leads from where, and whether assignments are right."""
     several, sized = setting["directories"] > 1, setting["brokers"] > 1
     claims = [
+        *_places(setting),
+        step("assigned-by-its-broker", "an assignment changes only by a request of that broker, or with its replica",
+             _assigned_by_broker, "invariant 38; KIP-858", ("assignment-unauthorized",),
+             rules=("assignment.authorized", "directory.kept-until-assigned")),
+        step("unfenced-when-caught-up", "a broker is unfenced only by a heartbeat after it has applied its metadata",
+             _unfenced, "invariant 37; KIP-631", ("unfence-unasked",),
+             rules=("unfence.asked-when-caught-up",)),
+        step("decided-on-latest", "no record of an event is decided on the partition before an earlier record of it",
+             lambda t: True if t.event is None else negate(t.event.event.stale_base), "B8; KAFKA-13173",
+             ("passes-share-one-base",),
+             rules=("assignment.one-pass", "heartbeat.directories-first", "event.later-pass-sees-earlier")),
+    ]  # fmt: skip
+    if several:
+        claims.append(
+            step("fenced-until-settled", "a broker is unfenced only when its replica is assigned to where it is",
+                 _fenced_until_settled, "KIP-858", ("unfence-ignores-assignments",),
+                 rules=("unfence.assignments-settled",)))  # fmt: skip
+    if sized:
+        claims.append(
+            always("isr-directory-online", "while there is a leader, no ISR member is on a directory told offline",
+                   lambda s: _told(s, lambda b: all_of(s.controller.leader >= 0, s.controller.isr.has(b))),
+                   "KIP-858; X8", ("alter-partition-ignores-directories",),
+                   rules=("isr.join.directory-online",)))  # fmt: skip
+    return claims
+
+
+def _places(setting: Setting) -> list[Property]:
+    """Where leaders and replicas are."""
+    return [
         always("leader-active", "the leader is registered, unfenced and not shutting down",
                lambda s: implies(s.controller.leader >= 0, s.controller.active().has(s.controller.leader)),
                "invariant 10; KIP-841", ("fenced-leader-acceptable",),
@@ -47,29 +76,7 @@ def properties(setting: Setting) -> list[Property]:
                rules=("move.failed-target-takes-assignment-back", "catchup.one-table",
                       "catchup.added-replica-reports", "move.metadata-keeps-its-state",
                       "move.promoted-when-accepted", "assignment.abandoned-is-refused")),
-        step("assigned-by-its-broker", "an assignment changes only by a request of that broker, or with its replica",
-             _assigned_by_broker, "invariant 38; KIP-858", ("assignment-unauthorized",),
-             rules=("assignment.authorized", "directory.kept-until-assigned")),
-        step("unfenced-when-caught-up", "a broker is unfenced only by a heartbeat after it has applied its metadata",
-             _unfenced, "invariant 37; KIP-631", ("unfence-unasked",),
-             rules=("unfence.asked-when-caught-up",)),
-        step("decided-on-latest", "no record of an event is decided on the partition before an earlier record of it",
-             lambda t: True if t.event is None else negate(t.event.event.stale_base), "B8; KAFKA-13173",
-             ("passes-share-one-base",),
-             rules=("assignment.one-pass", "heartbeat.directories-first", "event.later-pass-sees-earlier")),
     ]  # fmt: skip
-    if several:
-        claims.append(
-            step("fenced-until-settled", "a broker is unfenced only when its replica is assigned to where it is",
-                 _fenced_until_settled, "KIP-858", ("unfence-ignores-assignments",),
-                 rules=("unfence.assignments-settled",)))  # fmt: skip
-    if sized:
-        claims.append(
-            always("isr-directory-online", "while there is a leader, no ISR member is on a directory told offline",
-                   lambda s: _told(s, lambda b: all_of(s.controller.leader >= 0, s.controller.isr.has(b))),
-                   "KIP-858; X8", ("alter-partition-ignores-directories",),
-                   rules=("isr.join.directory-online",)))  # fmt: skip
-    return claims
 
 
 

@@ -12,6 +12,11 @@ from kraftcheck.properties.kinds import always, step
 
 def properties(setting: Setting) -> list[Property]:
     """Invariants 13, 17, 33-36 and the rules of the ELR around them."""
+    return [*_elr_and_recovery(), *_changes()]
+
+
+def _elr_and_recovery() -> list[Property]:
+    """Of the ELR, and of the recovery state."""
     return [
         always("elr-registered", "every ELR member is registered", lambda s: s.elr.within(s.registered),
                "invariant 13; KIP-966", ("unregister-keeps-elr",),
@@ -40,6 +45,12 @@ def properties(setting: Setting) -> list[Property]:
                     "heartbeat.directories-first", "event.later-pass-sees-earlier",
                     "election.designated.unclean-unless-eligible",
                     "reassignment.cancel.back-to-originals")),
+    ]  # fmt: skip
+
+
+def _changes() -> list[Property]:
+    """How ISR, ELR and leader may change."""
+    return [
         step("unclean-only-when-allowed", "only the topic, an operator, or the last-known rule lets an outsider lead",
              _unclean_allowed, "KIP-106; KIP-966", ("unclean-election-unasked",),
              rules=("election.unclean.only-where-allowed", "reassignment.never-unclean", "timer.unclean",

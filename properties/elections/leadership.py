@@ -13,7 +13,13 @@ from kraftcheck.properties.kinds import always, step
 
 def properties(setting: Setting) -> list[Property]:
     """Invariants 10-12, 18, 28-30 and 32."""
-    claims = [
+    claims = [*_leaders(), *_events()]
+    return [c for c in claims if c.id != "failed-directories-unregistered" or setting["directories"] > 1]
+
+
+def _leaders() -> list[Property]:
+    """Of the leader and the ISR around it."""
+    return [
         always("leader-active", "the leader is registered, unfenced and not shutting down",
                lambda s: implies(s.leader >= 0, s.active().has(s.leader)),
                "invariant 10; KIP-841",
@@ -31,6 +37,12 @@ def properties(setting: Setting) -> list[Property]:
         always("isr-active-while-led", "while there is a leader, every ISR member is active", _isr_active,
                "invariant 12; KIP-841", ("stale-reregistration-keeps-isr",),
                rules=("restart.leaves-isr", "leader.active", "fence.leaves-isr")),
+    ]  # fmt: skip
+
+
+def _events() -> list[Property]:
+    """Of epochs, and of what events record."""
+    return [
         step("partition-epoch-covers-leader-epoch", "the partition epoch rises at least as often as the leader epoch",
              lambda t: t.event.partition_epoch_bumps >= t.event.leader_epoch_bumps,
              "invariant 18; KIP-497", ("leader-epoch-rises-twice",),
@@ -63,7 +75,6 @@ def properties(setting: Setting) -> list[Property]:
              _failures_recorded, "KIP-858; X6", ("empty-directory-list-means-no-change",),
              rules=("registration.empty-directory-list-is-none-left",)),
     ]  # fmt: skip
-    return [c for c in claims if c.id != "failed-directories-unregistered" or setting["directories"] > 1]
 
 
 def _directory_online(s: Elections) -> Conjuncts:

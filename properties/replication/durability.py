@@ -17,33 +17,7 @@ from kraftcheck.properties.kinds import always, happens, sometimes, step
 def properties(setting: Setting) -> list[Property]:
     """Safety of the data plane, and goals."""
     claims = [
-        always("leader-complete", "a leader elected cleanly holds every committed record", _leader_complete,
-               "invariant 25; KIP-966",
-               ("hw-advances-under-min-isr", "alter-partition-ignores-broker-epoch"),
-               rules=("watermark.frozen-below-min-isr", "isr.join.current-broker-epoch",
-                      "elr.needs-metadata-version")),
-        always("candidates-complete", "every running ISR or ELR member holds every committed record",
-               _candidates_complete, "invariant 26; KIP-966",
-               ("hw-uses-committed-isr-only", "hw-uses-proposed-isr", "min-isr-raise-is-silent"),
-               rules=("watermark.waits-for-maximal-isr", "min-isr.raise-bumps-partition-epoch",
-                      "watermark.counts-fetches-of-this-epoch", "fetch.epochs-are-equal",
-                      "isr.join.past-start-of-epoch", "proposal.states-epoch-of-fetch",
-                      "leader.forgets-ends-of-earlier-epoch", "isr.join.current-broker-epoch")),
-        always("consistent-reads", "what a running replica shows below its high watermark is what was committed",
-               _visible, "invariant 24; KIP-101, KIP-392", ("truncate-to-high-watermark",),
-               rules=("follower.truncates-by-epoch",)),
-        always("logs-match", "running replicas agree below both high watermarks", _logs_match,
-               "invariant 27; KIP-279", ("kip101-epoch-lookup",),
-               rules=("follower.truncates-to-common-epoch", "leader.notes-start-of-its-epoch")),
-        always("quorum-superset", "a current leader's maximal ISR covers ISR and ELR while its ISR is at min ISR",
-               _quorum, "invariant 22; KIP-966",
-               ("alter-partition-ignores-partition-epoch", "answered-request-survives",
-                "unknown-outcome-is-failure", "equal-epoch-ends-proposal"),
-               rules=("alter-partition.partition-epoch-current", "proposal.answered-once",
-                      "proposal.lost-answer-keeps-it", "metadata.known-epoch-keeps-proposal")),
-        always("acknowledged-survives", "while fewer brokers died than min ISR, a disk holds every acknowledged record",
-               lambda s: _survives(s, setting), "KIP-966", ("hw-uses-proposed-isr",),
-               rules=("watermark.waits-for-maximal-isr",)),
+        *_records(setting),
         always("watermark-within-log", "a high watermark is within its log",
                lambda s: {f"broker {n}": b.high_watermark <= b.log.end() for n, b in enumerate(s.brokers)},
                "invariant 23", ("truncation-keeps-watermark",),
@@ -76,6 +50,39 @@ def properties(setting: Setting) -> list[Property]:
     if setting["elr"] and setting.rules.elr_available:
         claims.append(sometimes("shows-elr", "a partition with an ELR", lambda s: negate(s.controller.elr.is_empty())))
     return claims
+
+
+def _records(setting: Setting) -> list[Property]:
+    """Who holds which records."""
+    return [
+        always("leader-complete", "a leader elected cleanly holds every committed record", _leader_complete,
+               "invariant 25; KIP-966",
+               ("hw-advances-under-min-isr", "alter-partition-ignores-broker-epoch"),
+               rules=("watermark.frozen-below-min-isr", "isr.join.current-broker-epoch",
+                      "elr.needs-metadata-version")),
+        always("candidates-complete", "every running ISR or ELR member holds every committed record",
+               _candidates_complete, "invariant 26; KIP-966",
+               ("hw-uses-committed-isr-only", "hw-uses-proposed-isr", "min-isr-raise-is-silent"),
+               rules=("watermark.waits-for-maximal-isr", "min-isr.raise-bumps-partition-epoch",
+                      "watermark.counts-fetches-of-this-epoch", "fetch.epochs-are-equal",
+                      "isr.join.past-start-of-epoch", "proposal.states-epoch-of-fetch",
+                      "leader.forgets-ends-of-earlier-epoch", "isr.join.current-broker-epoch")),
+        always("consistent-reads", "what a running replica shows below its high watermark is what was committed",
+               _visible, "invariant 24; KIP-101, KIP-392", ("truncate-to-high-watermark",),
+               rules=("follower.truncates-by-epoch",)),
+        always("logs-match", "running replicas agree below both high watermarks", _logs_match,
+               "invariant 27; KIP-279", ("kip101-epoch-lookup",),
+               rules=("follower.truncates-to-common-epoch", "leader.notes-start-of-its-epoch")),
+        always("quorum-superset", "a current leader's maximal ISR covers ISR and ELR while its ISR is at min ISR",
+               _quorum, "invariant 22; KIP-966",
+               ("alter-partition-ignores-partition-epoch", "answered-request-survives",
+                "unknown-outcome-is-failure", "equal-epoch-ends-proposal"),
+               rules=("alter-partition.partition-epoch-current", "proposal.answered-once",
+                      "proposal.lost-answer-keeps-it", "metadata.known-epoch-keeps-proposal")),
+        always("acknowledged-survives", "while fewer brokers died than min ISR, a disk holds every acknowledged record",
+               lambda s: _survives(s, setting), "KIP-966", ("hw-uses-proposed-isr",),
+               rules=("watermark.waits-for-maximal-isr",)),
+    ]  # fmt: skip
 
 
 def _leader_complete(s: Replication) -> Conjuncts:

@@ -21,7 +21,6 @@ comma it may go on with another, or with a detail such as a section:
 from __future__ import annotations
 
 import re
-from urllib.parse import quote_plus
 
 from attrs import frozen
 
@@ -134,7 +133,7 @@ def _of_number(text: str, **parts: str | None) -> str:
     if kind == "kip":
         if int(number) not in PROPOSALS:
             raise UnknownCitation(f"{text!r}: the title of KIP-{number} is not in PROPOSALS of {__name__}")
-        return WIKI + quote_plus(PROPOSALS[int(number)])
+        return WIKI + PROPOSALS[int(number)].replace(":", "%3A").replace(" ", "+")
     if kind in _TRACKERS:
         return _TRACKERS[kind] + number
     anchor = {

@@ -30,27 +30,7 @@ _DESIGN = "early controller design"
 def properties(setting: Setting) -> list[Property]:
     """The promises, and what must be seen for them to mean something."""
     claims = [
-        always("leader-in-isr", "the leader is in the ISR", _in_isr, f"{_DESIGN}, A 3.2",
-               ("outsider-keeps-isr", "reassignment-keeps-leader"),
-               rules=("zk-controller.decision.live-isr-member-first",
-                      "zk-controller.reassignment.new-replica-leads")),
-        always("isr-complete", "every member of the ISR has every acknowledged record", _complete,
-               f"{_DESIGN}, B 2.1.2", ("isr-update-unconditional", "decision-write-unconditional",
-                                         "older-decisions-followed", "leavers-rejoin",
-                                         "backlog-revives-replica"),
-               rules=("zk-controller.isr.update-is-conditional",
-                      "zk-controller.decision.write-is-conditional",
-                      "zk-controller.broker.older-decisions-ignored",
-                      "zk-controller.backlog-outdated")),
-        step("clean-change-elects-member", "the new leader is from the ISR while a member of it lives", _elects_member,
-             f"{_DESIGN}, A 3.2", ("outsider-preferred",),
-             rules=("zk-controller.decision.live-isr-member-first",)),
-        step("no-avoidable-loss", "no decision gives up records that a registered member of the last ISR has",
-             _avoidable, f"{_DESIGN}, A 3.2 and question A.1",
-             ("outsider-preferred", "hopeless-isr-emptied", "outsiders-by-old-list"),
-             rules=("zk-controller.decision.live-isr-member-first",
-                    "zk-controller.decision.hopeless-is-left",
-                    "zk-controller.decision.outsider-by-current-list")),
+        *_decisions(),
         always("decisions-are-published", "a decision in ZooKeeper waits in the queue of whoever has not followed it",
                _published, f"{_DESIGN}, A 5", ("decisions-one-by-one",),
                rules=("zk-controller.decision.one-transaction",)),
@@ -89,6 +69,33 @@ def properties(setting: Setting) -> list[Property]:
         )  # fmt: skip
     known = {action.name for action in actions(setting)}
     return [*claims, *_goals(setting), *replica_moves.properties(setting, _way(setting), known)]
+
+
+def _decisions() -> list[Property]:
+    """What decisions lead to."""
+    return [
+        always("leader-in-isr", "the leader is in the ISR", _in_isr, f"{_DESIGN}, A 3.2",
+               ("outsider-keeps-isr", "reassignment-keeps-leader"),
+               rules=("zk-controller.decision.live-isr-member-first",
+                      "zk-controller.reassignment.new-replica-leads")),
+        always("isr-complete", "every member of the ISR has every acknowledged record", _complete,
+               f"{_DESIGN}, B 2.1.2", ("isr-update-unconditional", "decision-write-unconditional",
+                                         "older-decisions-followed", "leavers-rejoin",
+                                         "backlog-revives-replica"),
+               rules=("zk-controller.isr.update-is-conditional",
+                      "zk-controller.decision.write-is-conditional",
+                      "zk-controller.broker.older-decisions-ignored",
+                      "zk-controller.backlog-outdated")),
+        step("clean-change-elects-member", "the new leader is from the ISR while a member of it lives", _elects_member,
+             f"{_DESIGN}, A 3.2", ("outsider-preferred",),
+             rules=("zk-controller.decision.live-isr-member-first",)),
+        step("no-avoidable-loss", "no decision gives up records that a registered member of the last ISR has",
+             _avoidable, f"{_DESIGN}, A 3.2 and question A.1",
+             ("outsider-preferred", "hopeless-isr-emptied", "outsiders-by-old-list"),
+             rules=("zk-controller.decision.live-isr-member-first",
+                    "zk-controller.decision.hopeless-is-left",
+                    "zk-controller.decision.outsider-by-current-list")),
+    ]  # fmt: skip
 
 
 def _way(setting: Setting) -> dict[str, dict[str, int]]:

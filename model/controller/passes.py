@@ -46,7 +46,7 @@ def eligible(controller: Controller, place: Place, rules: RuleSet) -> Brokers:
 
 
 def directory_of_new_replica(controller: Controller, broker: int, rules: RuleSet) -> int:
-    """The directory of a new replica on a broker; source: `KRaftClusterDescriber.defaultDir`."""
+    """The directory of a new replica on a broker; source: `ClusterControlManager.defaultDir`."""
     known, supported = controller.registration(broker), controller.features.directories
     dirs = () if known is None else known.dirs
     only = dirs[0] if dirs else UNASSIGNED

@@ -64,7 +64,7 @@ def is_online(directory: Word, registered: Truth, none_known: Truth, listed: Tru
             means that the broker's version does not tell.
         listed: whether the registration lists this directory.
 
-    Source: `DirectoryId.online`, `ClusterControlManager.brokerDirectoryOnline`.
+    Source: `DirectoryId.isOnline`, `BrokerRegistration.hasOnlineDir`.
     """
     unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
     return all_of(registered, any_of(unknown, all_of(directory != LOST, any_of(none_known, listed))))

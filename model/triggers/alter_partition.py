@@ -3,7 +3,7 @@
 Each check is a named truth; `ERRORS` has the names in the order in which Kafka asks, with its answer. A reader whose
 states cannot fail a check, because it has no epochs, leaves that check out.
 
-Source: `ReplicationControlManager.validateAlterPartitionData`; section 4 of the semantics reference.
+Source: `ReplicationControlManager.validateAlterPartitionData`; semantics 4.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The two passes of one heartbeat: the broker's new state, and its failed directories.
 
-Source: `ReplicationControlManager.processBrokerHeartbeat`; defect B8.
+Source: `ReplicationControlManager.processBrokerHeartbeat`; B8.
 """
 
 from __future__ import annotations

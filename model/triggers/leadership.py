@@ -1,6 +1,6 @@
 """Who may lead a partition: the leader test, on sets and on lists of brokers.
 
-Source: `LeaderAcceptor`, `ClusterControlManager.isActive`, `DirectoryId.online`.
+Source: `LeaderAcceptor`, `ClusterControlManager.isActive`, `DirectoryId.isOnline`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The effective min ISR, and what a change of it writes.
 
-Source: `ReplicationControlManager.getTopicEffectiveMinIsr`; defect B3, KAFKA-16540.
+Source: `ReplicationControlManager.getTopicEffectiveMinIsr`; B3; KAFKA-16540.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ AlterPartition is in `kraftcheck.model.triggers.alter_partition`, the assignment
 `kraftcheck.model.triggers.directory_assignment`, reassignments are in `kraftcheck.model.triggers.reassignment`.
 
 Source: `ReplicationControlManager`, `handleBroker...`, `handleDirectoriesOffline`,
-`electLeaders`; the semantics reference, section 3.
+`electLeaders`; semantics 3.
 """
 
 from __future__ import annotations

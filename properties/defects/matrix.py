@@ -1,8 +1,8 @@
 """Historical and seeded defects with the scope that shows each, and what exactly it breaks.
 
 Each row is a rule variant: on, it refutes exactly the named properties with
-traces of the given lengths; off, every property holds in the same scope. Entry
-numbers are those of the project's bug catalogue.
+traces of the given lengths; off, every property holds in the same scope. The
+first column cites where the defect comes from, such as its entry in the catalogue.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def properties(setting: Setting) -> list[Property]:
             always("isr-directory-online", "while there is a leader, no ISR member is on a directory told offline",
                    lambda s: _told(s, lambda b: all_of(s.controller.leader >= 0, s.controller.isr.has(b))),
                    "KIP-858; X8", ("alter-partition-ignores-directories",),
-                   rules=("isr.join.directory-online",)))  # fmt: skip
+                   rules=("isr.join.directory-online", "directory.failure-leads-away")))  # fmt: skip
     return claims
 
 

@@ -24,7 +24,7 @@ import re
 
 from attrs import frozen
 
-from kraftcheck.properties.sources.kafka import CLASSES, LINES, SNAPSHOT, WITHOUT_CLASS
+from kraftcheck.properties.sources.kafka import CLASSES, LINES, RELEASED, SNAPSHOT, WITHOUT_CLASS
 
 WIKI = "https://cwiki.apache.org/confluence/display/KAFKA/"
 SEMANTICS = "docs/reference/kafka-semantics.md"
@@ -149,7 +149,7 @@ def _in_kafka(name: str) -> str | None:
     owner = name.split(".")[0]
     if owner not in CLASSES:
         return None
-    if name != owner and name not in LINES:
+    if name != owner and name not in LINES and name not in RELEASED:
         raise UnknownCitation(f"{name!r}: {owner} is known, the line of the method is not in LINES")
     line = f"#L{LINES[name]}" if name in LINES else ""
-    return f"https://github.com/apache/kafka/blob/{SNAPSHOT}/{CLASSES[owner]}{line}"
+    return f"https://github.com/apache/kafka/blob/{RELEASED.get(name, SNAPSHOT)}/{CLASSES[owner]}{line}"

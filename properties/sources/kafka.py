@@ -65,6 +65,7 @@ LINES: dict[str, int] = {
     "BrokerLifecycleManager.sendBrokerHeartbeat": 467,
     "BrokerRegistration.cloneWith": 381,
     "BrokerRegistration.hasOnlineDir": 263,
+    "BrokerRegistration.toRecord": 287,
     "ClusterControlManager.checkBrokerEpoch": 724,
     "ClusterControlManager.defaultDir": 756,
     "ClusterControlManager.inControlledShutdown": 701,
@@ -129,6 +130,7 @@ LINES: dict[str, int] = {
     "PartitionRegistration.toRecord": 378,
     "QuorumController.appendRecords": 860,
     "QuorumController.appendWriteEvent": 915,
+    "QuorumController.processBrokerHeartbeat": 2069,
     "Replica.resetReplicaState": 150,
     "Replica.updateFetchStateOrThrow": 108,
     "ReplicaAlterLogDirsThread.addPartitions": 151,
@@ -187,3 +189,9 @@ WITHOUT_CLASS = {
     "registerBroker": "ClusterControlManager.registerBroker",
 }
 """Names that stand alone in a source, in full."""
+
+RELEASED = {
+    "ConfigurationControlManager.createClearElrRecordsAsNeeded": "4.0.0",
+    "ReplicationControlManager.removeTopicElrs": "4.0.0",
+}
+"""Methods that the snapshot does not have yet, with the first release that has them."""

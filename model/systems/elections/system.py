@@ -151,7 +151,7 @@ def _nonempty_sets(count: int) -> list[BrokerSet]:
 
 
 def actions(setting: Setting) -> list[Action]:
-    """Every trigger of the semantics reference, section 3."""
+    """Every trigger of semantics 3."""
     brokers, dirs, rules = setting["brokers"], setting["directories"], setting.rules
     do = Triggers(rules)
     each = {"broker": tuple(range(brokers))}

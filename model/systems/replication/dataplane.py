@@ -1,7 +1,6 @@
 """Leaders and followers: produce, fetch, truncate, high watermark, ISR proposals.
 
-Source: semantics reference, sections 4 (leader side) and 7; `Partition`,
-`ReplicaManager`, `AbstractFetcherThread`.
+Source: semantics 4 (leader side); semantics 7; `Partition`, `ReplicaManager`, `AbstractFetcherThread`.
 """
 
 from __future__ import annotations

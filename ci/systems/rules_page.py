@@ -1,0 +1,125 @@
+"""Regenerate docs/reference/rules.md: `python -m kraftcheck.ci.systems.rules_page [FILE]`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from kraftcheck import model
+from kraftcheck.ci.systems.rule_index import Entry, entries, names_in
+from kraftcheck.ci.terminal.files import write
+from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.sources.citations import Reference, references
+
+PAGE = Path("docs/reference/rules.md")
+
+HEAD = """# Rules
+
+Every rule of the model: one statement about Kafka's behaviour, or about that of a design document, with the function
+that states it. A rule is noted on its function, with the decorator of `model/language/rule.py`:
+
+    @rule("isr.join.unfenced", source="KAFKA-13916; KIP-841", switches=("fenced-may-join-isr",),
+          says="A fenced broker may not be in a proposed ISR.")
+
+The id goes from the general to the particular. The forms of a source are in `properties/sources/citations.py`; each
+leads to a page. Switches are the variants that change the rule. Without `says`, the sentence is the first one of the
+function's docstring. A property names the rules that it checks. `kraftcheck where WORDS` finds rules by words of any of
+these, with file and line.
+
+`python -m kraftcheck.ci.systems.rules_page` writes this page, and a test compares it.
+
+{count} rules, {checked} of them checked by a property; the [others](#rules-without-a-property) have a reason.
+"""
+
+TABLE = """
+| rule | stated by | source | variants | properties |
+|---|---|---|---|---|
+"""
+
+REASONS = """
+## Rules without a property
+
+| rule | why no property checks it |
+|---|---|
+"""
+
+DEFECTS = """
+## Defects
+
+The rows of `kraftcheck bugs`, with the rules that each breaks. Numbers are those of the [catalogue](bug-catalogue.md).
+
+| source | variant | rules | shown in | breaks |
+|---|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """The page."""
+    found = entries()
+    text = HEAD.format(count=len(found), checked=sum(bool(entry.checks) for entry in found))
+    for area in sorted({_area(entry) for entry in found}):
+        text += f"\n## {area}\n" + TABLE + "".join(_row(entry) for entry in found if _area(entry) == area)
+    text += REASONS + "".join(f"| {_link(entry)} | {entry.uncovered} |\n" for entry in found if entry.uncovered)
+    return text + DEFECTS + "".join(_defects(found))
+
+
+def _area(entry: Entry) -> str:
+    """The first word of an id, under which the page lists it."""
+    return entry.rule.id.split(".")[0]
+
+
+def _row(entry: Entry) -> str:
+    checks = [f"`{check.system}` `{check.claim.id}`" for check in entry.checks]
+    cells = (
+        f'<a id="{entry.rule.id}"></a>`{entry.rule.id}`: {entry.rule.says}',
+        f"`{_file(entry)}` `{entry.function}`",
+        _sources(entry.references),
+        ", ".join(f"`{name}`" for name in entry.rule.switches),
+        ", ".join(dict.fromkeys(checks)),
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _file(entry: Entry) -> str:
+    """The file below the project's root, which holds the folder of the model."""
+    return str(entry.file.relative_to(Path(model.__path__[0]).resolve().parent))
+
+
+def _sources(listed: Iterable[Reference]) -> str:
+    return "; ".join(f"[{one.text}]({_relative(one.target)})" for one in listed)
+
+
+def _relative(target: str) -> str:
+    """A target as it is linked from this page."""
+    return target if target.startswith("https:") else os.path.relpath(target, PAGE.parent)
+
+
+def _link(entry: Entry) -> str:
+    return f"[`{entry.rule.id}`](#{entry.rule.id})"
+
+
+def _defects(found: Iterable[Entry]) -> Iterable[str]:
+    for bug in BUGS:
+        broken = ", ".join(_link(entry) for entry in found if names_in(bug.variant) & set(entry.rule.switches))
+        bounds = "".join(f" --{name} {value}" for name, value in bug.bounds.items())
+        breaks = ", ".join(f"`{claim}` in {length}" for claim, length in bug.refutes.items())
+        yield (
+            f"| {_sources(references(bug.entry))} | `{bug.variant}` | {broken} | "
+            f"`{bug.system}` `--scope {bug.scope}{bounds}` | {breaks} |\n"
+        )
+
+
+@click.command()
+@click.argument("target", type=click.Path(path_type=Path), default=PAGE)
+def rules_command(target: Path) -> None:
+    """Write the page of rules to TARGET (default docs/reference/rules.md)."""
+    write(target, page())
+    sys.stdout.write(f"wrote {target}\n")
+
+
+if __name__ == "__main__":
+    rules_command()

@@ -1,0 +1,1 @@
+"""Tests of `kraftcheck.ci.systems`: what there is, and where a rule is."""

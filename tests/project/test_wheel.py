@@ -159,6 +159,7 @@ LOG, SNAPSHOT = TESTS / "captured" / "elr", TESTS / "snapshots" / "outage.json"
 
 USED: dict[str, tuple[tuple[str | Path, ...], int]] = {
     "list": (("lease:LEASE",), 0),
+    "where": (("min", "isr"), 0),
     "check": (("broker-ids", "--scope", "tiny", "--rules", "fixed", "--quiet"), 0),
     "bugs": (("hw-advances-under-min-isr", "--quiet"), 0),
     "explore": (("lease:LEASE", "--quiet"), 0),

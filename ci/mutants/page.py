@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
-from kraftcheck.ci.mutants.table import COMPUTED, OPEN, SHORT, Row, counts, grouped, heading
+from attrs import field, frozen
+
+from kraftcheck.ci.mutants.table import COMPUTED, OPEN, SHORT, WORDS, Row, counts, grouped, heading
+from kraftcheck.properties.mutants.judgement import KINDS
 from kraftcheck.properties.mutants.tables import LEFT
 from kraftcheck.solvers.mutants.explore import Explanation
 from kraftcheck.solvers.mutants.mutate import GUARD
@@ -15,8 +20,21 @@ Part = tuple[str, Explanation, Sequence[Row]]
 
 HEAD = """# The load-bearing table
 
-Which check carries what: every condition of the rules is dropped, one at a time, and the whole scope is explored again
-under the properties of `kraftcheck list`. A condition is a conjunct of an action's guard; a branch of a rule (taken
+Which check carries which property: every condition of the rules is dropped, one at a time, and the whole scope is
+explored again under the properties of `kraftcheck list`.
+
+## Summary
+
+{summary}
+
+One of three things kills a mutant: a property is refuted, a field leaves its domain, or a goal is lost. The columns
+after `survives` say what it means that nothing kills a mutant; they are explained below. A `missing property` is a
+check of Kafka's that no property of this project needs yet. `kraftcheck explain SYSTEM --scope SCOPE` makes one part
+again.
+
+## How to read the tables
+
+A condition is a conjunct of an action's guard; a branch of a rule (taken
 always, then never); or a part of an `all_of` (dropped: taken as true) or of an `any_of` (dropped: taken as false). What
 the scope decides by itself, or the rule set, is no condition. One mutation is the same condition in every action.
 
@@ -38,9 +56,64 @@ page is written by `kraftcheck explain --markdown docs/reference/load-bearing.md
 """
 
 
+@frozen
+class Tally:
+    """What became of a system's mutants, in numbers.
+
+    Attributes:
+        title: system, scope and rules, as the part of the page is headed.
+        section: the heading of its first table.
+        outcomes: outcome to number of mutants.
+        survivors: what it means that nothing kills a mutant, to number of mutants.
+    """
+
+    title: str
+    section: str
+    outcomes: Mapping[str, int]
+    survivors: Mapping[str, int] = field(factory=dict)
+
+
+def tally(title: str, listed: Sequence[Row]) -> Tally:
+    """The numbers of a part."""
+    kinds = Counter((row.judgement or (OPEN, ""))[0] for row in listed if isinstance(row.outcome, Survived))
+    return Tally(title, next(_sections(listed))[0], counts(listed), kinds)
+
+
+def summary(tallies: Sequence[Tally]) -> Iterator[str]:
+    """A row of numbers for each system, with a link to its part, and their sums."""
+    outcomes = [word for word in WORDS.values() if any(one.outcomes.get(word) for one in tallies)]
+    kinds = [kind for kind in (*COMPUTED, *KINDS, OPEN) if any(one.survivors.get(kind) for one in tallies)]
+    yield f"| system | mutants | {' | '.join([*outcomes, *kinds])} |"
+    yield "|---" * (2 + len(outcomes) + len(kinds)) + "|"
+    for one in tallies:
+        system, _, scope = one.title.split(" (")[0].partition(", ")
+        yield _numbers(f"[`{system}`](#{anchor(one.section)}), {scope}", one.outcomes, one.survivors, outcomes, kinds)
+    total = sum((Counter(one.outcomes) for one in tallies), Counter())
+    meant = sum((Counter(one.survivors) for one in tallies), Counter())
+    yield _numbers("all", total, meant, outcomes, kinds)
+
+
+def _numbers(
+    name: str, told: Mapping[str, int], meant: Mapping[str, int], outcomes: Sequence[str], kinds: Sequence[str]
+) -> str:
+    cells = [sum(told.values()), *(told.get(word, 0) for word in outcomes), *(meant.get(kind, 0) for kind in kinds)]
+    return f"| {name} | {' | '.join(f'{cell:,}' for cell in cells)} |"
+
+
+def anchor(title: str) -> str:
+    """The name by which a heading is linked, on the site as on code hosts.
+
+    >>> anchor("Guards of unclean-recovery, in short")
+    'guards-of-unclean-recovery-in-short'
+    """
+    return re.sub(r"[^\w\s-]", "", title).strip().lower().replace(" ", "-")
+
+
 def page(parts: Sequence[Part]) -> str:
     """The page."""
-    return "\n".join([HEAD.format(short=SHORT), *(line for part in parts for line in _part(part)), *_left()]) + "\n"
+    told = "\n".join(summary([tally(title, listed) for title, _, listed in parts]))
+    head = HEAD.format(short=SHORT, summary=told)
+    return "\n".join([head, *(line for part in parts for line in _part(part)), *_left()]) + "\n"
 
 
 def _part(part: Part) -> Iterator[str]:
@@ -50,13 +123,19 @@ def _part(part: Part) -> Iterator[str]:
     yield f"{found.base.distinct:,} states without a mutant. {len(listed)} mutants: {told}.\n"
     if found.refuted:
         yield f"The rules as they are break {_codes(found.refuted)}: no evidence here.\n"
-    for rank, name in ((True, "Guards"), (False, "Rules")):
-        some = [row for row in listed if (row.mutant.how == GUARD) == rank]
-        if some:
-            yield f"### {name} of {listed[0].system}\n"
+    for section, some in _sections(listed):
+        yield f"### {section}\n"
         for group, members in grouped(some):
             yield from _group(group, members)
     yield from _survivors(listed)
+
+
+def _sections(listed: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Guards, then rules, where there are any."""
+    for rank, name in ((True, "Guards"), (False, "Rules")):
+        some = [row for row in listed if (row.mutant.how == GUARD) == rank]
+        if some:
+            yield f"{name} of {listed[0].system}", some
 
 
 def _group(group: str, members: Sequence[Row]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kraftcheck.ci.mutants.page import cell, condition
+from kraftcheck.ci.mutants.page import Tally, anchor, cell, condition, summary
 from kraftcheck.ci.mutants.table import ELSEWHERE, NO_EFFECT, OPEN, STEPS_ONLY, Row, judged, rows
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.cache import cache_folder
@@ -106,6 +106,33 @@ def test_counts_on_the_page_add_up() -> None:
         assert (int(head[1]), sum(told.values())) == (len(cells), len(cells))
         assert told["survives"] == sum(text.startswith("nothing; ") for text in cells)
         assert told["goal lost"] == sum("is not reached any more" in t or "has no case any more" in t for t in cells)
+
+
+def tally_of(name: str, scope: str, body: str) -> Tally:
+    """The numbers of a part, counted from its rows and from its list of survivors."""
+    cells = list(shown(name).values())
+    survivors = {kind: int(number) for kind, number in re.findall(r"^\* ([a-z ]+): (\d+)$", body, re.MULTILINE)}
+    lost = sum("is not reached any more" in told or "has no case any more" in told for told in cells)
+    left = sum("takes a value that it cannot have" in told for told in cells)
+    unclear = sum(told.startswith("undecided") for told in cells)
+    killed = len(cells) - lost - left - unclear - sum(survivors.values())
+    outcomes = {
+        "killed": killed, "leaves its domain": left, "goal lost": lost, "survives": sum(survivors.values()),
+        "undecided": unclear,
+    }  # fmt: skip
+    section = re.findall(r"^### (.*)$", body, re.MULTILINE)[0]
+    return Tally(f"{name}, scope {scope} (", section, outcomes, survivors)
+
+
+def test_the_summary_counts_the_rows() -> None:
+    """The table at the head of the page is what its parts add up to, and leads to each of them."""
+    [told] = re.findall(r"^## Summary\n\n(.*?)\n\n", TEXT, flags=re.MULTILINE | re.DOTALL)
+    tallies = [tally_of(*part) for part in PARTS]
+    assert told.splitlines() == list(summary(tallies))
+    headings = [anchor(heading) for heading in re.findall(r"^#+ (.*)$", TEXT, re.MULTILINE)]
+    links = re.findall(r"\(#([^)]+)\)", told)
+    assert len(links) == len(PARTS) == len(TABLES)
+    assert [link for link in links if headings.count(link) != 1] == []
 
 
 def test_guards_of_one_name_are_told_apart() -> None:

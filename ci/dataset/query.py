@@ -14,6 +14,7 @@ import click
 from rich.table import Table
 
 from kraftcheck.ci.spark.session import check_packages, for_sql, parse_conf, started
+from kraftcheck.ci.systems.report import DOCUMENT_VERSION
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import Screen, console, escape
@@ -210,6 +211,7 @@ def query_command(
     show(screen, columns, rows, more)
     if target is not None:
         write_json(target, {
+            "version": DOCUMENT_VERSION, "command": "query", "exit_code": code,
             "complete": data.complete, "columns": list(columns), "rows": [list(row) for row in rows], "more": more,
         })  # fmt: skip
     if traced:

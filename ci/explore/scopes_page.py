@@ -31,9 +31,11 @@ ROW = re.compile(r"^\| `(\S+)` \| `(\S+)` \|.*$", re.MULTILINE)
 
 HEAD = """# Scopes
 
-What each preset of bounds amounts to under the rule set `{rules}`, with {workers} threads. Times are of one run on a
-2-core virtual machine that was not always idle, and of the search alone: what asks for a backward search (`recovers`
-properties) is left out; docs/explanation/engines.md has rates.
+Each preset of bounds of each system, and how many states it has under the rule set `{rules}`.
+
+The searches had {workers} threads. Times are of one run on a 2-core virtual machine that was not always idle, and of
+the forward search alone: `recovers` properties, which need a backward search, are left out.
+[Engines](../explanation/engines.md) has rates.
 `python -m kraftcheck.ci.explore.scopes_page` writes this page; a test compares its counts for the small scopes.
 
 | system | scope | bounds | distinct states | generated | depth | search |

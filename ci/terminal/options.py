@@ -75,10 +75,10 @@ def _is_count(text: str) -> bool:
 
 
 workers: Decorator = click.option(
-    "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default=True, help="Threads."
+    "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default="the cores", help="Threads."
 )
 processes: Decorator = click.option(
-    "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default=True, help="Processes."
+    "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default="the cores", help="Processes."
 )
 timeout: Decorator = click.option(
     "--timeout", type=click.FloatRange(0.001, 1_000_000), default=600.0, show_default=True,

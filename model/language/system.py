@@ -273,7 +273,7 @@ class System:
     ) -> Setting:
         """A setting whose bounds may exceed their largest value: for engines on ints, which pack and compile nothing.
 
-        Explorers take `setting`, and a layout over 256 bits is refused in any case.
+        Explorers take `setting`, and refuse a layout that is wider than a state may be.
 
         Raises:
             ScopeError: for an unknown scope or bound (nearest names given), a value too small or without use.

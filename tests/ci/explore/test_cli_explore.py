@@ -13,7 +13,6 @@ import pytest
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.result_folders import MARK
 from tests.shared.commands import kraftcheck
-from tests.shared.places import ROOT
 
 BAD_WORDS = ("refuted", "incomplete", "unknown", "vacuous")
 
@@ -96,14 +95,6 @@ def test_document_says_everything() -> None:
     assert told["rates"]["generated"] > told["rates"]["distinct"] > 0
     assert re.fullmatch("[0-9a-f]{64}", told["digest"])
     assert {"kraftcheck", "python", "llvmlite", "numpy", "attrs"} <= set(told["versions"])
-
-
-def test_document_has_the_documented_keys() -> None:
-    """The keys of the document are those that the README lists, `symmetry` and the engine's own part aside."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    listed = re.search(r"Keys: `([^`]+)`", readme)
-    assert listed is not None
-    assert set(document("tests.toys:CLOCK")) - {"symmetry"} == set(listed.group(1).split())
 
 
 def test_report_tells_what_was_audited() -> None:

@@ -1,0 +1,141 @@
+"""The first pages of docs/reference and docs/how-to: a row for each page, with its sentence and its main figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.model.language.system import Property
+from kraftcheck.model.rules.ruleset import PRESETS
+from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.expected.verdicts import EXPECTED
+from tests.documentation.commands import commands
+from tests.engine_mutants.table import MUTANTS
+from tests.shared.places import DOCS
+
+REFERENCE = """# Reference
+
+What there is, in tables. Most of these pages are written from data or by a run, and tests compare them with it; no
+figure on this page is written by hand.
+
+kraftcheck has {systems} systems with {properties} properties, under {presets} rule sets.
+
+{table}
+
+On the site there is also an API reference, made from the docstrings of the packages: `.venv/bin/mkdocs serve` shows it.
+
+## Verdicts in short
+
+How many properties are refuted in some scope, of those that `./ci/check` judges under a rule set. A rule set that is
+not explored for a system has no number. [Verdicts](verdicts.md) names each property, and the length of its shortest
+trace.
+
+{verdicts}
+"""
+
+HOW_TO = """# How-to guides
+
+One task a page. Each assumes that the [first ten minutes](../tutorial/first-ten-minutes.md) are behind you.
+
+{table}
+"""
+
+
+def properties(name: str) -> Mapping[str, Property]:
+    """The properties that a system has in any of its scopes, under any rule set."""
+    system = SYSTEMS[name]
+    settings = [system.setting(scope, rules=preset) for scope in system.scopes for preset in PRESETS.values()]
+    return {claim.id: claim for setting in settings for claim in system.properties(setting)}
+
+
+def _verdicts() -> str:
+    refuted = sum(word.startswith("refuted") for row in EXPECTED.values() for word in row.values())
+    systems = len({row[0] for row in EXPECTED})
+    return f"{len(EXPECTED)} explorations of {systems} systems, {refuted} refutations expected"
+
+
+def _scopes() -> str:
+    text = (DOCS / "reference" / "scopes.md").read_text(encoding="utf-8")
+    sizes = re.findall(r"^\| `\S+` \| `\S+` \| [^|]* \| ([\d,]+) \|", text, re.MULTILINE)
+    most = max(int(size.replace(",", "")) for size in sizes)
+    scopes = sum(len(system.scopes) for system in SYSTEMS.values())
+    return f"{scopes} scopes, the largest explored whole has {most:,} states"
+
+
+def _load_bearing() -> str:
+    text = (DOCS / "reference" / "load-bearing.md").read_text(encoding="utf-8")
+    head, total = re.findall(r"^\| (?:system|all) \|.*$", text, re.MULTILINE)
+    told = dict(zip(*([cell.strip() for cell in row.strip("|").split("|")] for row in (head, total)), strict=True))
+    return f"{told['mutants']} mutants of the rules, {told['survives']} survive, each with its reason"
+
+
+FIGURES: Mapping[str, Callable[[], str]] = {
+    "commands.md": lambda: f"{len(commands())} commands",
+    "conformance.md": lambda: f"{len(known_versions())} releases of Kafka",
+    "defects.md": lambda: f"{len(BUGS)} defects",
+    "engine-mutants.md": lambda: f"{len(MUTANTS)} mutants of the engines, none survives",
+    "load-bearing.md": _load_bearing,
+    "scopes.md": _scopes,
+    "verdicts.md": _verdicts,
+}
+"""What the pages come to, counted."""
+
+
+def described(page: Path) -> tuple[str, str]:
+    """The title of a page, and its first sentence without links."""
+    text = page.read_text(encoding="utf-8")
+    title, _, rest = text.removeprefix("# ").partition("\n")
+    paragraph = " ".join(rest.strip().split("\n\n")[0].split())
+    sentence = re.split(r"(?<=\.) (?=[A-Z`])", paragraph)[0]
+    return title, re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", sentence)
+
+
+def table(folder: Path, figures: Mapping[str, Callable[[], str]]) -> str:
+    """A row for each page of a folder but the first."""
+    lines = ["| page | says | figures |", "|---|---|---|"] if figures else ["| page | says |", "|---|---|"]
+    for page in sorted(folder.glob("*.md")):
+        if page.name != "README.md":
+            title, sentence = described(page)
+            cells = [f"[{title}]({page.name})", sentence.replace("|", "\\|")]
+            cells += [figures.get(page.name, str)()] if figures else []
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def verdicts() -> str:
+    """A row for each system: how many of its properties some scope refutes, under each rule set that is explored."""
+    names = [name for name in PRESETS if any(rules == name for _, _, rules in EXPECTED)]
+    lines = [f"| system | {' | '.join(f'`{name}`' for name in names)} |", "|---" * (len(names) + 1) + "|"]
+    for system in dict.fromkeys(system for system, _, _ in EXPECTED):
+        cells = [_refuted(system, rules) for rules in names]
+        lines.append(f"| [`{system}`](../explanation/systems/{system}.md) | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _refuted(system: str, rules: str) -> str:
+    rows = {scope: row for (name, scope, under), row in EXPECTED.items() if (name, under) == (system, rules)}
+    if not rows:
+        return ""
+    chosen, preset = SYSTEMS[system], PRESETS[rules]
+    judged = {claim.id for scope in rows for claim in chosen.properties(chosen.setting(scope, rules=preset))}
+    return f"{len({claim for row in rows.values() for claim in row} & judged)} of {len(judged)}"
+
+
+def reference() -> str:
+    """The first page of docs/reference."""
+    figures = {
+        "systems": len(SYSTEMS),
+        "properties": f"{sum(len(properties(name)) for name in SYSTEMS):,}",
+        "presets": len(PRESETS),
+        "table": table(DOCS / "reference", FIGURES),
+        "verdicts": verdicts(),
+    }
+    return REFERENCE.format(**figures)
+
+
+def how_to() -> str:
+    """The first page of docs/how-to."""
+    return HOW_TO.format(table=table(DOCS / "how-to", {}))

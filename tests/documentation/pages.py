@@ -1,0 +1,17 @@
+"""Which pages of the documentation are made from data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tests.documentation import commands, defects, index
+from tests.shared.places import DOCS
+
+PAGES: Mapping[Path, Callable[[], str]] = {
+    DOCS / "reference" / "commands.md": commands.page,
+    DOCS / "reference" / "defects.md": defects.page,
+    DOCS / "reference" / "README.md": index.reference,
+    DOCS / "how-to" / "README.md": index.how_to,
+}
+"""Place to text, in the order of writing."""

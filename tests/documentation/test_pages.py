@@ -1,0 +1,33 @@
+"""Pages that are made from data are current."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.documentation.index import FIGURES, described
+from tests.documentation.pages import PAGES
+from tests.shared.places import DOCS
+
+
+@pytest.mark.parametrize("place", PAGES, ids=lambda place: f"{place.parent.name}/{place.name}")
+def test_a_page_is_what_the_data_says(place: Path) -> None:
+    """A page is exactly what its generator writes today."""
+    assert place.read_text(encoding="utf-8") == PAGES[place](), "run `python -m tests.documentation`"
+
+
+def test_figures_are_of_pages() -> None:
+    """Each figure of the reference is about a page that exists."""
+    assert [name for name in FIGURES if not (DOCS / "reference" / name).exists()] == []
+
+
+def test_every_page_begins_with_a_sentence() -> None:
+    """Each page of docs/ has a title, and under it a sentence that ends: the indexes show it."""
+    told = {page: described(page) for page in DOCS.rglob("*.md")}
+    offenders = [page for page, (title, _) in told.items() if not title or "#" in title]
+    for page, (_, sentence) in told.items():
+        listed = page.parent.name in ("reference", "how-to", "tutorial")
+        if listed and not (10 < len(sentence) < 300 and sentence.endswith(".")):
+            offenders.append(page)
+    assert offenders == []

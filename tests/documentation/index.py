@@ -1,4 +1,4 @@
-"""The first pages of docs/reference and docs/how-to: a row for each page, with its sentence and its main figures."""
+"""The first pages of docs/reference, docs/how-to and the decisions: a row for each page, with its sentence and its main figures."""
 
 from __future__ import annotations
 
@@ -34,6 +34,14 @@ not explored for a system has no number. [Verdicts](verdicts.md) names each prop
 trace.
 
 {verdicts}
+"""
+
+DECISIONS = """# Decisions
+
+What was decided, in which situation, what else was considered, and what follows from it. A decision that is replaced
+stays, and says by which.
+
+{table}
 """
 
 HOW_TO = """# How-to guides
@@ -134,6 +142,15 @@ def reference() -> str:
         "verdicts": verdicts(),
     }
     return REFERENCE.format(**figures)
+
+
+def decisions() -> str:
+    """The first page of docs/explanation/adr."""
+    rows = []
+    for page in sorted((DOCS / "explanation" / "adr").glob("0*.md")):
+        number, _, title = described(page)[0].partition(". ")
+        rows.append(f"| {number} | [{title}]({page.name}) |")
+    return DECISIONS.format(table="\n".join(["| number | decision |", "|---|---|", *rows]))
 
 
 def how_to() -> str:

@@ -12,6 +12,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "commands.md": commands.page,
     DOCS / "reference" / "defects.md": defects.page,
     DOCS / "reference" / "README.md": index.reference,
+    DOCS / "explanation" / "adr" / "README.md": index.decisions,
     DOCS / "how-to" / "README.md": index.how_to,
 }
 """Place to text, in the order of writing."""

@@ -1,0 +1,70 @@
+"""The documentation is run: every command in a console block prints what the page shows below it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.documentation.console import Command, commands_of, files_of, fits, masked, pages
+from tests.shared.places import ROOT
+
+PROGRAMS = {"kraftcheck": ["-m", "kraftcheck"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider", "--no-header"]}
+"""What pages may run, as modules of this Python."""
+
+TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in pages()}
+SESSIONS = {name: commands_of(text) for name, text in TEXTS.items() if commands_of(text)}
+QUICK = [name for name, commands in SESSIONS.items() if not all(command.nightly for command in commands)]
+SLOW = [name for name, commands in SESSIONS.items() if any(command.nightly for command in commands)]
+
+
+def check(name: str, commands: list[Command], folder: Path) -> None:
+    """Run commands of a page in a folder, one after the other, and compare what they print."""
+    (folder / "tests").symlink_to(ROOT / "tests")
+    for file, text in files_of(TEXTS[name]).items():
+        (folder / file).write_text(text, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120"}
+    for command in commands:
+        program, *words = shlex.split(command.line)
+        line = [sys.executable, *PROGRAMS[program], *words]
+        ran = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True)
+        assert ran.stderr == "", f"{name}: {command.line}"
+        printed, shown = masked(ran.stdout.splitlines()), masked(command.shown)
+        if not fits(shown, printed):
+            assert printed == shown, f"{name}: {command.line}"
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_commands_print_what_a_page_shows(name: str, tmp_path: Path) -> None:
+    """The commands of a page print the lines below them, times and rates aside; those marked nightly are left out."""
+    check(name, [command for command in SESSIONS[name] if not command.nightly], tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_long_commands_print_what_a_page_shows(name: str, tmp_path: Path) -> None:
+    """All commands of a page print the lines below them, those that take long among them."""
+    check(name, SESSIONS[name], tmp_path)
+
+
+def test_console_blocks_are_commands_that_are_run() -> None:
+    """Each console block begins with a program that is run here; a block for reading only is `text`."""
+    blocks = [(name, body) for name, text in TEXTS.items() for body in re.findall(r"```console\n(.*?)```", text, re.S)]
+    starts = tuple(f"$ {program} " for program in PROGRAMS)
+    assert [(name, body[:60]) for name, body in blocks if not body.startswith(starts)] == []
+    assert sum(len(commands) for commands in SESSIONS.values()) >= 12
+    run = sum(body.count("\n$ ") + 1 for _, body in blocks)
+    assert run == sum(len(commands) for commands in SESSIONS.values())
+
+
+def test_a_page_that_shows_something_else_fails(tmp_path: Path) -> None:
+    """A line that the command does not print makes the comparison fail."""
+    [shown, *_] = SESSIONS["README.md"]
+    wrong = Command(shown.line, (*shown.shown[:-1], "nothing is refuted (exit 0)"), nightly=False)
+    with pytest.raises(AssertionError):
+        check("README.md", [wrong], tmp_path)

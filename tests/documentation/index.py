@@ -1,4 +1,4 @@
-"""The first pages of docs/reference, docs/how-to and the decisions: a row for each page, with its sentence and its main figures."""
+"""First pages of docs/reference, docs/how-to and the decisions: each page with its sentence and its main figures."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def versions() -> dict[str, str]:
 
 
 def document(subject: Subject, result: Exploration, spark: dict[str, Any] | None = None) -> dict[str, Any]:
-    """One exploration as plain values; see README, "The JSON document". `spark` is what that engine tells besides."""
+    """One exploration as plain values, as docs/reference/file-formats.md lists them; `spark` is that engine's part."""
     return {
         "version": DOCUMENT_VERSION,
         "command": "explore",

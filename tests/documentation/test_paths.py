@@ -1,0 +1,38 @@
+"""Files and packages that the documentation names exist."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.documentation.console import pages
+from tests.shared.places import ROOT
+
+SPAN = re.compile(r"`((?:model|properties|solvers|ci|tests|docs|kraftcheck)/[\w./*-]*)(?:::?\s?\w+)*(?: [^`]*)?`")
+MODULE = re.compile(r"`(?:python -m )?((?:kraftcheck|tests)(?:\.\w+)+)(?:[: ][^`]*)?`")
+PAGES = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in pages()}
+
+
+def is_module(name: str) -> bool:
+    """Whether a dotted name is a module, a package, or a name inside of a module."""
+    parts = name.split(".")
+    path = ROOT.joinpath(*parts)
+    if path.is_dir() or path.with_suffix(".py").is_file():
+        return True
+    inside = ROOT.joinpath(*parts[:-1]).with_suffix(".py")
+    return inside.is_file() and re.search(rf"\b{parts[-1]}\b", inside.read_text(encoding="utf-8")) is not None
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_named_files_and_modules_exist(page: str) -> None:
+    """Each path and each dotted module name in a code span leads to something in the repository."""
+    missing = [path for path in SPAN.findall(PAGES[page]) if not list(ROOT.glob(path.rstrip("/")))]
+    missing += [name for name in MODULE.findall(PAGES[page]) if not is_module(name)]
+    assert missing == []
+
+
+def test_many_are_named() -> None:
+    """The patterns see the names: the pages have more than a hundred of either kind."""
+    assert sum(len(SPAN.findall(text)) for text in PAGES.values()) > 100
+    assert sum(len(MODULE.findall(text)) for text in PAGES.values()) > 50

@@ -101,8 +101,8 @@ def elect_leaders_command(
     screen, failed = console(), 0
     for result in results:
         leader = _leader(after, result.place)
-        failed += told(screen, result, f"elected {leader}", result.recovered(chosen))
-    code = 0 if succeeded(results, chosen) else ELECTION_FAILED
+        failed += told(screen, result, f"elected {leader}", result.recovered(chosen.unclean_recovery))
+    code = 0 if succeeded(results, chosen.unclean_recovery) else ELECTION_FAILED
     screen.plain(f"{len(results)} partition(s), {failed} failed (exit {code})")
     sys.exit(code)
 

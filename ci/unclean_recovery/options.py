@@ -35,7 +35,7 @@ def recovery_rules(text: str) -> RuleSet:
         rules = parse(text)
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
-    if not rules.designated_elections:
+    if not rules.partition.designated_elections:
         raise Refusal(f"--rules {text} has no designated elections; add +designated-elections")
     return rules
 

@@ -52,7 +52,7 @@ class Plan:
 def plan(snapshot: Snapshot, targets: Sequence[TopicPartition], duration_ms: int, rules: RuleSet) -> Plan:
     """Ask the replicas of every target without a leader, and choose."""
     offline = {place: snapshot.replicas(place) for place in targets if snapshot.leader(place) == NO_LEADER}
-    findings = find_leaders(snapshot.remote, offline, snapshot.rights, duration_ms, rules)
+    findings = find_leaders(snapshot.remote, offline, snapshot.rights, duration_ms, rules.unclean_recovery)
     settled = [Result(found.place, NO_ANSWER) for found in findings if found.chosen == NOBODY]
     for place in targets:
         if snapshot.leader(place) is None:
@@ -193,7 +193,7 @@ def _report(screen: Screen, found: Plan, results: Sequence[Result], automated: b
     for place in found.targets:
         result = by_place[place]
         done = f"{'elected' if automated else 'designate'} {leaders.get(place)}"
-        failed += told(screen, result, done, result.recovered(rules))
-    code = 0 if succeeded(results, rules) else ELECTION_FAILED
+        failed += told(screen, result, done, result.recovered(rules.unclean_recovery))
+    code = 0 if succeeded(results, rules.unclean_recovery) else ELECTION_FAILED
     screen.plain(f"{len(found.targets)} partition(s), {failed} failed (exit {code})")
     sys.exit(code)

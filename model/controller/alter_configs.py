@@ -13,6 +13,8 @@ from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ClearElrRe
 from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import PartitionChangeRecord
+from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers.min_isr import announced
 
@@ -29,7 +31,7 @@ def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -
         RequestError: in this order INVALID_CONFIG, UNKNOWN_TOPIC_OR_PARTITION,
             BROKER_ID_NOT_REGISTERED.
     """
-    wanted = _checked(wanted, rules)
+    wanted = _checked(wanted, rules.controller)
     if wanted.scope == TOPIC and controller.topic_id(wanted.name) is None:
         raise RequestError("UNKNOWN_TOPIC_OR_PARTITION")
     if wanted.scope == NODE and wanted.name not in _nodes(controller):
@@ -39,13 +41,13 @@ def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -
         return Outcome((), None, controller.soft, atomic=True)
     records: tuple[LogRecord, ...] = (wanted,)
     if controller.features.clear_elr:
-        records = (*records, *clearing(controller, wanted, rules))
+        records = (*records, *clearing(controller, wanted, rules.partition))
     elif wanted.key == MIN_ISR:
         records = (*records, *_announced(controller, wanted, rules))
     return Outcome(records, None, controller.soft, atomic=True)
 
 
-def clearing(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> tuple[ClearElrRecord, ...]:
+def clearing(controller: Controller, wanted: ConfigRecord, rules: PartitionRules) -> tuple[ClearElrRecord, ...]:
     """What Kafka 4.0 writes behind a change of min ISR: the ELRs of the topic, or of all topics, are emptied.
 
     Source: `ConfigurationControlManager.createClearElrRecordsAsNeeded` (KAFKA-16540).
@@ -59,7 +61,7 @@ def clearing(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> tu
 @rule("config.node-values-checked", source="ControllerConfigurationValidator.validate",
       switches=("node-configs-unchecked",),
       says="A value for a node or for the cluster is checked before it is stored.")  # fmt: skip
-def _checked(wanted: ConfigRecord, rules: RuleSet) -> ConfigRecord:
+def _checked(wanted: ConfigRecord, rules: ControllerRules) -> ConfigRecord:
     """The record as it is written, once its value may be."""
     if wanted.value is None or (wanted.scope != TOPIC and rules.node_configs_unchecked):
         return wanted
@@ -79,14 +81,14 @@ def _announced(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> 
 
     As found there are none, and no value is looked at before the next election needs it.
     """
-    if rules.min_isr_change_keeps_elr and rules.min_isr_raise_is_silent:
+    if rules.partition.min_isr_change_keeps_elr and rules.data_plane.min_isr_raise_is_silent:
         return ()
     after = evolve(controller, configs=controller.configs.replay(wanted))
-    elr, records = controller.features.elr(rules), []
+    elr, records = controller.features.elr(rules.partition), []
     for place in controller.places():
         topic = controller.topic(place.topic_id).name
         differs = after.config(topic, MIN_ISR) != controller.config(topic, MIN_ISR)
-        new, old = (found.min_isr(place.topic_id, place.index, rules) for found in (after, controller))
+        new, old = (found.min_isr(place.topic_id, place.index, rules.controller) for found in (after, controller))
         change = announced(place.partition, differs, new > old, elr, rules)
         if not change.is_noop():
             records.append(PartitionChangeRecord(place.topic_id, place.index, change))

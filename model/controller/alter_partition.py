@@ -116,7 +116,7 @@ def _answer(
         return Altered(proposal, error), None
     members = IdList.of(broker for broker, _ in proposal.new_isr)
     place = Place(topic_id, proposal.partition, p)
-    wanted = alter(p, permits(controller, place, rules), proposed(p, members, proposal.recovering))
+    wanted = alter(p, permits(controller, place, rules.partition), proposed(p, members, proposal.recovering))
     record = decide(controller, place, wanted, rules)
     if record is None:
         return Altered(proposal, NONE, p), None
@@ -133,10 +133,10 @@ def refusal(
     """The first check that refuses a proposal for a partition that exists, or NONE."""
     members, cluster = IdList.of(broker for broker, _ in proposal.new_isr), controller.cluster()
     checks = {
-        **epoch_checks(p, proposal.leader_epoch, proposal.partition_epoch, rules),
+        **epoch_checks(p, proposal.leader_epoch, proposal.partition_epoch, rules.data_plane),
         **sender_check(p.leader, request.broker, cluster),
-        **isr_checks(p, members, proposal.recovering, rules),
-        **member_checks(members, cluster, _outdated(controller, proposal), rules),
+        **isr_checks(p, members, proposal.recovering, rules.partition),
+        **member_checks(members, cluster, _outdated(controller, proposal), rules.data_plane),
     }
     if len(set(members)) != len(proposal.new_isr):
         checks[REPLICAS] = False  # a list may repeat a member, which no set can

@@ -49,9 +49,9 @@ def assign_replicas_to_dirs(
         results.append(AssignmentResult(assignment, error))
         if error != NONE:
             continue
-        place, offline = _place(controller, assignment), not known.has_online_dir(assignment.directory, rules)
-        allowed = permits(controller, place, rules)
-        first, *further = assign(place.partition, allowed, broker, assignment.directory, offline, rules)
+        place, offline = _place(controller, assignment), not known.has_online_dir(assignment.directory, rules.partition)
+        allowed = permits(controller, place, rules.partition)
+        first, *further = assign(place.partition, allowed, broker, assignment.directory, offline, rules.partition)
         placed.append(decide(controller, place, first, rules))
         for wanted in further:
             if wanted.when:

@@ -11,7 +11,7 @@ from kraftcheck.model.controller.passes import directory_of_new_replica
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids, PartitionRecord
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.partition import PartitionRules
 
 
 @rule("assignment-by-hand.registered-and-distinct",
@@ -45,7 +45,7 @@ def check_assignment(controller: Controller, replicas: Ids, factor: int | None =
       source="KAFKA-13083; semantics 8; ReplicationControlManager.buildPartitionRegistration",
       says="The active replicas of a new partition are its ISR, and the first of them leads.")  # fmt: skip
 def new_partition(
-    controller: Controller, topic_id: str, index: int, replicas: Ids, rules: RuleSet
+    controller: Controller, topic_id: str, index: int, replicas: Ids, rules: PartitionRules
 ) -> PartitionRecord | None:
     """The record of a new partition; None when no replica is active.
 

@@ -29,6 +29,7 @@ from kraftcheck.model.records.records import (
     ids,
 )
 from kraftcheck.model.records.replay import ClusterImage, ReplayError, Topic, replay
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 
 
@@ -93,13 +94,13 @@ def replay_record(controller: Controller, record: LogRecord, rules: RuleSet) -> 
     """
     image = controller.image
     if isinstance(record, ClearElrRecord):
-        return evolve(controller, image=_without_elr(image, record.topic, rules))
+        return evolve(controller, image=_without_elr(image, record.topic, rules.partition))
     if isinstance(record, ConfigRecord | RegisterControllerRecord):
         after = evolve(controller, image=evolve(image, next_offset=image.next_offset + 1))
         if isinstance(record, ConfigRecord):
             return evolve(after, configs=controller.configs.replay(record))
         return evolve(after, controllers={**controller.controllers, record.controller: record})
-    after = evolve(controller, image=replay(image, record, rules))
+    after = evolve(controller, image=replay(image, record, rules.partition))
     if isinstance(record, RemoveTopicRecord):
         topic = image.topics[record.topic_id]
         stale = controller.stale_dirs | _left_behind(topic)
@@ -107,7 +108,7 @@ def replay_record(controller: Controller, record: LogRecord, rules: RuleSet) -> 
     return evolve(after, soft=evolve(after.soft, sessions=_sessions(after, record, image)))
 
 
-def _without_elr(image: ClusterImage, name: str, rules: RuleSet) -> ClusterImage:
+def _without_elr(image: ClusterImage, name: str, rules: PartitionRules) -> ClusterImage:
     """The image once the ELRs of one topic, or of all, are emptied.
 
     Source: `ReplicationControlManager.removeTopicElrs`.
@@ -122,7 +123,7 @@ def _without_elr(image: ClusterImage, name: str, rules: RuleSet) -> ClusterImage
     return evolve(image, topics=topics, next_offset=image.next_offset + 1)
 
 
-def _emptied(p: Partition, rules: RuleSet) -> Partition:
+def _emptied(p: Partition, rules: PartitionRules) -> Partition:
     """The partition without ELR and last known leader; the partition epoch rises where it had one."""
     change = clear_elr(p, True)
     return p if change.is_noop() else merge(p, change, rules)

@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 from kraftcheck.model.controller.records import CLUSTER, TOPIC, ConfigRecord
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.fields import INT32
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.controller import ControllerRules
 
 MIN_ISR = "min.insync.replicas"
 UNCLEAN_ELECTION = "unclean.leader.election.enable"
@@ -103,7 +103,7 @@ def is_valid(key: str, value: str) -> bool:
 
 @rule("config.stored-trimmed", source="KAFKA-20532; ConfigDef.parseType", switches=("padded-configs-stored",),
       says="A value is stored without the spaces around it.")  # fmt: skip
-def as_stored(key: str, value: str, rules: RuleSet) -> str:
+def as_stored(key: str, value: str, rules: ControllerRules) -> str:
     """The text that is written for a value that is valid."""
     reads = key in DEFAULTS and not rules.padded_configs_stored
     return trimmed(value) if reads else value

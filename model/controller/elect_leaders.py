@@ -14,6 +14,7 @@ from kraftcheck.model.controller.state import Controller, Outcome, Place
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.election import LEADERLESS, may_designate
 from kraftcheck.model.records.records import PartitionChangeRecord
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers import table as triggers
 from kraftcheck.model.triggers.table import Pass, elect_designated, elect_preferred, needs_leader, needs_preferred
@@ -60,7 +61,7 @@ def elect_leaders(
 
     Source: `electLeaders`; DESIGNATED from the unclean-recovery KIP, "Designated Leader Elections".
     """
-    known = (PREFERRED, UNCLEAN, DESIGNATED) if rules.designated_elections else (PREFERRED, UNCLEAN)
+    known = (PREFERRED, UNCLEAN, DESIGNATED) if rules.partition.designated_elections else (PREFERRED, UNCLEAN)
     if kind not in known:
         raise RequestError("INVALID_REQUEST", "unknown_election_type")
     ballots = _designated(partitions, designated) if kind == DESIGNATED else _ordinary(controller, partitions)
@@ -105,7 +106,8 @@ def _elect(
     if not needed:
         return "ELECTION_NOT_NEEDED", None
     unavailable = "PREFERRED_LEADER_NOT_AVAILABLE" if kind == PREFERRED else "ELIGIBLE_LEADERS_NOT_AVAILABLE"
-    record = decide(controller, place, _wanted(controller, place, kind, designated, rules), rules) if possible else None
+    wanted = _wanted(controller, place, kind, designated, rules.partition)
+    record = decide(controller, place, wanted, rules) if possible else None
     return (unavailable, None) if record is None else (NONE, record)
 
 
@@ -116,11 +118,11 @@ def _checks(
     p = place.partition
     if designated is None:
         return bool(needs_preferred(p) if kind == PREFERRED else needs_leader(p)), True
-    named = may_designate(p, eligible(controller, place, rules), designated, rules)
+    named = may_designate(p, eligible(controller, place, rules.partition), designated, rules)
     return bool(named.pop(LEADERLESS, True)), all(named.values())
 
 
-def _wanted(controller: Controller, place: Place, kind: int, designated: int | None, rules: RuleSet) -> Pass:
+def _wanted(controller: Controller, place: Place, kind: int, designated: int | None, rules: PartitionRules) -> Pass:
     p, allowed = place.partition, permits(controller, place, rules)
     if designated is not None:
         return elect_designated(p, allowed, designated)
@@ -151,6 +153,6 @@ def _some(controller: Controller, places: tuple[Place, ...], kind: int, rules: R
     for place in places:
         if len(records) >= limit:
             break
-        record = decide(controller, place, _wanted(controller, place, kind, None, rules), rules)
+        record = decide(controller, place, _wanted(controller, place, kind, None, rules.partition), rules)
         records += [] if record is None else [record]
     return Outcome(tuple(records), len(records) >= limit, controller.soft)

@@ -84,12 +84,12 @@ def _records(
     """The two passes: the change of state, and the failed directories."""
     failed = request.offline_dirs if controller.features.directories else ()
     decided: Records = ()
-    for step in passes_in_order(rules):
+    for step in passes_in_order(rules.partition):
         if step == STATE:
             records = _change_of_state(controller, request.broker, becomes, rules)
         else:
             records = directories_failed(controller, request.broker, failed, rules)
-        if second_sees_first(rules):
+        if second_sees_first(rules.partition):
             controller = replay_all(controller, records, rules)
         decided = (*decided, *records)
     return decided

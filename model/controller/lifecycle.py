@@ -50,7 +50,7 @@ def unfenced(controller: Controller, broker: int, rules: RuleSet) -> Records:
     record: LogRecord = UnfenceBrokerRecord(broker, epoch)
     if controller.features.registration_changes:
         record = BrokerRegistrationChangeRecord(broker, epoch, fenced=-1)
-    again = partial(triggers.unfence, broker=broker, rules=rules)
+    again = partial(triggers.unfence, broker=broker, rules=rules.partition)
     return (record, *decide_each(controller, controller.places(), again, rules))
 
 
@@ -67,7 +67,7 @@ def unregistered(controller: Controller, broker: int, rules: RuleSet) -> Records
     """A broker is removed: it leaves ISRs, then ELRs, then its registration goes."""
     known = _registered(controller, broker)
     visited = (*in_isr(controller, broker), *in_elr(controller, broker))
-    removed = partial(triggers.unregister, broker=broker, rules=rules)
+    removed = partial(triggers.unregister, broker=broker, rules=rules.partition)
     return (*decide_each(controller, visited, removed, rules), UnregisterBrokerRecord(broker, known.epoch))
 
 
@@ -80,7 +80,7 @@ def restarted(controller: Controller, broker: int, clean: bool, rules: RuleSet) 
     """A new incarnation ends the membership of ISRs of the earlier one, and after an unclean stop that of ELRs."""
     visited = (*in_isr(controller, broker), *in_elr(controller, broker))
     known = controller.features.elr_supported
-    ended = partial(triggers.restart, broker=broker, clean=clean, known=known, rules=rules)
+    ended = partial(triggers.restart, broker=broker, clean=clean, known=known, rules=rules.partition)
     return decide_each(controller, visited, ended, rules)
 
 
@@ -103,12 +103,12 @@ def directories_failed(controller: Controller, broker: int, failed: Ids, rules: 
         return ()
     changes: Records = ()
     for directory in lost:
-        if rules.deleted_partition_stays_indexed and directory in controller.stale_dirs:
+        if rules.controller.deleted_partition_stays_indexed and directory in controller.stale_dirs:
             raise Resignation(f"directory {directory} is indexed for a partition that does not exist")
         if is_reserved(directory):
             continue
         visited = (place for place in controller.places() if _lists(place.partition.directories, directory))
-        failure = partial(triggers.directory_failure, broker=broker, failed=True, rules=rules)
+        failure = partial(triggers.directory_failure, broker=broker, failed=True, rules=rules.partition)
         changes = (*changes, *decide_each(controller, visited, failure, rules))
     left = known.directory_difference(failed)
     return (*changes, BrokerRegistrationChangeRecord(broker, known.epoch, log_dirs=left))
@@ -123,11 +123,11 @@ def amended(controller: Controller, broker: int, dirs: Ids, rules: RuleSet) -> R
     The code looks at no partition then, so leaders may stay on directories that are registered no more.
     """
     known = controller.registration(broker)
-    if rules.amendment_keeps_leaders or known is None or not controller.features.directories:
+    if rules.controller.amendment_keeps_leaders or known is None or not controller.features.directories:
         return ()
     after = evolve(known, dirs=dirs)
     placed = (place for place in controller.places() if place.partition.replicas.has(broker))
-    lost = (p for p in placed if not after.has_online_dir(int(p.partition.directories.of(broker)), rules))
+    lost = (p for p in placed if not after.has_online_dir(int(p.partition.directories.of(broker)), rules.partition))
     return decide_each(controller, lost, partial(triggers.leave, broker=broker, when=True), rules)
 
 

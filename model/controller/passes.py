@@ -20,18 +20,19 @@ from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import UNASSIGNED, DirectoryList
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import PartitionChangeRecord, ids
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers.directory_assignment import default_directory
 from kraftcheck.model.triggers.leadership import lookup_failed, may_lead
 from kraftcheck.model.triggers.table import Pass, Permits, Trigger, needs_leader, needs_preferred, ordinary
 
 
-def permits(controller: Controller, place: Place, rules: RuleSet) -> Permits:
+def permits(controller: Controller, place: Place, rules: PartitionRules) -> Permits:
     """What topic and cluster allow."""
     return Permits(controller.unclean_election(place.topic_id), controller.features.elr(rules))
 
 
-def acceptable(controller: Controller, p: Partition, trigger: Trigger, rules: RuleSet) -> Brokers:
+def acceptable(controller: Controller, p: Partition, trigger: Trigger, rules: PartitionRules) -> Brokers:
     """Brokers that pass the leader test for a trigger."""
     known = controller.image.registrations
     replicas = (broker for broker in ids(p.replicas) if broker in known)
@@ -39,13 +40,13 @@ def acceptable(controller: Controller, p: Partition, trigger: Trigger, rules: Ru
     return may_lead(controller.cluster(), offline, trigger.barred, trigger.counted, rules)
 
 
-def eligible(controller: Controller, place: Place, rules: RuleSet) -> Brokers:
+def eligible(controller: Controller, place: Place, rules: PartitionRules) -> Brokers:
     """Brokers that may lead as the partition is."""
     p = place.partition
     return acceptable(controller, p, ordinary(p, permits(controller, place, rules)), rules)
 
 
-def directory_of_new_replica(controller: Controller, broker: int, rules: RuleSet) -> int:
+def directory_of_new_replica(controller: Controller, broker: int, rules: PartitionRules) -> int:
     """The directory of a new replica on a broker; source: `ClusterControlManager.defaultDir`."""
     known, supported = controller.registration(broker), controller.features.directories
     dirs = () if known is None else known.dirs
@@ -70,10 +71,10 @@ def decide(controller: Controller, place: Place, wanted: Pass, rules: RuleSet) -
     p, trigger = place.partition, wanted.trigger
     directories = cast(DirectoryList, p.directories)
     moved = directories if wanted.placed is None else directories.moved(*wanted.placed)
-    able = acceptable(controller, evolve(p, directories=moved), trigger, rules)
+    able = acceptable(controller, evolve(p, directories=moved), trigger, rules.partition)
     context = BuildContext(
         acceptable=able,
-        min_isr=controller.min_isr(place.topic_id, place.index, rules),
+        min_isr=controller.min_isr(place.topic_id, place.index, rules.controller),
         preferred=trigger.preferred,
         unclean=trigger.unclean,
         elr=trigger.elr,
@@ -81,11 +82,11 @@ def decide(controller: Controller, place: Place, wanted: Pass, rules: RuleSet) -
         unclean_shutdown=trigger.unclean_shutdown,
         directory_assignment=controller.features.directories,
         leader_recovery=controller.features.leader_recovery,
-        bump_on_isr_shrink=controller.features.bump_on_isr_shrink or rules.bump_on_isr_shrink,
-        default_directory=lambda broker: directory_of_new_replica(controller, int(broker), rules),
+        bump_on_isr_shrink=controller.features.bump_on_isr_shrink or rules.partition.bump_on_isr_shrink,
+        default_directory=lambda broker: directory_of_new_replica(controller, int(broker), rules.partition),
         designated=trigger.designated,
     )
-    built = build(p, wanted.target, context, rules)
+    built = build(p, wanted.target, context, rules.partition)
     if lookup_failed(built.election, p.replicas, able):
         raise NoReplica(f"broker {built.election.leader} has no directory: it is no replica")
     return None if built.change.is_noop() else PartitionChangeRecord(place.topic_id, place.index, built.change)
@@ -100,7 +101,8 @@ def decide_each(
 ) -> tuple[PartitionChangeRecord, ...]:
     """What a trigger changes in these partitions, each decided on the state before the event."""
     changes = (
-        decide(controller, place, wanted(place.partition, permits(controller, place, rules)), rules) for place in places
+        decide(controller, place, wanted(place.partition, permits(controller, place, rules.partition)), rules)
+        for place in places
     )
     return tuple(change for change in changes if change is not None)
 

@@ -83,18 +83,19 @@ def _row(controller: Controller, wanted: Reassignment, rules: RuleSet) -> Partit
     if wanted.replicas is None:
         return _cancel(controller, place, rules)
     check_assignment(controller, wanted.replicas)
-    started = reassigning.reassign(p, permits(controller, place, rules), IdList(wanted.replicas), rules)
+    permitted = permits(controller, place, rules.partition)
+    started = reassigning.reassign(p, permitted, IdList(wanted.replicas), rules.partition)
     return decide(controller, place, started, rules)
 
 
 def _cancel(controller: Controller, place: Place, rules: RuleSet) -> PartitionChangeRecord | None:
     """Back to the original replicas, if nothing forbids it."""
-    p, allowed = place.partition, permits(controller, place, rules)
-    checks = reassigning.may_cancel(p, eligible(controller, place, rules), allowed.unclean, rules)
+    p, allowed = place.partition, permits(controller, place, rules.partition)
+    checks = reassigning.may_cancel(p, eligible(controller, place, rules.partition), allowed.unclean, rules.partition)
     for name, (error, reason) in reassigning.CANCEL_ERRORS.items():
         if not checks[name]:
             raise RequestError(error, reason)
-    return decide(controller, place, reassigning.cancel(p, allowed, rules), rules)
+    return decide(controller, place, reassigning.cancel(p, allowed, rules.partition), rules)
 
 
 def ongoing(controller: Controller, topics: Mapping[str, Ids] | None = None) -> tuple[Ongoing, ...]:

@@ -23,7 +23,8 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.brokers import Registration
 from kraftcheck.model.records.replay import ClusterImage, Topic
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.triggers.leadership import Registered
 from kraftcheck.model.triggers.min_isr import effective_min_isr
 
@@ -61,7 +62,7 @@ class Features:
 
     @rule("elr.needs-metadata-version", source="KIP-966; semantics 1", switches=("elr-available",),
           says="ELR exists from a metadata version on, and has to be switched on.")  # fmt: skip
-    def elr(self, rules: RuleSet) -> bool:
+    def elr(self, rules: PartitionRules) -> bool:
         """Whether builds maintain the ELR."""
         return self.elr_supported and self.elr_enabled and rules.elr_available
 
@@ -183,7 +184,7 @@ class Controller:
     @rule("min-isr.own-replicas", source="X7; ReplicationControlManager.getTopicEffectiveMinIsr",
           switches=("min-isr-from-first-partition",),
           says="The effective min ISR of a partition is at most the number of its own replicas.")  # fmt: skip
-    def min_isr(self, topic_id: str, index: int, rules: RuleSet) -> int:
+    def min_isr(self, topic_id: str, index: int, rules: ControllerRules) -> int:
         """The effective min ISR of a partition: at most its replicas now; as the code has it, those of partition 0.
 
         Source: `ReplicationControlManager.getTopicEffectiveMinIsr`; X7.

@@ -18,7 +18,7 @@ from kraftcheck.model.partition.election import Candidates, Election, designate,
 from kraftcheck.model.partition.elr import Eligible, ElrInputs, by_leadership, populate
 from kraftcheck.model.partition.reassignment import completion
 from kraftcheck.model.partition.registration import Partition, PartitionChange, no_change
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.partition import PartitionRules
 
 
 def nowhere(broker: Word) -> Maybe[Word]:
@@ -65,7 +65,7 @@ class Build:
     completed: Truth
 
 
-def build_change(p: Partition, target: Target, context: BuildContext, rules: RuleSet) -> PartitionChange:
+def build_change(p: Partition, target: Target, context: BuildContext, rules: PartitionRules) -> PartitionChange:
     """The change record of `build`."""
     return build(p, target, context, rules).change
 
@@ -73,7 +73,7 @@ def build_change(p: Partition, target: Target, context: BuildContext, rules: Rul
 @rule("alter-partition.unclean-election-keeps-recovering", source="B17; KIP-704; semantics 2.10",
       switches=("alter-partition-erases-recovering",),
       says="An AlterPartition that ends in an unclean election leaves the partition RECOVERING.")  # fmt: skip
-def build(p: Partition, target: Target, context: BuildContext, rules: RuleSet) -> Build:
+def build(p: Partition, target: Target, context: BuildContext, rules: PartitionRules) -> Build:
     """The change that takes a partition towards a target."""
     target, completed = _completed(target, rules)
     eligible = populate(_elr_inputs(p, target, context), context.elr, rules)
@@ -111,7 +111,7 @@ def bump_on_shrink(p: Partition, change: PartitionChange, required: bool) -> Par
 @rule("replicas.removal.bumps-leader-epoch", source="semantics 2.4; invariant 30; PR 14170",
       switches=("no-bump-on-replica-removal",),
       says="A record that drops a replica raises the leader epoch.")  # fmt: skip
-def bump_on_removal(p: Partition, change: PartitionChange, replicas: Brokers, rules: RuleSet) -> PartitionChange:
+def bump_on_removal(p: Partition, change: PartitionChange, replicas: Brokers, rules: PartitionRules) -> PartitionChange:
     """Step 4: a record that drops a replica repeats the leader, which raises its epoch."""
     if rules.no_bump_on_replica_removal:
         return change
@@ -123,7 +123,7 @@ def bump_on_removal(p: Partition, change: PartitionChange, replicas: Brokers, ru
       switches=("completion-keeps-removing", "completion-needs-every-replica"),
       says="Every build ends a reassignment whose remaining replicas are in sync, and empties both of "
            "its sets.")  # fmt: skip
-def _completed(target: Target, rules: RuleSet) -> tuple[Target, Truth]:
+def _completed(target: Target, rules: PartitionRules) -> tuple[Target, Truth]:
     """Step 1, in every build: a reassignment whose replicas are all in sync ends."""
     end = completion(target.replicas, target.isr, target.removing, target.adding, rules)
     done, removing = end.done, target.removing
@@ -153,7 +153,9 @@ def _elr_inputs(p: Partition, target: Target, context: BuildContext) -> ElrInput
     )
 
 
-def _election(p: Partition, target: Target, eligible: Eligible, context: BuildContext, rules: RuleSet) -> Election:
+def _election(
+    p: Partition, target: Target, eligible: Eligible, context: BuildContext, rules: PartitionRules
+) -> Election:
     choice = candidates(p, target, eligible.elr, context)
     if context.designated is not None:
         return designate(choice, context.designated, rules)
@@ -171,7 +173,7 @@ def _election(p: Partition, target: Target, eligible: Eligible, context: BuildCo
 @rule("election.elr.winner-alone-in-isr", source="KIP-966; semantics 2.3",
       says="An ELR member that is elected leaves the ELR and becomes the whole ISR.")  # fmt: skip
 def _apply_election(
-    p: Partition, isr: Brokers, elr: Brokers, election: Election, context: BuildContext, rules: RuleSet
+    p: Partition, isr: Brokers, elr: Brokers, election: Election, context: BuildContext, rules: PartitionRules
 ) -> tuple[PartitionChange, Brokers, Brokers]:
     """Step 3: the leader field, the ISR of an ELR or unclean winner, RECOVERING."""
     winner = election.leader
@@ -199,8 +201,9 @@ def _apply_election(
       says="An unclean election empties the ELR.")  # fmt: skip
 @rule("elr.off.clears", source="KIP-966; semantics 2.5", says="A build with ELR off empties the ELR.")
 def _elr_fields(
-    p: Partition, change: PartitionChange, elr: Brokers, last_known: Brokers, context: BuildContext, rules: RuleSet
-) -> PartitionChange:
+    p: Partition, change: PartitionChange, elr: Brokers, last_known: Brokers, context: BuildContext,
+    rules: PartitionRules,
+) -> PartitionChange:  # fmt: skip
     """Step 5: an unclean election, and a build with ELR off, clear both lists."""
     clear = any_of(change.isr.present, negate(context.elr))
     elr = choose(negate(context.elr) if rules.unclean_election_keeps_elr else clear, elr.none(), elr)
@@ -216,7 +219,7 @@ def _elr_fields(
       switches=("isr-may-empty-without-elr",),
       says="Without ELR the last ISR members stay listed while there is no leader.")  # fmt: skip
 def _isr_field(
-    p: Partition, change: PartitionChange, isr: Brokers, context: BuildContext, rules: RuleSet
+    p: Partition, change: PartitionChange, isr: Brokers, context: BuildContext, rules: PartitionRules
 ) -> PartitionChange:
     """Steps 6 and 7: without ELR the last members stay listed while there is no leader."""
     may_empty = True if rules.isr_may_empty_without_elr else any_of(negate(isr.is_empty()), context.elr)
@@ -234,7 +237,7 @@ def _isr_field(
 @rule("last-known.is-a-replica", source="B1; invariant 8", switches=("removed-replica-stays-last-known",),
       says="A replica that is removed is not kept as the last known leader.")  # fmt: skip
 def _last_known_leader(
-    p: Partition, change: PartitionChange, replicas: Brokers, context: BuildContext, rules: RuleSet
+    p: Partition, change: PartitionChange, replicas: Brokers, context: BuildContext, rules: PartitionRules
 ) -> PartitionChange:
     """Step 8: remember the leader when the ISR empties, forget it once there is a leader."""
     if not context.use_last_known_leader:

@@ -13,6 +13,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
 from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 
 
@@ -52,7 +53,7 @@ class Candidates:
     @rule("election.elr.only-when-isr-empty", source="KIP-966; semantics 2; PartitionChangeBuilder.isValidNewLeader",
           switches=("elr-elected-over-isr",),
           says="An ELR member may be elected only when the ISR has no member.")  # fmt: skip
-    def valid(self, rules: RuleSet) -> Brokers:
+    def valid(self, rules: PartitionRules) -> Brokers:
         """Brokers a clean election may choose: ISR members, or ELR members once the ISR is empty."""
         source = choose(self.isr.is_empty(), self.elr, self.isr)
         if rules.elr_elected_over_isr:
@@ -66,7 +67,7 @@ class Candidates:
       says="A preferred election elects the first replica where it may lead, and never uncleanly.")  # fmt: skip
 @rule("election.unclean.only-where-allowed", source="KIP-106; semantics 2.3", switches=("unclean-election-unasked",),
       says="A replica outside ISR and ELR is elected only where the topic or an operator allows it.")  # fmt: skip
-def elect(c: Candidates, preferred: bool, unclean: Truth, last_known_allowed: Truth, rules: RuleSet) -> Election:
+def elect(c: Candidates, preferred: bool, unclean: Truth, last_known_allowed: Truth, rules: PartitionRules) -> Election:
     """Run an election.
 
     Args:
@@ -100,7 +101,7 @@ def elect(c: Candidates, preferred: bool, unclean: Truth, last_known_allowed: Tr
       says="The last known leader is elected only while it is a replica.")  # fmt: skip
 @rule("election.last-known.isr-and-elr-empty", source="semantics 2.3; KIP-966",
       says="The last known leader is elected only when ISR and ELR are empty.")  # fmt: skip
-def _last_known_electable(c: Candidates, rules: RuleSet) -> Truth:
+def _last_known_electable(c: Candidates, rules: PartitionRules) -> Truth:
     """Only when ISR and ELR are empty, and (rightly) only a live replica."""
     single = all_of(c.isr.is_empty(), c.elr.is_empty(), c.last_known.size() == 1)
     if rules.dead_last_known_leader_electable:
@@ -114,7 +115,7 @@ def _last_known_electable(c: Candidates, rules: RuleSet) -> Truth:
 @rule("election.designated.unclean-unless-eligible",
       source="unclean-recovery KIP, Designated Leader Elections; KIP-966",
       says="A designated election is unclean unless an ordinary one could have chosen the broker.")  # fmt: skip
-def designate(c: Candidates, broker: Word, rules: RuleSet) -> Election:
+def designate(c: Candidates, broker: Word, rules: PartitionRules) -> Election:
     """The election of a designated broker; unclean unless an ordinary one could have chosen it."""
     return Election(broker, negate(c.valid(rules).has(broker)), False)
 
@@ -153,8 +154,8 @@ def may_designate(p: Partition, eligible: Brokers, broker: Word, rules: RuleSet)
         "designated broker is not being removed": negate(p.removing.has(broker)),
     }
     waived = {
-        LEADERLESS: rules.designated_over_leader,
-        DESIGNATED_ONLINE: rules.designated_may_be_fenced,
-        "designated broker is not being removed": rules.designated_may_be_leaving,
+        LEADERLESS: rules.unclean_recovery.designated_over_leader,
+        DESIGNATED_ONLINE: rules.unclean_recovery.designated_may_be_fenced,
+        "designated broker is not being removed": rules.partition.designated_may_be_leaving,
     }
     return {name: truth for name, truth in named.items() if not waived.get(name, False)}

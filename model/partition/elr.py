@@ -12,7 +12,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, Maybe, all_of, choose, negate
 from kraftcheck.model.partition.registration import Partition, PartitionChange, no_change
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.partition import PartitionRules
 
 
 @frozen
@@ -60,7 +60,7 @@ class ElrInputs:
       says="A replica that stopped uncleanly is not in the ELR.")  # fmt: skip
 @rule("elr.within-replicas", source="B4; X1; invariant 7", switches=("removed-replicas-stay-in-elr",),
       says="Every ELR member is a replica.")  # fmt: skip
-def populate(inputs: ElrInputs, enabled: Truth, rules: RuleSet) -> Eligible:
+def populate(inputs: ElrInputs, enabled: Truth, rules: PartitionRules) -> Eligible:
     """The ELR for the wanted ISR.
 
     At or above min ISR nobody needs to be eligible. Below it, old ELR and old

@@ -17,7 +17,8 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
+from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.ruleset import RIGHT
 
 
 @frozen
@@ -103,7 +104,7 @@ def in_progress(removing: Brokers, adding: Brokers) -> Truth:
       says="A reassignment completes once every replica that stays is in sync; from 4.4 on a "
            "straggler may be left.")  # fmt: skip
 def complete(
-    replicas: Brokers, isr: Brokers, removing: Brokers, adding: Brokers, rules: RuleSet = RIGHT
+    replicas: Brokers, isr: Brokers, removing: Brokers, adding: Brokers, rules: PartitionRules = RIGHT.partition
 ) -> Completion:
     """End the reassignment if every replica that stays is in sync.
 
@@ -131,7 +132,9 @@ def complete(
       switches=("completion-ignores-isr", "completion-needs-adding-only"),
       says="Only ISR members count as in sync when a reassignment completes, kept replicas as much as "
            "added ones.")  # fmt: skip
-def completion(replicas: Brokers, isr: Brokers, removing: Brokers, adding: Brokers, rules: RuleSet) -> Completion:
+def completion(
+    replicas: Brokers, isr: Brokers, removing: Brokers, adding: Brokers, rules: PartitionRules
+) -> Completion:
     """The outcome under a rule set, with the replicas that a defect counts as in sync."""
     if not (rules.completion_ignores_isr or rules.completion_needs_adding_only):
         return complete(replicas, isr, removing, adding, rules)

@@ -15,7 +15,8 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, Maybe, absent, all_of, any_of, choose, negate, none_of, word
 from kraftcheck.model.partition.directories import MIGRATING, Directories, DirectoryList, DirectoryMismatch
-from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
+from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.ruleset import RIGHT
 
 
 @frozen
@@ -83,7 +84,7 @@ def no_change(p: Partition) -> PartitionChange:
       source="KIP-497; semantics 1.1; invariant 28; PartitionRegistration.merge",
       switches=("partition-epoch-follows-leader",),
       says="The partition epoch rises by one with every record of the partition.")  # fmt: skip
-def merge(p: Partition, change: PartitionChange, rules: RuleSet = RIGHT) -> Partition:
+def merge(p: Partition, change: PartitionChange, rules: PartitionRules = RIGHT.partition) -> Partition:
     """The partition after its change record is replayed.
 
     The partition epoch always rises by one; the leader epoch iff the leader
@@ -115,7 +116,7 @@ def merge(p: Partition, change: PartitionChange, rules: RuleSet = RIGHT) -> Part
       switches=("leader-epoch-rises-twice", "leader-change-keeps-epoch"),
       says="The leader epoch rises by one when a record has the leader field, even where it names the "
            "current leader.")  # fmt: skip
-def _leader_epoch_rise(change: PartitionChange, rules: RuleSet) -> Word:
+def _leader_epoch_rise(change: PartitionChange, rules: PartitionRules) -> Word:
     if rules.leader_change_keeps_epoch:
         return 0
     return choose(change.leader.present, 2 if rules.leader_epoch_rises_twice else 1, 0)

@@ -18,7 +18,8 @@ from kraftcheck.model.records.records import (
     UnfenceBrokerRecord,
     by_name,
 )
-from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
+from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.ruleset import RIGHT
 from kraftcheck.model.triggers.leadership import replica_online
 
 RegistrationChange = BrokerRegistrationChangeRecord | FenceBrokerRecord | UnfenceBrokerRecord
@@ -96,7 +97,7 @@ class Registration:
         """Whether its directories are unknown, so that each counts as online."""
         return not self.dirs and not self.no_dir_left
 
-    def has_online_dir(self, directory: int, rules: RuleSet = RIGHT) -> bool:
+    def has_online_dir(self, directory: int, rules: PartitionRules = RIGHT.partition) -> bool:
         """Whether a replica in this directory is online."""
         listed = directory in self.dirs
         return bool(replica_online(directory, True, len(self.dirs), self.knows_no_dirs(), listed, rules))
@@ -166,7 +167,9 @@ def register_record(
       source="X6; KAFKA-16162; BrokerRegistration.cloneWith; semantics 6.3",
       switches=("empty-directory-list-means-no-change",),
       says="A registration change with an empty list of directories says that none is left.")  # fmt: skip
-def changed(registration: Registration, record: RegistrationChange, rules: RuleSet = RIGHT) -> Registration:
+def changed(
+    registration: Registration, record: RegistrationChange, rules: PartitionRules = RIGHT.partition
+) -> Registration:
     """The registration after a change record.
 
     An empty list of directories says that none is left, an absent one nothing;

@@ -35,7 +35,8 @@ from kraftcheck.model.records.records import (
     UnregisterBrokerRecord,
     partition_of,
 )
-from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
+from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.ruleset import RIGHT
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -87,7 +88,7 @@ class ClusterImage:
         return next((broker for broker, known in self.registrations.items() if directory in known.dirs), None)
 
 
-def replay(image: ClusterImage, record: Record, rules: RuleSet = RIGHT) -> ClusterImage:
+def replay(image: ClusterImage, record: Record, rules: PartitionRules = RIGHT.partition) -> ClusterImage:
     """The image after one more record.
 
     Raises:
@@ -121,23 +122,23 @@ def _without(mapping: Mapping[K, V], key: K) -> dict[K, V]:
     return {known: value for known, value in mapping.items() if known != key}
 
 
-def _topic(image: ClusterImage, record: TopicRecord, rules: RuleSet) -> ClusterImage:
+def _topic(image: ClusterImage, record: TopicRecord, rules: PartitionRules) -> ClusterImage:
     for topic_id, topic in image.topics.items():
         if topic.name == record.name:
             raise _RefusalError(f"a topic of that name exists with id {topic_id}")
     return evolve(image, topics=_with(image.topics, record.topic_id, Topic(record.name)))
 
 
-def _remove_topic(image: ClusterImage, record: RemoveTopicRecord, rules: RuleSet) -> ClusterImage:
+def _remove_topic(image: ClusterImage, record: RemoveTopicRecord, rules: PartitionRules) -> ClusterImage:
     _existing_topic(image, record.topic_id)
     return evolve(image, topics=_without(image.topics, record.topic_id))
 
 
-def _partition(image: ClusterImage, record: PartitionRecord, rules: RuleSet) -> ClusterImage:
+def _partition(image: ClusterImage, record: PartitionRecord, rules: PartitionRules) -> ClusterImage:
     return _with_partition(image, record.topic_id, record.partition_id, partition_of(record))
 
 
-def _partition_change(image: ClusterImage, record: PartitionChangeRecord, rules: RuleSet) -> ClusterImage:
+def _partition_change(image: ClusterImage, record: PartitionChangeRecord, rules: PartitionRules) -> ClusterImage:
     before = _existing_topic(image, record.topic_id).partitions.get(record.partition_id)
     if before is None:
         raise _RefusalError(f"topic {record.topic_id} has no partition {record.partition_id}")
@@ -156,13 +157,13 @@ def _existing_topic(image: ClusterImage, topic_id: str) -> Topic:
     return image.topics[topic_id]
 
 
-def _register(image: ClusterImage, record: RegisterBrokerRecord, rules: RuleSet) -> ClusterImage:
+def _register(image: ClusterImage, record: RegisterBrokerRecord, rules: PartitionRules) -> ClusterImage:
     after = _with_registration(image, registration_of(record))
     offsets = _with(image.registration_offsets, record.broker_id, image.next_offset)
     return evolve(after, registration_offsets=offsets)
 
 
-def _unregister(image: ClusterImage, record: UnregisterBrokerRecord, rules: RuleSet) -> ClusterImage:
+def _unregister(image: ClusterImage, record: UnregisterBrokerRecord, rules: PartitionRules) -> ClusterImage:
     known = _existing_registration(image, record.broker_id)
     if known.epoch != record.broker_epoch:
         raise _RefusalError(f"epoch {record.broker_epoch} but broker {known.id} has {known.epoch}")
@@ -173,7 +174,7 @@ def _unregister(image: ClusterImage, record: UnregisterBrokerRecord, rules: Rule
     )
 
 
-def _change_registration(image: ClusterImage, record: RegistrationChange, rules: RuleSet) -> ClusterImage:
+def _change_registration(image: ClusterImage, record: RegistrationChange, rules: PartitionRules) -> ClusterImage:
     return _with_registration(image, changed(_existing_registration(image, record.broker_id), record, rules))
 
 
@@ -191,7 +192,7 @@ def _existing_registration(image: ClusterImage, broker: int) -> Registration:
     return image.registrations[broker]
 
 
-_RULES: Mapping[type, Callable[[ClusterImage, Any, RuleSet], ClusterImage]] = {
+_RULES: Mapping[type, Callable[[ClusterImage, Any, PartitionRules], ClusterImage]] = {
     TopicRecord: _topic,
     RemoveTopicRecord: _remove_topic,
     PartitionRecord: _partition,

@@ -1,4 +1,4 @@
-"""Rule choices of the system `broker-ids`: a part of `kraftcheck.model.rules.ruleset.RuleSet`."""
+"""Choices of the system `broker-ids`."""
 
 from __future__ import annotations
 

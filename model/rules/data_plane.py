@@ -1,15 +1,14 @@
-"""Rule choices of leaders and followers: a part of `kraftcheck.model.rules.ruleset.RuleSet`."""
+"""Choices of leaders and followers."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
-from kraftcheck.model.rules.broker_ids import BrokerIdRules
 from kraftcheck.model.rules.choice import choice as _choice
 
 
 @frozen
-class DataPlaneRules(BrokerIdRules):
+class DataPlaneRules:
     """What leaders, followers and the controller tell each other. All off: as it ought to be."""
 
     # Found in Kafka's code at the snapshot.

@@ -1,15 +1,14 @@
-"""Rule choices about log directories: the part of `RuleSet` that brokers with several disks need."""
+"""Choices about log directories: what brokers with several disks need."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
 from kraftcheck.model.rules.choice import choice
-from kraftcheck.model.rules.data_plane import DataPlaneRules
 
 
 @frozen
-class DirectoryRules(DataPlaneRules):
+class DirectoryRules:
     """Choices that the system `directories` goes by; the group of each is `directories`.
 
     Those of the snapshot, of the KIP and seeded ones stand apart below.

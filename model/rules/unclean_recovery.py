@@ -1,17 +1,16 @@
-"""Rule choices of the unclean-recovery tool: a part of `kraftcheck.model.rules.ruleset.RuleSet`."""
+"""Choices of the unclean-recovery tool."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
 from kraftcheck.model.rules.choice import choice
-from kraftcheck.model.rules.directories import DirectoryRules
 
 _GROUP = "unclean-recovery"
 
 
 @frozen
-class RecoveryRules(DirectoryRules):
+class UncleanRecoveryRules:
     """How the tool of the unclean-recovery KIP chooses, elects and reports. All off: the document, mended."""
 
     # What the document says, and what does not keep its promises.

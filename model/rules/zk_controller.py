@@ -1,18 +1,17 @@
-"""Rule choices of the system `zk-controller`: a part of `kraftcheck.model.rules.ruleset.RuleSet`."""
+"""Choices of the system `zk-controller`."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
 from kraftcheck.model.rules.choice import choice
-from kraftcheck.model.rules.unclean_recovery import RecoveryRules
 
 _GROUP = "zk-controller"
 _SOURCE = "early controller design"
 
 
 @frozen
-class ZkControllerRules(RecoveryRules):
+class ZkControllerRules:
     """How the first controller tells brokers what it decides. All off: one conditional multi, told to everybody."""
 
     # The document as written.

@@ -1,18 +1,17 @@
-"""Rule choices of the system `zk-jbod`: a part of `kraftcheck.model.rules.ruleset.RuleSet`."""
+"""Choices of the system `zk-jbod`."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
 from kraftcheck.model.rules.choice import choice
-from kraftcheck.model.rules.zk_controller import ZkControllerRules
 
 _GROUP = "zk-jbod"
 _SOURCE = "JBOD KIP on ZooKeeper"
 
 
 @frozen
-class ZkJbodRules(ZkControllerRules):
+class ZkJbodRules:
     """How a broker outlives a failed disk, and how it says so. All off: the document, mended."""
 
     # The document as written, and what it leaves open.

@@ -18,7 +18,8 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, implies, negate
 from kraftcheck.model.partition.change import Target
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.data_plane import DataPlaneRules
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.triggers.leadership import Cluster
 
 NOT_AHEAD = "epochs are not ahead of the controller"
@@ -54,7 +55,7 @@ ERRORS: Mapping[str, str] = {
       source="KAFKA-1382; semantics 4; ReplicationControlManager.validateAlterPartitionData",
       switches=("alter-partition-ignores-partition-epoch",),
       says="AlterPartition is refused when its partition epoch is not the partition's.")  # fmt: skip
-def epoch_checks(p: Partition, leader_epoch: Word, partition_epoch: Word, rules: RuleSet) -> dict[str, Truth]:
+def epoch_checks(p: Partition, leader_epoch: Word, partition_epoch: Word, rules: DataPlaneRules) -> dict[str, Truth]:
     """Whether the sender knows the partition as it is; one from the future means that this controller is outdated."""
     compared = not rules.alter_partition_ignores_partition_epoch
     behind = partition_epoch < p.partition_epoch if compared else False
@@ -79,7 +80,7 @@ def sender_check(leader: Word, sender: Word, cluster: Cluster) -> dict[str, Trut
 @rule("alter-partition.recovering-isr-of-one",
       source="KIP-704; semantics 4; ReplicationControlManager.validateAlterPartitionData",
       switches=("recovering-isr-may-grow",), says="While RECOVERING, a proposed ISR has one member.")  # fmt: skip
-def isr_checks(p: Partition, isr: Brokers, recovering: Truth, rules: RuleSet) -> dict[str, Truth]:
+def isr_checks(p: Partition, isr: Brokers, recovering: Truth, rules: PartitionRules) -> dict[str, Truth]:
     """Whether the partition may have this ISR, whoever its members are."""
     grows = False if rules.recovering_isr_may_grow else all_of(recovering, isr.size() > 1)
     return {
@@ -95,7 +96,7 @@ def isr_checks(p: Partition, isr: Brokers, recovering: Truth, rules: RuleSet) ->
 @rule("isr.join.not-shutting-down", source="KAFKA-14140; KIP-841; ReplicationControlManager.ineligibleReplicasForIsr",
       switches=("shutting-down-may-join-isr",),
       says="A broker in controlled shutdown may not be in a proposed ISR.")  # fmt: skip
-def may_join(cluster: Cluster, rules: RuleSet) -> Brokers:
+def may_join(cluster: Cluster, rules: DataPlaneRules) -> Brokers:
     """Brokers that may be in an ISR: registered, neither fenced nor shutting down."""
     able = cluster.registered
     if not rules.fenced_may_join_isr:
@@ -107,7 +108,7 @@ def may_join(cluster: Cluster, rules: RuleSet) -> Brokers:
       source="KIP-903; KAFKA-14139; ReplicationControlManager.ineligibleReplicasForIsr",
       switches=("alter-partition-ignores-broker-epoch",),
       says="A member of a proposed ISR is of the broker's current incarnation.")  # fmt: skip
-def member_checks(isr: Brokers, cluster: Cluster, outdated: Truth, rules: RuleSet) -> dict[str, Truth]:
+def member_checks(isr: Brokers, cluster: Cluster, outdated: Truth, rules: DataPlaneRules) -> dict[str, Truth]:
     """Whether each member may be in an ISR; `outdated`: some member's stated epoch is of an earlier incarnation."""
     stale = False if rules.alter_partition_ignores_broker_epoch else outdated
     return {ELIGIBLE: isr.within(may_join(cluster, rules)), MEMBER_EPOCHS: negate(stale)}

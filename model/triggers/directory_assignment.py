@@ -13,7 +13,7 @@ from kraftcheck.model.language.words import Maybe, all_of, choose
 from kraftcheck.model.partition.change import Target
 from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.triggers.table import Pass, Permits, leave, ordinary, without
 
 
@@ -21,7 +21,7 @@ from kraftcheck.model.triggers.table import Pass, Permits, leave, ordinary, with
       switches=("default-directory-unassigned",),
       says="A new replica gets the broker's directory where there is only one, and is UNASSIGNED "
            "where there are several.")  # fmt: skip
-def default_directory(registered: Truth, count: Word, only: Word, supported: bool, rules: RuleSet) -> Word:
+def default_directory(registered: Truth, count: Word, only: Word, supported: bool, rules: PartitionRules) -> Word:
     """The directory of a replica that is new on a broker; KIP-858 says UNASSIGNED always.
 
     Args:
@@ -45,7 +45,7 @@ def default_directory(registered: Truth, count: Word, only: Word, supported: boo
       says="An assignment to an offline directory takes the broker out of ISR and leadership in the "
            "same decision.")  # fmt: skip
 def assign(
-    p: Partition, permits: Permits, broker: Word, directory: Word, offline: Truth, rules: RuleSet
+    p: Partition, permits: Permits, broker: Word, directory: Word, offline: Truth, rules: PartitionRules
 ) -> tuple[Pass, ...]:
     """A replica is in this directory; where that is offline, the broker leaves ISR and leadership.
 

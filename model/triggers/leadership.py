@@ -15,7 +15,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.partition.directories import is_online
 from kraftcheck.model.partition.election import Election
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.partition import PartitionRules
 
 
 class Cluster(Protocol):
@@ -55,7 +55,7 @@ def active(cluster: Cluster) -> Brokers:
 @rule("unfence.not-active-while-shutting-down", source="B19; KIP-841",
       switches=("unfence-ignores-controlled-shutdown",),
       says="A broker in controlled shutdown does not count as active while it is being unfenced.")  # fmt: skip
-def may_lead(cluster: Cluster, offline: Brokers, barred: Brokers, counted: Brokers, rules: RuleSet) -> Brokers:
+def may_lead(cluster: Cluster, offline: Brokers, barred: Brokers, counted: Brokers, rules: PartitionRules) -> Brokers:
     """Brokers that pass the leader test.
 
     An active broker that is no replica has no directory to look up: Kafka
@@ -82,7 +82,7 @@ def may_lead(cluster: Cluster, offline: Brokers, barred: Brokers, counted: Broke
       says="A replica in an unknown directory is offline, also where its broker registers one "
            "directory only.")  # fmt: skip
 def replica_online(
-    directory: Word, registered: Truth, count: Word, untold: Truth, listed: Truth, rules: RuleSet
+    directory: Word, registered: Truth, count: Word, untold: Truth, listed: Truth, rules: PartitionRules
 ) -> Truth:
     """Whether the controller takes a replica to be in an online directory.
 

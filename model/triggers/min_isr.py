@@ -40,8 +40,8 @@ def announced(p: Partition, differs: Truth, raised: Truth, elr: Truth, rules: Ru
         elr: whether ELR is on.
         rules: the rule set; as found nothing is written.
     """
-    change = clear_elr(p, all_of(differs, not rules.min_isr_change_keeps_elr))
-    if rules.min_isr_raise_is_silent:
+    change = clear_elr(p, all_of(differs, not rules.partition.min_isr_change_keeps_elr))
+    if rules.data_plane.min_isr_raise_is_silent:
         return change
     same = change.elr.or_else(p.elr)
     return evolve(change, elr=change.elr.set_when(all_of(elr, raised), same))

@@ -17,7 +17,7 @@ from kraftcheck.model.language.words import NO_LEADER, any_of, choose, negate
 from kraftcheck.model.partition.change import Target
 from kraftcheck.model.partition.reassignment import in_progress, plan_for, revert
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.triggers.table import Pass, Permits, ordinary
 
 IN_PROGRESS = "a reassignment is in progress"
@@ -41,7 +41,7 @@ CANCEL_ERRORS: Mapping[str, tuple[str, str]] = {
       says="A reassignment lists no replica twice.")  # fmt: skip
 @rule("reassignment.never-unclean", source="semantics 3; ReplicationControlManager.changePartitionReassignment",
       says="Starting a reassignment elects no leader uncleanly.")  # fmt: skip
-def reassign(p: Partition, permits: Permits, target: Brokers, rules: RuleSet) -> Pass:
+def reassign(p: Partition, permits: Permits, target: Brokers, rules: PartitionRules) -> Pass:
     """A reassignment starts, or gets another target; it never elects uncleanly.
 
     As found, an empty removing (adding) set does not replace an old one (defect B10).
@@ -60,7 +60,7 @@ def reassign(p: Partition, permits: Permits, target: Brokers, rules: RuleSet) ->
       source="semantics 3; ReplicationControlManager.cancelPartitionReassignment",
       says="Cancelling is refused where no original replica is left, or where it takes an unclean "
            "election that the topic forbids.")  # fmt: skip
-def may_cancel(p: Partition, eligible: Brokers, unclean: Truth, rules: RuleSet) -> dict[str, Truth]:
+def may_cancel(p: Partition, eligible: Brokers, unclean: Truth, rules: PartitionRules) -> dict[str, Truth]:
     """The checks of a cancellation.
 
     As found, a cancellation seats the first original replica silently where the ISR
@@ -85,7 +85,7 @@ def may_cancel(p: Partition, eligible: Brokers, unclean: Truth, rules: RuleSet) 
 @rule("reassignment.cancel.loss-is-marked", source="B11; X3; KIP-704", switches=("unclean-cancel-is-silent",),
       says="A cancellation that leaves no ISR member holds an unclean election, which marks the "
            "partition RECOVERING.")  # fmt: skip
-def cancel(p: Partition, permits: Permits, rules: RuleSet) -> Pass:
+def cancel(p: Partition, permits: Permits, rules: PartitionRules) -> Pass:
     """Back to the original replicas."""
     back = revert(p)
     isr = back.isr if rules.unclean_cancel_is_silent else choose(back.unclean, p.isr.none(), back.isr)

@@ -20,7 +20,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
 from kraftcheck.model.partition.change import Target
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.partition import PartitionRules
 
 
 @frozen
@@ -105,7 +105,7 @@ def fence(p: Partition, permits: Permits, broker: Word) -> Pass:
       says="When a broker is unfenced, an election is held in every partition without a leader.")  # fmt: skip
 @rule("unfence.does-not-rejoin-isr", source="KIP-497; invariant 34", switches=("unfence-rejoins-isr",),
       says="An unfenced broker does not enter the ISR by itself.")  # fmt: skip
-def unfence(p: Partition, permits: Permits, broker: Word, rules: RuleSet) -> Pass:
+def unfence(p: Partition, permits: Permits, broker: Word, rules: PartitionRules) -> Pass:
     """A broker is unfenced; a leaderless partition is tried again, and the broker counts as active."""
     target, when = Target.of(p), p.leader == NO_LEADER
     if rules.unfence_rejoins_isr:
@@ -115,7 +115,7 @@ def unfence(p: Partition, permits: Permits, broker: Word, rules: RuleSet) -> Pas
 
 @rule("unregister.leaves-elr", source="B9; X8; ReplicationControlManager.handleBrokerUnregistered",
       switches=("unregister-keeps-elr",), says="An unregistered broker leaves ISR and ELR.")  # fmt: skip
-def unregister(p: Partition, permits: Permits, broker: Word, rules: RuleSet) -> Pass:
+def unregister(p: Partition, permits: Permits, broker: Word, rules: PartitionRules) -> Pass:
     """A broker is removed: it leaves ISR and ELR, as after an unclean stop."""
     passed = leave(p, permits, broker, any_of(p.isr.has(broker), p.elr.has(broker)))
     if rules.unregister_keeps_elr:
@@ -130,7 +130,7 @@ def unregister(p: Partition, permits: Permits, broker: Word, rules: RuleSet) -> 
 @rule("restart.clean-keeps-elr", source="KAFKA-18635; KIP-966", switches=("every-restart-is-unclean",),
       says="A broker that stopped cleanly stays in the ELR when it registers again; one that did not "
            "leaves it.")  # fmt: skip
-def restart(p: Partition, permits: Permits, broker: Word, clean: Truth, known: Truth, rules: RuleSet) -> Pass:
+def restart(p: Partition, permits: Permits, broker: Word, clean: Truth, known: Truth, rules: PartitionRules) -> Pass:
     """A new incarnation registers: the earlier one leaves the ISR, and after an unclean stop the ELR.
 
     Args:
@@ -154,7 +154,7 @@ def restart(p: Partition, permits: Permits, broker: Word, clean: Truth, known: T
       source="KIP-858; ReplicationControlManager.handleDirectoriesOffline; semantics 6.3",
       switches=("offline-directory-leader-kept",),
       says="A failed directory ends leadership and ISR membership of the replicas in it.")  # fmt: skip
-def directory_failure(p: Partition, permits: Permits, broker: Word, failed: Truth, rules: RuleSet) -> Pass:
+def directory_failure(p: Partition, permits: Permits, broker: Word, failed: Truth, rules: PartitionRules) -> Pass:
     """The directory of the broker's replica is offline; `failed`: whether it is one of those reported."""
     if rules.offline_directory_leader_kept:
         return leave(p, permits, broker, False)

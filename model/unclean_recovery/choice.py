@@ -12,7 +12,7 @@ from attrs import frozen
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.unclean_recovery import UncleanRecoveryRules
 
 NOBODY = -1
 """The choice where no replica can be chosen."""
@@ -43,7 +43,7 @@ SILENT = Answer(False, False, -1, -1, -1)
 
 @rule("recovery.errors-are-no-candidates", source="unclean-recovery KIP, GetReplicaLogInfo",
       switches=("recovery-counts-errors",), says="A replica that answers with an error is no candidate.")  # fmt: skip
-def is_candidate(answer: Answer, rules: RuleSet) -> Truth:
+def is_candidate(answer: Answer, rules: UncleanRecoveryRules) -> Truth:
     """Whether a replica can be chosen: it has answered, and not with an error."""
     return answer.given if rules.recovery_counts_errors else all_of(answer.given, negate(answer.failed))
 
@@ -57,7 +57,7 @@ def is_candidate(answer: Answer, rules: RuleSet) -> Truth:
       says="The log with the highest epoch is chosen, and among those the longest.")  # fmt: skip
 @rule("recovery.ties-to-first-replica", source="unclean-recovery KIP, Proposed Changes",
       switches=("recovery-ties-to-last",), says="Of equal logs that of the first replica is chosen.")  # fmt: skip
-def exceeds(a: Answer, b: Answer, rules: RuleSet) -> Truth:
+def exceeds(a: Answer, b: Answer, rules: UncleanRecoveryRules) -> Truth:
     """Whether the log of `a`, which comes later in the order of replicas, is to be preferred to that of `b`.
 
     The document compares the epoch that the broker knows of. Only the epoch of
@@ -78,7 +78,7 @@ def exceeds(a: Answer, b: Answer, rules: RuleSet) -> Truth:
     return any_of(first[0] > then[0], all_of(equal, longer))
 
 
-def best(answers: Sequence[Answer], rules: RuleSet) -> Word:
+def best(answers: Sequence[Answer], rules: UncleanRecoveryRules) -> Word:
     """The position of the chosen replica, NOBODY where there is no candidate.
 
     Args:

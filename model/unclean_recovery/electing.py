@@ -12,6 +12,7 @@ from kraftcheck.model.controller.errors import NONE
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.unclean_recovery import UncleanRecoveryRules
 from kraftcheck.model.unclean_recovery.loginfo import Rights, TopicPartition
 from kraftcheck.model.unclean_recovery.status import exits_zero, is_recovered
 
@@ -34,7 +35,7 @@ class Result:
     place: TopicPartition
     error: str
 
-    def recovered(self, rules: RuleSet) -> bool:
+    def recovered(self, rules: UncleanRecoveryRules) -> bool:
         """Whether the partition counts as recovered."""
         error = self.error
         return bool(is_recovered(error == NONE, error == NOT_NEEDED, error == NOT_SERVED, rules))
@@ -90,7 +91,7 @@ def designate_all(
     """
     if not rights.cluster_action:
         return controller, tuple(Result(place, "CLUSTER_AUTHORIZATION_FAILED") for place, _ in wanted)
-    size = max(1, len(wanted)) if rules.recovery_ignores_request_limit else MOST_DESIGNATED
+    size = max(1, len(wanted)) if rules.unclean_recovery.recovery_ignores_request_limit else MOST_DESIGNATED
     results: list[Result] = []
     for start in range(0, len(wanted), size):
         batch = wanted[start : start + size]
@@ -109,7 +110,7 @@ def designate_all(
     return controller, tuple(results)
 
 
-def succeeded(results: Sequence[Result], rules: RuleSet) -> bool:
+def succeeded(results: Sequence[Result], rules: UncleanRecoveryRules) -> bool:
     """Whether the exit status is zero."""
     interrupted = any(result.error == INTERRUPTED for result in results)
     return bool(exits_zero([result.recovered(rules) for result in results], interrupted, rules))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from attrs import field, frozen
 
 from kraftcheck.model.language.rule import rule
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.unclean_recovery import UncleanRecoveryRules
 from kraftcheck.model.unclean_recovery.choice import NOBODY, SILENT, Answer, best
 from kraftcheck.model.unclean_recovery.loginfo import (
     MOST_PARTITIONS,
@@ -59,7 +59,7 @@ class Finding:
 @rule("recovery.asks-until-whole", source="unclean-recovery KIP, HasMoreData",
       switches=("recovery-ignores-more-data",), says="A broker that has more data is asked again.")  # fmt: skip
 def inquire(
-    broker: RemoteBroker, asked: Sequence[TopicPartition], rights: Rights, duration_ms: int, rules: RuleSet
+    broker: RemoteBroker, asked: Sequence[TopicPartition], rights: Rights, duration_ms: int, rules: UncleanRecoveryRules
 ) -> tuple[LogInfo, ...]:
     """What one broker answers in time: one request after another, until all is answered.
 
@@ -93,7 +93,7 @@ def find_leaders(
     targets: Mapping[TopicPartition, tuple[int, ...]],
     rights: Rights,
     duration_ms: int,
-    rules: RuleSet,
+    rules: UncleanRecoveryRules,
 ) -> tuple[Finding, ...]:
     """Ask every replica of these partitions, all brokers at once, and choose.
 
@@ -121,7 +121,9 @@ def find_leaders(
     )
 
 
-def _finding(place: TopicPartition, replies: Sequence[tuple[int, LogInfo | None]], rules: RuleSet) -> Finding:
+def _finding(
+    place: TopicPartition, replies: Sequence[tuple[int, LogInfo | None]], rules: UncleanRecoveryRules
+) -> Finding:
     position = best([_answer(row) for _, row in replies], rules)
     chosen = NOBODY if position == NOBODY else replies[int(position)][0]
     return Finding(place, tuple(replies), chosen)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.unclean_recovery import UncleanRecoveryRules
 
 
 @rule("recovery.online-is-success", source="unclean-recovery KIP, exit status",
       switches=("recovery-online-is-failure",),
       says="A partition that is found online counts as recovered.")  # fmt: skip
-def is_recovered(elected: Truth, online: Truth, unserved: Truth, rules: RuleSet) -> Truth:
+def is_recovered(elected: Truth, online: Truth, unserved: Truth, rules: UncleanRecoveryRules) -> Truth:
     """Whether a partition counts as recovered.
 
     Args:
@@ -33,7 +33,7 @@ def is_recovered(elected: Truth, online: Truth, unserved: Truth, rules: RuleSet)
 @rule("recovery.zero-only-for-all", source="unclean-recovery KIP, exit status",
       switches=("partial-recovery-succeeds", "interrupted-recovery-succeeds"),
       says="The exit status is zero exactly when every partition is recovered.")  # fmt: skip
-def exits_zero(recovered: Sequence[Truth], interrupted: Truth, rules: RuleSet) -> Truth:
+def exits_zero(recovered: Sequence[Truth], interrupted: Truth, rules: UncleanRecoveryRules) -> Truth:
     """Whether the exit status is zero: exactly when every partition of the input set is recovered.
 
     Args:

@@ -14,7 +14,7 @@ from kraftcheck.properties.kinds import always
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
     """The lemmas at a setting; each is true in every reachable state under right rules, and explored as such."""
-    rules = setting.rules
+    rules = setting.rules.broker_ids
     static = not (rules.fresh_ids_drawn or rules.identity_by_hostname or rules.identity_by_elimination)
     return (*_of_registration(setting), *(_of_static_ids(setting) if static else ()))
 

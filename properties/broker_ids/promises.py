@@ -51,13 +51,13 @@ def properties(setting: Setting) -> list[Property]:
         happens("shows-restart", "a broker registers with the id on its disk",
                 lambda t: _registers(t, EXPLICIT)),
     ]  # fmt: skip
-    if setting.rules.identity_by_hostname:
+    if setting.rules.broker_ids.identity_by_hostname:
         claims.append(
             always("live-host-recorded", "the hostname of a live broker leads to its id, once recorded", _recorded,
                    "broker-id KIP, garbage collection", ("sweep-trusts-first-read",),
                    rules=("broker-id.sweep-is-conditional",))
         )  # fmt: skip
-    if setting.rules.identity_by_elimination:
+    if setting.rules.broker_ids.identity_by_elimination:
         claims += [
             step("no-fresh-id-beside-a-missing-one", "no new id is drawn where exactly one is missing", _not_fresh,
                  "broker-id KIP, step b.1", ("fresh-unless-ambiguous",),
@@ -70,7 +70,7 @@ def properties(setting: Setting) -> list[Property]:
 
 
 def _goals(setting: Setting) -> list[Property]:
-    rules, goals = setting.rules, []
+    rules, goals = setting.rules.broker_ids, []
     if setting["configured"]:
         return [sometimes("shows-refusal", "a broker stops with an error",
                           lambda s: any_of(*(m.status == FAILED for m in s.machines)))]  # fmt: skip

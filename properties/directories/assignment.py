@@ -8,7 +8,7 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.systems.directories.host import NOTHING, SERVING
 from kraftcheck.model.systems.directories.state import Placement
 from kraftcheck.properties.kinds import always, step
@@ -61,7 +61,7 @@ def _places(setting: Setting) -> list[Property]:
                       "heartbeat.directories-first", "event.later-pass-sees-earlier",
                       "directory.last-one-hides-none", "directory.online-when-registered")),
         always("failure-leads-away", "a broker with nothing left to tell leads no partition whose log it cannot read",
-               lambda s: _led_away(s, setting.rules), "invariant 45; KIP-858",
+               lambda s: _led_away(s, setting.rules.directories), "invariant 45; KIP-858",
                ("catch-up-as-coded+added-replica-unreported", "failure-reported-once", "lost-source-unreported"),
                rules=("catchup.one-table", "catchup.added-replica-reports",
                       "directory-failure.in-every-heartbeat", "move.failed-source-is-lost",
@@ -80,7 +80,7 @@ def _places(setting: Setting) -> list[Property]:
 
 
 
-def quiet(s: Placement, broker: int, rules: RuleSet) -> Truth:
+def quiet(s: Placement, broker: int, rules: DirectoryRules) -> Truth:
     """Whether a running broker has applied all metadata, and has no failure to report and no assignment to send.
 
     While no directory is on file, it has yet to register again.
@@ -102,7 +102,7 @@ def _told(s: Placement, concerned: Callable[[int], Truth]) -> Conjuncts:
     return {f"broker {b}": implies(concerned(b), s.may_be_online(b)) for b in range(len(s.hosts))}
 
 
-def _led_away(s: Placement, rules: RuleSet) -> Conjuncts:
+def _led_away(s: Placement, rules: DirectoryRules) -> Conjuncts:
     return {
         f"broker {b}": implies(all_of(quiet(s, b, rules), s.controller.leader == b), h.replica == SERVING)
         for b, h in enumerate(s.hosts)
@@ -119,9 +119,9 @@ def _complete(s: Placement) -> Conjuncts:
 
 def _settled(s: Placement, setting: Setting) -> Conjuncts:
     """Not asked while a move runs, nor of single directories in the KIP, which need no assignment."""
-    if setting["directories"] == 1 and setting.rules.single_directory_silent:
+    if setting["directories"] == 1 and setting.rules.directories.single_directory_silent:
         return {"nothing is claimed of single directories": True}
-    rules = setting.rules
+    rules = setting.rules.directories
     still = [all_of(quiet(s, b, rules), h.replica == SERVING, negate(h.moving())) for b, h in enumerate(s.hosts)]
     slots = s.controller.directories.slots
     return {f"broker {b}": implies(still[b], slots[b] == h.actual()) for b, h in enumerate(s.hosts)}

@@ -15,7 +15,7 @@ def properties(setting: Setting) -> list[Property]:
     listed = [
         happens("shows-unfencing", "a broker is unfenced", lambda t: t.action == "unfence"),
     ]  # fmt: skip
-    if not setting.rules.assignment_unauthorized:
+    if not setting.rules.directories.assignment_unauthorized:
         listed.append(happens("shows-refusal", "an assignment is refused", _refused))
     if setting["records"]:
         listed.append(happens("shows-record", "a record is committed", lambda t: t.action == "write"))
@@ -29,7 +29,7 @@ def properties(setting: Setting) -> list[Property]:
         listed.append(happens("shows-report", "a failure ends a leadership", _report_moves))
     if setting["moves"] and setting["directories"] > 1:
         listed.append(happens("shows-promotion", "a move completes", lambda t: t.action == "promote"))
-        if setting["failures"] and not setting.rules.lost_source_reverts:
+        if setting["failures"] and not setting.rules.directories.lost_source_reverts:
             listed.append(sometimes("shows-lost", "a replica is assigned to LOST", _lost))
     return listed
 

@@ -51,7 +51,7 @@ def properties(setting: Setting) -> list[Property]:
                      lambda s: negate(_waits(s)), "invariant 37; KIP-858", ("offline-replica-unreported",),
                      rules=("assignment.closed-replica-is-lost",),
                      when=_waits, by={**tells, "unfence": {"delivered": True}}))  # fmt: skip
-    if setting["directories"] > 1 or not setting.rules.single_directory_silent:
+    if setting["directories"] > 1 or not setting.rules.directories.single_directory_silent:
         claims.append(
             recovers("assignment-can-settle", "every served replica can come to be assigned to where it is", _settled,
                      "invariant 44; KIP-858", ("revert-only-while-queued",),

@@ -89,8 +89,8 @@ UNMOVED = ("moves", "copies", "repairs", "disk-changes", "reassignments", "start
 def of_the_kip(setting: Setting) -> tuple[Property, ...]:
     """Why the table of KIP-858 hides no readable log as long as nothing is moved; with moves it does."""
     rules = setting.rules
-    as_written = rules.unknown_directory_hides_log and rules.unassigned_fills_while_offline
-    if not (as_written and rules.assigned_fills_while_offline) or any(setting[name] for name in UNMOVED):
+    as_written = rules.directories.unknown_directory_hides_log and rules.directories.unassigned_fills_while_offline
+    if not (as_written and rules.directories.assigned_fills_while_offline) or any(setting[name] for name in UNMOVED):
         return ()
     return (
         claim("lemma-never-migrating", "a partition that began in KRaft mode has no directory from ZooKeeper mode",

@@ -22,14 +22,14 @@ def properties(setting: Setting) -> list[Property]:
         happens("shows-isr-expansion", "AlterPartition expands the ISR",
                 lambda t: t.action == "alter_partition" and negate(t.after.isr.within(t.before.isr))),
     ]  # fmt: skip
-    if setting.rules.elr_available:
+    if setting.rules.partition.elr_available:
         goals += [
             sometimes("shows-elr", "a partition with an ELR", lambda s: negate(s.elr.is_empty())),
             sometimes("shows-empty-isr", "a partition with an empty ISR", lambda s: s.isr.is_empty()),
             happens("shows-elr-election", "an ELR member is elected", lambda t: t.event.from_elr),
             happens("shows-last-known-election", "the last known leader is elected", lambda t: t.event.last_known),
         ]
-    if setting.rules.designated_elections:
+    if setting.rules.partition.designated_elections:
         goals.append(happens("shows-designated-election", "a designated leader is seated",
                              lambda t: t.action == "elect_designated" and _moved(t)))  # fmt: skip
     if setting["reassignment"]:

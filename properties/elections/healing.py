@@ -36,7 +36,7 @@ def properties(setting: Setting) -> list[Property]:
     rules, returns = setting.rules, brokers_return(setting)
 
     def a_target_is_alive(s: Elections) -> Truth:
-        return all_of(s.unclean_election, negate(eligible(s, rules).keep(targets(s)).is_empty()))
+        return all_of(s.unclean_election, negate(eligible(s, rules.partition).keep(targets(s)).is_empty()))
 
     claims = [
         recovers("leader-returns", "a leaderless partition can get a leader while an ISR or ELR member is registered",

@@ -35,7 +35,7 @@ def properties(setting: Setting) -> list[Property]:
         return []
     placed = {claim.id: claim for claim in placement.properties(setting)}
     claims = [_of_second(placed[name], refuted) for name, refuted in OF_SECOND.items() if name in placed]
-    if setting["elr"] and setting.rules.elr_available:
+    if setting["elr"] and setting.rules.partition.elr_available:
         claims.append(
             step("second-stays-eligible", "below min ISR, a fenced ISR member of the second partition enters its ELR",
                  _eligible, "invariant 35; X7", ("min-isr-from-first-partition",),

@@ -47,7 +47,7 @@ def properties(setting: Setting) -> list[Property]:
     ]  # fmt: skip
     if setting["unclean-elections"]:
         claims.append(sometimes("shows-loss", "after an unclean election a committed record is gone", _lost))
-    if setting["elr"] and setting.rules.elr_available:
+    if setting["elr"] and setting.rules.partition.elr_available:
         claims.append(sometimes("shows-elr", "a partition with an ELR", lambda s: negate(s.controller.elr.is_empty())))
     return claims
 

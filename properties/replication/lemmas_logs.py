@@ -19,7 +19,7 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
     """The lemmas at a setting; each is true in every reachable state while ELR is on, and explored as such."""
     return (
         always("lemma-elr-as-configured", "ELR stays on or off",
-               lambda s: s.controller.elr_enabled == (bool(setting["elr"]) and setting.rules.elr_available)),
+               lambda s: s.controller.elr_enabled == (bool(setting["elr"]) and setting.rules.partition.elr_available)),
         always("lemma-new-members-are-stated", "a request states the broker epochs of those it adds", _stated),
         always("lemma-ends-are-of-replicas", "a current leader knows log ends of replicas only", _ends_of_replicas),
         always("lemma-requests-name-replicas", "a request asks for replicas, and the partition has a leader",

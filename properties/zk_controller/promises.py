@@ -7,6 +7,7 @@ from collections.abc import Callable
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate
+from kraftcheck.model.rules.zk_controller import ZkControllerRules
 from kraftcheck.model.systems.zk_controller.state import READ, Partition, ZkController, members
 from kraftcheck.model.systems.zk_controller.system import actions
 from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
@@ -106,7 +107,8 @@ def _way(setting: Setting) -> dict[str, dict[str, int]]:
 
 def _leaders_change(setting: Setting) -> bool:
     """Whether the controller ever has to look for another leader."""
-    return bool(setting["stops"] or setting["session-losses"] or not setting.rules.replica_failure_unnoticed)
+    rules: ZkControllerRules = setting.rules.zk_controller
+    return bool(setting["stops"] or setting["session-losses"] or not rules.replica_failure_unnoticed)
 
 
 def _goals(setting: Setting) -> list[Property]:
@@ -122,7 +124,8 @@ def _goals(setting: Setting) -> list[Property]:
                              lambda t: _some(t, _outsider)))  # fmt: skip
     if setting["session-losses"]:
         goals.append(sometimes("shows-two-leaders", "two brokers act as leader of one partition", _two_leaders))
-    if setting["session-losses"] and setting["isr-changes"] and not setting.rules.decision_write_unconditional:
+    rules: ZkControllerRules = setting.rules.zk_controller
+    if setting["session-losses"] and setting["isr-changes"] and not rules.decision_write_unconditional:
         goals.append(happens("shows-refused-write", "a decision is refused because the node has changed",
                              lambda t: t.action == "retry"))  # fmt: skip
     if setting["new-topic"]:

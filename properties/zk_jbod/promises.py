@@ -75,7 +75,7 @@ def _way(setting: Setting, **wanted: int) -> dict[str, dict[str, Any]]:
 
 def _goals(setting: Setting) -> list[Property]:
     goals = []
-    if not setting.rules.disk_errors_halt:
+    if not setting.rules.zk_jbod.disk_errors_halt:
         goals = [
             happens("shows-directory-offline", "a directory is put offline", _whole),
             happens("shows-restart", "another replica leads after a restart", _moved),

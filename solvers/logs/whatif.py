@@ -118,7 +118,8 @@ def alone(controller: Controller, place: Place, rules: RuleSet) -> World:
     p = place.partition
     brokers = {b: r for b, r in controller.image.registrations.items() if p.replicas.has(b)}
     unclean = str(controller.unclean_election(place.topic_id)).lower()
-    configured = {MIN_ISR: str(controller.min_isr(place.topic_id, place.index, rules)), UNCLEAN_ELECTION: unclean}
+    min_isr = str(controller.min_isr(place.topic_id, place.index, rules.controller))
+    configured = {MIN_ISR: min_isr, UNCLEAN_ELECTION: unclean}
     image = evolve(controller.image, topics={TOPIC_ID: Topic(TOPIC_ID, {0: p})}, registrations=brokers)
     reduced = evolve(controller, image=image, configs=Configs(topics={TOPIC_ID: configured}))
     return _settled(World(reduced, frozenset(ids(p.isr)) | frozenset(ids(p.elr))))
@@ -232,7 +233,7 @@ def _settled(world: World) -> World:
     leader, isr = int(p.leader), frozenset(ids(p.isr))
     lost = world.lost or not world.holders or (leader != NO_LEADER and leader not in world.holders)
     holders = world.holders
-    least = world.controller.min_isr(TOPIC_ID, 0, RIGHT)  # the only partition, which every rule set asks
+    least = world.controller.min_isr(TOPIC_ID, 0, RIGHT.controller)  # the only partition, which every rule set asks
     if leader != NO_LEADER and len(isr) >= least:
         holders = holders & isr
     return evolve(world, lost=lost or not holders, holders=holders)

@@ -98,7 +98,7 @@ def elect(state: Replication, leader: int, isr: Sequence[int]) -> Replication:
     """The state after an election that the controller is taken to have made; no broker has heard of it."""
     after = evolve(state.controller, leader=leader, isr=ids(*isr))
     event = evolve(passes.start(state.controller).event, records=1, leader_epoch_bumps=1, partition_epoch_bumps=1)
-    return decided(state, Outcome(after, event), parse("fixed"))
+    return decided(state, Outcome(after, event), parse("fixed").data_plane)
 
 
 def ends(state: Replication, leader: int) -> tuple[Any, ...]:

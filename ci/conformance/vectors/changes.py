@@ -92,7 +92,7 @@ def _set_directories(when: Fields) -> dict[int, int]:
 
 def _build(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     p = vector.given.read("partition", read_partition)
-    change = build_change(p, _target(p, vector.when), _context(vector), rules)
+    change = build_change(p, _target(p, vector.when), _context(vector), rules.partition)
     written = write_change(change)
     return {
         "change": written,
@@ -140,7 +140,7 @@ def _elect(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     context = _context(vector)
     choice_ = candidates(p, _target(p, vector.when), p.elr, context)
     last_known = all_of(context.elr, context.use_last_known_leader)
-    result = elect(choice_, context.preferred, context.unclean, last_known, rules)
+    result = elect(choice_, context.preferred, context.unclean, last_known, rules.partition)
     return {"leader": result.leader, "unclean": result.unclean}
 
 
@@ -152,7 +152,7 @@ def _bump(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     change = no_change(p)
     for trigger in triggers:
         if trigger == "replica_reassignment":
-            change = bump_on_removal(p, change, target.replicas, rules)
+            change = bump_on_removal(p, change, target.replicas, rules.partition)
         else:
             isr: Maybe[Brokers] = present(target.isr) if sets_isr else change.isr
             change = bump_on_shrink(p, evolve(change, isr=isr), context.bump_on_isr_shrink)
@@ -202,4 +202,4 @@ def state_after(vector: Vector, rules: RuleSet) -> Partition | None:
     if vector.function != "build_change":
         return None
     p = vector.given.read("partition", read_partition)
-    return merge(p, build_change(p, _target(p, vector.when), _context(vector), rules))
+    return merge(p, build_change(p, _target(p, vector.when), _context(vector), rules.partition))

@@ -116,13 +116,13 @@ def _add(
     added: list[PartitionRecord] = []
     try:
         for index, replicas in enumerate(lists, first):
-            partition = new_partition(controller, topic_id, index, replicas, rules)
+            partition = new_partition(controller, topic_id, index, replicas, rules.partition)
             if partition is None:
                 raise RequestError("INVALID_REPLICATION_FACTOR", "all_fenced_or_in_controlled_shutdown")
             if len(records) + len(added) >= controller.settings.max_records:
                 raise Resignation("too many records for one request")
             added.append(partition)
     except (RequestError, Resignation):
-        records += added if rules.refused_growth_keeps_partitions else []
+        records += added if rules.controller.refused_growth_keeps_partitions else []
         raise
     records += added

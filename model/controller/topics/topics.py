@@ -21,6 +21,7 @@ from kraftcheck.model.controller.topics.placement import place
 from kraftcheck.model.controller.topics.streams import RandomStream
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids, PartitionRecord, RemoveTopicRecord, TopicRecord
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 
 LONGEST_NAME = 249
@@ -142,7 +143,7 @@ def create_topics(
             if isinstance(placed, RequestError):
                 raise placed
             topic_id = f"id:{controller.image.next_offset + len(records)}"
-            made = _partitions(controller, topic, topic_id, placed, rules)
+            made = _partitions(controller, topic, topic_id, placed, rules.partition)
             _check_allowed(request, topic, made)
         except RequestError as refusal:
             results.append(Created(topic.name, refusal.error))
@@ -204,7 +205,7 @@ def _placed(
 
 
 def _partitions(
-    controller: Controller, topic: NewTopic, topic_id: str, placed: tuple[tuple[int, Ids], ...], rules: RuleSet
+    controller: Controller, topic: NewTopic, topic_id: str, placed: tuple[tuple[int, Ids], ...], rules: PartitionRules
 ) -> tuple[PartitionRecord, ...]:
     made = []
     for index, replicas in sorted(placed):
@@ -228,10 +229,10 @@ def _check_allowed(request: CreateTopicsRequest, topic: NewTopic, made: tuple[Pa
 def _configs(controller: Controller, topic: NewTopic, rules: RuleSet) -> tuple[LogRecord, ...]:
     """The configurations that differ from what is set under the topic's name already, and what they bring about."""
     known = controller.configs.of(TOPIC, topic.name)
-    wanted = {key: as_stored(key, str(value), rules) for key, value in topic.config.items()}
+    wanted = {key: as_stored(key, str(value), rules.controller) for key, value in topic.config.items()}
     differing = {key: value for key, value in wanted.items() if known.get(key) != value}
     records = tuple(ConfigRecord(TOPIC, topic.name, key, value) for key, value in differing.items())
-    return (*records, *(cleared for record in records for cleared in clearing(controller, record, rules)))
+    return (*records, *(cleared for record in records for cleared in clearing(controller, record, rules.partition)))
 
 
 @rule("topic.deletion.removes-partitions", source="semantics 3; ReplicationControlManager.deleteTopics",

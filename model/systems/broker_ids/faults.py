@@ -8,7 +8,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate, none_of, pick
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.broker_ids import BrokerIdRules
 from kraftcheck.model.systems.broker_ids.startup import Event
 from kraftcheck.model.systems.broker_ids.state import DOWN, FAILED, NONE, BrokerIds, replaced
 
@@ -17,7 +17,7 @@ from kraftcheck.model.systems.broker_ids.state import DOWN, FAILED, NONE, Broker
 class Faults:
     """Stops, lost disks, other hostnames, lost sessions, and the sweep of garbage."""
 
-    rules: RuleSet
+    rules: BrokerIdRules
 
     def may_stop(self, state: BrokerIds, machine: Word, clean: Truth) -> dict[str, Truth]:
         """A broker stops or dies, live or while it starts."""

@@ -12,7 +12,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.broker_ids import BrokerIdRules
 from kraftcheck.model.systems.broker_ids.cost import HOST_READS, LIST_READS, missing_id_reads
 from kraftcheck.model.systems.broker_ids.state import (
     BY_ELIMINATION,
@@ -49,7 +49,7 @@ class Event:
 class Startup:
     """The steps of a start under one rule set; `topics` is how many topics the cluster has."""
 
-    rules: RuleSet
+    rules: BrokerIdRules
     topics: int
 
     def may_start(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:

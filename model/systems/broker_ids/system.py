@@ -42,7 +42,7 @@ SCOPES = {
 
 def actions(setting: Setting) -> list[Action]:
     """Steps of a start, what happens to machines, and the sweep."""
-    up, faults = Startup(setting.rules, setting["topics"]), Faults(setting.rules)
+    up, faults = Startup(setting.rules.broker_ids, setting["topics"]), Faults(setting.rules.broker_ids)
     each = {"machine": tuple(range(setting["machines"]))}
     ids, names = {"id": tuple(range(setting["ids"]))}, {"name": tuple(range(setting["hostnames"]))}
     listed = [
@@ -53,11 +53,11 @@ def actions(setting: Setting) -> list[Action]:
         Action("expire", faults.expire, faults.may_expire, ids, "ZooKeeper session expiry"),
         Action("create_topic", faults.create_topic, faults.may_create_topic, ids, "/brokers/topics"),
     ]
-    if setting.rules.identity_by_elimination:
+    if setting.rules.broker_ids.identity_by_elimination:
         listed.append(Action("read_used_ids", up.read_used_ids, up.may_read_used_ids, each, "step b), first read"))
-        if setting.rules.search_reads_every_topic:
+        if setting.rules.broker_ids.search_reads_every_topic:
             listed.append(Action("list_ids", up.list_ids, up.may_list_ids, each, "step b), second read"))
-    if setting.rules.identity_by_hostname:
+    if setting.rules.broker_ids.identity_by_hostname:
         listed += [
             Action("sweep", faults.sweep, faults.may_sweep, ids, "Garbage Collection of ZooKeeper Nodes"),
             Action("remove_garbage", faults.remove_garbage, faults.may_remove_garbage, names, "garbage collection"),

@@ -13,7 +13,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of
 from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.systems.directories.host import (
     ABSENT,
     ACCEPTED,
@@ -75,7 +75,7 @@ class Verdict:
 @rule("catchup.readable-log-is-opened", source="B15; KIP-858; semantics 6.4",
       switches=("unknown-directory-hides-log",),
       says="A readable log is opened, whatever directory metadata names.")  # fmt: skip
-def decide(host: Host, assigned: Assigned, rules: RuleSet) -> Verdict:
+def decide(host: Host, assigned: Assigned, rules: DirectoryRules) -> Verdict:
     """The table, for a broker that is a replica.
 
     The host is as after `swapped`: a start may have replaced the log.
@@ -101,7 +101,7 @@ def decide(host: Host, assigned: Assigned, rules: RuleSet) -> Verdict:
 
 @rule("catchup.added-replica-reports", source="B12; TopicDelta.localChanges", switches=("added-replica-unreported",),
       says="A broker that becomes a replica reports the directory of its log.")  # fmt: skip
-def _read(host: Host, rules: RuleSet) -> Truth:
+def _read(host: Host, rules: DirectoryRules) -> Truth:
     if not rules.catch_up_as_coded and not rules.added_replica_unreported:
         return True
     known = negate(host.replica == ABSENT) if rules.added_replica_unreported else True
@@ -115,7 +115,7 @@ def _read(host: Host, rules: RuleSet) -> Truth:
       says="No empty log is made while an offline directory may hold the replica.")  # fmt: skip
 @rule("catchup.new-partition-gets-a-log", source="KIP-858; KIP-112", switches=("offline-directory-stops-new-logs",),
       says="A partition that is new to a broker gets a log although a directory is offline.")  # fmt: skip
-def _fillable(host: Host, assigned: Assigned, read: Truth, rules: RuleSet) -> Truth:
+def _fillable(host: Host, assigned: Assigned, read: Truth, rules: DirectoryRules) -> Truth:
     """Whether a log may be made although another directory, which may hold it, is offline."""
     if rules.failure_recreates_log:
         return True
@@ -133,7 +133,7 @@ def _fillable(host: Host, assigned: Assigned, read: Truth, rules: RuleSet) -> Tr
 @rule("startup.future-log-replaces-only-when-level",
       source="B14; LogManager.recoverAbandonedFutureLogs; catalogue 29", switches=("startup-swap-ignores-offsets",),
       says="At start a future log replaces the current one only where it is as long.")  # fmt: skip
-def swapped(host: Host, assigned: Assigned, rules: RuleSet) -> Host:
+def swapped(host: Host, assigned: Assigned, rules: DirectoryRules) -> Host:
     """At start: a future log in the assigned directory replaces the current one, without comparing offsets (B14).
 
     Source: `LogManager.recoverAbandonedFutureLogs`.
@@ -154,7 +154,7 @@ def swapped(host: Host, assigned: Assigned, rules: RuleSet) -> Host:
     return choose(all_of(negate(host.seen), there), after, host)
 
 
-def taken(host: Host, assigned: Assigned, slot: Word, rules: RuleSet) -> Host:
+def taken(host: Host, assigned: Assigned, slot: Word, rules: DirectoryRules) -> Host:
     """A replica's host after it has applied the metadata; `slot` is where it makes a log, if it may choose."""
     host = swapped(host, assigned, rules)
     verdict = decide(host, assigned, rules)
@@ -176,7 +176,7 @@ def taken(host: Host, assigned: Assigned, slot: Word, rules: RuleSet) -> Host:
 @rule("move.metadata-keeps-its-state", source="X4; B13; ReplicaAlterLogDirsThread.addPartitions",
       switches=("epoch-change-forgets-promotion",),
       says="New metadata of a partition keeps the state of a move between directories.")  # fmt: skip
-def _moved_on(host: Host, assigned: Assigned, rules: RuleSet) -> Host:
+def _moved_on(host: Host, assigned: Assigned, rules: DirectoryRules) -> Host:
     """What metadata does to a move: where the assignment names its target, it is accepted."""
     if rules.epoch_change_forgets_promotion:
         return evolve(host, promotion=choose(host.moving(), IDLE, host.promotion))
@@ -194,7 +194,7 @@ def _moved_on(host: Host, assigned: Assigned, rules: RuleSet) -> Host:
 @rule("assignment.single-directory-is-silent", source="KIP-858; semantics 9", switches=("single-directory-silent",),
       says="In the document a broker with one directory corrects only assignments to LOST; in the "
            "code it corrects all.")  # fmt: skip
-def _corrected(host: Host, assigned: Assigned, verdict: Verdict, rules: RuleSet) -> Host:
+def _corrected(host: Host, assigned: Assigned, verdict: Verdict, rules: DirectoryRules) -> Host:
     """An assignment is corrected where a readable log is elsewhere, or where the log may be in a dead directory."""
     actual, directory = host.actual(), assigned.directory
     elsewhere = all_of(verdict.read, host.has_log(), negate(actual == directory))

@@ -41,7 +41,7 @@ class Control:
     def fence(self, state: Placement, broker: Word) -> Outcome:
         """Session expiry."""
         spent = state.spend("fences", word(state.host(broker).up))
-        return decided(spent, self.do.fence(state.controller, broker), self.rules)
+        return decided(spent, self.do.fence(state.controller, broker), self.rules.directories)
 
     @rule("unfence.assignments-settled", source="KIP-858; semantics 9", switches=("unfence-ignores-assignments",),
           says="A broker is unfenced once its directory assignments are settled.")  # fmt: skip
@@ -56,11 +56,11 @@ class Control:
         directory = state.assigned(broker)
         unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
         learnt: Truth = True
-        if len(host.names) > 1 and not self.rules.unfence_ignores_assignments:
+        if len(host.names) > 1 and not self.rules.directories.unfence_ignores_assignments:
             learnt = implies(state.controller.replicas.has(broker), negate(unknown))
         return {
             **guards.fenced(state.controller, broker),
-            "broker asks for it": host.ready_to_unfence(self.rules),
+            "broker asks for it": host.ready_to_unfence(self.rules.directories),
             "the controller knows its directories": learnt,
             "directories are on file": negate(state.controller.dirs_of(broker).is_empty()),
         }
@@ -68,17 +68,17 @@ class Control:
     def unfence(self, state: Placement, broker: Word, delivered: Truth) -> Outcome:
         """One heartbeat: the broker is unfenced, and the failed directories that it lists go offline."""
         told = self.do.heartbeat(state.controller, broker, self.news(state, broker))
-        return decided(self._acknowledged(state, broker, delivered), told, self.rules)
+        return decided(self._acknowledged(state, broker, delivered), told, self.rules.directories)
 
     def news(self, state: Placement, broker: Word) -> BrokerSet:
         """The failed directories of a heartbeat that are still registered; only these act."""
         host = state.host(broker)
-        return host.ids(host.reports(self.rules)).keep(state.controller.dirs_of(broker))
+        return host.ids(host.reports(self.rules.directories)).keep(state.controller.dirs_of(broker))
 
     def _acknowledged(self, state: Placement, broker: Word, delivered: Truth) -> Placement:
         host = state.host(broker)
-        told = host.told.plus(host.reports(self.rules))
-        marks = True if self.rules.failure_reported_once else delivered
+        told = host.told.plus(host.reports(self.rules.directories))
+        marks = True if self.rules.directories.failure_reported_once else delivered
         return state.with_host(broker, evolve(host, told=choose(marks, told, host.told)))
 
     @rule("directory-failure.reported-without-waiting", source="KIP-858, first draft; semantics 6.5",
@@ -88,7 +88,7 @@ class Control:
         """A running broker has failed directories to report."""
         host = state.host(broker)
         silent = host.failed.within(host.told)
-        waits = host.queued() if self.rules.reports_wait_for_assignments else False
+        waits = host.queued() if self.rules.directories.reports_wait_for_assignments else False
         return {
             "broker runs": all_of(host.up, state.controller.registered.has(broker)),
             "there is news": any_of(negate(silent), negate(self.news(state, broker).is_empty())),
@@ -98,7 +98,7 @@ class Control:
     def report(self, state: Placement, broker: Word, delivered: Truth) -> Outcome:
         """A heartbeat lists failed directories; the reply may be lost."""
         told = self.do.directories_offline(state.controller, broker, self.news(state, broker))
-        return decided(self._acknowledged(state, broker, delivered), told, self.rules)
+        return decided(self._acknowledged(state, broker, delivered), told, self.rules.directories)
 
     def lose_report(self, state: Placement, broker: Word) -> Placement:
         """The defect of reporting once: the heartbeat is lost, and the failure with it."""
@@ -120,7 +120,7 @@ class Control:
     def report_late(self, state: Placement, broker: Word, slot: Word) -> Outcome:
         """B16: the reply marks the new failure as reported, although the heartbeat did not carry it."""
         sent = self.report(state, broker, True)
-        after = failing(sent.state.host(broker), slot, self.rules)
+        after = failing(sent.state.host(broker), slot, self.rules.directories)
         marked = evolve(after, told=after.told.plus(Slots().just(slot)))
         return Outcome(sent.state.spend("failures").with_host(broker, marked), sent.event, sent.records)
 
@@ -143,8 +143,8 @@ class Control:
         host, controller = state.host(broker), state.controller
         isr = controller.isr.plus(controller.isr.just(broker))
         online: Truth = True
-        if not self.rules.alter_partition_ignores_directories:
-            online = state.online(broker, state.assigned(broker), self.rules)
+        if not self.rules.directories.alter_partition_ignores_directories:
+            online = state.online(broker, state.assigned(broker), self.rules.partition)
         return {
             **self._leads(state),
             **guards.may_alter(controller, isr, False, self.rules),
@@ -156,7 +156,7 @@ class Control:
     def expand(self, state: Placement, broker: Word) -> Outcome:
         """AlterPartition with one member more."""
         isr = state.controller.isr.plus(state.controller.isr.just(broker))
-        return decided(state, self.do.alter_partition(state.controller, isr, False), self.rules)
+        return decided(state, self.do.alter_partition(state.controller, isr, False), self.rules.directories)
 
     def may_shrink(self, state: Placement, broker: Word) -> Conjuncts:
         """The leader drops a follower that does not fetch."""
@@ -172,7 +172,7 @@ class Control:
     def shrink(self, state: Placement, broker: Word) -> Outcome:
         """AlterPartition with one member less."""
         isr = state.controller.isr.minus(state.controller.isr.just(broker))
-        return decided(state, self.do.alter_partition(state.controller, isr, False), self.rules)
+        return decided(state, self.do.alter_partition(state.controller, isr, False), self.rules.directories)
 
     def may_write(self, state: Placement) -> Conjuncts:
         """A record reaches every ISR member, and is committed."""
@@ -218,7 +218,7 @@ class Control:
 
     def elect_preferred(self, state: Placement) -> Outcome:
         """ElectLeaders PREFERRED, or the balance timer."""
-        return decided(state, self.do.elect_preferred(state.controller), self.rules)
+        return decided(state, self.do.elect_preferred(state.controller), self.rules.directories)
 
     def may_reassign(self, state: Placement, target: Replicas) -> Conjuncts:
         """An operator moves the partition to other brokers."""
@@ -227,4 +227,4 @@ class Control:
 
     def reassign(self, state: Placement, target: Replicas) -> Outcome:
         """AlterPartitionReassignments to a target."""
-        return decided(state.spend("reassignments"), self.do.reassign(state.controller, target), self.rules)
+        return decided(state.spend("reassignments"), self.do.reassign(state.controller, target), self.rules.directories)

@@ -14,7 +14,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of, pick
 from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.directories import DirectoryRules
 
 ABSENT = 0
 """The broker hosts no replica, as far as it knows."""
@@ -142,7 +142,7 @@ class Host:
           source="KIP-858; catalogue 46; semantics 6.7; BrokerLifecycleManager.sendBrokerHeartbeat",
           switches=("failure-reported-once", "reported-until-acknowledged"),
           says="Every heartbeat carries all directories that failed since the start.")  # fmt: skip
-    def reports(self, rules: RuleSet) -> Slots:
+    def reports(self, rules: DirectoryRules) -> Slots:
         """The failed directories that the next heartbeat carries."""
         if rules.reported_until_acknowledged or rules.failure_reported_once:
             return self.failed.minus(self.told)
@@ -158,7 +158,7 @@ class Host:
 
     @rule("unfence.asked-when-caught-up", source="KIP-631; semantics 5; invariant 37", switches=("unfence-unasked",),
           says="A broker asks to be unfenced once it has applied the metadata up to its registration.")  # fmt: skip
-    def ready_to_unfence(self, rules: RuleSet) -> Truth:
+    def ready_to_unfence(self, rules: DirectoryRules) -> Truth:
         """Whether its heartbeat asks to be unfenced: caught up and, in the KIP, settled."""
         caught_up = self.up if rules.unfence_unasked else all_of(self.up, self.seen)
         return caught_up if rules.unfence_ignores_assignments else all_of(caught_up, self.settled())
@@ -192,7 +192,7 @@ class Host:
 @rule("move.failed-target-takes-assignment-back", source="KAFKA-16297; ReplicaAlterLogDirsThread.removePartitions",
       switches=("revert-only-while-queued",),
       says="A move whose target fails takes its assignment back, accepted or not.")  # fmt: skip
-def failing(host: Host, slot: Word, rules: RuleSet) -> Host:
+def failing(host: Host, slot: Word, rules: DirectoryRules) -> Host:
     """The host after a disk fails under a running process, or under none.
 
     A replica there goes offline; a move that touches the disk ends. Its

@@ -90,8 +90,10 @@ class Moves:
         host = state.host(broker)
         return {
             "a move runs": host.moving(),
-            "assignment is accepted": any_of(self.rules.promotion_unacknowledged, host.promotion == ACCEPTED),
-            "future log is level": any_of(self.rules.promotion_ignores_offsets, host.copied),
+            "assignment is accepted": any_of(
+                self.rules.directories.promotion_unacknowledged, host.promotion == ACCEPTED
+            ),
+            "future log is level": any_of(self.rules.directories.promotion_ignores_offsets, host.copied),
         }
 
     def promote(self, state: Placement, broker: Word) -> Placement:
@@ -135,13 +137,13 @@ class Moves:
         """AssignReplicasToDirs."""
         host = state.host(broker)
         told = self._assigned(state, broker, host.sent)
-        return decided(state.with_host(broker, evolve(host, answered=True)), told, self.rules)
+        return decided(state.with_host(broker, evolve(host, answered=True)), told, self.rules.directories)
 
     @rule("assignment.offline-directory-leads-away", source="KIP-858; catalogue 46; semantics 6.2",
           switches=("offline-assignment-ignored",),
           says="An assignment to an offline directory ends the broker's leadership and ISR membership.")  # fmt: skip
     def _assigned(self, state: Placement, broker: Word, directory: Word) -> Outcome:
-        if not self.rules.offline_assignment_ignored:
+        if not self.rules.directories.offline_assignment_ignored:
             return Triggers(self.rules).assign(state.controller, broker, directory)
         # The defect: the entry changes, and nothing else.
         changed = evolve(state.controller, directories=state.controller.directories.moved(broker, directory))
@@ -193,21 +195,21 @@ class Moves:
         """
         host = state.host(broker)
         known = guards.may_assign(state.controller, broker, host.late)
-        current = True if self.rules.assignment_ignores_broker_epoch else negate(host.late_stale)
-        ordered = all_of(negate(host.late_stale), not self.rules.abandoned_assignments_accepted)
+        current = True if self.rules.directories.assignment_ignores_broker_epoch else negate(host.late_stale)
+        ordered = all_of(negate(host.late_stale), not self.rules.directories.abandoned_assignments_accepted)
         accepted = all_of(current, negate(ordered), *known.values())
         spent = state.with_host(broker, evolve(host, late=NOTHING, late_stale=False))
-        done = decided(spent, self._assigned(state, broker, host.late), self.rules)
-        refused = decided(spent, nothing(state), self.rules, True)
+        done = decided(spent, self._assigned(state, broker, host.late), self.rules.directories)
+        refused = decided(spent, nothing(state), self.rules.directories, True)
         return choose_outcome(accepted, done, refused)
 
     @rule("assignment.authorized", source="KIP-858", switches=("assignment-unauthorized",),
           says="An assignment needs CLUSTER_ACTION on CLUSTER.")  # fmt: skip
     def intrude(self, state: Placement, broker: Word, directory: Word) -> Outcome:
         """A client without CLUSTER_ACTION on CLUSTER sends an assignment: CLUSTER_AUTHORIZATION_FAILED."""
-        if self.rules.assignment_unauthorized:
-            return decided(state, self._assigned(state, broker, directory), self.rules)
-        return decided(state, nothing(state), self.rules, True)
+        if self.rules.directories.assignment_unauthorized:
+            return decided(state, self._assigned(state, broker, directory), self.rules.directories)
+        return decided(state, nothing(state), self.rules.directories, True)
 
     def may_intrude(self, state: Placement, broker: Word, directory: Word) -> Conjuncts:
         """The request names a replica and its current broker epoch."""

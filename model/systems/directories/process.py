@@ -28,7 +28,7 @@ class Process:
 
     def fail(self, state: Placement, broker: Word, slot: Word) -> Placement:
         """A disk fails."""
-        return state.spend("failures").with_host(broker, failing(state.host(broker), slot, self.rules))
+        return state.spend("failures").with_host(broker, failing(state.host(broker), slot, self.rules.directories))
 
     def may_crash(self, state: Placement, broker: Word) -> Conjuncts:
         """Any running process may stop."""
@@ -45,7 +45,7 @@ class Process:
     def may_time_out(self, state: Placement, broker: Word) -> Conjuncts:
         """A failure was not acknowledged for log.dir.failure.timeout.ms."""
         host = state.host(broker)
-        concerned = host.leads if self.rules.timeout_only_if_leading else True
+        concerned = host.leads if self.rules.directories.timeout_only_if_leading else True
         return {
             "broker runs": host.up,
             "a failure is not acknowledged": negate(host.failed.within(host.told)),
@@ -65,7 +65,7 @@ class Process:
         return {
             "broker is stopped": negate(host.up),
             "a directory works": negate(host.disks.is_empty()),
-            "directory ids differ": any_of(self.rules.duplicate_ids_start, host.distinct_ids()),
+            "directory ids differ": any_of(self.rules.directories.duplicate_ids_start, host.distinct_ids()),
             "the partition is in one directory": host.logs.keep(host.disks).size() <= 1,
         }
 
@@ -78,12 +78,12 @@ class Process:
         for slot, name in enumerate(host.names):
             missing = all_of(host.disks.has(slot), name == NOTHING)
             # A drawn id was never seen before; the defect draws LOST.
-            fresh = NOTHING if self.rules.reserved_ids_drawn else len(host.names) + drawn
+            fresh = NOTHING if self.rules.directories.reserved_ids_drawn else len(host.names) + drawn
             names.append(choose(missing, fresh, name))
-            drawn = drawn if self.rules.reserved_ids_drawn else drawn + word(missing)
+            drawn = drawn if self.rules.directories.reserved_ids_drawn else drawn + word(missing)
         begun = evolve(host, up=True, names=tuple(names), drawn=drawn)
         told = Triggers(self.rules).new_incarnation(state.controller, broker, False, begun.ids(begun.disks))
-        return decided(state.with_host(broker, begun), told, self.rules)
+        return decided(state.with_host(broker, begun), told, self.rules.directories)
 
     @rule("registration.again-once-directories-are-known",
           source="KAFKA-16162; BrokerLifecycleManager.resendBrokerRegistrationUnlessZkMode",
@@ -95,7 +95,7 @@ class Process:
             "broker runs": state.host(broker).up,
             "no directory is on file": state.controller.dirs_of(broker).is_empty(),
             "broker is registered": state.controller.registered.has(broker),
-            "brokers register again": not self.rules.registration_without_directories,
+            "brokers register again": not self.rules.directories.registration_without_directories,
         }
 
     @rule("registration.again-keeps-fencing", source="KAFKA-16757; catalogue 45", switches=("reregistration-fences",),
@@ -104,10 +104,10 @@ class Process:
         """The same incarnation registers with the directories it started with; failed ones are among them."""
         host, controller = state.host(broker), state.controller
         amended = controller.with_dirs(broker, host.ids(host.disks.plus(host.failed)))
-        if self.rules.reregistration_fences:
+        if self.rules.directories.reregistration_fences:
             amended = evolve(amended, fenced=amended.fenced.plus(BrokerSet().just(broker)))
         # The code looks at assignments again only where they change.
-        looks = not self.rules.catch_up_as_coded
+        looks = not self.rules.directories.catch_up_as_coded
         host = evolve(host, behind=any_of(host.behind, all_of(looks, state.controller.replicas.has(broker))))
         return evolve(state, controller=amended).with_host(broker, host)
 
@@ -163,7 +163,7 @@ class Process:
         """The partition in the newest metadata, as a broker reads it."""
         controller, directory = state.controller, state.assigned(broker)
         return Assigned(
-            directory, state.online(broker, directory, self.rules), controller.leader >= 0,
+            directory, state.online(broker, directory, self.rules.partition), controller.leader >= 0,
             controller.leader == broker, state.written,
         )  # fmt: skip
 
@@ -171,7 +171,7 @@ class Process:
         """There is metadata to apply; a directory is chosen only where a log is made."""
         host, assigned = state.host(broker), self.assignment(state, broker)
         replica = state.controller.replicas.has(broker)
-        verdict = decide(swapped(host, assigned, self.rules), assigned, self.rules)
+        verdict = decide(swapped(host, assigned, self.rules.directories), assigned, self.rules.directories)
         chooses = all_of(replica, verdict.free)
         return {
             "broker runs": host.up,
@@ -183,5 +183,5 @@ class Process:
         """The broker applies all metadata there is: it opens, makes or deletes its log, and corrects its assignment."""
         host = state.host(broker)
         replica = state.controller.replicas.has(broker)
-        after = choose(replica, taken(host, self.assignment(state, broker), slot, self.rules), left(host))
+        after = choose(replica, taken(host, self.assignment(state, broker), slot, self.rules.directories), left(host))
         return state.with_host(broker, after)

@@ -16,7 +16,8 @@ from kraftcheck.model.language.system import Outcome, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, pick
 from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED, DirectoryMap
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.directories import DirectoryRules
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.systems.directories.host import (
     ABSENT,
     ACCEPTED,
@@ -90,7 +91,7 @@ class Placement:
         """The state with less of a budget."""
         return evolve(self, left=evolve(self.left, **{budget: getattr(self.left, budget) - amount}))
 
-    def online(self, broker: Word, directory: Word, rules: RuleSet) -> Truth:
+    def online(self, broker: Word, directory: Word, rules: PartitionRules) -> Truth:
         """Whether the controller takes a directory of a broker to be online."""
         return any_of(
             *(
@@ -120,7 +121,7 @@ class Told:
     refused: Truth
 
 
-def decided(state: Placement, outcome: Outcome, rules: RuleSet, refused: Truth = False) -> Outcome:
+def decided(state: Placement, outcome: Outcome, rules: DirectoryRules, refused: Truth = False) -> Outcome:
     """The state after a controller event: every running broker it concerns has metadata to apply."""
     before, after = state.controller, outcome.state
     changed = outcome.event.partition_epoch_bumps > 0
@@ -188,7 +189,7 @@ def initial(setting: Setting) -> list[Placement]:
     brokers, slots, began = setting["brokers"], setting["directories"], setting["start"]
     replicas = BrokerSet.of(range(setting["replication"]))
     everyone = BrokerSet.of(range(brokers))
-    first = int(default_directory(True, slots, FIRST_LOCAL, True, setting.rules))
+    first = int(default_directory(True, slots, FIRST_LOCAL, True, setting.rules.partition))
     assigned = MIGRATING if began else first
     controller = Elections(
         replicas=Replicas.of(range(setting["replication"]), brokers),
@@ -198,7 +199,7 @@ def initial(setting: Setting) -> list[Placement]:
         registered=everyone, fenced=everyone if began == MIGRATION else BrokerSet(), shutting_down=BrokerSet(),
         online_dirs=(BrokerSet() if began else BrokerSet.of(range(slots)),) * brokers,
         min_insync_replicas=1, unclean_election=False,
-        elr_enabled=bool(setting["elr"]) and setting.rules.elr_available,
+        elr_enabled=bool(setting["elr"]) and setting.rules.partition.elr_available,
     )  # fmt: skip
     hosts = tuple(_host(setting, b, bool(replicas.has(b)), assigned) for b in range(brokers))
     left = Budgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})

@@ -99,9 +99,9 @@ def _failures(setting: Setting, process: Process, control: Control, slots: Param
     each, listed = {"broker": slots["broker"]}, []
     if setting["failures"]:
         listed.append(Action("fail_directory", process.fail, process.may_fail, slots, "handleLogDirFailure"))
-        if setting.rules.reported_while_in_flight:
+        if setting.rules.directories.reported_while_in_flight:
             listed.append(Action("fail_while_reporting", control.report_late, control.may_report_late, slots, "B16"))
-        if setting.rules.failure_reported_once:
+        if setting.rules.directories.failure_reported_once:
             listed.append(Action("lose_report", control.lose_report, control.may_report, each, "catalogue 46"))
     if setting["crashes"]:
         listed.append(Action("crash", process.crash, process.may_crash, each, "power failure"))

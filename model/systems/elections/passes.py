@@ -18,7 +18,7 @@ from kraftcheck.model.partition.change import Build, build
 from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import FIRST_LOCAL
 from kraftcheck.model.partition.registration import Partition, PartitionChange, merge
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.systems.elections.state import Elections, Event, replicas_online
 from kraftcheck.model.triggers.directory_assignment import default_directory
 from kraftcheck.model.triggers.leadership import lookup_failed, may_lead
@@ -45,24 +45,24 @@ def start(state: Elections) -> Progress:
     return Progress(state.partition(), event)
 
 
-def acceptable(state: Elections, trig: Trigger, rules: RuleSet) -> Brokers:
+def acceptable(state: Elections, trig: Trigger, rules: PartitionRules) -> Brokers:
     """Brokers that pass the leader test for a trigger."""
     offline = BrokerSet(state.replicas.mask).minus(replicas_online(state, rules))
     return may_lead(state, offline, trig.barred, trig.counted, rules)
 
 
-def eligible(state: Elections, rules: RuleSet) -> Brokers:
+def eligible(state: Elections, rules: PartitionRules) -> Brokers:
     """Brokers that may lead as the partition is."""
     return acceptable(state, ordinary(state.partition(), permits(state)), rules)
 
 
-def directory_of_new_replica(state: Elections, broker: Word, rules: RuleSet) -> Word:
+def directory_of_new_replica(state: Elections, broker: Word, rules: PartitionRules) -> Word:
     """Directory of a replica that is new on a broker."""
     dirs = state.dirs_of(broker)
     return default_directory(state.registered.has(broker), dirs.size(), dirs.first() + FIRST_LOCAL, True, rules)
 
 
-def run(state: Elections, base: Partition, sofar: Progress, wanted: Pass, rules: RuleSet) -> Progress:
+def run(state: Elections, base: Partition, sofar: Progress, wanted: Pass, rules: PartitionRules) -> Progress:
     """One pass: build from `base`, replay onto what the passes so far left."""
     when, trig = wanted.when, wanted.trigger
     moved = state.directories if wanted.placed is None else state.directories.moved(*wanted.placed)

@@ -19,7 +19,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, choose, pick
 from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.triggers.directory_assignment import default_directory
 from kraftcheck.model.triggers.leadership import active, replica_online
 from kraftcheck.model.triggers.min_isr import effective_min_isr
@@ -121,7 +121,7 @@ class Event:
     min_isr: Word = field(metadata={"context": True})
 
 
-def directory_online(state: Elections, broker: int, directory: Word, rules: RuleSet) -> Truth:
+def directory_online(state: Elections, broker: int, directory: Word, rules: PartitionRules) -> Truth:
     """Whether the controller takes a replica's directory on a broker to be online."""
     dirs = state.online_dirs[broker]
     # By the right rules a broker without directories has lost them all.
@@ -130,7 +130,7 @@ def directory_online(state: Elections, broker: int, directory: Word, rules: Rule
     return replica_online(directory, state.registered.has(broker), dirs.size(), untold, listed, rules)
 
 
-def replicas_online(state: Elections, rules: RuleSet) -> BrokerSet:
+def replicas_online(state: Elections, rules: PartitionRules) -> BrokerSet:
     """Brokers whose replica sits in an online directory."""
     mask: Word = 0
     for b in range(len(state.online_dirs)):
@@ -160,7 +160,7 @@ def initial(setting: Setting) -> list[Elections]:
     """A new topic on live brokers, for each replication factor and min ISR of the scope."""
     brokers, everyone = setting["brokers"], BrokerSet.of(range(setting["brokers"]))
     dirs = setting["directories"]
-    first = default_directory(True, dirs, FIRST_LOCAL, True, setting.rules)
+    first = default_directory(True, dirs, FIRST_LOCAL, True, setting.rules.partition)
     states = []
     smallest = 1 if setting["reassignment"] else setting["replication"]
     for factor in range(smallest, setting["replication"] + 1):

@@ -16,6 +16,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from kraftcheck.model.partition.election import LEADERLESS, may_designate
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections.passes import eligible
 from kraftcheck.model.systems.elections.state import Elections, initial, layout
@@ -86,10 +87,10 @@ def may_assign(state: Elections, broker: Word, directory: Word) -> Conjuncts:
 
 def may_alter(state: Elections, isr: BrokerSet, recovering: Truth, rules: RuleSet) -> Conjuncts:
     """Checks of AlterPartition that do not concern epochs; section 4, rows 5 and 7-11."""
-    members = alter_partition.member_checks(isr, state, False, rules)
+    members = alter_partition.member_checks(isr, state, False, rules.data_plane)
     return {
         **alter_partition.sender_check(state.leader, state.leader, state),
-        **alter_partition.isr_checks(state.partition(), isr, recovering, rules),
+        **alter_partition.isr_checks(state.partition(), isr, recovering, rules.partition),
         alter_partition.ELIGIBLE: members[alter_partition.ELIGIBLE],
     }
 
@@ -114,7 +115,7 @@ def targets_registered(state: Elections, target: Replicas) -> Conjuncts:
     return {"targets are registered": target.within(state.registered)}
 
 
-def may_cancel(state: Elections, rules: RuleSet) -> Conjuncts:
+def may_cancel(state: Elections, rules: PartitionRules) -> Conjuncts:
     """Guard of a cancellation: else NO_REASSIGNMENT_IN_PROGRESS or INVALID_REPLICA_ASSIGNMENT."""
     return reassigning.may_cancel(state.partition(), eligible(state, rules), state.unclean_election, rules)
 
@@ -183,20 +184,21 @@ def actions(setting: Setting) -> list[Action]:
             Action("directories_offline", do.directories_offline, has_dirs, failures, "handleDirectoriesOffline"),
             Action("heartbeat", do.heartbeat, fenced_has_dirs, failures, "processBrokerHeartbeat"),
         ]
-    if rules.fences_share_one_base:
+    if rules.partition.fences_share_one_base:
         pair = {**each, "other": each["broker"]}
         listed.append(Action("sweep_sessions", do.fence_two, two_unfenced, pair, "KAFKA-13173"))
-    if rules.designated_elections:
+    if rules.partition.designated_elections:
         listed.append(Action("elect_designated", do.elect_designated, designation(rules), each,
                              "unclean-recovery KIP"))  # fmt: skip
-    if rules.elr_available:
+    if rules.partition.elr_available:
         listed.append(Action("enable_elr", do.enable_elr, lambda state: {"ELR is off": negate(state.elr_enabled)}, {},
                              "eligible.leader.replicas.enable"))  # fmt: skip
     if setting["reassignment"]:
         targets = replica_lists(brokers, setting["replication"])
         listed += [
             Action("reassign", do.reassign, targets_registered, {"target": targets}, "changePartitionReassignment"),
-            Action("cancel", do.cancel, lambda state: may_cancel(state, rules), {}, "cancelPartitionReassignment"),
+            Action("cancel", do.cancel, lambda state: may_cancel(state, rules.partition), {},
+                   "cancelPartitionReassignment"),
         ]
     return listed
 
@@ -210,7 +212,7 @@ def designation(rules: RuleSet) -> Callable[[Elections, Word], Conjuncts]:
     """The guard of designated elections under a rule set."""
 
     def guard(state: Elections, broker: Word) -> Conjuncts:
-        return may_designate(state.partition(), eligible(state, rules), broker, rules)
+        return may_designate(state.partition(), eligible(state, rules.partition), broker, rules)
 
     return guard
 

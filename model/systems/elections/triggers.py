@@ -47,7 +47,7 @@ class Triggers:
         """The passes of one event, all built from the partition as it was."""
         p, done = state.partition(), start(state)
         for wanted in passes:
-            done = run(state, p, done, wanted, self.rules)
+            done = run(state, p, done, wanted, self.rules.partition)
         return done
 
     def fence(self, state: Elections, broker: Word) -> Outcome:
@@ -73,7 +73,7 @@ class Triggers:
 
     def unfence(self, state: Elections, broker: Word) -> Outcome:
         """A heartbeat of a caught-up broker; leaderless partitions are tried again."""
-        done = self._decided(state, triggers.unfence(state.partition(), permits(state), broker, self.rules))
+        done = self._decided(state, triggers.unfence(state.partition(), permits(state), broker, self.rules.partition))
         return finish(state, self._unfenced(state, broker), done)
 
     @rule("shutdown.ends-with-incarnation", source="KIP-841; invariant 32; semantics 1.2",
@@ -81,12 +81,15 @@ class Triggers:
           says="Only a new incarnation ends a controlled shutdown.")  # fmt: skip
     def _unfenced(self, state: Elections, broker: Word) -> Elections:
         one = state.fenced.just(broker)
-        down = state.shutting_down.minus(one) if self.rules.unfence_clears_controlled_shutdown else state.shutting_down
+        down = state.shutting_down
+        if self.rules.partition.unfence_clears_controlled_shutdown:
+            down = down.minus(one)
         return evolve(state, fenced=state.fenced.minus(one), shutting_down=down)
 
     def unregister(self, state: Elections, broker: Word) -> Outcome:
         """An administrator removes the broker."""
-        done = self._decided(state, triggers.unregister(state.partition(), permits(state), broker, self.rules))
+        wanted = triggers.unregister(state.partition(), permits(state), broker, self.rules.partition)
+        done = self._decided(state, wanted)
         one = state.registered.just(broker)
         after = evolve(
             state.with_dirs(broker, BrokerSet()),
@@ -98,7 +101,8 @@ class Triggers:
 
     def new_incarnation(self, state: Elections, broker: Word, clean: Truth, dirs: BrokerSet) -> Outcome:
         """The broker registers anew, after a clean or an unclean stop, with the directories it found."""
-        wanted = triggers.restart(state.partition(), permits(state), broker, clean, state.elr_enabled, self.rules)
+        rules = self.rules.partition
+        wanted = triggers.restart(state.partition(), permits(state), broker, clean, state.elr_enabled, rules)
         done = self._decided(state, wanted)
         one = state.registered.just(broker)
         after = evolve(
@@ -119,37 +123,38 @@ class Triggers:
           says="A directory that was reported as failed is offline for the next controller too.")  # fmt: skip
     def _failed(self, state: Elections, broker: Word, failed: BrokerSet) -> Elections:
         old = state.dirs_of(broker)
-        left = old if self.rules.directory_failure_not_replayed else old.minus(failed)
-        if self.rules.empty_directory_list_means_no_change:
+        left = old if self.rules.directories.directory_failure_not_replayed else old.minus(failed)
+        if self.rules.partition.empty_directory_list_means_no_change:
             left = choose(left.is_empty(), old, left)
         return state.with_dirs(broker, left)
 
     def _failure(self, state: Elections, p: Partition, broker: Word, failed: BrokerSet) -> Pass:
         reported = failed.has(p.directories.of(broker) - FIRST_LOCAL)
-        return triggers.directory_failure(p, permits(state), broker, reported, self.rules)
+        return triggers.directory_failure(p, permits(state), broker, reported, self.rules.partition)
 
     def heartbeat(self, state: Elections, broker: Word, failed: BrokerSet) -> Outcome:
         """One heartbeat that unfences the broker and reports failed directories."""
-        seen, done = state, start(state)
-        for step in passes_in_order(self.rules):
+        seen, done, rules = state, start(state), self.rules.partition
+        for step in passes_in_order(rules):
             p = seen.partition() if seen is state else done.partition
             if step == STATE:
-                done = run(seen, p, done, triggers.unfence(p, permits(seen), broker, self.rules), self.rules)
+                done = run(seen, p, done, triggers.unfence(p, permits(seen), broker, rules), rules)
             else:
-                done = run(seen, p, done, self._failure(seen, p, broker, failed), self.rules)
-            if second_sees_first(self.rules):
+                done = run(seen, p, done, self._failure(seen, p, broker, failed), rules)
+            if second_sees_first(rules):
                 seen = self._failed(state, broker, failed).with_partition(done.partition)
         return finish(state, self._unfenced(self._failed(state, broker, failed), broker), done)
 
     def assign(self, state: Elections, broker: Word, directory: Word) -> Outcome:
         """AssignReplicasToDirs; an assignment to an offline directory also ends leadership there."""
         offline = negate(self._online(state, broker, directory))
-        wanted = assign(state.partition(), permits(state), broker, directory, offline, self.rules)
+        wanted = assign(state.partition(), permits(state), broker, directory, offline, self.rules.partition)
         return finish(state, state, self._decided(state, *wanted))
 
     def _online(self, state: Elections, broker: Word, directory: Word) -> Truth:
         brokers = range(len(state.online_dirs))
-        return any_of(*(all_of(broker == b, directory_online(state, b, directory, self.rules)) for b in brokers))
+        rules = self.rules.partition
+        return any_of(*(all_of(broker == b, directory_online(state, b, directory, rules)) for b in brokers))
 
     def alter_partition(self, state: Elections, isr: BrokerSet, recovering: Truth) -> Outcome:
         """The leader proposes another ISR."""
@@ -172,12 +177,12 @@ class Triggers:
 
     def reassign(self, state: Elections, target: Replicas) -> Outcome:
         """AlterPartitionReassignments with a target; never elects uncleanly."""
-        wanted = reassigning.reassign(state.partition(), permits(state), target, self.rules)
+        wanted = reassigning.reassign(state.partition(), permits(state), target, self.rules.partition)
         return finish(state, state, self._decided(state, wanted))
 
     def cancel(self, state: Elections) -> Outcome:
         """AlterPartitionReassignments without a target: back to the original replicas."""
-        wanted = reassigning.cancel(state.partition(), permits(state), self.rules)
+        wanted = reassigning.cancel(state.partition(), permits(state), self.rules.partition)
         return finish(state, state, self._decided(state, wanted))
 
     def set_min_isr(self, state: Elections, minimum: Word) -> Outcome:
@@ -186,7 +191,7 @@ class Triggers:
         raised = after.effective_min_isr() > state.effective_min_isr()
         change = announced(done.partition, True, raised, state.elr_enabled, self.rules)
         written = negate(change.is_noop())
-        p = merge(done.partition, change, self.rules)
+        p = merge(done.partition, change, self.rules.partition)
         bumps = choose(written, p.partition_epoch, 0)
         event = evolve(done.event, records=word(written), partition_epoch_bumps=bumps)
         return finish(state, after, Progress(p, event))

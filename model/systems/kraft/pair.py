@@ -79,7 +79,7 @@ class Beside:
     def view(self, state: Kraft, second: Second) -> Placement:
         """The second partition, as the rules at work decide about it."""
         placed = second.placement(state.placement())
-        capping = self.rules.min_isr_from_first_partition
+        capping = self.rules.controller.min_isr_from_first_partition
         return capped(placed, state.data.controller.replicas) if capping else placed
 
     def guard(self, action: Action, state: Kraft, arguments: Mapping[str, Any]) -> Conjuncts:
@@ -98,7 +98,7 @@ class Beside:
     @rule("unfence.every-partition-settled", source="KIP-858", switches=("unfence-awaits-one-partition",),
           says="A broker is unfenced once the assignments of all its partitions are settled.")  # fmt: skip
     def _joined(self, name: str, first: Truth, second: Truth) -> Truth:
-        one = name in EITHER or (name in SETTLED and self.rules.unfence_awaits_one_partition)
+        one = name in EITHER or (name in SETTLED and self.rules.directories.unfence_awaits_one_partition)
         return any_of(first, second) if one else all_of(first, second)
 
     def _chosen(
@@ -134,10 +134,10 @@ class Beside:
     def _moved(self, action: Action, state: Kraft, second: Second, arguments: Mapping[str, Any]) -> Placement:
         placed = self.view(state, second)
         found: Placement = _outcome(action, placed, arguments, True).state
-        if not self.rules.failure_moves_one_partition or action.name not in REPORTS:
+        if not self.rules.directories.failure_moves_one_partition or action.name not in REPORTS:
             return found
         # The defect: where the first partition is in a directory that is reported, the second stays as it is.
-        silent = evolve(self.setting, rules=evolve(self.rules, offline_directory_leader_kept=True))
+        silent = evolve(self.setting, rules=self.rules.switched(offline_directory_leader_kept=True))
         (deaf,) = [other for other in directory_actions(silent) if other.name == action.name]
         kept: Placement = deaf.outcome(placed, arguments).state
         news = Control(self.rules).news(placed, arguments["broker"])
@@ -168,7 +168,7 @@ class Beside:
 
     def _decided(self, state: Kraft, second: Second, trigger: Callable[[Any], Outcome]) -> Second:
         placed = self.view(state, second)
-        return second.after(decided(placed, trigger(placed.controller), self.rules).state)
+        return second.after(decided(placed, trigger(placed.controller), self.rules.directories).state)
 
     def expand(self, state: Kraft, broker: Word) -> Kraft:
         """AlterPartition of the second partition, with one member more."""
@@ -179,7 +179,7 @@ class Beside:
     def delete(self, state: Kraft) -> Kraft:
         """The topic of the second partition is deleted."""
         spent = evolve(state, deletions=state.deletions - 1)
-        return evolve(spent, others=tuple(second.deleted(self.rules) for second in state.others))
+        return evolve(spent, others=tuple(second.deleted(self.rules.controller) for second in state.others))
 
     def actions(self) -> list[Action]:
         """Actions of the second partition alone."""

@@ -15,7 +15,7 @@ from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, choose
 from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.controller import ControllerRules
 from kraftcheck.model.systems.directories import state as directories
 from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NEW, NOTHING, Host, Slots
 from kraftcheck.model.systems.directories.state import Placement
@@ -75,7 +75,7 @@ class Second:
         hosts = tuple(Replica(**{name: getattr(host, name) for name in OF_REPLICA}) for host in placed.hosts)
         return evolve(self, hosts=hosts, **{name: getattr(placed.controller, name) for name in OF_PARTITION})
 
-    def deleted(self, rules: RuleSet) -> Second:
+    def deleted(self, rules: ControllerRules) -> Second:
         """The second partition after its topic is gone: every broker hears of it.
 
         B7: while the ISR is empty the code forgets to take it out of the index by directory.

@@ -13,6 +13,7 @@ from kraftcheck.model.language.system import Outcome, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate, word
 from kraftcheck.model.partition.directories import FIRST_LOCAL, DirectoryMap
+from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories import state as directories
 from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NOTHING, SERVING, Host, Slots
@@ -61,12 +62,12 @@ class Kraft:
 
 def decided(state: Kraft, outcome: Outcome, rules: RuleSet) -> Kraft:
     """The state after a controller event, in both halves."""
-    placed = directories.decided(state.placement(), outcome, rules).state
-    data = data_plane.decided(state.data, outcome, rules)
+    placed = directories.decided(state.placement(), outcome, rules.directories).state
+    data = data_plane.decided(state.data, outcome, rules.data_plane)
     return evolve(state, data=evolve(data, controller=placed.controller), hosts=placed.hosts)
 
 
-def replicated(state: Kraft, data: Replication, rules: RuleSet) -> Kraft:
+def replicated(state: Kraft, data: Replication, rules: DirectoryRules) -> Kraft:
     """The state after a step of the data plane: brokers hear of a changed registration, future logs fall behind."""
     quiet = start(data.controller).event
     changed = word(negate(_same(state.data.controller, data.controller)))

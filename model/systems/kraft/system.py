@@ -66,7 +66,7 @@ class Both:
 
         def effect(state: Kraft, **arguments: Any) -> Kraft:
             data = self._refusing(state) if action.name == "alter_partition" else state.data
-            return self.settled(replicated(state, action.effect(data, **arguments), self.rules))
+            return self.settled(replicated(state, action.effect(data, **arguments), self.rules.directories))
 
         def guard(state: Kraft, **arguments: Any) -> Conjuncts:
             opened = {f"{name} has its log open": state.serves(arguments[name]) for name in brokers}
@@ -77,7 +77,7 @@ class Both:
     def _refusing(self, state: Kraft) -> Replication:
         """Members on a directory known to be offline are refused like those of an earlier incarnation."""
         data = state.data
-        if self.rules.alter_partition_ignores_directories:
+        if self.rules.directories.alter_partition_ignores_directories:
             return data
         placed, request = state.placement(), data.request
         online = all_of(*(implies(request.isr.has(b), placed.may_be_online(b)) for b in range(len(state.hosts))))
@@ -91,7 +91,7 @@ class Both:
             placed: Placement = found.state
             data = state.data
             if found.event is not None:
-                data = data_plane.decided(data, Outcome(placed.controller, found.event.event), self.rules)
+                data = data_plane.decided(data, Outcome(placed.controller, found.event.event), self.rules.data_plane)
             after = evolve(moved(state, data, placed), others=self.pair.others(action, state, arguments))
             return self._answered(state, Outcome(self.settled(after), found.event), action, arguments)
 

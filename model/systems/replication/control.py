@@ -40,7 +40,7 @@ class Control:
         return Triggers(self.rules)
 
     def _decided(self, state: Replication, outcome: Outcome) -> Replication:
-        return decided(state, outcome, self.rules)
+        return decided(state, outcome, self.rules.data_plane)
 
     def may_fence(self, state: Replication, broker: Word) -> dict[str, Truth]:
         """A dead broker is fenced for free; a live one costs budget."""
@@ -131,7 +131,7 @@ class Control:
         return {
             "a request is in flight": request.isr.size() > 0,
             **sender_check(controller.leader, controller.leader, controller),
-            **isr_checks(controller.partition(), request.isr, False, self.rules),
+            **isr_checks(controller.partition(), request.isr, False, self.rules.partition),
         }
 
     def alter(self, state: Replication) -> Replication:
@@ -142,7 +142,7 @@ class Control:
         Answers arrive in order, so a refusal of an earlier copy no longer arrives then.
         """
         request, controller = state.request, state.controller
-        members = member_checks(request.isr, controller, request.stale, self.rules)
+        members = member_checks(request.isr, controller, request.stale, self.rules.data_plane)
         eligible = all_of(members[ELIGIBLE], members[MEMBER_EPOCHS])
         changed = self._decided(state, self.do.alter_partition(controller, request.isr, False))
         leader = controller.leader
@@ -194,7 +194,7 @@ class Control:
 
     def may_cancel(self, state: Replication) -> dict[str, Truth]:
         """An operator takes a reassignment back."""
-        allowed = guards.may_cancel(state.controller, self.rules)
+        allowed = guards.may_cancel(state.controller, self.rules.partition)
         return {**allowed, "a reassignment is left": state.left.reassignments > 0}
 
     def cancel(self, state: Replication) -> Replication:

@@ -53,21 +53,21 @@ class DataPlane:
         """
         rules, minimum = self.rules, leader.min_isr
         quorum = leader.maximal_isr()
-        if rules.hw_uses_committed_isr_only:
+        if rules.data_plane.hw_uses_committed_isr_only:
             quorum = leader.isr
-        if rules.hw_uses_proposed_isr:
+        if rules.data_plane.hw_uses_proposed_isr:
             quorum = BrokerSet(choose(leader.pending(), leader.proposed.mask, leader.isr.mask))
-        if rules.hw_waits_for_ineligible:
+        if rules.data_plane.hw_waits_for_ineligible:
             quorum = quorum.plus(leader.fetchers())
-        gate = leader.maximal_isr() if rules.gate_counts_maximal_isr else leader.isr
+        gate = leader.maximal_isr() if rules.data_plane.gate_counts_maximal_isr else leader.isr
         candidate = leader.log.end()
         for b, end in enumerate(leader.ends):
             waits = all_of(quorum.has(b), negate(number == b))
             candidate = choose(waits, smaller(candidate, self._counted(state, leader, b, end)), candidate)
-        free = True if rules.hw_advances_under_min_isr else gate.size() >= minimum
+        free = True if rules.data_plane.hw_advances_under_min_isr else gate.size() >= minimum
         rises = all_of(free, candidate > leader.high_watermark)
         mark = choose(rises, candidate, leader.high_watermark)
-        if rules.watermark_may_fall:
+        if rules.data_plane.watermark_may_fall:
             mark = choose(all_of(free, candidate >= 0), candidate, leader.high_watermark)
         acked = all_of(rises, leader.maximal_isr().size() >= minimum)
         committed = state.committed.extended(leader.log, mark, rises)
@@ -83,7 +83,7 @@ class DataPlane:
           says="A follower counts by what it has fetched in the leader's current epoch.")  # fmt: skip
     def _counted(self, state: Replication, leader: Broker, b: int, end: Word) -> Word:
         """The follower's end as the watermark counts it; UNKNOWN holds it back."""
-        if not self.rules.hw_by_record_epoch_only:
+        if not self.rules.data_plane.hw_by_record_epoch_only:
             return end
         follower = state.brokers[b]
         same = follower.log.agrees(leader.log, follower.log.end())
@@ -127,7 +127,7 @@ class DataPlane:
         f, ldr = state.broker(follower), state.broker(leader)
         replica = any_of(state.controller.replicas.has(follower), ldr.epoch < state.leader_epoch)
         followed = state.leader_at(f.epoch) == leader
-        same = True if self.rules.fetch_unfenced else f.epoch == ldr.epoch
+        same = True if self.rules.data_plane.fetch_unfenced else f.epoch == ldr.epoch
         return {
             "they are two": negate(follower == leader),
             "follower runs and follows the leader": all_of(f.running(), followed),
@@ -157,20 +157,20 @@ class DataPlane:
         theirs = ldr.log.largest_to(own)
         ends = ldr.log.count_to(own)
         diverges = any_of(theirs < own, ends < f.log.end())
-        if self.rules.kip101_epoch_lookup:
+        if self.rules.data_plane.kip101_epoch_lookup:
             diverges = ends < f.log.end()
-        if self.rules.no_epoch_entry_on_leadership:
+        if self.rules.data_plane.no_epoch_entry_on_leadership:
             diverges = all_of(diverges, ldr.log.last() >= own)
         shared = f.log.largest_to(theirs)
         cut = f.log.truncate(smaller(choose(shared == theirs, ends, f.log.count_to(shared)), f.log.count_to(theirs)))
-        if self.rules.kip101_epoch_lookup:
+        if self.rules.data_plane.kip101_epoch_lookup:
             cut = f.log.truncate(smaller(ends, f.log.end()))
         grown = f.log.copy_of(ldr.log).truncate(f.log.end() + received)
         log = choose(diverges, cut, grown)
         mark = choose(
             diverges, smaller(f.high_watermark, cut.end()), smaller(ldr.high_watermark, grown.end())
         )
-        if self.rules.truncation_keeps_watermark:
+        if self.rules.data_plane.truncation_keeps_watermark:
             mark = choose(diverges, f.high_watermark, mark)
         moved = state.with_broker(follower, choose(received > 0, evolve(f, log=log, high_watermark=mark), f))
         served = [all_of(follower == b, negate(diverges)) for b in range(len(ldr.ends))]
@@ -191,7 +191,7 @@ class DataPlane:
         end = leader.end_of(follower)
         begun = leader.log.count_to(leader.epoch)
         caught_up = all_of(end >= leader.high_watermark, end >= 0)
-        if not self.rules.no_leader_epoch_start_check:
+        if not self.rules.data_plane.no_leader_epoch_start_check:
             caught_up = all_of(caught_up, end >= begun)
         return {
             "broker believes it leads": state.leads(broker, leader),
@@ -234,9 +234,9 @@ class DataPlane:
         """A proposal whose epochs are out of date is refused; its leader waits for metadata."""
         rules = self.rules
         heard = leader.epoch == state.leader_epoch
-        if not rules.alter_partition_ignores_partition_epoch:
+        if not rules.data_plane.alter_partition_ignores_partition_epoch:
             heard = all_of(heard, leader.current)
-        if rules.broker_epoch_taken_from_metadata:
+        if rules.data_plane.broker_epoch_taken_from_metadata:
             stated, stale = isr, BrokerSet()
         else:
             stated, stale = leader.fetchers().plus(isr.just(broker)).keep(isr), leader.stale.keep(isr)
@@ -262,19 +262,19 @@ class DataPlane:
         """Commit the accepted ISR, or go back to the committed one after INELIGIBLE_REPLICA."""
         leader, rules = state.broker(broker), self.rules
         accepted = any_of(leader.answer == ACCEPTED, leader.answer == OVERTAKEN)
-        kept = leader.proposed if rules.refusal_taken_for_success else leader.isr
+        kept = leader.proposed if rules.data_plane.refusal_taken_for_success else leader.isr
         known = evolve(
             leader.without_proposal(),
             isr=choose(accepted, leader.proposed, kept),
             current=choose(accepted, leader.answer == ACCEPTED, leader.current),
-            unseen=any_of(leader.unseen, accepted) if rules.equal_epoch_ends_proposal else False,
+            unseen=any_of(leader.unseen, accepted) if rules.data_plane.equal_epoch_ends_proposal else False,
         )
         # Copies of a request arrive in order: once one is answered, no earlier one is under way.
-        answered = all_of(leader.epoch == state.leader_epoch, negate(rules.answered_request_survives))
+        answered = all_of(leader.epoch == state.leader_epoch, negate(rules.data_plane.answered_request_survives))
         request = choose(answered, no_request(), state.request)
-        if rules.refusal_keeps_proposal:
+        if rules.data_plane.refusal_keeps_proposal:
             known = choose(accepted, known, evolve(leader, answer=NONE))
         after = evolve(state, request=request)
-        if rules.accepted_shrink_keeps_hw:
+        if rules.data_plane.accepted_shrink_keeps_hw:
             return after.with_broker(broker, known)
         return self.advance(after, broker, known)

@@ -31,7 +31,7 @@ class Metadata:
         isr = state.isr_at(epoch)
         kept = self._kept(state, broker, epoch, isr)
         log = b.log
-        if self.data.rules.truncate_to_high_watermark:
+        if self.data.rules.data_plane.truncate_to_high_watermark:
             log = choose(changes, log.truncate(b.high_watermark), log)
         # A broker that is no replica any more deletes its log.
         log = choose(all_of(newest, negate(state.controller.replicas.has(broker))), log.truncate(0), log)
@@ -60,7 +60,7 @@ class Metadata:
         As found, a leader that leads again keeps those of ISR members, even where
         it never saw that another broker led in between.
         """
-        if not self.data.rules.reelected_leader_keeps_ends:
+        if not self.data.rules.data_plane.reelected_leader_keeps_ends:
             return BrokerSet()
         again = all_of(state.leader_at(state.broker(broker).epoch) == broker, state.leader_at(epoch) == broker)
         return BrokerSet(choose(again, isr.mask, 0))

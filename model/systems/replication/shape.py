@@ -62,7 +62,7 @@ def layout(setting: Setting) -> Replication:
         ends = tuple(never if b == number else known for b in range(brokers))
         return Broker(
             status=ints(RUNNING, STOPPED_UNCLEAN), log=log, high_watermark=offset, epoch=epoch, current=truth(),
-            unseen=truth() if setting.rules.equal_epoch_ends_proposal else NEVER,
+            unseen=truth() if setting.rules.data_plane.equal_epoch_ends_proposal else NEVER,
             isr=some, min_isr=minimum, proposed=some,
             answer=ints(NONE, INELIGIBLE), ends=ends, stale=some,
         )  # fmt: skip
@@ -118,7 +118,7 @@ def _start(setting: Setting) -> Elections:
         )
     starts = elections.initial(setting)
     found = next(s for s in starts if s.min_insync_replicas == minimum and s.replicas.size() == factor)
-    return evolve(found, elr_enabled=bool(setting["elr"]) and setting.rules.elr_available)
+    return evolve(found, elr_enabled=bool(setting["elr"]) and setting.rules.partition.elr_available)
 
 
 def initial(setting: Setting) -> list[Replication]:

@@ -29,7 +29,7 @@ from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, pick
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.data_plane import DataPlaneRules
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.replication.history import first_kept, isr_kept_at, isrs_rewritten, kept_at, rewritten
 from kraftcheck.model.systems.replication.log import Log
@@ -204,7 +204,7 @@ class Replication:
         return all_of(broker.running(), self.leader_at(broker.epoch) == number)
 
 
-def decided(state: Replication, outcome: Outcome, rules: RuleSet) -> Replication:
+def decided(state: Replication, outcome: Outcome, rules: DataPlaneRules) -> Replication:
     """The state after a controller event: registration, leader epoch and history, and what is out of date."""
     after: Elections = outcome.state
     past, at = state.controller, state.leader_epoch

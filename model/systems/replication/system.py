@@ -93,7 +93,7 @@ def unsettled_actions(setting: Setting) -> list[Action]:
         Action("register", control.register, control.may_register, each, "registerBroker"),
         Action("elect_preferred", control.elect_preferred, control.may_elect_preferred, {}, "electLeaders"),
     ]  # fmt: skip
-    if rules.equal_epoch_ends_proposal:
+    if rules.data_plane.equal_epoch_ends_proposal:
         always_there.append(
             Action("apply_equal_metadata", metadata.take_equal, metadata.may_take_equal, each, "B18; makeLeader")
         )
@@ -118,7 +118,7 @@ def _failures(setting: Setting, control: Control, data: DataPlane, each: Paramet
     if setting["shrinks"]:
         pair = {**each, "follower": each["broker"]}
         listed.append(Action("propose_shrink", data.shrink, data.may_shrink, pair, "Partition.maybeShrinkIsr"))
-    if setting.rules.unknown_outcome_is_failure:
+    if setting.rules.data_plane.unknown_outcome_is_failure:
         listed.append(Action("give_up", data.give_up, _leads, each, "KAFKA-14154"))
     return listed
 
@@ -134,7 +134,7 @@ def _operations(setting: Setting, control: Control, each: Parameters) -> list[Ac
         listed.append(
             Action("elect_unclean", control.elect_uncleanly, control.may_elect_uncleanly, {}, "electLeaders UNCLEAN")
         )
-        if setting.rules.designated_elections:
+        if setting.rules.partition.designated_elections:
             named = control.elect_designated
             listed.append(Action("elect_designated", named, control.may_designate, each, "unclean-recovery KIP"))
     if setting["reassignments"]:

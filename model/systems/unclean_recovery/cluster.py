@@ -18,6 +18,7 @@ from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import UNASSIGNED, DirectoryMap
 from kraftcheck.model.partition.election import may_designate
 from kraftcheck.model.partition.registration import Partition, merge
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.unclean_recovery.state import CUT, DOWN, UP, Recovered, Recovery, replaced
 from kraftcheck.model.systems.unclean_recovery.tool import Event
@@ -38,7 +39,7 @@ def registration(p: Recovered) -> Partition:
     )  # fmt: skip
 
 
-def acceptable(p: Recovered, up: BrokerSet, rules: RuleSet) -> Brokers:
+def acceptable(p: Recovered, up: BrokerSet, rules: PartitionRules) -> Brokers:
     """Brokers that may lead: unfenced, and their replica online."""
     everyone, none = BrokerSet.of(range(len(p.replicas))), BrokerSet()
     offline: Word = 0
@@ -49,7 +50,7 @@ def acceptable(p: Recovered, up: BrokerSet, rules: RuleSet) -> Brokers:
 
 
 def changed(
-    p: Recovered, isr: Brokers, eligible: Brokers, rules: RuleSet, designated: Word | None = None
+    p: Recovered, isr: Brokers, eligible: Brokers, rules: PartitionRules, designated: Word | None = None
 ) -> Recovered:
     """The partition after the build that wants this ISR, and elects where there is need."""
     before = registration(p)
@@ -74,19 +75,19 @@ def designation(p: Recovered, up: BrokerSet, rules: RuleSet) -> tuple[Truth, Rec
     unless `recovery_ignores_new_epochs`, it is also bound to the leader epoch
     at which the tool began.
     """
-    eligible = acceptable(p, up, rules)
+    eligible = acceptable(p, up, rules.partition)
     conditions = may_designate(registration(p), eligible, p.chosen, rules)
-    if not rules.recovery_ignores_new_epochs:
+    if not rules.unclean_recovery.recovery_ignores_new_epochs:
         conditions["no leader since the tool began"] = p.epoch == p.asked_at
     allowed = all_of(*conditions.values())
-    return allowed, choose(allowed, changed(p, p.isr, eligible, rules, p.chosen), p)
+    return allowed, choose(allowed, changed(p, p.isr, eligible, rules.partition, p.chosen), p)
 
 
 @frozen
 class Cluster:
     """What happens besides the tool."""
 
-    rules: RuleSet
+    rules: PartitionRules
 
     def may_return(self, state: Recovery, broker: Word) -> dict[str, Truth]:
         """A broker that is gone, or cut off, comes back."""

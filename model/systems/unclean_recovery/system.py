@@ -56,7 +56,7 @@ def actions(setting: Setting) -> list[Action]:
 
 
 def _environment(setting: Setting) -> list[Action]:
-    cluster = Cluster(setting.rules)
+    cluster = Cluster(setting.rules.partition)
     brokers = {"broker": tuple(range(setting["brokers"]))}
     partitions = {"partition": tuple(range(setting["partitions"]))}
     listed = []

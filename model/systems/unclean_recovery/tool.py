@@ -107,7 +107,7 @@ class Tool:
             told = choose(all_of(wanted, asked < self.limit), _told(p, broker), known)
             partitions.append(evolve(p, answers=replaced(p.answers, broker, told)))
             asked = asked + word(wanted)
-        more = False if self.rules.recovery_ignores_more_data else asked > self.limit
+        more = False if self.rules.unclean_recovery.recovery_ignores_more_data else asked > self.limit
         finished = choose(more, state.finished, state.finished.plus(state.finished.just(broker)))
         return Outcome(evolve(state, partitions=tuple(partitions), finished=finished), Event())
 
@@ -125,7 +125,7 @@ class Tool:
     def may_decide(self, state: Recovery) -> dict[str, Truth]:
         """Everybody has answered, or the deadline has passed."""
         everybody = all_of(*(state.finished.has(broker) for broker in range(len(state.brokers))))
-        over = False if self.rules.recovery_waits_for_every_broker else state.clock == 0
+        over = False if self.rules.unclean_recovery.recovery_waits_for_every_broker else state.clock == 0
         return {
             "tool is asking": state.phase == ASKING,
             "answers are complete, or time is over": any_of(everybody, over, negate(_any_pending(state))),
@@ -137,10 +137,10 @@ class Tool:
         return Outcome(evolve(state, partitions=decided, phase=ELECTING, finished=BrokerSet(), clock=0), Event())
 
     def _chosen(self, p: Recovered) -> Recovered:
-        position = best(p.answers, self.rules)
+        position = best(p.answers, self.rules.unclean_recovery)
         mask: Word = 0
         for broker, answer in enumerate(p.answers):
-            mask = mask | choose(is_candidate(answer, self.rules), 1 << broker, 0)
+            mask = mask | choose(is_candidate(answer, self.rules.unclean_recovery), 1 << broker, 0)
         result = choose(position == NOBODY, FAILED, PENDING)
         return evolve(
             p, answers=(SILENT,) * len(p.answers), candidates=BrokerSet(mask), chosen=position, result=result
@@ -162,7 +162,7 @@ class Tool:
             served = choose(all_of(inside, negate(outcome == REFUSED)), self._served(p, up), p)
             result = choose(heard, served.result, choose(spent, FAILED, PENDING))
             after = choose(inside, evolve(served, result=result), p)
-            if self.rules.recovery_ignores_request_limit:
+            if self.rules.unclean_recovery.recovery_ignores_request_limit:
                 beyond = all_of(pending, negate(inside), heard)
                 after = evolve(after, result=choose(beyond, UNSERVED, after.result))
             partitions.append(after)
@@ -174,7 +174,7 @@ class Tool:
     def _served(self, p: Recovered, up: BrokerSet) -> Recovered:
         """What the controller does and answers for one partition."""
         elected, after = self.designate(p, up, self.rules)
-        online = False if self.rules.designated_over_leader else p.is_led()
+        online = False if self.rules.unclean_recovery.designated_over_leader else p.is_led()
         result = choose(online, ONLINE, choose(elected, ELECTED, FAILED))
         return evolve(after, result=result, led=after.is_led())
 
@@ -199,10 +199,10 @@ class Tool:
     def finish(self, state: Recovery) -> Outcome:
         """The exit status; what the tool knew is gone."""
         recovered = [
-            is_recovered(p.result == ELECTED, p.result == ONLINE, p.result == UNSERVED, self.rules)
+            is_recovered(p.result == ELECTED, p.result == ONLINE, p.result == UNSERVED, self.rules.unclean_recovery)
             for p in state.partitions
         ]
-        zero = exits_zero(recovered, state.interrupted, self.rules)
+        zero = exits_zero(recovered, state.interrupted, self.rules.unclean_recovery)
         gone = tuple(p.forgotten() for p in state.partitions)
         after = evolve(state, partitions=gone, phase=IDLE, tries=0, interrupted=False)
         return Outcome(after, Event(ended=True, zero=zero))

@@ -15,7 +15,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, none_of, pick
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.zk_controller import ZkControllerRules
 from kraftcheck.model.systems.zk_controller.state import (
     AWAKE,
     NOTHING,
@@ -46,7 +46,7 @@ class Event:
 
 @rule("zk-controller.decision.live-isr-member-first", source="early controller design, A 3.2",
       switches=("outsider-preferred", "outsider-keeps-isr"))  # fmt: skip
-def decide(seen: Decision, live: BrokerSet, rules: RuleSet) -> tuple[Word, BrokerSet]:
+def decide(seen: Decision, live: BrokerSet, rules: ZkControllerRules) -> tuple[Word, BrokerSet]:
     """A live ISR member leads with the live members; without one a live replica leads alone.
 
     Without a node, which has version 0, `init_leaders` decides in the same way.
@@ -66,7 +66,7 @@ def decide(seen: Decision, live: BrokerSet, rules: RuleSet) -> tuple[Word, Broke
 class Control:
     """The controller's steps; `each` is how many partitions one of the model stands for."""
 
-    rules: RuleSet
+    rules: ZkControllerRules
     each: int
 
     def may_take_over(self, state: ZkController) -> dict[str, Truth]:

@@ -12,7 +12,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.zk_controller import ZkControllerRules
 from kraftcheck.model.systems.zk_controller.control import Event
 from kraftcheck.model.systems.zk_controller.state import (
     AWAKE,
@@ -33,7 +33,7 @@ from kraftcheck.model.systems.zk_controller.state import (
 class Hosts:
     """The brokers' steps under one rule set."""
 
-    rules: RuleSet
+    rules: ZkControllerRules
 
     def may_start(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """Its old session has expired."""
@@ -215,7 +215,7 @@ class Hosts:
 class Faults:
     """Processes that die, sessions that end, replicas that fail."""
 
-    rules: RuleSet
+    rules: ZkControllerRules
 
     def may_crash(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """It runs."""

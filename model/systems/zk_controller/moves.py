@@ -12,7 +12,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.zk_controller import ZkControllerRules
 from kraftcheck.model.systems.zk_controller.control import Control, Event
 from kraftcheck.model.systems.zk_controller.state import (
     NOTHING,
@@ -33,7 +33,7 @@ from kraftcheck.model.systems.zk_controller.state import (
 class Moves:
     """The steps of a reassignment; without the choice `decisions-one-by-one` the last ones are one multi."""
 
-    rules: RuleSet
+    rules: ZkControllerRules
     control: Control
 
     def may_reassign(self, state: ZkController, partition: Word, target: Word) -> dict[str, Truth]:

@@ -66,22 +66,22 @@ def actions(setting: Setting) -> list[Action]:
       switches=("outsiders-by-old-list",),
       says="A leader from outside the ISR is chosen only by a current list of live brokers.")  # fmt: skip
 def _controller(setting: Setting) -> list[Action]:
-    c = Control(setting.rules, setting["each"])
+    c = Control(setting.rules.zk_controller, setting["each"])
     each, hosts = {"partition": tuple(range(setting["partitions"]))}, {"broker": tuple(range(setting["brokers"]))}
     listed = [
         Action("list_brokers", c.list_brokers, c.may_list_brokers, {}, "change_leaders, step 1"),
         Action("read_node", c.read_node, c.may_read_node, each, "change_leaders, steps 2 and 3.1"),
         Action("finish", c.finish, c.may_finish, {}, "change_leaders ends"),
     ]
-    if setting.rules.decisions_one_by_one:
+    if setting.rules.zk_controller.decisions_one_by_one:
         listed.append(Action("write_one", c.write_one, c.may_write_one, each, "change_leaders, step 4"))
     else:
         listed.append(Action("write_all", c.write_all, c.may_write_all, {}, "change_leaders, steps 4 and 5 as a multi"))
-    if not setting.rules.decision_write_unconditional:
+    if not setting.rules.zk_controller.decision_write_unconditional:
         listed.append(Action("retry", c.retry, c.may_retry, each, "a conditional write is refused"))
-    if not setting.rules.outsiders_by_old_list:
+    if not setting.rules.zk_controller.outsiders_by_old_list:
         listed.append(Action("abandon", c.abandon, c.may_abandon, {}, "the list of live brokers has changed"))
-    if setting.rules.decisions_one_by_one or _is_replaced(setting) or setting["reassignments"]:
+    if setting.rules.zk_controller.decisions_one_by_one or _is_replaced(setting) or setting["reassignments"]:
         listed.append(Action("publish", c.publish, c.may_publish, hosts, "change_leaders, step 5"))
     if _is_replaced(setting):
         listed += [
@@ -103,15 +103,15 @@ def _is_replaced(setting: Setting) -> bool:
 def _deposed(setting: Setting) -> list[Action]:
     if not setting["depositions"]:
         return []
-    d = Deposed(Control(setting.rules, setting["each"]))
+    d = Deposed(Control(setting.rules.zk_controller, setting["each"]))
     each, hosts = {"partition": tuple(range(setting["partitions"]))}, {"broker": tuple(range(setting["brokers"]))}
     listed = [
         Action("depose", d.depose, d.may_depose, {}, "the controller's session expires"),
         Action("resign", d.resign, d.may_resign, {}, "a deposed controller learns of it"),
     ]
-    if setting.rules.controller_writes_unfenced:
+    if setting.rules.zk_controller.controller_writes_unfenced:
         listed.append(Action("publish_late", d.publish_late, d.may_publish_late, hosts, "step 5 by a deposed one"))
-        if setting.rules.decisions_one_by_one:
+        if setting.rules.zk_controller.decisions_one_by_one:
             listed.append(
                 Action("write_one_late", d.write_one_late, d.may_write_one_late, each, "step 4 by a deposed one")
             )
@@ -125,7 +125,7 @@ def _deposed(setting: Setting) -> list[Action]:
 def _moves(setting: Setting) -> list[Action]:
     if not setting["reassignments"]:
         return []
-    m = Moves(setting.rules, Control(setting.rules, setting["each"]))
+    m = Moves(setting.rules.zk_controller, Control(setting.rules.zk_controller, setting["each"]))
     everyone, each = (1 << setting["brokers"]) - 1, {"partition": tuple(range(setting["partitions"]))}
     targets = tuple(everyone - (1 << b) for b in range(setting["brokers"] - 1))
     listed = [
@@ -134,7 +134,7 @@ def _moves(setting: Setting) -> list[Action]:
         Action("check_isr", m.check_isr, m.may_check_isr, each, "on_partitions_reassigned, step 3"),
         Action("recheck", m.recheck, m.may_recheck, each, "a conditional write is refused, or made later"),
     ]
-    if setting.rules.decisions_one_by_one:
+    if setting.rules.zk_controller.decisions_one_by_one:
         listed += [
             Action("shrink_isr", m.shrink_isr, m.may_complete, each, "on_partitions_reassigned, step 3.1"),
             Action("replace", m.replace, m.may_replace, each, "on_partitions_reassigned, step 3.2"),
@@ -146,7 +146,7 @@ def _moves(setting: Setting) -> list[Action]:
 
 
 def _topics(setting: Setting) -> list[Action]:
-    t, listed = Topics(setting.rules), []
+    t, listed = Topics(setting.rules.zk_controller), []
     each = {"partition": tuple(range(setting["partitions"]))}
     if setting["new-topic"]:
         last = {"partition": (setting["partitions"] - 1,)}
@@ -162,7 +162,7 @@ def _topics(setting: Setting) -> list[Action]:
 @rule("zk-controller.broker.reading-sets-the-watch", source="ZooKeeper watches; early controller design, B",
       switches=("watch-set-after-read",), says="The read that finds a queue empty sets the watch.")  # fmt: skip
 def _brokers(setting: Setting) -> list[Action]:
-    h = Hosts(setting.rules)
+    h = Hosts(setting.rules.zk_controller)
     each = {"broker": tuple(range(setting["brokers"]))}
     both = {**each, "partition": tuple(range(setting["partitions"]))}
     listed = [
@@ -174,10 +174,10 @@ def _brokers(setting: Setting) -> list[Action]:
         Action("read_decisions", h.read_decisions, h.may_read_decisions, each, "on_broker_startup, steps 1 to 3"),
         Action("subscribe", h.subscribe, h.may_subscribe, each, "on_broker_startup, step 4"),
     ]
-    if setting.rules.watch_set_after_read:
+    if setting.rules.zk_controller.watch_set_after_read:
         listed.append(Action("set_watch", h.set_watch, h.may_set_watch, each, "the watch as an operation of its own"))
     if setting["reassignments"] or setting["deletions"]:
-        m = Moves(setting.rules, Control(setting.rules, setting["each"]))
+        m = Moves(setting.rules.zk_controller, Control(setting.rules.zk_controller, setting["each"]))
         listed.append(Action("stop_replica", m.stop_replica, m.may_stop_replica, both, "StopReplica"))
     if setting["isr-changes"] or setting["reassignments"]:
         members = {**both, "member": tuple(range(setting["brokers"]))}
@@ -188,7 +188,7 @@ def _brokers(setting: Setting) -> list[Action]:
 
 
 def _failures(setting: Setting) -> list[Action]:
-    f = Faults(setting.rules)
+    f = Faults(setting.rules.zk_controller)
     each = {"broker": tuple(range(setting["brokers"]))}
     both = {**each, "partition": tuple(range(setting["partitions"]))}
     listed = []

@@ -12,7 +12,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import none_of, pick
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.zk_controller import ZkControllerRules
 from kraftcheck.model.systems.zk_controller.control import Event
 from kraftcheck.model.systems.zk_controller.state import NOTHING, RESTING, UNREAD, ZkController, replaced
 
@@ -21,7 +21,7 @@ from kraftcheck.model.systems.zk_controller.state import NOTHING, RESTING, UNREA
 class Topics:
     """Operators create and delete topics; the controller has the replicas of a deleted one stopped."""
 
-    rules: RuleSet
+    rules: ZkControllerRules
 
     def may_create_topic(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """It does not exist, and never did."""

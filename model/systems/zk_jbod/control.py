@@ -12,7 +12,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.zk_jbod import ZkJbodRules
 from kraftcheck.model.systems.zk_jbod.errors import NONE
 from kraftcheck.model.systems.zk_jbod.handler import Event
 from kraftcheck.model.systems.zk_jbod.state import Controller, Partition, PartitionSet, ZkJbod, any_set, replaced
@@ -21,7 +21,7 @@ from kraftcheck.model.systems.zk_jbod.state import Controller, Partition, Partit
 @rule("zk-jbod.restart.selector", source="JBOD KIP on ZooKeeper, selector",
       switches=("last-member-stays-in-isr", "restart-drops-replica"),
       says="A restarted replica leaves the ISR and stays assigned; a live ISR member leads.")  # fmt: skip
-def select(partition: Partition, broker: Word, live: BrokerSet, rules: RuleSet) -> Partition:
+def select(partition: Partition, broker: Word, live: BrokerSet, rules: ZkJbodRules) -> Partition:
     """The partition after a broker asked to restart its replica: RestartedPartitionsLeaderSelector.
 
     Args:
@@ -47,7 +47,7 @@ def select(partition: Partition, broker: Word, live: BrokerSet, rules: RuleSet) 
 class Control:
     """The controller's steps, and the replication that it arranges."""
 
-    rules: RuleSet
+    rules: ZkJbodRules
 
     def may_read_requests(self, state: ZkJbod) -> dict[str, Truth]:
         """The listener on /restart_partitions is called; one that is set anew sees what is there."""

@@ -10,7 +10,7 @@ from attrs import frozen
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.zk_jbod import ZkJbodRules
 
 APPEND = 0
 """LogAppendException(log)."""
@@ -61,7 +61,7 @@ def raised(kind: Word, partition: Word, directory: Word) -> IOFailure:
 @rule("zk-jbod.error.reads-are-attributed", source="JBOD KIP on ZooKeeper, open question 2",
       switches=("read-errors-unattributed",),
       says="An error while a log is read is known to be that log's.")  # fmt: skip
-def decision(failure: IOFailure, available: Truth, transient: Truth, rules: RuleSet) -> Word:
+def decision(failure: IOFailure, available: Truth, transient: Truth, rules: ZkJbodRules) -> Word:
     """What the handler does: NOTHING to HALT.
 
     Args:

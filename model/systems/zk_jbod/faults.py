@@ -9,7 +9,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.zk_jbod import ZkJbodRules
 from kraftcheck.model.systems.zk_jbod.errors import NONE
 from kraftcheck.model.systems.zk_jbod.handler import Event, partitions_of, stopped, with_host
 from kraftcheck.model.systems.zk_jbod.state import IDLE, REMOVED, ZkJbod, replaced
@@ -19,7 +19,7 @@ from kraftcheck.model.systems.zk_jbod.state import IDLE, REMOVED, ZkJbod, replac
 class Faults:
     """The actions that budgets bound."""
 
-    rules: RuleSet
+    rules: ZkJbodRules
 
     def may_break_disk(self, state: ZkJbod, broker: Word, directory: Word) -> dict[str, Truth]:
         """It worked."""

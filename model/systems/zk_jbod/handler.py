@@ -12,7 +12,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.zk_jbod import ZkJbodRules
 from kraftcheck.model.systems.zk_jbod.errors import DIRECTORY, HALT, NONE, NOTHING, WATERMARK, decision, raised
 from kraftcheck.model.systems.zk_jbod.state import (
     CHECKPOINTS_CUT,
@@ -44,7 +44,7 @@ class Event:
 class Handler:
     """The broker's steps under one rule set."""
 
-    rules: RuleSet
+    rules: ZkJbodRules
 
     def may_fail_operation(self, state: ZkJbod, broker: Word, partition: Word, kind: Word) -> dict[str, Truth]:
         """An append, a read or a checkpoint of the high watermark meets a broken disk or a spoiled log."""

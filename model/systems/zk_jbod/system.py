@@ -51,7 +51,7 @@ def _names(setting: Setting, *bounds: str) -> dict[str, tuple[int, ...]]:
 
 
 def _handler(setting: Setting) -> list[Action]:
-    h = Handler(setting.rules)
+    h = Handler(setting.rules.zk_jbod)
     each, both = _names(setting, "brokers"), _names(setting, "brokers", "partitions")
     kinds = {**both, "kind": KINDS}
     listed = [
@@ -61,7 +61,7 @@ def _handler(setting: Setting) -> list[Action]:
         Action("remove_logs", h.remove_logs, h.may_remove_logs, each, "directory offline, step 4; 2.2 and 2.3"),
         Action("recreate", h.recreate, h.may_recreate, both, "the replica starts anew"),
     ]
-    if setting.rules.restart_node_shared:
+    if setting.rules.zk_jbod.restart_node_shared:
         listed += [
             Action("read_node", h.read_node, h.may_enqueue, each, "/restart_partitions is read, step 2.4"),
             Action("write_node", h.write_node, h.may_write_node, each, "/restart_partitions is written, step 2.4"),
@@ -74,10 +74,10 @@ def _handler(setting: Setting) -> list[Action]:
 
 
 def _background(setting: Setting) -> list[Action]:
-    h = Handler(setting.rules)
+    h = Handler(setting.rules.zk_jbod)
     each, both = _names(setting, "brokers"), _names(setting, "brokers", "partitions")
     listed = []
-    if setting["jobs"] and setting.rules.jobs_without_lock:
+    if setting["jobs"] and setting.rules.zk_jbod.jobs_without_lock:
         disks = _names(setting, "brokers", "directories")
         listed += [
             Action("begin_job", h.begin_job, h.may_begin_job, each, "a scheduled job reads the directories"),
@@ -94,7 +94,7 @@ def _background(setting: Setting) -> list[Action]:
 
 
 def _control(setting: Setting) -> list[Action]:
-    c = Control(setting.rules)
+    c = Control(setting.rules.zk_jbod)
     parts, both = _names(setting, "partitions"), _names(setting, "brokers", "partitions")
     listed = [
         Action("read_requests", c.read_requests, c.may_read_requests, {}, "Partitions Restart, step 1"),
@@ -103,13 +103,13 @@ def _control(setting: Setting) -> list[Action]:
         Action("rejoin", c.rejoin, c.may_rejoin, both, "a follower catches up"),
         Action("commit", c.commit, c.may_commit, parts, "a record is acknowledged"),
     ]
-    if setting.rules.last_member_stays_in_isr:  # else no live member is left, and no broker comes back here
+    if setting.rules.zk_jbod.last_member_stays_in_isr:  # else no live member is left, and no broker comes back here
         listed.append(Action("elect", c.elect, c.may_elect, parts, "OfflinePartition to OnlinePartition"))
     return listed
 
 
 def _failures(setting: Setting) -> list[Action]:
-    f, c = Faults(setting.rules), Control(setting.rules)
+    f, c = Faults(setting.rules.zk_jbod), Control(setting.rules.zk_jbod)
     each, parts = _names(setting, "brokers"), _names(setting, "partitions")
     both, disks = {**each, **parts}, _names(setting, "brokers", "directories")
     listed = []
@@ -121,7 +121,7 @@ def _failures(setting: Setting) -> list[Action]:
         listed.append(Action("spoil_log", f.spoil_log, f.may_spoil_log, both, "a log fails"))
     if setting["stops"]:
         listed.append(Action("stop", f.stop, f.may_stop, each, "broker failure"))
-    if setting["stops"] or setting.rules.disk_errors_halt:
+    if setting["stops"] or setting.rules.zk_jbod.disk_errors_halt:
         listed.append(Action("drop_broker", c.drop_broker, c.may_drop_broker, both, "onBrokerFailure"))
     if setting["controller-failures"]:
         listed.append(Action("controller_fails", c.fail, c.may_fail, {}, "controller failure"))

@@ -110,7 +110,7 @@ def seen(controller: Controller, place: Place, numbers: Lens, rules: RuleSet) ->
         fenced=numbers.some(b for b, known in registrations.items() if known.fenced),
         shutting_down=numbers.some(b for b, known in registrations.items() if known.in_controlled_shutdown),
         online_dirs=tuple(online),
-        min_insync_replicas=controller.min_isr(place.topic_id, place.index, rules),
+        min_insync_replicas=controller.min_isr(place.topic_id, place.index, rules.controller),
         unclean_election=controller.unclean_election(place.topic_id),
-        elr_enabled=controller.features.elr(rules),
+        elr_enabled=controller.features.elr(rules.partition),
     )

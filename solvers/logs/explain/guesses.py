@@ -190,7 +190,7 @@ def _registrations(ahead: _Ahead, found: RegisterBrokerRecord, length: int) -> I
     known = c.registration(found.broker_id)
     if known is not None and known.incarnation == found.incarnation:
         stops: tuple[tuple[str, int | None], ...] = (("amends", None),)
-    elif known is None or rules.every_restart_is_unclean:
+    elif known is None or rules.partition.every_restart_is_unclean:
         stops = (("registers", None),)
     else:
         stops = (("registers after an unclean stop", None), ("registers after a clean stop", known.epoch))

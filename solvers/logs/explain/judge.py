@@ -159,7 +159,7 @@ def _transition(
         unclean=unclean, last_known=last_known, from_elr=from_elr, over_isr=from_elr and bool(target),
         completed=done, resigned=False, stale_base=False,
         unclean_shutdown=numbers.some([guess.arguments["broker"]]) if stopped else BrokerSet(),
-        min_isr=before.min_isr(place.topic_id, place.index, rules),
+        min_isr=before.min_isr(place.topic_id, place.index, rules.controller),
     )  # fmt: skip
     return Transition(was, now, action, arguments, event)
 

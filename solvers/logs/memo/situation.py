@@ -193,7 +193,7 @@ def context_of(controller: Controller, topic_id: str, index: int, rules: RuleSet
     Raises:
         Resignation: when it has no min ISR.
     """
-    return Context(controller.min_isr(topic_id, index, rules), controller.unclean_election(topic_id))
+    return Context(controller.min_isr(topic_id, index, rules.controller), controller.unclean_election(topic_id))
 
 
 def is_odd(p: Partition, context: Context) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.model.controller.elect_leaders import MOST_DESIGNATED
-from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.model.rules.ruleset import RIGHT, parse
 from kraftcheck.model.unclean_recovery.choice import NOBODY, Answer, best
 from kraftcheck.model.unclean_recovery.electing import (
     INTERRUPTED,
@@ -44,7 +44,7 @@ def test_the_choice_is_the_first_of_the_maximal_logs(logs: list[tuple[int, int] 
     """The chosen position is that of the first maximal pair of epoch and length; errors do not count."""
     known = [one for one in logs if one is not None]
     expected = logs.index(max(known)) if known else NOBODY
-    assert best(answers(*logs), RULES) == expected
+    assert best(answers(*logs), RULES.unclean_recovery) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_the_choice_is_the_first_of_the_maximal_logs(logs: list[tuple[int, int] 
 def test_each_way_to_choose_chooses_its_own(variant: str, expected: int) -> None:
     """Epoch before length, ties to the first: each variant chooses another replica of the same four."""
     rules = parse("fixed+designated-elections" + variant)
-    assert best(answers((1, 5), (2, 9), (4, 7), (4, 7)), rules) == expected
+    assert best(answers((1, 5), (2, 9), (4, 7), (4, 7)), rules.unclean_recovery) == expected
 
 
 def test_a_response_is_cut_at_a_thousand() -> None:
@@ -104,7 +104,7 @@ def test_brokers_are_asked_until_the_time_is_over(
     """Failures are retried, HasMoreData is followed, and what comes after the deadline does not count."""
     places = [("t", n) for n in range(asked)]
     broker = RemoteBroker(1, 1, dict.fromkeys(places, LOG), answer_ms, failures)
-    assert len(inquire(broker, places, Rights(), duration, parse("fixed" + variant))) == rows
+    assert len(inquire(broker, places, Rights(), duration, parse("fixed" + variant).unclean_recovery)) == rows
 
 
 @pytest.mark.parametrize(
@@ -124,12 +124,12 @@ def test_elections_go_in_requests_of_a_thousand() -> None:
     wanted = [(("t", n), 1) for n in range(count)]
     _, results = designate_all(state, wanted, RULES, Retries(), Rights())
     assert [r.error for r in results] == ["NONE"] + ["ELECTION_NOT_NEEDED"] * MOST_DESIGNATED
-    assert succeeded(results, RULES)
-    one = RuleSet(designated_elections=True, recovery_ignores_request_limit=True)
+    assert succeeded(results, RULES.unclean_recovery)
+    one = RIGHT.switched(designated_elections=True, recovery_ignores_request_limit=True)
     _, results = designate_all(state, wanted, one, Retries(), Rights())
     assert results[-1].error == NOT_SERVED
-    assert not succeeded(results, RULES)
-    assert succeeded(results, one)
+    assert not succeeded(results, RULES.unclean_recovery)
+    assert succeeded(results, one.unclean_recovery)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_what_was_not_elected_fails_the_run(failing: int, rights: Rights, stop: 
     state = changed(with_topic(controllers(2), "t", (0, 1)), "t", 0, isr=(0,), leader=-1)
     after, results = designate_all(state, [(("t", 0), 1)], RULES, Retries(failing), rights, lambda: stop)
     assert ([r.error for r in results], after) == ([error], state)
-    assert not succeeded(results, RULES)
+    assert not succeeded(results, RULES.unclean_recovery)
 
 
 def recover(path: Path, *words: object) -> tuple[int, str, str]:

@@ -52,7 +52,7 @@ class Event:
 
     def stopped(self) -> set[int]:
         """Brokers that the event reports as stopped uncleanly."""
-        clean = self.op == "register" and self.step[2] == "clean" and not self.rules.every_restart_is_unclean
+        clean = self.op == "register" and self.step[2] == "clean" and not self.rules.partition.every_restart_is_unclean
         return {self.step[1]} if self.op in ("unclean", "register") and not clean else set()
 
 
@@ -82,7 +82,8 @@ class Change:
 
     def below_min_isr(self) -> bool:
         """Whether the ISR is smaller than the event was decided with."""
-        return bool(self.new.isr.size() < self.event.before.min_isr(self.topic_id, self.index, self.event.rules))
+        least = self.event.before.min_isr(self.topic_id, self.index, self.event.rules.controller)
+        return bool(self.new.isr.size() < least)
 
     def still_there(self, brokers: set[int]) -> set[int]:
         """Those brokers that are replicas still, registered, and did not stop uncleanly."""
@@ -109,7 +110,7 @@ def _online(event: Event, p: Partition) -> bool:
     known = event.after.registration(int(p.leader))
     if known is None or not p.replicas.has(p.leader):
         return False
-    return known.has_online_dir(int(p.directories.of(p.leader)), event.rules)
+    return known.has_online_dir(int(p.directories.of(p.leader)), event.rules.partition)
 
 
 STATE: dict[int | str, Callable[[Event, Partition], bool]] = {
@@ -208,7 +209,7 @@ def _unfencing(e: Event) -> bool:
 
 CLUSTER: dict[int | str, Callable[[Event], bool]] = {
     19: _dirs_disjoint,
-    20: lambda e: not (e.rules.deleted_partition_stays_indexed and e.after.stale_dirs),
+    20: lambda e: not (e.rules.controller.deleted_partition_stays_indexed and e.after.stale_dirs),
     31: lambda e: all(
         new.epoch == old.epoch if new.incarnation == old.incarnation else new.epoch > old.epoch
         for old, new in _brokers(e)

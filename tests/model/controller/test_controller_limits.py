@@ -231,7 +231,7 @@ def test_spaces_around_a_min_isr() -> None:
     with pytest.raises(Resignation, match="no effective min ISR"):
         expire_session(stored, 0, KAFKA)
     mended = play(live, alter_config(live, padded, FIXED), FIXED)
-    assert mended.min_isr(mended.topic_id("foo"), 0, FIXED) == 2
+    assert mended.min_isr(mended.topic_id("foo"), 0, FIXED.controller) == 2
     assert expire_session(mended, 0, FIXED).records
 
 

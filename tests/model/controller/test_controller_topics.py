@@ -267,15 +267,15 @@ def test_min_isr_is_capped_by_replicas() -> None:
     """The code caps the effective min ISR by the replicas that partition 0 has now, other rules by the partition's."""
     controller = with_topic(LIVE, "t", (0, 1), (0, 1), min_insync_replicas="5")
     topic = controller.topic_id("t") or ""
-    assert [controller.min_isr(topic, index, KAFKA) for index in (0, 1)] == [2, 2]
+    assert [controller.min_isr(topic, index, KAFKA.controller) for index in (0, 1)] == [2, 2]
     controller = changed(controller, "t", 0, replicas=(0,), isr=(0,))
-    assert [controller.min_isr(topic, index, KAFKA) for index in (0, 1)] == [1, 1]
+    assert [controller.min_isr(topic, index, KAFKA.controller) for index in (0, 1)] == [1, 1]
     for rules in (FIXED, preset("kip")):
-        assert [controller.min_isr(topic, index, rules) for index in (0, 1)] == [1, 2]
+        assert [controller.min_isr(topic, index, rules.controller) for index in (0, 1)] == [1, 2]
         with pytest.raises(Resignation):
-            controller.min_isr(topic, 2, rules)
+            controller.min_isr(topic, 2, rules.controller)
     with pytest.raises(Resignation):
-        configured(controller, "t", MIN_ISR, "two").min_isr(topic, 0, KAFKA)
+        configured(controller, "t", MIN_ISR, "two").min_isr(topic, 0, KAFKA.controller)
 
 
 @pytest.mark.parametrize(("first", "kafka", "fixed"), [((0,), [], [1]), ((0, 1, 2), [1], [1])])
@@ -293,7 +293,7 @@ def test_a_raise_counts_for_the_partitions_it_raises() -> None:
     controller = with_topic(cluster(3, elr_enabled=True), "t", (0, 1), (0, 1), min_insync_replicas="1")
     controller = changed(controller, "t", 0, replicas=(0,), isr=(0,))
     wanted = ConfigRecord(TOPIC, "t", MIN_ISR, "2")
-    as_coded = evolve(FIXED, min_isr_from_first_partition=True)
+    as_coded = FIXED.switched(min_isr_from_first_partition=True)
     told = [alter_config(controller, wanted, rules).records for rules in (FIXED, as_coded)]
     assert [[r.partition_id for r in one if isinstance(r, PartitionChangeRecord)] for one in told] == [[1], []]
 

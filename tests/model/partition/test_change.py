@@ -32,7 +32,7 @@ def test_lists_and_masks_agree(rules: str, case: Case) -> None:
     """The build on ordered lists and on masks writes a record in the same cases, with the same result as sets."""
     results = []
     for given_as in (as_lists(case), as_masks(case)):
-        change = build_change(given_as.partition, given_as.target, given_as.context, parse(rules))
+        change = build_change(given_as.partition, given_as.target, given_as.context, parse(rules).partition)
         noop = change.is_noop()
         after = given_as.partition if noop else merge(given_as.partition, change)
         results.append((noop, plainly(after)))
@@ -71,7 +71,7 @@ def _build(values: tuple[Any, ...], rules: str, preferred: bool, designated: int
         lambda b: FIRST_LOCAL,
         designated,
     )
-    built = build(partition, target, surroundings, parse(rules))
+    built = build(partition, target, surroundings, parse(rules).partition)
     return built.change, built.election, built.completed
 
 
@@ -108,7 +108,7 @@ CALM = Case(
 def change_of(case: Case, rules: str = "fixed") -> Any:
     """The change of a case, on lists."""
     made = as_lists(case)
-    return build_change(made.partition, made.target, made.context, parse(rules))
+    return build_change(made.partition, made.target, made.context, parse(rules).partition)
 
 
 def wants_isr(case: Case, isr: list[int]) -> Case:
@@ -121,7 +121,7 @@ def test_a_permuted_isr_is_a_change_to_the_list_and_none_to_the_mask() -> None:
     case = wants_isr(CALM, [0, 2])
     listed, masked = as_lists(case), as_masks(case)
     assert change_of(case) == evolve(no_change(listed.partition), isr=present(IdList((0, 2))))
-    assert build_change(masked.partition, masked.target, masked.context, PRESETS["fixed"]).is_noop()
+    assert build_change(masked.partition, masked.target, masked.context, PRESETS["fixed"].partition).is_noop()
 
 
 def test_the_list_minus_one_is_an_isr_member_only_on_lists() -> None:
@@ -130,7 +130,7 @@ def test_the_list_minus_one_is_an_isr_member_only_on_lists() -> None:
     kafka = parse("kafka-4.0")
     assert change_of(case, "kafka-4.0").isr == present(IdList((-1,)))
     masked = as_masks(case)
-    assert build_change(masked.partition, masked.target, masked.context, kafka).isr == present(BrokerSet())
+    assert build_change(masked.partition, masked.target, masked.context, kafka.partition).isr == present(BrokerSet())
 
 
 def test_the_same_leader_again_is_not_absent() -> None:
@@ -168,7 +168,7 @@ def test_an_isr_shrink_raises_the_leader_epoch_only_before_3_6() -> None:
     made = as_lists(wants_isr(CALM, [0]))
     for required in (False, True):
         context = evolve(made.context, bump_on_isr_shrink=required)
-        change = build_change(made.partition, made.target, context, PRESETS["fixed"])
+        change = build_change(made.partition, made.target, context, PRESETS["fixed"].partition)
         assert (change.isr, change.leader.present) == (present(IdList((0,))), required)
 
 
@@ -226,9 +226,9 @@ def test_an_emptied_isr_remembers_its_leader() -> None:
 def built_twice(case: Case) -> tuple[Any, Partition, Any]:
     """A build under `fixed`, the partition after it, and a second build that wants that partition as it is."""
     made = as_lists(case)
-    first = build(made.partition, made.target, made.context, PRESETS["fixed"])
+    first = build(made.partition, made.target, made.context, PRESETS["fixed"].partition)
     after = merge(made.partition, first.change)
-    return first, after, build_change(after, Target.of(after), made.context, PRESETS["fixed"])
+    return first, after, build_change(after, Target.of(after), made.context, PRESETS["fixed"].partition)
 
 
 @settings(max_examples=600, deadline=None)

@@ -23,6 +23,7 @@ from kraftcheck.model.partition.registration import merge
 from kraftcheck.model.records.codecs import decode, encode
 from kraftcheck.model.records.records import PartitionRecord
 from kraftcheck.model.records.replay import ClusterImage, ReplayError, replay
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT, RuleSet, parse
 from kraftcheck.solvers.hypothesis.record_strategies import batches, records
 from tests.shared.partitions import Case, as_lists, cases
@@ -118,9 +119,9 @@ def settled(build: Build, case: Case) -> bool:
     of the change build, which name these exceptions.
     """
     made = as_lists(evolve(case, designated=None))
-    p = merge(made.partition, build(made.partition, made.target, made.context, RIGHT))
+    p = merge(made.partition, build(made.partition, made.target, made.context, RIGHT.partition))
     for _ in range(3):
-        change = build(p, Target.of(p), made.context, RIGHT)
+        change = build(p, Target.of(p), made.context, RIGHT.partition)
         if change.is_noop():
             return True
         p = merge(p, change)
@@ -136,7 +137,7 @@ def test_building_from_its_own_result_comes_to_rest(case: Case) -> None:
 def test_a_build_that_repeats_the_leader_breaks_the_law() -> None:
     """A build that names the leader in every record raises its epoch for ever, and is found."""
 
-    def insistent(p: Any, target: Target, context: Any, rules: RuleSet) -> Any:
+    def insistent(p: Any, target: Target, context: Any, rules: PartitionRules) -> Any:
         change = build_change(p, target, context, rules)
         return evolve(change, leader=change.leader.set_when(p.recovering, p.leader))
 
@@ -145,7 +146,7 @@ def test_a_build_that_repeats_the_leader_breaks_the_law() -> None:
 
 # Elections are monotone in the acceptable set.
 
-Elect = Callable[[Candidates, bool, bool, bool, RuleSet], Election]
+Elect = Callable[[Candidates, Any, Any, Any, PartitionRules], Election]
 EVERYONE = range(5)
 SUBSETS = st.sets(st.sampled_from(list(EVERYONE))).map(BrokerSet.of)
 
@@ -164,7 +165,9 @@ def ballots(draw: st.DrawFn) -> tuple[Candidates, BrokerSet, bool, bool, bool]:
     return choice, choice.acceptable.plus(draw(SUBSETS)), draw(st.booleans()), draw(st.booleans()), draw(st.booleans())
 
 
-def monotone(run: Elect, ballot: tuple[Candidates, BrokerSet, bool, bool, bool], rules: RuleSet = RIGHT) -> bool:
+def monotone(
+    run: Elect, ballot: tuple[Candidates, BrokerSet, bool, bool, bool], rules: PartitionRules = RIGHT.partition
+) -> bool:
     """More acceptable brokers never cost a leader or a clean election; a winner who stays still wins."""
     choice, larger, preferred, unclean, last_known = ballot
     few = run(choice, preferred, unclean, last_known, rules)
@@ -184,7 +187,7 @@ def test_elections_are_monotone(ballot: Any) -> None:
 def test_an_election_that_prefers_the_last_breaks_the_law() -> None:
     """An election that takes no leader where two brokers could lead is found."""
 
-    def unsure(c: Candidates, preferred: bool, unclean: bool, last_known: bool, rules: RuleSet) -> Election:
+    def unsure(c: Candidates, preferred: bool, unclean: bool, last_known: bool, rules: PartitionRules) -> Election:
         found = elect(c, preferred, unclean, last_known, rules)
         return evolve(found, leader=NO_LEADER) if c.valid(rules).size() > 1 else found
 
@@ -201,7 +204,7 @@ def test_a_dead_last_known_leader_breaks_the_law() -> None:
 def only_the_living(ballot: tuple[Candidates, BrokerSet, bool, bool, bool], rules: RuleSet) -> bool:
     """Whoever wins is acceptable."""
     choice, _, preferred, unclean, last_known = ballot
-    winner = elect(choice, preferred, unclean, last_known, rules).leader
+    winner = elect(choice, preferred, unclean, last_known, rules.partition).leader
     return bool(winner == NO_LEADER or choice.acceptable.has(winner))
 
 

@@ -77,16 +77,16 @@ def test_absent_directories_keep() -> None:
 @pytest.mark.parametrize("rules", ["kafka-4.0", "fixed"])
 def test_an_empty_list_of_directories(rules: str) -> None:
     """As implemented it changes nothing; mended, no directory is left and none is online, until one is again."""
-    after = changed(FULL, change(log_dirs=()), preset(rules))
+    after = changed(FULL, change(log_dirs=()), preset(rules).partition)
     if rules == "kafka-4.0":
         assert after == FULL
         return
     assert (after.dirs, after.no_dir_left, after.has_online_dir(DIR_A)) == ((), True, False)
     assert after.has_online_dir(UNASSIGNED)
     assert not after.has_online_dir(LOST)
-    again = changed(after, change(log_dirs=(DIR_B,)), preset(rules))
+    again = changed(after, change(log_dirs=(DIR_B,)), preset(rules).partition)
     assert (again.dirs, again.no_dir_left) == ((DIR_B,), False)
-    assert changed(after, change(fenced=1), preset(rules)).no_dir_left
+    assert changed(after, change(fenced=1), preset(rules).partition).no_dir_left
 
 
 def test_directories_are_replaced_in_order():
@@ -164,10 +164,10 @@ def test_active():
 def test_default_directory():
     """New replicas go to the only directory; otherwise the answer says what is not known."""
     fixed, kip = preset("fixed"), preset("kip")
-    assert default_directory(True, 1, DIR_A, True, fixed) == DIR_A
-    assert default_directory(True, 2, DIR_A, True, fixed) == UNASSIGNED
-    assert default_directory(True, 0, UNASSIGNED, True, fixed) == MIGRATING
-    assert default_directory(False, 0, UNASSIGNED, True, fixed) == UNASSIGNED
-    assert default_directory(False, 0, UNASSIGNED, False, fixed) == MIGRATING
-    assert default_directory(True, 1, DIR_A, True, kip) == UNASSIGNED
-    assert default_directory(True, 1, DIR_A, False, kip) == MIGRATING
+    assert default_directory(True, 1, DIR_A, True, fixed.partition) == DIR_A
+    assert default_directory(True, 2, DIR_A, True, fixed.partition) == UNASSIGNED
+    assert default_directory(True, 0, UNASSIGNED, True, fixed.partition) == MIGRATING
+    assert default_directory(False, 0, UNASSIGNED, True, fixed.partition) == UNASSIGNED
+    assert default_directory(False, 0, UNASSIGNED, False, fixed.partition) == MIGRATING
+    assert default_directory(True, 1, DIR_A, True, kip.partition) == UNASSIGNED
+    assert default_directory(True, 1, DIR_A, False, kip.partition) == MIGRATING

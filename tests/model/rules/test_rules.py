@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import (
+    CHOICES,
     DEFECTS,
     PRESET_NOTES,
     PRESETS,
     RIGHT,
-    RuleSet,
     parse,
     preset,
     variant_name,
     variants,
 )
-
-CHOICES = [field.name for field in attrs.fields(RuleSet)]
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -33,7 +30,7 @@ def test_a_preset_is_named_by_itself(name: str) -> None:
 @pytest.mark.parametrize("choice", CHOICES)
 def test_every_choice_says_what_it_is(choice: str) -> None:
     """A choice has a group, a source and a sentence without a full stop."""
-    metadata = getattr(attrs.fields(RuleSet), choice).metadata
+    metadata = CHOICES[choice].metadata
     systems = ("broker-ids", "directories", "unclean-recovery", "zk-controller", "zk-jbod")
     assert metadata["group"] in ("feature", "defect", "seeded", "data-plane", "controller", *systems)
     assert metadata["source"]
@@ -47,17 +44,23 @@ def test_every_choice_is_a_variant(choice: str) -> None:
     name = variant_name(choice)
     assert "_" not in name
     for preset_name, rules in PRESETS.items():
-        assert parse(f"{preset_name}+{name}") == attrs.evolve(rules, **{choice: True})
-        assert parse(f"{preset_name}-{name}") == attrs.evolve(rules, **{choice: False})
+        for sign, on in (("+", True), ("-", False)):
+            found = parse(f"{preset_name}{sign}{name}")
+            assert found.value(choice) is on
+            assert {other for other in CHOICES if found.value(other) != rules.value(other)} <= {choice}
+            assert found == rules.switched(**{choice: on})
 
 
-@given(st.sampled_from(sorted(PRESETS)), st.lists(st.tuples(st.sampled_from(CHOICES), st.booleans()), max_size=5))
+SWITCHES = st.lists(st.tuples(st.sampled_from(sorted(CHOICES)), st.booleans()), max_size=5)
+
+
+@given(st.sampled_from(sorted(PRESETS)), SWITCHES)
 def test_variants_apply_in_order(name: str, switches: list[tuple[str, bool]]) -> None:
     """Several switches are applied from left to right; the last one of a choice wins."""
     text, rules = name, PRESETS[name]
     for choice, on in switches:
         text += f"{'+' if on else '-'}{variant_name(choice)}"
-        rules = attrs.evolve(rules, **{choice: on})
+        rules = rules.switched(**{choice: on})
     assert parse(text) == rules
 
 
@@ -89,24 +92,24 @@ def test_a_preset_is_looked_up_exactly() -> None:
 def test_fixed_has_no_defect_and_the_snapshot_has_them_all() -> None:
     """`fixed` mends every defect, `kafka-4.0` lacks only those of the documents, and no preset has a seeded one."""
     assert PRESETS["fixed"] == RIGHT
-    assert [name for name in DEFECTS if getattr(RIGHT, name)] == []
-    missing = {name for name in DEFECTS if not getattr(PRESETS["kafka-4.0"], name)}
+    assert [name for name in DEFECTS if RIGHT.value(name)] == []
+    missing = {name for name in DEFECTS if not PRESETS["kafka-4.0"].value(name)}
     assert "one_directory_means_all_online" in missing
-    assert all(getattr(PRESETS["kip"], name) for name in missing)
+    assert all(PRESETS["kip"].value(name) for name in missing)
     seeded = [f.name for f in variants().values() if f.metadata["group"] == "seeded"]
-    assert [name for name in seeded if any(getattr(rules, name) for rules in PRESETS.values())] == []
+    assert [name for name in seeded if any(rules.value(name) for rules in PRESETS.values())] == []
 
 
 def test_releases_differ_by_features_only() -> None:
     """3.9 is 4.0 without ELR."""
-    assert attrs.evolve(PRESETS["kafka-4.0"], elr_available=False) == PRESETS["kafka-3.9"]
+    assert PRESETS["kafka-4.0"].switched(elr_available=False) == PRESETS["kafka-3.9"]
 
 
 def test_presets_of_releases_mend_step_by_step() -> None:
     """What conformance found: 3.9.2 is the snapshot without ELR; 4.0.0, 4.1.0, 4.1.2 and 4.4.0 differ as documented."""
 
     def changed(before: str, after: str) -> set[str]:
-        return {name for name in CHOICES if getattr(PRESETS[before], name) != getattr(PRESETS[after], name)}
+        return {name for name in CHOICES if PRESETS[before].value(name) != PRESETS[after].value(name)}
 
     mended = {"stale_reregistration_keeps_isr", "every_restart_is_unclean", "min_isr_change_keeps_elr"}
     assert PRESETS["kafka-3.9.2"] == PRESETS["kafka-3.9"]

@@ -65,7 +65,7 @@ def test_rows_that_kip_code_and_mended_rules_share(
 ) -> None:
     """At start, with slot 1 the broker's own choice."""
     known = assigned(directory, online=directory not in (LOST, UNKNOWN))
-    found = taken(host(logs=logs, whole=logs, disks=disks), known, 1, parse(rules))
+    found = taken(host(logs=logs, whole=logs, disks=disks), known, 1, parse(rules).directories)
     assert outcome(found) == expected
 
 
@@ -79,7 +79,8 @@ def test_rows_that_kip_code_and_mended_rules_share(
 )
 def test_an_unassigned_replica_with_a_directory_offline_at_start(rules: str, expected: tuple[object, ...]) -> None:
     """Its log may be in the dead directory: the KIP and the code make another, the mended rules report it LOST."""
-    found = taken(host(logs=slots(0), whole=slots(0), disks=slots(1)), assigned(UNASSIGNED), 1, parse(rules))
+    before = host(logs=slots(0), whole=slots(0), disks=slots(1))
+    found = taken(before, assigned(UNASSIGNED), 1, parse(rules).directories)
     assert outcome(found) == expected
 
 
@@ -95,7 +96,7 @@ def test_an_assigned_directory_without_the_log_while_another_is_offline(
     rules: str, expected: tuple[object, ...]
 ) -> None:
     """The log may be in the dead directory, from which a move was on its way."""
-    found = taken(host(logs=slots(0), whole=slots(0), disks=slots(1)), assigned(DIR1), 1, parse(rules))
+    found = taken(host(logs=slots(0), whole=slots(0), disks=slots(1)), assigned(DIR1), 1, parse(rules).directories)
     assert outcome(found) == expected
 
 
@@ -113,7 +114,7 @@ def test_a_readable_log_behind_an_assignment_to_a_dead_directory(
 ) -> None:
     """No action in the KIP; the code opens nothing and corrects the assignment, unless there is a leader (B15)."""
     known = assigned(DIR1, online=False, led=led)
-    found = taken(host(logs=slots(0), whole=slots(0), disks=slots(0)), known, 0, parse(rules))
+    found = taken(host(logs=slots(0), whole=slots(0), disks=slots(0)), known, 0, parse(rules).directories)
     assert outcome(found) == expected
 
 
@@ -122,7 +123,7 @@ def test_a_readable_log_behind_an_assignment_to_a_dead_directory(
 )
 def test_a_migrated_log_while_another_directory_is_offline(rules: str, expected: tuple[object, ...]) -> None:
     """MIGRATING names no directory, so the code hides the log while any directory is offline (B15)."""
-    found = taken(host(logs=slots(0), whole=slots(0), disks=slots(0)), assigned(MIGRATING), 0, parse(rules))
+    found = taken(host(logs=slots(0), whole=slots(0), disks=slots(0)), assigned(MIGRATING), 0, parse(rules).directories)
     assert outcome(found) == expected
 
 
@@ -130,32 +131,32 @@ def test_a_running_broker_makes_new_partitions_whatever_is_offline() -> None:
     """A partition that is new to the broker cannot be in the dead directory; the seeded defect waits for that one."""
     new = host(seen=True, known=NEW, disks=slots(1))
     for rules in ("fixed", "kip", "kafka-4.0"):
-        assert outcome(taken(new, assigned(UNASSIGNED), 1, parse(rules))) == (SERVING, slots(1), DIR1)
-    waits = taken(new, assigned(UNASSIGNED), 1, parse("fixed+offline-directory-stops-new-logs"))
+        assert outcome(taken(new, assigned(UNASSIGNED), 1, parse(rules).directories)) == (SERVING, slots(1), DIR1)
+    waits = taken(new, assigned(UNASSIGNED), 1, parse("fixed+offline-directory-stops-new-logs").directories)
     assert (waits.replica, waits.logs) == (UNOPENED, slots())
 
 
 def test_a_failed_replica_stays_offline_until_the_restart() -> None:
     """Later metadata opens nothing; the historical defect makes an empty log elsewhere (KAFKA-16234)."""
     dead = host(seen=True, known=DIR0, replica=OFFLINE, logs=slots(0), whole=slots(0), disks=slots(1), failed=slots(0))
-    assert outcome(taken(dead, assigned(DIR0), 1, parse("fixed"))) == (OFFLINE, slots(0), NOTHING)
-    again = taken(dead, assigned(DIR0), 1, parse("fixed+failure-recreates-log"))
+    assert outcome(taken(dead, assigned(DIR0), 1, parse("fixed").directories)) == (OFFLINE, slots(0), NOTHING)
+    again = taken(dead, assigned(DIR0), 1, parse("fixed+failure-recreates-log").directories)
     assert (outcome(again), again.whole) == ((SERVING, slots(0, 1), DIR1), slots(0))
 
 
 def test_the_code_reads_only_what_was_rewritten() -> None:
     """Where the entry was not rewritten the code neither compares nor corrects it."""
     known = host(seen=True, known=DIR1, replica=SERVING, logs=slots(0))
-    assert taken(known, assigned(DIR1), 0, parse("kafka-4.0")).ready == NOTHING
-    assert taken(evolve(known, moved=True), assigned(DIR1), 0, parse("kafka-4.0")).ready == DIR0
-    assert taken(known, assigned(DIR1), 0, parse("fixed")).ready == DIR0
+    assert taken(known, assigned(DIR1), 0, parse("kafka-4.0").directories).ready == NOTHING
+    assert taken(evolve(known, moved=True), assigned(DIR1), 0, parse("kafka-4.0").directories).ready == DIR0
+    assert taken(known, assigned(DIR1), 0, parse("fixed").directories).ready == DIR0
 
 
 def test_a_broker_that_becomes_a_replica_does_not_report_it() -> None:
     """B12: the assignment of a replica that a reassignment adds is never read."""
     entering = host(seen=True, known=NOTHING, replica=ABSENT, moved=True)
-    assert taken(entering, assigned(UNASSIGNED), 0, parse("kafka-4.0")).ready == NOTHING
-    assert taken(entering, assigned(UNASSIGNED), 0, parse("fixed")).ready == DIR0
+    assert taken(entering, assigned(UNASSIGNED), 0, parse("kafka-4.0").directories).ready == NOTHING
+    assert taken(entering, assigned(UNASSIGNED), 0, parse("fixed").directories).ready == DIR0
 
 
 def test_a_future_log_in_the_assigned_directory() -> None:
@@ -163,9 +164,9 @@ def test_a_future_log_in_the_assigned_directory() -> None:
     waiting = host(
         seen=True, known=DIR0, replica=SERVING, logs=slots(0), future=1, promotion=QUEUED, moved=True, copied=True
     )
-    found = taken(waiting, assigned(DIR1), 0, parse("fixed"))
+    found = taken(waiting, assigned(DIR1), 0, parse("fixed").directories)
     assert (found.ready, found.promotion) == (NOTHING, ACCEPTED)
-    found = taken(waiting, assigned(DIR1), 0, parse("kafka-4.0"))
+    found = taken(waiting, assigned(DIR1), 0, parse("kafka-4.0").directories)
     assert (found.ready, found.promotion) == (DIR0, IDLE)
 
 
@@ -174,18 +175,18 @@ def test_the_swap_at_start_compares_no_offsets() -> None:
     moving = host(logs=slots(0), whole=slots(0), future=1)
     rules = parse("fixed+startup-swap-ignores-offsets")
     for copied, whole in ((True, slots(1)), (False, slots())):
-        found = swapped(evolve(moving, copied=copied), assigned(DIR1), rules)
+        found = swapped(evolve(moving, copied=copied), assigned(DIR1), rules.directories)
         assert (found.logs, found.whole, found.future) == (slots(1), whole, NOTHING)
-    assert swapped(moving, assigned(DIR0), rules) == moving
-    assert swapped(moving, assigned(DIR1), parse("fixed")) == moving
+    assert swapped(moving, assigned(DIR0), rules.directories) == moving
+    assert swapped(moving, assigned(DIR1), parse("fixed").directories) == moving
 
 
 def test_a_single_directory_is_silent_in_the_kip() -> None:
     """Only LOST is corrected by a broker with one directory."""
     one = evolve(Cluster(directories=1).host(), seen=False, known=NOTHING, behind=False)
-    assert taken(one, assigned(UNASSIGNED), 0, parse("kip")).ready == NOTHING
-    assert taken(one, assigned(LOST, online=False), 0, parse("kip")).ready == DIR0
-    assert taken(one, assigned(UNASSIGNED), 0, parse("fixed")).ready == DIR0
+    assert taken(one, assigned(UNASSIGNED), 0, parse("kip").directories).ready == NOTHING
+    assert taken(one, assigned(LOST, online=False), 0, parse("kip").directories).ready == DIR0
+    assert taken(one, assigned(UNASSIGNED), 0, parse("fixed").directories).ready == DIR0
 
 
 def test_a_broker_that_is_no_replica_deletes_what_it_can_reach() -> None:
@@ -199,6 +200,6 @@ def test_a_broker_that_is_no_replica_deletes_what_it_can_reach() -> None:
 
 def test_a_directory_is_chosen_only_where_metadata_names_none() -> None:
     """The verdict says whether the broker chooses."""
-    free = decide(host(), assigned(UNASSIGNED), parse("fixed"))
+    free = decide(host(), assigned(UNASSIGNED), parse("fixed").directories)
     assert free == Verdict(read=True, hidden=False, opens=False, makes=True, fails=False, free=True)
-    assert not decide(host(), assigned(DIR1), parse("fixed")).free
+    assert not decide(host(), assigned(DIR1), parse("fixed").directories).free

@@ -116,10 +116,10 @@ def test_a_move_is_refused_while_a_directory_is_offline() -> None:
 def test_a_failure_is_reported_until_the_restart() -> None:
     """Every heartbeat lists every failed directory; the draft stops once one is acknowledged."""
     c = Cluster().settle().do("fail_directory", broker=0, slot=1).report()
-    assert (c.host().told, c.host().reports(c.setting.rules)) == (slots(1), slots(1))
+    assert (c.host().told, c.host().reports(c.setting.rules.directories)) == (slots(1), slots(1))
     draft = Cluster("fixed+reported-until-acknowledged").settle().do("fail_directory", broker=0, slot=1)
-    assert draft.report(delivered=False).host().reports(draft.setting.rules) == slots(1)
-    assert draft.report().host().reports(draft.setting.rules) == slots()
+    assert draft.report(delivered=False).host().reports(draft.setting.rules.directories) == slots(1)
+    assert draft.report().host().reports(draft.setting.rules.directories) == slots()
 
 
 def test_the_timeout_stops_a_broker_that_cannot_report() -> None:

@@ -12,9 +12,8 @@ import pytest
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Outcome
-from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.model.rules.unclean_recovery import OF_RECOVERY_KIP, RecoveryRules
+from kraftcheck.model.rules.unclean_recovery import OF_RECOVERY_KIP, UncleanRecoveryRules
 from kraftcheck.model.systems.unclean_recovery.state import (
     CUT,
     DOWN,
@@ -214,7 +213,7 @@ def refutations(scope: str, rules: str) -> set[str]:
     return {v.claim for v in explored(scope, rules).verdicts if isinstance(v.verdict, Refuted)}
 
 
-OWN = sorted({f.name for f in attrs.fields(RecoveryRules)} - {f.name for f in attrs.fields(DirectoryRules)})
+OWN = sorted(f.name for f in attrs.fields(UncleanRecoveryRules))
 NAMED = {
     variant: claim
     for claim in UNCLEAN_RECOVERY.properties(UNCLEAN_RECOVERY.setting(rules=parse("fixed")))

@@ -83,7 +83,7 @@ def test_a_member_of_the_isr_comes_first(
     version: int, isr: BrokerSet, live: BrokerSet, wanted: tuple[int, BrokerSet]
 ) -> None:
     """A live ISR member leads with the live members; else a live replica alone; a new partition takes all who live."""
-    assert decide(Decision(version, 0, isr), live, parse("fixed")) == wanted
+    assert decide(Decision(version, 0, isr), live, parse("fixed").zk_controller) == wanted
 
 
 def test_a_multi_decides_and_publishes() -> None:

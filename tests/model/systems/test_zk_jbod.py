@@ -90,7 +90,7 @@ OFFLINE = ("break_disk 0 0", "fail_operation 0 0 0", "stop_cleaning 0", "cut_che
 )  # fmt: skip
 def test_exceptions_decide(kind: int, available: bool, transient: bool, rules: str, wanted: int) -> None:
     """The table of the hierarchy: a lost directory goes whole, a lost log alone, and a file without a log whole."""
-    assert decision(raised(kind, 3, 1), available, transient, parse(rules)) == wanted
+    assert decision(raised(kind, 3, 1), available, transient, parse(rules).zk_jbod) == wanted
 
 
 def test_exceptions_carry_their_context() -> None:
@@ -115,7 +115,7 @@ def test_the_selector(
     leader: int, isr: BrokerSet, broker: int, live: BrokerSet, rules: str, wanted: tuple[int, BrokerSet]
 ) -> None:
     """RestartedPartitionsLeaderSelector: leader and ISR after a request; the assignment stays."""
-    chosen = select(Partition(leader, isr, BOTH, BOTH, NOBODY, False), broker, live, parse(rules))
+    chosen = select(Partition(leader, isr, BOTH, BOTH, NOBODY, False), broker, live, parse(rules).zk_jbod)
     assert (chosen.leader, chosen.isr, chosen.assigned) == (*wanted, BOTH)
     assert chosen.restarted.has(broker)
 

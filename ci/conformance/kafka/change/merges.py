@@ -99,7 +99,7 @@ class MergeModel:
 
     def _one(self, case: dict[str, Any]) -> list[Any]:
         try:
-            p = merge(_partition(case), _change(case), self._rules)
+            p = merge(_partition(case), _change(case), self._rules.partition)
         except DirectoryMismatch:
             return [THROWN, *[0] * (self.outputs.width - 1)]
         if not isinstance(p.directories, DirectoryList):

@@ -92,9 +92,9 @@ class ChangeModel:
     def _compiled(self, slots: int, rules: RuleSet, features: Features, preferred: bool) -> RowFunction:
         asked = _Asked(self.inputs, slots)
         p = asked.partition()
-        change = build_change(p, asked.target(), asked.context(features, preferred), rules)
+        change = build_change(p, asked.target(), asked.context(features, preferred), rules.partition)
         silent = change.is_noop()
-        after = choose(silent, p, merge(p, change, rules))
+        after = choose(silent, p, merge(p, change, rules.partition))
         roots = [word(negate(silent)), *_record_roots(change), *_after_roots(after)]
         return RowFunction(asked.graph, asked.variables, [asked.graph.lift(root) for root in roots])
 
@@ -117,7 +117,7 @@ class ReassignmentModel:
         asked = _Asked(self.inputs, slots)
         p = asked.partition()
         planned = plan(p.replicas, asked.slots("target"))
-        ended = complete(p.replicas, p.isr, p.removing, p.adding, rules)
+        ended = complete(p.replicas, p.isr, p.removing, p.adding, rules.partition)
         back = revert(p)
         nothing = p.replicas.none()
         roots = [

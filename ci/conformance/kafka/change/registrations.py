@@ -52,7 +52,7 @@ class RegistrationModel:
     ) -> tuple[int, ...]:
         before = Registration(0, 7, "process", fenced=fenced == 1, in_controlled_shutdown=leaving == 1, dirs=_ids(dirs))
         listed = None if new == VACANT else _ids(new)
-        after = changed(before, BrokerRegistrationChangeRecord(0, 7, fencing, leaves, listed), self._rules)
+        after = changed(before, BrokerRegistrationChangeRecord(0, 7, fencing, leaves, listed), self._rules.partition)
         directory = asked if asked < OWN_DIRECTORY else FIRST_OWN + asked - OWN_DIRECTORY
         return (
             int(after.fenced), int(after.in_controlled_shutdown), _mask(after.dirs),

@@ -100,7 +100,7 @@ def _of_directories(control: Control) -> dict[str, Asking]:
     def reported(action: str) -> Asking:
         def asked(before: Any, after: Any, given: Mapping[str, Any]) -> Request:
             host = before.host(given["broker"])
-            return Request(action, given["broker"], host.ids(host.reports(control.rules)).mask)
+            return Request(action, given["broker"], host.ids(host.reports(control.rules.directories)).mask)
 
         return asked
 

@@ -72,7 +72,7 @@ def _reassignments(end: Ended, query: Fields) -> list[dict[str, Any]]:
 def _min_isr(end: Ended, query: Fields) -> int | None:
     """Kafka knows one for the whole topic, by its partition 0."""
     known = _topic(end, query)
-    return None if known is None else end.controller.min_isr(known, 0, end.rules)
+    return None if known is None else end.controller.min_isr(known, 0, end.rules.controller)
 
 
 def _session(end: Ended, query: Fields) -> dict[str, int] | None:
@@ -84,7 +84,7 @@ def _session(end: Ended, query: Fields) -> dict[str, int] | None:
 
 def _has_online_dir(end: Ended, query: Fields) -> bool:
     known = end.controller.registration(_broker(query))
-    return known is not None and known.has_online_dir(query.read("dir", directory), end.rules)
+    return known is not None and known.has_online_dir(query.read("dir", directory), end.rules.partition)
 
 
 def _is_unfenced(end: Ended, query: Fields) -> bool:
@@ -107,7 +107,7 @@ def _id_differs(end: Ended, query: Fields) -> bool:
 
 
 def _default_dir(end: Ended, query: Fields) -> str:
-    return directory_text(directory_of_new_replica(end.controller, _broker(query), end.rules))
+    return directory_text(directory_of_new_replica(end.controller, _broker(query), end.rules.partition))
 
 
 _PARTITION = ("topic", "partition")

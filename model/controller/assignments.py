@@ -9,9 +9,11 @@ from __future__ import annotations
 from kraftcheck.model.controller.errors import RequestError
 from kraftcheck.model.controller.passes import directory_of_new_replica
 from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids, PartitionRecord
 from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.triggers.reassignment import targets_registered
 
 
 @rule("assignment-by-hand.registered-and-distinct",
@@ -30,9 +32,9 @@ def check_assignment(controller: Controller, replicas: Ids, factor: int | None =
     """
     if not replicas:
         raise RequestError("INVALID_REPLICA_ASSIGNMENT", "empty")
-    previous = None
+    previous, registered = None, controller.cluster().registered
     for broker in sorted(replicas):
-        if controller.registration(broker) is None:
+        if not targets_registered(IdList((broker,)), registered):
             raise RequestError("INVALID_REPLICA_ASSIGNMENT", "broker_not_registered")
         if broker == previous:
             raise RequestError("INVALID_REPLICA_ASSIGNMENT", "duplicate_broker")

@@ -16,7 +16,6 @@ from kraftcheck.model.controller.state import Controller, Place
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.partition.change import build
-from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import UNASSIGNED, DirectoryList
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import PartitionChangeRecord, ids
@@ -24,7 +23,7 @@ from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers.directory_assignment import default_directory
 from kraftcheck.model.triggers.leadership import lookup_failed, may_lead
-from kraftcheck.model.triggers.table import Pass, Permits, Trigger, needs_leader, needs_preferred, ordinary
+from kraftcheck.model.triggers.table import Pass, Permits, Trigger, context, needs_leader, needs_preferred, ordinary
 
 
 def permits(controller: Controller, place: Place, rules: PartitionRules) -> Permits:
@@ -72,21 +71,16 @@ def decide(controller: Controller, place: Place, wanted: Pass, rules: RuleSet) -
     directories = cast(DirectoryList, p.directories)
     moved = directories if wanted.placed is None else directories.moved(*wanted.placed)
     able = acceptable(controller, evolve(p, directories=moved), trigger, rules.partition)
-    context = BuildContext(
-        acceptable=able,
-        min_isr=controller.min_isr(place.topic_id, place.index, rules.controller),
-        preferred=trigger.preferred,
-        unclean=trigger.unclean,
-        elr=trigger.elr,
-        use_last_known_leader=True,
-        unclean_shutdown=trigger.unclean_shutdown,
+    given = context(
+        trigger,
+        able,
+        controller.min_isr(place.topic_id, place.index, rules.controller),
+        lambda broker: directory_of_new_replica(controller, int(broker), rules.partition),
         directory_assignment=controller.features.directories,
         leader_recovery=controller.features.leader_recovery,
         bump_on_isr_shrink=controller.features.bump_on_isr_shrink or rules.partition.bump_on_isr_shrink,
-        default_directory=lambda broker: directory_of_new_replica(controller, int(broker), rules.partition),
-        designated=trigger.designated,
     )
-    built = build(p, wanted.target, context, rules.partition)
+    built = build(p, wanted.target, given, rules.partition)
     if lookup_failed(built.election, p.replicas, able):
         raise NoReplica(f"broker {built.election.leader} has no directory: it is no replica")
     return None if built.change.is_noop() else PartitionChangeRecord(place.topic_id, place.index, built.change)

@@ -56,6 +56,11 @@ def reassign(p: Partition, permits: Permits, target: Brokers, rules: PartitionRu
     return Pass(True, goal, evolve(ordinary(p, permits), unclean=False))
 
 
+def targets_registered(target: Brokers, registered: Brokers) -> Truth:
+    """Whether a list given by hand, as of a reassignment, names registered brokers only."""
+    return target.within(registered)
+
+
 @rule("reassignment.cancel.original-left",
       source="semantics 3; ReplicationControlManager.cancelPartitionReassignment",
       says="Cancelling is refused where no original replica is left, or where it takes an unclean "

@@ -12,6 +12,8 @@ Source: `ReplicationControlManager`, `handleBroker...`, `handleDirectoriesOfflin
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import Brokers
@@ -19,6 +21,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
 from kraftcheck.model.partition.change import Target
+from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.rules.partition import PartitionRules
 
@@ -80,6 +83,33 @@ def ordinary(p: Partition, permits: Permits) -> Trigger:
     """A trigger that bars nobody: unclean election as the topic says, ELR as enabled."""
     none = p.isr.none()
     return Trigger(none, none, False, permits.unclean, permits.elr, none)
+
+
+def context(
+    trigger: Trigger,
+    acceptable: Brokers,
+    min_isr: Word,
+    default_directory: Callable[[Word], Word],
+    *,
+    directory_assignment: bool = True,
+    leader_recovery: bool = True,
+    bump_on_isr_shrink: bool = False,
+) -> BuildContext:
+    """What a build is given for a trigger; the controller always keeps one last known leader.
+
+    Args:
+        trigger: who may lead, and how.
+        acceptable: brokers that pass the leader test for this trigger.
+        min_isr: the effective min ISR.
+        default_directory: the directory of a replica that is new on a broker.
+        directory_assignment, leader_recovery, bump_on_isr_shrink: what the metadata version has.
+    """
+    return BuildContext(
+        acceptable=acceptable, min_isr=min_isr, preferred=trigger.preferred, unclean=trigger.unclean, elr=trigger.elr,
+        use_last_known_leader=True, unclean_shutdown=trigger.unclean_shutdown,
+        directory_assignment=directory_assignment, leader_recovery=leader_recovery,
+        bump_on_isr_shrink=bump_on_isr_shrink, default_directory=default_directory, designated=trigger.designated,
+    )  # fmt: skip
 
 
 def without(p: Partition, broker: Word) -> Target:

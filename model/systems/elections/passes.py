@@ -15,14 +15,13 @@ from kraftcheck.model.language.brokersets import Brokers, BrokerSet, mask_of
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import Maybe, all_of, any_of, choose, negate, word
 from kraftcheck.model.partition.change import Build, build
-from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import FIRST_LOCAL
 from kraftcheck.model.partition.registration import Partition, PartitionChange, merge
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.systems.elections.state import Elections, Event, replicas_online
 from kraftcheck.model.triggers.directory_assignment import default_directory
 from kraftcheck.model.triggers.leadership import lookup_failed, may_lead
-from kraftcheck.model.triggers.table import Pass, Permits, Trigger, ordinary
+from kraftcheck.model.triggers.table import Pass, Permits, Trigger, context, ordinary
 
 
 def permits(state: Elections) -> Permits:
@@ -67,13 +66,11 @@ def run(state: Elections, base: Partition, sofar: Progress, wanted: Pass, rules:
     when, trig = wanted.when, wanted.trigger
     moved = state.directories if wanted.placed is None else state.directories.moved(*wanted.placed)
     able = acceptable(evolve(state, directories=moved), trig, rules)
-    context = BuildContext(
-        acceptable=able, min_isr=state.effective_min_isr(), preferred=trig.preferred, unclean=trig.unclean,
-        elr=trig.elr, use_last_known_leader=True, unclean_shutdown=trig.unclean_shutdown,
-        directory_assignment=True, leader_recovery=True, bump_on_isr_shrink=rules.bump_on_isr_shrink,
-        default_directory=lambda b: directory_of_new_replica(state, b, rules), designated=trig.designated,
+    given = context(
+        trig, able, state.effective_min_isr(), lambda b: directory_of_new_replica(state, b, rules),
+        bump_on_isr_shrink=rules.bump_on_isr_shrink,
     )  # fmt: skip
-    built = build(base, wanted.target, context, rules)
+    built = build(base, wanted.target, given, rules)
     change = gate(built.change, when)
     written = negate(change.is_noop())
     after = merge(sofar.partition, change, rules)

@@ -112,7 +112,7 @@ def leaderless_and_unclean(state: Elections) -> Conjuncts:
 
 def targets_registered(state: Elections, target: Replicas) -> Conjuncts:
     """Guard of a reassignment: else INVALID_REPLICA_ASSIGNMENT."""
-    return {"targets are registered": target.within(state.registered)}
+    return {"targets are registered": reassigning.targets_registered(target, state.registered)}
 
 
 def may_cancel(state: Elections, rules: PartitionRules) -> Conjuncts:

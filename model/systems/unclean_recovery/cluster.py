@@ -14,7 +14,6 @@ from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, choose, negate, pick
 from kraftcheck.model.partition.change import Target, build_change
-from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import UNASSIGNED, DirectoryMap
 from kraftcheck.model.partition.election import may_designate
 from kraftcheck.model.partition.registration import Partition, merge
@@ -23,7 +22,7 @@ from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.unclean_recovery.state import CUT, DOWN, UP, Recovered, Recovery, replaced
 from kraftcheck.model.systems.unclean_recovery.tool import Event
 from kraftcheck.model.triggers.leadership import Registered, may_lead
-from kraftcheck.model.triggers.table import without
+from kraftcheck.model.triggers.table import Permits, context, ordinary, without
 
 MIN_ISR = 1
 """Of every topic."""
@@ -54,12 +53,9 @@ def changed(
 ) -> Recovered:
     """The partition after the build that wants this ISR, and elects where there is need."""
     before = registration(p)
-    context = BuildContext(
-        acceptable=eligible, min_isr=MIN_ISR, preferred=False, unclean=False, elr=True, use_last_known_leader=True,
-        unclean_shutdown=BrokerSet(), directory_assignment=False, leader_recovery=True, bump_on_isr_shrink=False,
-        default_directory=lambda broker: UNASSIGNED, designated=designated,
-    )  # fmt: skip
-    after = merge(before, build_change(before, evolve(Target.of(before), isr=isr), context, rules), rules)
+    trigger = evolve(ordinary(before, Permits(unclean=False, elr=True)), designated=designated)
+    given = context(trigger, eligible, MIN_ISR, lambda broker: UNASSIGNED, directory_assignment=False)
+    after = merge(before, build_change(before, evolve(Target.of(before), isr=isr), given, rules), rules)
     isr_after, elr_after = cast(BrokerSet, after.isr), cast(BrokerSet, after.elr)
     return evolve(p, isr=isr_after, elr=elr_after, leader=after.leader, epoch=after.leader_epoch)
 

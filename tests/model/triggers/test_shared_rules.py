@@ -55,6 +55,12 @@ CHANGED = {
     "model.triggers.reassignment:reassign": f"lambda p, permits, target, rules: {NO_PASS}",
     "model.triggers.reassignment:may_cancel": "lambda p, eligible, unclean, rules: dict.fromkeys(CANCEL_ERRORS, False)",
     "model.triggers.reassignment:cancel": f"lambda p, permits, rules: {NO_PASS}",
+    "model.triggers.reassignment:targets_registered": "lambda target, registered: False",
+    "model.triggers.table:context": (
+        "lambda trigger, acceptable, min_isr, default_directory, *, directory_assignment, leader_recovery, "
+        "bump_on_isr_shrink: BuildContext(acceptable.none(), min_isr, trigger.preferred, False, trigger.elr, True, "
+        "trigger.unclean_shutdown, directory_assignment, leader_recovery, bump_on_isr_shrink, default_directory)"
+    ),
     "model.triggers.heartbeat:second_sees_first": "lambda rules: False",
     "model.triggers.table:ordinary": (
         "lambda p, permits: Trigger(p.replicas, p.isr.none(), False, False, permits.elr, p.isr.none())"

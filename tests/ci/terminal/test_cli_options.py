@@ -18,6 +18,7 @@ TOY = "tests.toys:CLOCK"
 
 BASES: dict[str, tuple[str, ...]] = {
     "list": (TOY,),
+    "where": ("min", "isr"),
     "check": ("elections", "--scope", "tiny", "--rules", "fixed"),
     "bugs": ("hw-advances-under-min-isr",),
     "explore": (TOY, "--workers", "1"),

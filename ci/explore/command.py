@@ -19,6 +19,7 @@ from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
+from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import Screen, console
@@ -206,6 +207,7 @@ def explore_command(
     bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], flags)
     chosen = subject(typed.system, scope, bounds, rules, only)
     traced = by_symmetry(chosen, engine) if symmetry == "on" else program(chosen)
+    check_switches(chosen)
     check_writable(target)
     check_out(out, engine, target)
     limits = (max_depth, max_states, stop_at_first)

@@ -18,6 +18,7 @@ from kraftcheck.ci.explore.starts import ways
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
+from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import console
@@ -166,6 +167,7 @@ def simulate_command(
     bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], flags)
     chosen = subject(typed.system, scope, bounds, rules, only)
     traced = program(chosen)
+    check_switches(chosen)
     preferred, known = weights_of(weights, traced), ways(files, chosen, traced)
     check_writable(target)
     check_apart(json=target, plot=plot)

@@ -17,6 +17,7 @@ from kraftcheck.ci.prove import report as proof_report
 from kraftcheck.ci.prove.command import Asked, check_only, searched
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.options import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -39,6 +40,7 @@ from kraftcheck.solvers.search import explore as search
 from kraftcheck.solvers.search.symmetry import reduced
 from kraftcheck.solvers.smt import induction
 from kraftcheck.solvers.smt.queries import SOLVERS, Effort
+from kraftcheck.solvers.smt.theory import theory
 from kraftcheck.solvers.smt.verdicts import judge
 from kraftcheck.solvers.walks.findings import findings, witnesses
 from kraftcheck.solvers.walks.walker import SCHEDULES
@@ -138,6 +140,7 @@ def explore(
     _check(1, threads=threads, memory=memory, max_states=max_states)
     _check(0, max_depth=max_depth)
     chosen = subject(system, scope, _bounds(bounds), rules, properties)
+    check_switches(chosen)
     try:
         traced = reduced(program(chosen)) if symmetry else program(chosen)
         found = _explored(
@@ -174,6 +177,7 @@ def simulate(
     _check(0, seed=seed)
     _one_of("schedule", schedule, SCHEDULES)
     chosen = subject(system, scope, _bounds(bounds), rules, properties)
+    check_switches(chosen)
     traced = program(chosen)
 
     def walked(stop: threading.Event) -> Walks:
@@ -222,8 +226,9 @@ def prove(
     _one_of("solver", solver, SOLVERS)
     asked = Asked(system, scope, _bounds(bounds), rules)
     chosen = asked.subject()
-    theory = asked.build()
-    check_only(chosen.name, theory, properties)
+    check_switches(chosen, theory)
+    subject_ = asked.build()
+    check_only(chosen.name, subject_, properties)
     effort, begun = Effort(timeout, seed, False, solver), time.monotonic()
 
     def proven(stop: threading.Event) -> induction.Proof:
@@ -240,4 +245,4 @@ def prove(
     code = worst_exit_code(one.verdict for one in verdicts)
     document = proof_report.document(chosen, proof, judged, seconds, effort, code)
     notes = tuple(line.strip() for line in proof_report.summary(proof, seconds, solver))
-    return Result(chosen, "prove", verdicts, tuple(theory.claims), notes, code, document)
+    return Result(chosen, "prove", verdicts, tuple(subject_.claims), notes, code, document)

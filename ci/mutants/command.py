@@ -18,6 +18,7 @@ from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.flags import Words, parse_words
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
+from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import Screen, console
@@ -200,8 +201,10 @@ def _subject(words: Sequence[str], scope: str | None, rules: str | None, action:
     typed: Words = parse_words(words, OPTIONS)
     system = find_system(typed.system)
     bounds = typed.bounds([bound.name for bound in system.bounds], OPTIONS)
-    chosen = subject(typed.system, scope, bounds, RULES if rules is None and system.rules else rules)
+    of_kafka = isinstance(system.rules, tuple) and system.rules  # choices of one's own have another preset
+    chosen = subject(typed.system, scope, bounds, RULES if rules is None and of_kafka else rules)
     program(chosen)  # refuses what cannot be traced, in the words of the other commands
+    check_switches(chosen)
     known = [one.name for one in chosen.system.actions(chosen.setting)]
     if action is not None and action not in known:
         raise Refusal(f"{chosen.name} has no action {action!r} at this setting; {nearest(action, known, '')}")

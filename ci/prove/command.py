@@ -20,6 +20,7 @@ from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject, traced
+from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
@@ -164,6 +165,7 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], known)
     asked = Asked(typed.system, flags["scope"], bounds, flags["rules"])
     wanted = asked.build()
+    check_switches(asked.subject(), theory)
     check_only(typed.system, wanted, flags["only"])
     check_writable(flags["target"])
     ready(flags["second"], flags["smt2"], flags["target"])

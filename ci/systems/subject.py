@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
@@ -16,7 +16,7 @@ from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, 
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import ScopeError, Setting, System
 from kraftcheck.model.language.untraceable import UntraceableRule
-from kraftcheck.model.rules import ruleset as rule_sets
+from kraftcheck.model.rules.vocabulary import KAFKA, vocabulary
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.audit.traced_sample import check_sample
 from kraftcheck.solvers.machine_code.lower import LoweringError
@@ -28,7 +28,7 @@ from kraftcheck.solvers.smt.theory import Theory
 
 Traced = TypeVar("Traced", Program, Theory)
 
-DEFAULT_RULES = "kafka-4.0"
+DEFAULT_RULES = KAFKA
 
 
 @frozen
@@ -40,6 +40,7 @@ class Subject:
         system: the system, its properties filtered as asked.
         setting: scope, bounds and rules.
         rules: the rule set as typed; None for systems without rules.
+        whole: the system with all its properties.
         shipped: whether the system comes with kraftcheck; the rules of any other are compared with ints in a sample.
     """
 
@@ -47,6 +48,7 @@ class Subject:
     system: System
     setting: Setting
     rules: str | None
+    whole: System
     shipped: bool = True
 
     def command(self) -> str:
@@ -83,18 +85,30 @@ def subject(
     """
     system = find_system(named) if isinstance(named, str) else named
     name = named if isinstance(named, str) else system.name
-    if rules is not None and not system.rules:
-        raise Refusal(f"{name} takes no rule set; leave out --rules")
-    text = (DEFAULT_RULES if rules is None else rules) if system.rules else None
     if not system.scopes:
         raise Refusal(f"{name}: scopes is empty; a system has at least one")
     try:
-        parsed = None if text is None else rule_sets.parse(text)
+        text, parsed = rule_set(name, system, rules)
         setting = system.setting(scope, bounds, parsed, proof)
     except ScopeError as error:
         raise Refusal(str(error)) from error
-    shipped = SYSTEMS.get(name) is system
-    return Subject(name, _only(name, system, setting, only), setting, text, shipped)
+    return Subject(name, _only(name, system, setting, only), setting, text, system, SYSTEMS.get(name) is system)
+
+
+def rule_set(name: str, system: System, text: str | None) -> tuple[str | None, Any]:
+    """The rule set that is named, or the default one of the system, with its name; none where it takes none.
+
+    Raises:
+        Refusal: for a rule set where none is taken.
+        ScopeError: for an unknown preset or variant.
+    """
+    words = vocabulary(system)
+    if words is None:
+        if text is not None:
+            raise Refusal(f"{name} takes no rule set; leave out --rules")
+        return None, None
+    chosen = words.default if text is None else text
+    return chosen, words.parse(chosen)
 
 
 def _only(name: str, system: System, setting: Setting, ids: Sequence[str]) -> System:

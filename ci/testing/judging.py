@@ -13,13 +13,13 @@ from attrs import asdict, field, frozen
 
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.lookup import properties_of
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
+from kraftcheck.ci.systems.subject import Subject, program, rule_set, subject
+from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import ScopeError, System
-from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Refuted
 from kraftcheck.solvers.search.explore import explore
@@ -66,6 +66,7 @@ class Asked:
         if engine not in ENGINES:
             raise Refusal(f"unknown engine {engine!r}; {nearest(engine, ENGINES)}")
         chosen = _subject(system, scope, bounds or {}, rules)
+        check_switches(chosen)
         asked = cls(chosen, expect or {}, engine, threads, runs, steps, seed, strict)
         known = properties(asked)
         for name in asked.expect:
@@ -84,9 +85,9 @@ class Asked:
 def _subject(system: str | System, scope: str | None, bounds: Mapping[str, int], rules: str | None) -> Subject:
     if isinstance(system, str):
         return subject(system, scope, bounds, rules)
-    text = (rules or DEFAULT_RULES) if system.rules else None
     try:
-        return Subject(system.name, system, system.setting(scope, bounds, parse(text) if text else None), text)
+        text, parsed = rule_set(system.name, system, rules)
+        return Subject(system.name, system, system.setting(scope, bounds, parsed), text, system)
     except ScopeError as error:
         raise Refusal(str(error)) from error
 

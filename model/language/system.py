@@ -1,8 +1,7 @@
 """A transition system: what it starts in, what can happen, what should hold.
 
-A system answers four questions for a `Setting` (scope and rules): `initial`,
-`actions`, `properties`, `layout`. Guards, effects and properties are rules:
-they run on ints and on terms alike.
+A system answers four questions for a `Setting` (scope and rules): `initial`, `actions`, `properties`, `layout`.
+Guards, effects and properties are rules: they run on ints and on terms alike.
 """
 
 from __future__ import annotations
@@ -193,8 +192,7 @@ def _listed(given: Callable[[Setting], Iterable[Part]] | Iterable[Part]) -> Call
     """A function of the setting; a plain list answers the same at every setting."""
     if callable(given):
         return cast(Callable[[Setting], Sequence[Part]], given)
-    answer = tuple(given)
-    return lambda setting: answer
+    return lambda setting, answer=tuple(given): answer  # type: ignore[misc]
 
 
 # A converter of its own for each type: mypy does not infer the type of a generic one.
@@ -234,7 +232,8 @@ class System:
         bounds: the bounds a scope gives values to.
         quiescent: states that may have no enabled action; None: no state may.
         lemmas: `always` properties that strengthen the others in proofs; not part of what is promised.
-        rules: whether the system takes a rule set.
+        rules: the choices that it reads: groups of `kraftcheck.model.rules`, or a frozen attrs class of booleans of
+            one's own; empty: it takes no rule set.
         symmetries: elements of its states that can be renamed; checked wherever they are used.
     """
 
@@ -248,7 +247,7 @@ class System:
     bounds: tuple[Bound, ...] = ()
     quiescent: Callable[[Any], Truth] | None = None
     lemmas: Callable[[Setting], Sequence[Property]] = field(converter=_properties, default=lambda setting: ())
-    rules: bool = False
+    rules: tuple[type, ...] | type = ()
     symmetries: Callable[[Setting], Sequence[Symmetry]] = field(converter=_symmetries, default=lambda setting: ())
 
     def setting(
@@ -296,4 +295,6 @@ class System:
             if key in freed:
                 by = known[key].freed_by
                 raise ScopeError(f"{self.name}: {key} bounds nothing with {by} = {values[by]}; leave out --{key}")
+        if rules is None and isinstance(self.rules, type):
+            rules = self.rules()
         return Setting(name, values, rules, freed)

@@ -60,9 +60,7 @@ class PartitionRules:
     passes_share_one_base: bool = _choice(
         "defect", "B8, X2", "two passes of one event are both computed from the state before the event"
     )
-    unregister_keeps_elr: bool = _choice(
-        "defect", "B9, X8", "an unregistered broker stays in, or even enters, the ELR"
-    )
+    unregister_keeps_elr: bool = _choice("defect", "B9, X8", "an unregistered broker stays in, or even enters, the ELR")
     retarget_keeps_old_reassignment: bool = _choice(
         "defect", "B10", "a new reassignment with nothing to remove (add) keeps the old removing (adding) set"
     )

@@ -19,6 +19,7 @@ from kraftcheck.model.rules.controller import ControllerRules
 from kraftcheck.model.rules.data_plane import DataPlaneRules
 from kraftcheck.model.rules.directories import OF_KIP, OF_SNAPSHOT, DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.spelling import spelt
 from kraftcheck.model.rules.unclean_recovery import OF_RECOVERY_KIP, UncleanRecoveryRules
 from kraftcheck.model.rules.zk_controller import OF_FIRST_CONTROLLER, ZkControllerRules
 from kraftcheck.model.rules.zk_jbod import OF_ZK_JBOD, ZkJbodRules
@@ -145,10 +146,7 @@ def variants() -> dict[str, attrs.Attribute[bool]]:
 
 
 def parse(text: str) -> RuleSet:
-    """The rule set that `PRESET[+NAME|-NAME...]` names.
-
-    Hyphens belong to names, so a switch starts at a `+`, or at a `-` that
-    follows a known name and precedes another.
+    """The rule set that `PRESET[+NAME|-NAME...]` names; of a choice named twice the last counts.
 
     >>> parse("kafka-4.0-every-restart-is-unclean").partition.every_restart_is_unclean
     False
@@ -156,25 +154,8 @@ def parse(text: str) -> RuleSet:
     Raises:
         ScopeError: naming the unknown part and the nearest names.
     """
-    names = sorted([*PRESETS, *variants()], key=len, reverse=True)
-    preset = next((n for n in names if n in PRESETS and _starts(text, n)), None)
-    if preset is None:
-        head = text.split("+")[0]
-        raise ScopeError(f"unknown rule set {head!r}; {nearest(head, PRESETS)}")
-    rules, rest = PRESETS[preset], text[len(preset) :]
-    while rest:
-        sign, rest = rest[0], rest[1:]
-        name = next((n for n in names if n not in PRESETS and _starts(rest, n)), None)
-        if name is None:
-            odd = rest.split("+")[0]
-            raise ScopeError(f"unknown variant {odd!r} in {text!r}; {nearest(odd, variants())}")
-        rules = rules.switched(**{name.replace("-", "_"): sign == "+"})
-        rest = rest[len(name) :]
-    return rules
-
-
-def _starts(text: str, name: str) -> bool:
-    return text.startswith(name) and text[len(name) : len(name) + 1] in ("", "+", "-")
+    found = spelt(text, PRESETS, variants())
+    return PRESETS[found.preset].switched(**{name.replace("-", "_"): on for name, on in found.switches})
 
 
 def preset(name: str) -> RuleSet:

@@ -10,6 +10,9 @@ from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL
+from kraftcheck.model.rules.data_plane import DataPlaneRules
+from kraftcheck.model.rules.directories import DirectoryRules
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.systems.directories.control import Control
 from kraftcheck.model.systems.directories.moves import Moves
 from kraftcheck.model.systems.directories.process import Process
@@ -157,6 +160,6 @@ DIRECTORIES = System(
     scopes=SCOPES,
     bounds=BOUNDS,
     quiescent=at_rest,
-    rules=True,
+    rules=(PartitionRules, DataPlaneRules, DirectoryRules),
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -11,6 +11,10 @@ from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System, conjuncts
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, implies
+from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.rules.data_plane import DataPlaneRules
+from kraftcheck.model.rules.directories import DirectoryRules
+from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.state import Placement, Told
 from kraftcheck.model.systems.directories.system import actions as directory_actions
@@ -221,6 +225,6 @@ KRAFT = System(
     scopes=SCOPES,
     bounds=BOUNDS,
     quiescent=calm,
-    rules=True,
+    rules=(PartitionRules, DataPlaneRules, DirectoryRules, ControllerRules),
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.unclean_recovery import UncleanRecoveryRules
 from kraftcheck.model.systems.unclean_recovery.cluster import STATUSES, Cluster, designation
 from kraftcheck.model.systems.unclean_recovery.state import IDLE, Recovery, initial, layout
 from kraftcheck.model.systems.unclean_recovery.tool import OUTCOMES, Tool
@@ -90,6 +92,6 @@ UNCLEAN_RECOVERY = System(
     scopes=SCOPES,
     bounds=BOUNDS,
     quiescent=settled,
-    rules=True,
+    rules=(PartitionRules, UncleanRecoveryRules),
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.system import Action, Setting, System
+from kraftcheck.model.rules.zk_jbod import ZkJbodRules
 from kraftcheck.model.systems.zk_jbod.control import Control
 from kraftcheck.model.systems.zk_jbod.errors import KINDS
 from kraftcheck.model.systems.zk_jbod.faults import Faults
@@ -142,6 +143,6 @@ ZK_JBOD = System(
     scopes=SCOPES,
     bounds=BOUNDS,
     quiescent=settled,
-    rules=True,
+    rules=(ZkJbodRules,),
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -125,7 +125,7 @@ def begun(
     kernel = load_kernel(program, cache)
     spec = block_spec(program, BUCKET_BITS, ObjectCache(cache))
     log = CommitLog(out, _lease(out))
-    subject = Subject(program.system.name, program.system, program.setting, None)
+    subject = Subject(program.system.name, program.system, program.setting, None, program.system)
     of = identity(subject, program, BUCKET_BITS)
     reports: list[Commit | None] = []
     run = Run(

@@ -1,0 +1,230 @@
+"""Refuses variants and bounds that change nothing: a verdict about them would be one about something else.
+
+The fingerprint of the traced program decides, with all properties of the system, whichever are asked for: a
+variant that changes none of guards, effects, claims, layout and initial states at this setting is not read there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from itertools import chain, islice
+from typing import Any
+
+from attrs import evolve, frozen
+
+from kraftcheck.ci.systems.subject import Subject, Traced, traced
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.layout import LayoutError, bits_by_field, leaves
+from kraftcheck.model.language.system import ScopeError, Setting, System
+from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.rules.spelling import Spelling
+from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
+from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.fingerprint import fingerprint
+from kraftcheck.solvers.program.parts import ask
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.trace import trace
+
+MOST_READERS = 3
+"""Systems that a refusal names at most."""
+
+OTHER_PRESETS = ("fixed", "kip", "kafka-4.0")
+"""Where a variant is looked for that changes nothing under the preset that was named."""
+
+How = Callable[[System, Setting], Traced]
+"""What traces a system: for explorers, or for provers."""
+
+
+def check_switches(chosen: Subject, how: How[Any] = trace) -> None:
+    """Refuse a variant or a bound of a command line that changes nothing.
+
+    Args:
+        chosen: what is asked for.
+        how: traces it as the command does.
+
+    Raises:
+        Refusal: naming the first one, and where it changes something.
+    """
+    program = cache(lambda: _fingerprint(chosen, chosen.setting, how))
+
+    def changes_nothing(without: Setting) -> bool:
+        found = _fingerprint(chosen, without, how)
+        return found is not None and found == program()
+
+    words = vocabulary(chosen.whole)
+    if words is not None and chosen.rules is not None:
+        spelling = words.spelling(chosen.rules)
+        _check_spelling(words, spelling)
+        for switch in spelling.switches:
+            others = Spelling(spelling.preset, tuple(other for other in spelling.switches if other != switch))
+            if changes_nothing(evolve(chosen.setting, rules=words.rules(others))):
+                raise Refusal(_unread_variant(chosen, words, spelling, *switch))
+    bounds = _given_bounds(chosen)
+    for name in bounds:
+        without = _without(chosen, {key: value for key, value in bounds.items() if key != name})
+        if without is None or _shape(chosen, without) != _shape(chosen, chosen.setting):
+            continue
+        if changes_nothing(without):
+            raise Refusal(_unread_bound(chosen, name))
+
+
+def _given_bounds(chosen: Subject) -> dict[str, int]:
+    """The bounds that differ from those of the scope."""
+    preset = chosen.system.scopes[chosen.setting.scope]
+    lowest = {bound.name: bound.lo for bound in chosen.system.bounds}
+    bounds = chosen.setting.bounds.items()
+    return {name: value for name, value in bounds if value != preset.get(name, lowest[name])}
+
+
+def _check_spelling(words: Vocabulary, spelling: Spelling) -> None:
+    """Refuse a variant that is named twice, or is so in the preset already."""
+    for name, times in Counter(name for name, _ in spelling.switches).items():
+        if times > 1:
+            raise Refusal(f"--rules {spelling.text()}: {name} is named twice; name it once")
+    for name, on in spelling.switches:
+        if words.value(spelling.preset, name) is on:
+            state = "on" if on else "off"
+            raise Refusal(
+                f"--rules {spelling.text()}: {name} is {state} in {spelling.preset} already; leave out "
+                f"{'+' if on else '-'}{name}"
+            )
+
+
+def _fingerprint(chosen: Subject, setting: Setting, how: How[Any]) -> str | None:
+    """What the whole system is at a setting; None where there is no such program."""
+    try:
+        made = traced(evolve(chosen, system=chosen.whole, setting=setting), how)
+    except Refusal:
+        return None
+    return fingerprint(made if isinstance(made, Program) else made.program)
+
+
+def _shape(chosen: Subject, setting: Setting) -> tuple[tuple[str, Any], ...] | None:
+    """The fields of the layout, which tell most bounds apart without a trace; None where there is no layout."""
+    try:
+        return tuple(leaves(ask("layout", lambda: chosen.whole.layout(setting))))
+    except (SystemFault, LayoutError, UntraceableRule):
+        return None
+
+
+def _without(chosen: Subject, bounds: dict[str, int]) -> Setting | None:
+    """The setting with these bounds only besides those of the scope; None where there is none."""
+    try:
+        return chosen.whole.beyond(chosen.setting.scope, bounds, chosen.setting.rules)
+    except ScopeError:
+        return None
+
+
+@frozen
+class Place:
+    """A setting at which a variant may change something.
+
+    Attributes:
+        system, scope, bounds: where.
+        rules: the rule set with the variant, as it is typed.
+    """
+
+    system: System
+    scope: str
+    rules: Spelling
+    bounds: tuple[tuple[str, int], ...] = ()
+
+    def words(self, name: str, typed: str) -> str:
+        """The arguments that name the place on a command line; the rule set only where it is not the one typed."""
+        bounds = "".join(f" --{bound} {value}" for bound, value in self.bounds)
+        rules = self.rules.text()
+        return f"{name} --scope {self.scope}{bounds}" + ("" if rules == typed else f" --rules {rules}")
+
+    def reads(self, words: Vocabulary, variant: str, on: bool) -> bool:
+        """Whether the variant changes the program here."""
+        choice = words.choices[variant].name
+        found = []
+        for value in (on, not on):
+            rules = words.rules(self.rules)
+            rules = rules.switched(**{choice: value}) if words.declared else evolve(rules, **{choice: value})
+            try:
+                found.append(fingerprint(trace(self.system, self.system.setting(self.scope, dict(self.bounds), rules))))
+            except ScopeError:
+                return False
+        return found[0] != found[1]
+
+
+def _unread_variant(chosen: Subject, words: Vocabulary, spelling: Spelling, name: str, on: bool) -> str:
+    """The refusal of a variant that changes nothing, and where it changes something."""
+    typed = spelling.text()
+    given = "".join(f" --{bound} {value}" for bound, value in _given_bounds(chosen).items())
+    head = f"--rules {typed}: {name} changes nothing in {chosen.name} --scope {chosen.setting.scope}{given}"
+    if words.declared:
+        readers = [place.words(place.system.name, typed) for place in readers_of(words, spelling.preset, name, on)]
+    else:
+        alone = Spelling(spelling.preset, ((name, on),))
+        places = [Place(chosen.whole, scope, alone) for scope in _scopes(chosen.whole, words.rules(alone))]
+        readers = [place.words(chosen.name, typed) for place in places if place.reads(words, name, on)][:MOST_READERS]
+    if readers:
+        return f"{head}; it does in {', '.join(readers)}"
+    if words.group(name) == "controller":
+        return f"{head}, nor in any other system; only the controller on ints reads it (kraftcheck replay, conform)"
+    return f"{head}, nor at any other scope"
+
+
+def readers_of(words: Vocabulary, preset: str, name: str, on: bool) -> Iterator[Place]:
+    """Where a choice of Kafka's changes something: the smallest scope of each system first, then wherever it does.
+
+    Looked at are the systems that declare the group of the choice: at their scopes, where a defect of the matrix
+    shows, and under the other presets.
+    """
+    group = words.group(name)
+    systems = [system for system in SYSTEMS.values() if group in _declared(system)]
+    alone = Spelling(preset, ((name, on),))
+    scopes = [(system, _scopes(system, words.rules(alone))) for system in systems]
+    shows = partial(Place.reads, words=words, variant=name, on=on)
+    smallest = [place for place in (Place(system, few[0], alone) for system, few in scopes) if shows(place)]
+    if smallest:
+        yield from smallest[:MOST_READERS]
+        return
+    others = (Place(system, scope, alone) for system, few in scopes for scope in few[1:])
+    places = chain(_of_defects(words, name, on), others, _of_presets(words, preset, name, on))
+    yield from islice(filter(shows, places), 1)
+
+
+def _of_defects(words: Vocabulary, name: str, on: bool) -> Iterator[Place]:
+    """Where the defects of the matrix with the choice show."""
+    for bug in BUGS:
+        spelling = words.spelling(bug.rules)
+        if (name, on) in spelling.switches:
+            yield Place(SYSTEMS[bug.system], bug.scope, spelling, tuple(bug.bounds.items()))
+
+
+def _of_presets(words: Vocabulary, preset: str, name: str, on: bool) -> Iterator[Place]:
+    """The smallest scopes under the other presets, with the choice so."""
+    for other in OTHER_PRESETS:
+        there = Spelling(other, () if words.value(other, name) is on else ((name, on),))
+        for system in SYSTEMS.values():
+            if other != preset and words.group(name) in _declared(system):
+                yield Place(system, _scopes(system, words.rules(there))[0], there)
+
+
+def _declared(system: System) -> tuple[str, ...]:
+    words = vocabulary(system)
+    return () if words is None else words.declared
+
+
+def _scopes(system: System, rules: Any) -> list[str]:
+    """The scopes of a system, those with the smallest states first."""
+    return sorted(
+        system.scopes, key=lambda scope: sum(bits_by_field(system.layout(system.setting(scope, rules=rules))).values())
+    )
+
+
+def _unread_bound(chosen: Subject, name: str) -> str:
+    """The refusal of a bound that changes nothing."""
+    value, usual = chosen.setting[name], chosen.system.scopes[chosen.setting.scope].get(name)
+    rules = "" if chosen.rules is None else f" under {chosen.rules}"
+    return (
+        f"--{name} {value} changes nothing in {chosen.name} --scope {chosen.setting.scope}{rules}: it is the same "
+        f"as with {usual}; leave it out"
+    )

@@ -1,0 +1,100 @@
+"""What `--rules` may say of a system: of a shipped one, or of one that declares choices of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+from attrs import field, frozen
+
+from kraftcheck.model.language.system import ScopeError, System
+from kraftcheck.model.rules.ruleset import CHOICES, GROUP_OF, GROUPS, PRESETS, RuleSet, variant_name
+from kraftcheck.model.rules.spelling import Spelling, spelt
+
+BASE = "base"
+"""The only preset of a system with choices of its own: each as its class has it, which is off."""
+
+KAFKA = "kafka-4.0"
+"""The preset of the shipped systems where none is named."""
+
+
+@frozen
+class Vocabulary:
+    """The presets and variants of a system's rule sets.
+
+    Attributes:
+        presets: rule sets by name.
+        choices: by variant name, as the command line spells it.
+        default: the preset where none is named.
+        declared: for Kafka's choices, the groups that the system reads.
+    """
+
+    presets: Mapping[str, Any]
+    choices: Mapping[str, attrs.Attribute[bool]]
+    default: str
+    declared: tuple[str, ...] = field(default=())
+
+    def spelling(self, text: str) -> Spelling:
+        """The parts of a rule set's name; raises `ScopeError` for an unknown one."""
+        return spelt(text, self.presets, self.choices)
+
+    def rules(self, spelling: Spelling) -> Any:
+        """The rule set that is spelt; of a choice named twice the last counts."""
+        preset = self.presets[spelling.preset]
+        choices = {self.choices[name].name: on for name, on in spelling.switches}
+        return preset.switched(**choices) if isinstance(preset, RuleSet) else attrs.evolve(preset, **choices)
+
+    def parse(self, text: str) -> Any:
+        """The rule set of that name; raises `ScopeError` as `spelling` does."""
+        return self.rules(self.spelling(text))
+
+    def value(self, preset: str, variant: str) -> bool:
+        """Whether a preset has a variant."""
+        rules, choice = self.presets[preset], self.choices[variant].name
+        return rules.value(choice) if isinstance(rules, RuleSet) else bool(getattr(rules, choice))
+
+    def group(self, variant: str) -> str:
+        """The group of a variant; empty for choices of one's own."""
+        return GROUP_OF[self.choices[variant].name] if self.declared else ""
+
+
+def vocabulary(system: System) -> Vocabulary | None:
+    """What `--rules` may say of a system; None where it takes no rule set.
+
+    Raises:
+        ScopeError: when `System.rules` is neither groups of Kafka's choices nor a frozen record of booleans.
+    """
+    declared = system.rules
+    if isinstance(declared, type):
+        return Vocabulary({BASE: _base(system.name, declared)}, _own(system.name, declared), BASE)
+    if not isinstance(declared, tuple):
+        raise ScopeError(f"{system.name}: rules is {declared!r}; {_MEND}")
+    if not declared:
+        return None
+    places = {group: name for name, group in GROUPS.items()}
+    for group in declared:
+        if group not in places:
+            raise ScopeError(f"{system.name}: rules names {group!r}; {_MEND}")
+    choices = {variant_name(name): choice for name, choice in CHOICES.items()}
+    return Vocabulary(PRESETS, choices, KAFKA, tuple(places[group] for group in declared))
+
+
+_MEND = "give a frozen attrs class of booleans, or a tuple of groups of kraftcheck.model.rules"
+
+
+def _own(system: str, record: type) -> dict[str, attrs.Attribute[bool]]:
+    """The choices of a user's record by variant name."""
+    if not attrs.has(record) or not attrs.fields(record):
+        raise ScopeError(f"{system}: rules is {record.__name__}; {_MEND}")
+    for choice in attrs.fields(record):
+        if choice.default is not False:
+            named = f"{record.__name__}.{choice.name}"
+            raise ScopeError(f"{system}: the choice {named} is not False by default; make it so")
+    return {variant_name(choice.name): choice for choice in attrs.fields(record)}
+
+
+def _base(system: str, record: type) -> Any:
+    """The record with every choice off."""
+    _own(system, record)
+    return record()

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import attrs
 import click
 from rich.table import Table
 
-from kraftcheck.ci.systems.lookup import find_system, properties_of
+from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
 from kraftcheck.ci.terminal.console import Screen, console, escape
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.model.language.system import Property, System
 from kraftcheck.model.rules import ruleset as rules
+from kraftcheck.model.rules.vocabulary import BASE
 from kraftcheck.properties.catalogue import SYSTEMS
+
+BASE_NOTE = "each choice of the system off"
 
 
 def every_property(name: str, system: System) -> dict[str, Property]:
     """Properties of the default scope and, for what only they have, of the other scopes and rule sets."""
-    presets = rules.PRESETS if system.rules else {"": None}
+    words = words_of(system)
+    presets: Mapping[str, Any] = {"": None} if words is None else words.presets
     found: dict[str, Property] = {}
     for scope in system.scopes:
         for preset in presets.values():
@@ -43,14 +49,15 @@ def describe(system: System) -> dict[str, object]:
 
 def catalogue(systems: Sequence[System]) -> dict[str, object]:
     """Everything that can be named on the command line."""
+    own = next((words for words in map(words_of, systems) if words is not None and not words.declared), None)
     return {
         "version": 1,
         "command": "list",
         "systems": [describe(system) for system in systems],
-        "rules": dict(rules.PRESET_NOTES),
+        "rules": dict(rules.PRESET_NOTES if own is None else {BASE: BASE_NOTE}),
         "variants": [
-            {"name": name, **{key: choice.metadata[key] for key in ("group", "source", "text")}}
-            for name, choice in rules.variants().items()
+            {"name": name, **{key: choice.metadata.get(key, "") for key in ("group", "source", "text")}}
+            for name, choice in (rules.variants() if own is None else own.choices).items()
         ],
     }
 
@@ -81,12 +88,17 @@ def list_command(system: str | None, target: str | None) -> None:
     screen.print("\n[bold]rule sets[/]")
     for name, note in rules.PRESET_NOTES.items():
         screen.print(f"  {name}: {note}")
+    _print_variants(screen, rules.variants())
+
+
+def _print_variants(screen: Screen, choices: Mapping[str, attrs.Attribute[bool]]) -> None:
     screen.print("\n[bold]variants[/] (PRESET+NAME switches one on, PRESET-NAME off)")
     table = Table(box=None, pad_edge=False, show_header=False)
     for wraps in (False, True, True, True):  # A name is there to be copied.
         table.add_column(no_wrap=not wraps, overflow="fold")
-    for name, choice in rules.variants().items():
-        table.add_row("  " + name, choice.metadata["group"], choice.metadata["text"], choice.metadata["source"])
+    for name, choice in choices.items():
+        told = (choice.metadata.get(key, "") for key in ("group", "text", "source"))
+        table.add_row("  " + name, *map(escape, told))
     screen.print(table)
 
 
@@ -98,6 +110,13 @@ def _print_system(screen: Screen, system: System) -> None:
     screen.print("\n[bold]bounds[/]")
     for bound in system.bounds:
         screen.plain(f"  --{bound.name} {bound.lo}..{bound.hi}: {bound.help}")
+    words = words_of(system)
+    if words is not None and words.declared:
+        screen.plain(f"\nreads choices of: {', '.join(words.declared)} (kraftcheck list shows them)")
+    elif words is not None:
+        screen.print("\n[bold]rule sets[/]")
+        screen.plain(f"  {BASE}: {BASE_NOTE}")
+        _print_variants(screen, words.choices)
     screen.print("\n[bold]properties[/]")
     table = Table(box=None, pad_edge=False)
     for column in ("id", "kind", "says", "source", "refuted by"):

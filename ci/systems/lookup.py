@@ -7,11 +7,13 @@ import importlib
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import Property, ScopeError, Setting, System
+from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
 from kraftcheck.properties import catalogue
 from kraftcheck.solvers.program.program import KINDS
 from kraftcheck.solvers.program.verdict import DEADLOCK
@@ -71,7 +73,28 @@ def properties_of(name: str, system: System, setting: Setting) -> tuple[Property
             raise Refusal(f"{name}: properties gave {claim!r}, not a kraftcheck.Property")
         if claim.kind not in KINDS:
             raise Refusal(f"{name}: property {claim.id} has kind {claim.kind!r}; {nearest(claim.kind, KINDS)}")
+    _check_refuting(name, system, claims)
     twice = [id_ for id_, number in Counter([*(c.id for c in claims), DEADLOCK]).items() if number > 1]
     if twice:
         raise Refusal(f"{name}: two properties have the id {twice[0]!r} ({DEADLOCK!r} is built in)")
     return claims
+
+
+def words_of(system: System) -> Vocabulary | None:
+    """What `--rules` may say of a system; raises Refusal where it does not say that well."""
+    try:
+        return vocabulary(system)
+    except ScopeError as error:
+        raise Refusal(str(error)) from error
+
+
+def _check_refuting(name: str, system: System, claims: Sequence[Property]) -> None:
+    """Refuse a refuting variant that the rule sets of the system cannot name; those of a system without are words."""
+    words = words_of(system)
+    if words is None:
+        return
+    for claim in claims:
+        for variant in (one for several in claim.refuted_by for one in several.split("+")):
+            if variant not in words.choices:
+                near = nearest(variant, words.choices)
+                raise Refusal(f"{name}: property {claim.id}: refuted_by names the unknown variant {variant!r}; {near}")

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.systems.lookup import find_system, properties_of
+from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import ScopeError, Setting, System
 from kraftcheck.model.language.untraceable import UntraceableRule
-from kraftcheck.model.rules.vocabulary import KAFKA, vocabulary
+from kraftcheck.model.rules.vocabulary import KAFKA
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.audit.traced_sample import check_sample
 from kraftcheck.solvers.machine_code.lower import LoweringError
@@ -102,7 +102,7 @@ def rule_set(name: str, system: System, text: str | None) -> tuple[str | None, A
         Refusal: for a rule set where none is taken.
         ScopeError: for an unknown preset or variant.
     """
-    words = vocabulary(system)
+    words = words_of(system)
     if words is None:
         if text is not None:
             raise Refusal(f"{name} takes no rule set; leave out --rules")

@@ -1,1 +1,4 @@
-"""The command line, reports and benchmarks: everything with effects."""
+"""The command line, reports, files and benchmarks: everything with effects.
+
+Nothing below this layer prints, reads a clock or opens a file by name, and nothing here decides a verdict.
+"""

@@ -1,1 +1,4 @@
-"""The benchmarks: `python -m kraftcheck.ci.bench`. Nothing else in the project measures time."""
+"""The benchmarks: `python -m kraftcheck.ci.bench`.
+
+Nothing else in the project measures time, and no test does.
+"""

@@ -210,10 +210,8 @@ def query_command(
         columns, rows, more = ask(running, data, sql, limit)
     show(screen, columns, rows, more)
     if target is not None:
-        write_json(target, {
-            "version": DOCUMENT_VERSION, "command": "query", "exit_code": code,
-            "complete": data.complete, "columns": list(columns), "rows": [list(row) for row in rows], "more": more,
-        })  # fmt: skip
+        about = {"version": DOCUMENT_VERSION, "command": "query", "exit_code": code, "complete": data.complete}
+        write_json(target, {**about, "columns": list(columns), "rows": [list(row) for row in rows], "more": more})
     if traced:
         screen.plain("\n".join(lines(witness(data, columns, rows))))
     sys.exit(code)

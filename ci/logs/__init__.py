@@ -1,1 +1,4 @@
-"""Reading the metadata log of a real cluster: segments and snapshots, the dump tool's output, JSON lines."""
+"""`kraftcheck replay` and `kraftcheck whatif`: the metadata log of a real cluster, read and reported.
+
+Which events explain a log is decided in `kraftcheck.solvers.logs`.
+"""

@@ -1,1 +1,4 @@
-"""From what a user names to a system at a setting, `kraftcheck list`, and reports of explorations."""
+"""From what a user names to a system at a setting; `kraftcheck list`; reports of explorations.
+
+Every command that takes a SYSTEM, a scope, bounds or rules resolves them here and nowhere else.
+"""

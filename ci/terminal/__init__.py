@@ -1,1 +1,4 @@
-"""What commands share: the console, files that appear whole, options, progress, one-line refusals."""
+"""What commands share: the console, files that appear whole, options, progress, one-line refusals.
+
+Nothing here knows a system or an engine, but for the list of the commands.
+"""

@@ -1,1 +1,4 @@
-"""The unclean-recovery and leader-election tools on files: snapshots, lists of partitions, commands."""
+"""The unclean-recovery and leader-election tools on files: snapshots, lists of partitions, commands.
+
+Whom they choose is decided in `kraftcheck.model.unclean_recovery`.
+"""

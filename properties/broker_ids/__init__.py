@@ -1,1 +1,4 @@
-"""What the broker-id KIP promises, as properties of the system `broker-ids`, and lemmas of their proofs."""
+"""What the broker-id KIP promises, as properties of the system `broker-ids`, and lemmas of their proofs.
+
+Expected verdicts are in `kraftcheck.properties.expected`.
+"""

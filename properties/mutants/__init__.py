@@ -1,1 +1,4 @@
-"""Mutants of the rules: which tables are made, and the judgement of each mutant that no property kills."""
+"""Mutants of the rules: which tables are made, and the judgement of each mutant that no property kills.
+
+Data only. `kraftcheck.solvers.mutants` makes the mutants.
+"""

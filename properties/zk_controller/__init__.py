@@ -1,1 +1,4 @@
-"""What the early controller design promises, as properties of the system `zk-controller`."""
+"""What the early controller design promises, as properties of the system `zk-controller`.
+
+Expected verdicts are in `kraftcheck.properties.expected`.
+"""

@@ -1,1 +1,4 @@
-"""What a metadata log says, and which events of the controller explain it."""
+"""What a metadata log says, and which events of the controller explain it.
+
+The bytes of a log are read in `kraftcheck.ci.logs`.
+"""

@@ -1,1 +1,4 @@
-"""How a broker finds its id: the system `broker-ids`."""
+"""The system `broker-ids`: how a broker finds its id, after the broker-id KIP.
+
+Machines, disks and ZooKeeper are here; partitions are not.
+"""

@@ -1,1 +1,4 @@
-"""The `elections` system: one partition's registration under every trigger of the controller."""
+"""The system `elections`: one partition's registration under every trigger of the controller.
+
+It has no data plane: logs and records are in the system `replication`.
+"""

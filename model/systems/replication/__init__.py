@@ -1,1 +1,4 @@
-"""The `replication` system: controller, brokers and logs of one partition."""
+"""The system `replication`: controller, brokers and logs of one partition.
+
+Log directories are in the systems `directories` and `kraft`.
+"""

@@ -1,1 +1,4 @@
-"""The controller of the early design, on ZooKeeper: the system `zk-controller`."""
+"""The system `zk-controller`: the controller of the early design, on ZooKeeper.
+
+It shares no rule with KRaft's controller.
+"""

@@ -1,1 +1,4 @@
-"""Conformance of whole runs: action sequences that cover an explored graph, on Kafka's own managers."""
+"""Conformance of whole runs: action sequences that cover an explored graph, on Kafka's own managers.
+
+Single decisions are in `kraftcheck.ci.conformance.kafka.change`.
+"""

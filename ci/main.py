@@ -1,4 +1,4 @@
-"""The command line: `kraftcheck`. What it imports, it imports once Ctrl-C is watched for."""
+"""The command line `kraftcheck`. Everything else is imported only once Ctrl-C is handled."""
 
 from __future__ import annotations
 

@@ -18,65 +18,65 @@ from kraftcheck.model.systems.replication.system import REPLICATION as REPLICATI
 from kraftcheck.model.systems.unclean_recovery.system import UNCLEAN_RECOVERY as UNCLEAN_RECOVERY_SYSTEM
 from kraftcheck.model.systems.zk_controller.system import ZK_CONTROLLER as ZK_CONTROLLER_SYSTEM
 from kraftcheck.model.systems.zk_jbod.system import ZK_JBOD as ZK_JBOD_SYSTEM
-from kraftcheck.properties.broker_ids import lemmas as lemmas_identity
-from kraftcheck.properties.broker_ids import promises as identity
-from kraftcheck.properties.directories import assignment as placement
+from kraftcheck.properties.broker_ids import lemmas as broker_ids_lemmas
+from kraftcheck.properties.broker_ids import promises as broker_ids_promises
+from kraftcheck.properties.directories import assignment as directories_assignment
 from kraftcheck.properties.directories import disks
-from kraftcheck.properties.directories import goals as placement_goals
-from kraftcheck.properties.directories import healing as placement_recovery
-from kraftcheck.properties.directories import lemmas as lemmas_directories
+from kraftcheck.properties.directories import goals as directories_goals
+from kraftcheck.properties.directories import healing as directories_healing
+from kraftcheck.properties.directories import lemmas as directories_lemmas
 from kraftcheck.properties.elections import elr as eligibility
 from kraftcheck.properties.elections import goals, leadership
-from kraftcheck.properties.elections import healing as recovery
-from kraftcheck.properties.elections import lemmas as lemmas_elections
+from kraftcheck.properties.elections import healing as elections_healing
+from kraftcheck.properties.elections import lemmas as elections_lemmas
 from kraftcheck.properties.elections import registration as shape
 from kraftcheck.properties.kinds import validate
 from kraftcheck.properties.kraft import both as composed
 from kraftcheck.properties.replication import durability
-from kraftcheck.properties.replication import healing as recovery_replication
-from kraftcheck.properties.replication import lemmas as lemmas_replication
-from kraftcheck.properties.unclean_recovery import lemmas as lemmas_salvage
-from kraftcheck.properties.unclean_recovery import promises as salvage
-from kraftcheck.properties.zk_controller import promises as decisions
-from kraftcheck.properties.zk_jbod import lemmas as lemmas_restarts
-from kraftcheck.properties.zk_jbod import promises as restarts
+from kraftcheck.properties.replication import healing as replication_healing
+from kraftcheck.properties.replication import lemmas as replication_lemmas
+from kraftcheck.properties.unclean_recovery import lemmas as unclean_recovery_lemmas
+from kraftcheck.properties.unclean_recovery import promises as unclean_recovery_promises
+from kraftcheck.properties.zk_controller import promises as zk_controller_promises
+from kraftcheck.properties.zk_jbod import lemmas as zk_jbod_lemmas
+from kraftcheck.properties.zk_jbod import promises as zk_jbod_promises
 
 
 def elections_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `elections`, validated."""
-    parts = (shape, leadership, eligibility, recovery, goals)
+    parts = (shape, leadership, eligibility, elections_healing, goals)
     return validate([claim for part in parts for claim in part.properties(setting)], variants())
 
 
-ELECTIONS = evolve(ELECTIONS_SYSTEM, properties=elections_properties, lemmas=lemmas_elections.lemmas)
+ELECTIONS = evolve(ELECTIONS_SYSTEM, properties=elections_properties, lemmas=elections_lemmas.lemmas)
 """`elections` with its properties."""
 
 
 
 def replication_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `replication`, validated."""
-    claims = [*durability.properties(setting), *recovery_replication.properties(setting)]
+    claims = [*durability.properties(setting), *replication_healing.properties(setting)]
     return validate(claims, variants())
 
 
-REPLICATION = evolve(REPLICATION_SYSTEM, properties=replication_properties, lemmas=lemmas_replication.lemmas)
+REPLICATION = evolve(REPLICATION_SYSTEM, properties=replication_properties, lemmas=replication_lemmas.lemmas)
 """`replication` with its properties."""
 
 def broker_id_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `broker-ids`, validated."""
-    return validate(identity.properties(setting), variants())
+    return validate(broker_ids_promises.properties(setting), variants())
 
 
-BROKER_IDS = evolve(BROKER_IDS_SYSTEM, properties=broker_id_properties, lemmas=lemmas_identity.lemmas)
+BROKER_IDS = evolve(BROKER_IDS_SYSTEM, properties=broker_id_properties, lemmas=broker_ids_lemmas.lemmas)
 """`broker-ids` with its properties."""
 
 def directories_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `directories`, validated."""
-    parts = (placement, disks, placement_recovery, placement_goals)
+    parts = (directories_assignment, disks, directories_healing, directories_goals)
     return validate([claim for part in parts for claim in part.properties(setting)], variants())
 
 
-DIRECTORIES = evolve(DIRECTORIES_SYSTEM, properties=directories_properties, lemmas=lemmas_directories.lemmas)
+DIRECTORIES = evolve(DIRECTORIES_SYSTEM, properties=directories_properties, lemmas=directories_lemmas.lemmas)
 """`directories` with its properties."""
 
 def kraft_properties(setting: Setting) -> tuple[Property, ...]:
@@ -89,7 +89,7 @@ KRAFT = evolve(KRAFT_SYSTEM, properties=kraft_properties)
 
 def zk_controller_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `zk-controller`, validated."""
-    return validate(decisions.properties(setting), variants())
+    return validate(zk_controller_promises.properties(setting), variants())
 
 
 ZK_CONTROLLER = evolve(ZK_CONTROLLER_SYSTEM, properties=zk_controller_properties)
@@ -97,20 +97,20 @@ ZK_CONTROLLER = evolve(ZK_CONTROLLER_SYSTEM, properties=zk_controller_properties
 
 def unclean_recovery_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `unclean-recovery`, validated."""
-    return validate(salvage.properties(setting), variants())
+    return validate(unclean_recovery_promises.properties(setting), variants())
 
 
 UNCLEAN_RECOVERY = evolve(
-    UNCLEAN_RECOVERY_SYSTEM, properties=unclean_recovery_properties, lemmas=lemmas_salvage.lemmas
+    UNCLEAN_RECOVERY_SYSTEM, properties=unclean_recovery_properties, lemmas=unclean_recovery_lemmas.lemmas
 )
 """`unclean-recovery` with its properties."""
 
 def zk_jbod_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `zk-jbod`, validated."""
-    return validate(restarts.properties(setting), variants())
+    return validate(zk_jbod_promises.properties(setting), variants())
 
 
-ZK_JBOD = evolve(ZK_JBOD_SYSTEM, properties=zk_jbod_properties, lemmas=lemmas_restarts.lemmas)
+ZK_JBOD = evolve(ZK_JBOD_SYSTEM, properties=zk_jbod_properties, lemmas=zk_jbod_lemmas.lemmas)
 """`zk-jbod` with its properties."""
 
 _ALL = (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES, KRAFT, ZK_CONTROLLER, UNCLEAN_RECOVERY, ZK_JBOD)

@@ -42,7 +42,7 @@ class Beyond:
             ScopeError: for an unknown variant.
         """
         bounds = {name: length if value == LENGTH else value for name, value in self.bounds.items()}
-        return system.beyond(self.scope, bounds, parse(self.rules + variant) if system.rules else None)
+        return system.unlimited_setting(self.scope, bounds, parse(self.rules + variant) if system.rules else None)
 
 
 _LONG = {

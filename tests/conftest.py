@@ -62,11 +62,11 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     It has little execution memory, so that what should spill does.
     """
-    from kraftcheck.ci.spark.session import started  # tests without Spark do not need it
+    from kraftcheck.ci.spark.session import start_session  # tests without Spark do not need it
 
     place = tmp_path_factory.mktemp("spark")
     conf = {"spark.driver.memory": "512m", "spark.local.dir": str(place), "spark.memory.fraction": "0.05"}
-    found = started("local[2,4]", 2, conf, place / "spark.log")
+    found = start_session("local[2,4]", 2, conf, place / "spark.log")
     yield found
     found.stop()
 
@@ -89,8 +89,8 @@ class Unstoppable:
 def shared(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands use the shared session and leave it running."""
     for place in (
-        "kraftcheck.ci.spark.explore.started",
-        "kraftcheck.ci.dataset.query.started",
-        "kraftcheck.ci.logs.spark.pipeline.started",
+        "kraftcheck.ci.spark.explore.start_session",
+        "kraftcheck.ci.dataset.query.start_session",
+        "kraftcheck.ci.logs.spark.pipeline.start_session",
     ):
         monkeypatch.setattr(place, lambda *_: Unstoppable(session))

@@ -59,7 +59,7 @@ class Case:
 
 
 @frozen
-class Row:
+class ExploreRow:
     """Medians of one case with one number of threads."""
 
     case: str
@@ -76,25 +76,25 @@ class Row:
 
 
 class Clocks:
-    """A clock of the wall that notes the processor's beside it.
+    """A wall clock that records the processor time with each reading.
 
     On a machine with other work only the processor's tells what a search takes.
     """
 
     def __init__(self) -> None:
-        self.noted: list[tuple[float, float]] = []
+        self.readings: list[tuple[float, float]] = []
 
     def __call__(self) -> float:
         """Seconds of the wall; noted."""
-        self.noted.append((time.perf_counter(), time.process_time()))
-        return self.noted[-1][0]
+        self.readings.append((time.perf_counter(), time.process_time()))
+        return self.readings[-1][0]
 
-    def processor(self, found: Exploration) -> float:
+    def processor(self, result: Exploration) -> float:
         """Seconds of all processors in the search: those up to its end, less those between readings for compiling."""
-        wall, begun = self.noted[0]
-        end = next(n for n, (at, _) in enumerate(self.noted) if at - wall - found.compile_seconds == found.seconds)
-        compiling = sum(self.noted[n + 1][1] - self.noted[n][1] for n in range(1, end, 2))
-        return self.noted[end][1] - begun - compiling
+        wall, start = self.readings[0]
+        end = next(n for n, (at, _) in enumerate(self.readings) if at - wall - result.compile_seconds == result.seconds)
+        compiling = sum(self.readings[n + 1][1] - self.readings[n][1] for n in range(1, end, 2))
+        return self.readings[end][1] - start - compiling
 
 
 class WrongCountError(AssertionError):
@@ -112,7 +112,7 @@ def elections() -> Program:
     return trace(system, system.setting(rules=parse("kafka-4.0")))
 
 
-def recovering(managers: int) -> Program:
+def two_phase_recovers(managers: int) -> Program:
     """Two-phase commit with a claim that holds after a long way, and one that most states never satisfy again."""
     claims = (
         recovers("decided", "every manager can decide", lambda s: s.committed.plus(s.aborted).size() == managers),
@@ -138,7 +138,7 @@ def replication(scope: str, rules: str) -> Program:
 CASES = (
     Case("two-phase-commit-7", lambda: two_phase_commit(7), 296_448),
     Case("two-phase-commit-9", lambda: two_phase_commit(9), 10_340_352),
-    Case("two-phase-9-recovers", lambda: recovering(9), 10_340_352),
+    Case("two-phase-9-recovers", lambda: two_phase_recovers(9), 10_340_352),
     Case("two-phase-7-symmetry", lambda: reduced(two_phase_commit(7)), TWO_PHASE_7_ORBITS),
     Case("elections", elections, max_states=ELECTIONS_STATES),
     Case("elections-directories", directories, 634_344),
@@ -148,39 +148,40 @@ CASES = (
 )
 
 
-def measure(case: Case, threads: int, runs: int, *, quick: bool = True) -> Row:
+def measure(case: Case, threads: int, runs: int, *, quick: bool = True) -> ExploreRow:
     """The medians of several runs, nothing cached; `quick` as in `explore`.
 
     Raises:
         WrongCountError: when a run finds another number of states than it must.
     """
     program = case.program()
-    found, processor = [], []
+    results, processor = [], []
     for _ in range(runs):
         clocks = Clocks()
-        one = explore(program, clock=clocks, threads=threads, max_states=case.max_states, keep=False, quick=quick)
-        check(case, one)
-        found.append(one)
-        processor.append(clocks.processor(one))
-    seconds = statistics.median(one.seconds for one in found)
-    first = found[0]
-    return Row(
-        case.name, threads, first.distinct, first.generated, statistics.median(one.compile_seconds for one in found),
+        result = explore(program, clock=clocks, threads=threads, max_states=case.max_states, keep=False, quick=quick)
+        check(case, result)
+        results.append(result)
+        processor.append(clocks.processor(result))
+    seconds = statistics.median(result.seconds for result in results)
+    first = results[0]
+    return ExploreRow(
+        case.name, threads, first.distinct, first.generated,
+        statistics.median(result.compile_seconds for result in results),
         seconds, first.generated / seconds, first.distinct / seconds, first.bytes_per_state,
-        statistics.median(one.recovered.seconds for one in found), statistics.median(processor),
+        statistics.median(result.recoverability.seconds for result in results), statistics.median(processor),
     )  # fmt: skip
 
 
-def check(case: Case, found: Exploration) -> None:
+def check(case: Case, result: Exploration) -> None:
     """Refuse a run that found another number of states, or was cut although nothing limits it."""
-    cut = any(isinstance(verdict.verdict, Incomplete) for verdict in found.verdicts)
-    if (case.distinct is not None and found.distinct != case.distinct) or (cut and case.max_states is None):
-        raise WrongCountError(f"{case.name}: {found.distinct:,} states instead of {case.distinct}, cut: {found.cut}")
+    cut = any(isinstance(verdict.verdict, Incomplete) for verdict in result.verdicts)
+    if (case.distinct is not None and result.distinct != case.distinct) or (cut and case.max_states is None):
+        raise WrongCountError(f"{case.name}: {result.distinct:,} states instead of {case.distinct}, cut: {result.cut}")
 
 
-def line(row: Row, alone: Row) -> str:
+def line(row: ExploreRow, one_thread: ExploreRow) -> str:
     """A row of the table."""
-    speed_up = f"{alone.seconds / row.seconds:.2f}" if row.threads > 1 else ""
+    speed_up = f"{one_thread.seconds / row.seconds:.2f}" if row.threads > 1 else ""
     return (
         f"{row.case:23} {row.threads:7} {row.distinct:12,} {row.generated:13,} {row.compile_seconds:9.2f} "
         f"{row.seconds:8.2f} {row.generated_per_second / 1e6:12.2f} {row.distinct_per_second / 1e6:11.2f} "
@@ -208,33 +209,33 @@ def spark(parser: argparse.ArgumentParser, cases: Sequence[str], target: Path | 
     """Measure the Spark engine; its packages are there only with the extra."""
     from kraftcheck.ci.bench import spark as bench_spark
 
-    known = {case.name for case in bench_spark.CASES}
-    if set(cases) - known:
-        parser.error(f"unknown case: {', '.join(sorted(set(cases) - known))}; --spark has {', '.join(sorted(known))}")
+    names = {case.name for case in bench_spark.CASES}
+    if set(cases) - names:
+        parser.error(f"unknown case: {', '.join(sorted(set(cases) - names))}; --spark has {', '.join(sorted(names))}")
     rows = bench_spark.measure(cases)
     if target is not None:
         target.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     return 0
 
 
-BESIDE: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]]]] = {
-    "audit": (tuple(bench_audit.CASES), bench_audit.measured),
-    "walks": (tuple(bench_walks.CASES), bench_walks.measured),
-    "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.WRITTEN), bench_logs.measured),
-    "conform": (tuple(bench_conform.CASES), bench_conform.measured),
+BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]]]] = {
+    "audit": (tuple(bench_audit.CASES), bench_audit.measure_cases),
+    "walks": (tuple(bench_walks.CASES), bench_walks.measure_cases),
+    "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.WRITTEN), bench_logs.measure_cases),
+    "conform": (tuple(bench_conform.CASES), bench_conform.measure_cases),
     "start": (tuple(bench_start.CASES), bench_start.measured),
 }
 """Other things to measure, by option: the cases there are, and what measures them."""
 
 
-def beside(parser: argparse.ArgumentParser, options: argparse.Namespace, what: str) -> int:
+def run_benchmark(parser: argparse.ArgumentParser, options: argparse.Namespace, name: str) -> int:
     """Measure something else than the explorer."""
-    known, measured = BESIDE[what]
-    unknown = set(options.cases) - set(known)
+    cases, measure_cases = BENCHMARKS[name]
+    unknown = set(options.cases) - set(cases)
     if unknown:
-        parser.error(f"unknown case: {', '.join(sorted(unknown))}; --{what} has {', '.join(known)}")
+        parser.error(f"unknown case: {', '.join(sorted(unknown))}; --{name} has {', '.join(cases)}")
     try:
-        rows = measured(options.cases, options.runs)
+        rows = measure_cases(options.cases, options.runs)
     except Refusal as refusal:
         refusal.show()
         return refusal.exit_code
@@ -257,9 +258,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--conform", action="store_true", help="measure conformance with Kafka: cases a second")
     parser.add_argument("--start", action="store_true", help="measure the start of commands that compute nothing")
     options = parser.parse_args(arguments)
-    for what in BESIDE:
-        if getattr(options, what):
-            return beside(parser, options, what)
+    for name in BENCHMARKS:
+        if getattr(options, name):
+            return run_benchmark(parser, options, name)
     if options.spark:
         return spark(parser, options.cases, options.json)
     unknown = set(options.cases) - {case.name for case in CASES}
@@ -271,10 +272,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(HEADER)
     for case in CASES:
         if not options.cases or case.name in options.cases:
-            measured = [measure(case, threads, options.runs) for threads in THREADS]
-            rows += measured
-            for row in measured:
-                print(line(row, measured[0]), flush=True)
+            rows_of_case = [measure(case, threads, options.runs) for threads in THREADS]
+            rows += rows_of_case
+            for row in rows_of_case:
+                print(line(row, rows_of_case[0]), flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"\nmedians of {options.runs}; peak memory of this process {peak:,.0f} MB; {platform.machine()}, "
           f"Python {platform.python_version()}")  # fmt: skip

@@ -30,7 +30,7 @@ CASES = {
 
 
 @frozen
-class Row:
+class AuditRow:
     """Medians of one case, in seconds of processor time, one thread, nothing cached."""
 
     case: str
@@ -42,31 +42,31 @@ class Row:
     share: float
 
 
-def measure(case: str, runs: int) -> Row:
+def measure(case: str, runs: int) -> AuditRow:
     """The medians of several runs.
 
     Raises:
         RuntimeError: when two of them audited different samples.
     """
-    system, scope, rules, most = CASES[case]
+    system, scope, rules, max_states = CASES[case]
     subject = find(system)
-    whole, audits = list[float](), []
+    run_seconds, audits = list[float](), []
     for _ in range(runs):
-        begun = time.process_time()
+        start = time.process_time()
         program = trace(subject, subject.setting(scope, rules=parse(rules)))
-        found = explore(program, clock=time.process_time, max_states=most, keep=False)
-        whole.append(time.process_time() - begun)
-        audits.append(found.audit)
+        result = explore(program, clock=time.process_time, max_states=max_states, keep=False)
+        run_seconds.append(time.process_time() - start)
+        audits.append(result.audit)
     if len({audit.sample for audit in audits}) > 1:
         raise RuntimeError(f"{case}: the samples of several runs differ")
-    shares = [audit.seconds / seconds for audit, seconds in zip(audits, whole, strict=True)]
-    return Row(
-        case, found.distinct, audits[0].states, audits[0].transitions, statistics.median(whole),
+    shares = [audit.seconds / seconds for audit, seconds in zip(audits, run_seconds, strict=True)]
+    return AuditRow(
+        case, result.distinct, audits[0].states, audits[0].transitions, statistics.median(run_seconds),
         statistics.median(audit.seconds for audit in audits), statistics.median(shares),
     )  # fmt: skip
 
 
-def measured(cases: Sequence[str], runs: int) -> list[Row]:
+def measure_cases(cases: Sequence[str], runs: int) -> list[AuditRow]:
     """Measure the cases, all by default, and print the table."""
     print(f"{'system':22} {'distinct':>10} {'states':>7} {'transitions':>11} {'run s':>7} {'audit s':>8} {'share':>6}")
     rows = []

@@ -15,8 +15,8 @@ from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.change.cases import OUTSIDERS, exhaustive_changes
 from kraftcheck.ci.conformance.kafka.change.checks import BATCH, MOST_EXHAUSTIVE
-from kraftcheck.ci.conformance.kafka.change.drawn import drawn_changes
 from kraftcheck.ci.conformance.kafka.change.model import ChangeModel
+from kraftcheck.ci.conformance.kafka.change.random_cases import random_changes
 from kraftcheck.ci.conformance.kafka.columns import Rows
 from kraftcheck.ci.conformance.kafka.differences import compare
 from kraftcheck.ci.conformance.kafka.java import Driver
@@ -29,7 +29,7 @@ CASES = {"exhaustive-3": 12_000_000, "drawn-5": 2_500_000}
 
 
 @frozen
-class Row:
+class ConformanceRow:
     """Medians of one case.
 
     Attributes:
@@ -52,29 +52,29 @@ class DifferenceError(AssertionError):
     """Kafka and the model differ: the release's preset is wrong, and nothing is measured."""
 
 
-def measure(case: str, runs: int) -> Row:
+def measure(case: str, runs: int) -> ConformanceRow:
     """The medians of several runs.
 
     Raises:
         DifferenceError: when a case differs.
     """
-    found = [_run(case) for _ in range(runs)]
-    cases = found[0][0]
-    seconds, model, kafka = (statistics.median(column) for column in list(zip(*found, strict=True))[1:])
-    return Row(case, cases, seconds, cases / seconds, model, kafka, cases / (model + kafka))
+    results = [_run(case) for _ in range(runs)]
+    cases = results[0][0]
+    seconds, model, kafka = (statistics.median(column) for column in list(zip(*results, strict=True))[1:])
+    return ConformanceRow(case, cases, seconds, cases / seconds, model, kafka, cases / (model + kafka))
 
 
 def _run(case: str) -> tuple[int, float, float, float]:
     slots, tables = _questions(case)
     model = ChangeModel(slots, parse(f"kafka-{VERSION}"))
-    own, java = time.process_time(), _ended()
+    own, java = time.process_time(), _children_seconds()
     with Driver(VERSION, "change", slots, model.outputs) as kafka:
-        begun = time.perf_counter()
-        for found in compare(kafka, model, tables):
-            if found.differences:
-                raise DifferenceError(f"{case}: {found.causes[0].columns} differ")
-        seconds = time.perf_counter() - begun
-    return found.cases, seconds, time.process_time() - own, _ended() - java
+        start = time.perf_counter()
+        for comparison in compare(kafka, model, tables):
+            if comparison.differences:
+                raise DifferenceError(f"{case}: {comparison.causes[0].columns} differ")
+        seconds = time.perf_counter() - start
+    return comparison.cases, seconds, time.process_time() - own, _children_seconds() - java
 
 
 def _questions(case: str) -> tuple[int, Iterator[Rows]]:
@@ -82,31 +82,31 @@ def _questions(case: str) -> tuple[int, Iterator[Rows]]:
         slots = MOST_EXHAUSTIVE + OUTSIDERS
         return slots, _first(exhaustive_changes(3, slots, BATCH), CASES[case])
     slots = 5 + 2 * OUTSIDERS
-    return slots, _first(_endless(lambda seed: drawn_changes(seed, slots, BATCH, 5)), CASES[case])
+    return slots, _first(_endless(lambda seed: random_changes(seed, slots, BATCH, 5)), CASES[case])
 
 
-def _endless(made: Callable[[int], Rows]) -> Iterator[Rows]:
+def _endless(make: Callable[[int], Rows]) -> Iterator[Rows]:
     seed = 0
     while True:
-        yield made(seed)
+        yield make(seed)
         seed += 1
 
 
 def _first(tables: Iterator[Rows], cases: int) -> Iterator[Rows]:
-    asked = 0
-    while asked < cases:
+    count = 0
+    while count < cases:
         table = next(tables)
-        asked += len(table)
+        count += len(table)
         yield table
 
 
-def _ended() -> float:
+def _children_seconds() -> float:
     """Seconds of processors that processes took which this one started and that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
-def measured(cases: Sequence[str], runs: int) -> list[Row]:
+def measure_cases(cases: Sequence[str], runs: int) -> list[ConformanceRow]:
     """Measure the cases, all by default, and print the table."""
     print(f"{'case':14} {'cases':>11} {'seconds':>8} {'cases/s':>9} {'model CPU s':>11} {'Kafka CPU s':>11} "
           f"{'cases/CPU s':>11}")  # fmt: skip

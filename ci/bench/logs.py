@@ -46,7 +46,7 @@ WRITTEN = {f"{name}-spark": name for name in SYNTHETIC}
 
 
 @frozen
-class Row:
+class LogRow:
     """Medians of one case; seconds of one core where it has one, else of the clock.
 
     Attributes:
@@ -86,10 +86,10 @@ def _read(copies: int) -> int:
 
 def _replay(copies: int) -> int:
     log = _captured()
-    found = [replay(log, None) for _ in range(copies)]
-    if any(summary.exit_code() for summary in found):
+    summaries = [replay(log, None) for _ in range(copies)]
+    if any(summary.exit_code() for summary in summaries):
         raise UnexplainedError(str(LOG))
-    return sum(summary.records for summary in found)
+    return sum(summary.records for summary in summaries)
 
 
 def _spark(copies: int) -> int:
@@ -99,10 +99,10 @@ def _spark(copies: int) -> int:
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
         for number in range(copies):
             shutil.copytree(folder, Path(place, "logs", str(number)))
-        told = replay_with_spark(find((Path(place, "logs"),)), Replaying(None), Path(place, "out"), (), CORES)
-    if any(one.code for one in told):
+        results = replay_with_spark(find((Path(place, "logs"),)), Replaying(None), Path(place, "out"), (), CORES)
+    if any(result.code for result in results):
         raise UnexplainedError(str(LOG))
-    return sum(int(one.document["records"]) for one in told)
+    return sum(int(result.document["records"]) for result in results)
 
 
 CASES: dict[str, tuple[Callable[[int], int], Callable[[], float], int]] = {
@@ -120,26 +120,26 @@ def _segment(case: str, folder: Path) -> LogFiles:
     return find((folder,))[0]
 
 
-def _synthetic(case: str, runs: int) -> Row:
+def _synthetic(case: str, runs: int) -> LogRow:
     """A synthetic log, made once; its reading, explanation and judgement are measured."""
     seconds, later, records = [], [], 0
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
         log = _segment(case, Path(place))
         for _ in range(runs):
             clock = _Halfway(SYNTHETIC[case].records // 2)
-            begun = time.process_time()
+            start_time = time.process_time()
             summary = replay(log, None, tell=clock, detailed=False)
             end = time.process_time()
             if summary.exit_code():
                 raise UnexplainedError(case)
             records = summary.records
-            seconds.append(end - begun)
+            seconds.append(end - start_time)
             later.append((records - clock.records) / (end - clock.at))
     median = statistics.median(seconds)
-    return Row(case, records, median, records / median, statistics.median(later))
+    return LogRow(case, records, median, records / median, statistics.median(later))
 
 
-def _written(case: str, runs: int) -> Row:
+def _written(case: str, runs: int) -> LogRow:
     """Seconds of the clock, and apart from them those in which Spark's session and workers start."""
     from kraftcheck.ci.bench.spark import processor_time
     from kraftcheck.ci.logs.spark.pipeline import replay_with_spark
@@ -150,25 +150,25 @@ def _written(case: str, runs: int) -> Row:
         logs.mkdir()
         log = _segment(WRITTEN[case], logs)
         for run in range(runs):
-            noted: list[tuple[float, float]] = []
-            begun, out = time.perf_counter(), Path(place, f"out-{run}")
-            (told,) = replay_with_spark([log], Replaying(None), out, (), 1, partial(_note, noted, processor))
-            _note(noted, processor)
-            (ready, before), (end, after) = noted
-            seconds.append(end - ready)
-            starts.append(ready - begun)
+            readings: list[tuple[float, float]] = []
+            start_time, out = time.perf_counter(), Path(place, f"out-{run}")
+            (result,) = replay_with_spark([log], Replaying(None), out, (), 1, partial(_note, readings, processor))
+            _note(readings, processor)
+            (ready_time, before), (end, after) = readings
+            seconds.append(end - ready_time)
+            starts.append(ready_time - start_time)
             busy.append(after - before)
-            if told.code:
+            if result.code:
                 raise UnexplainedError(case)
-            records = int(told.document["records"])
+            records = int(result.document["records"])
     median = statistics.median(seconds)
     start, processor_seconds = statistics.median(starts), statistics.median(busy)
-    return Row(case, records, median, records / median, start=start, processor=processor_seconds)
+    return LogRow(case, records, median, records / median, start=start, processor=processor_seconds)
 
 
-def _note(noted: list[tuple[float, float]], processor: Callable[[], float]) -> None:
+def _note(readings: list[tuple[float, float]], processor: Callable[[], float]) -> None:
     """Note both clocks."""
-    noted.append((time.perf_counter(), processor()))
+    readings.append((time.perf_counter(), processor()))
 
 
 class _Halfway:
@@ -186,7 +186,7 @@ class _Halfway:
                 self.at = time.process_time()
 
 
-def measured(cases: Sequence[str], runs: int) -> list[Row]:
+def measure_cases(cases: Sequence[str], runs: int) -> list[LogRow]:
     """Measure the cases, `read` and `replay` by default, and print the table."""
     head = f"{'case':12} {'records':>10} {'seconds':>8} {'records/s and core':>19} {'second half':>12} "
     print(f"{head}{'start':>6} {'CPU s':>7}")
@@ -196,21 +196,21 @@ def measured(cases: Sequence[str], runs: int) -> list[Row]:
             rows.append(_synthetic(case, runs) if case in SYNTHETIC else _written(case, runs))
             _tell(rows[-1])
             continue
-        work, clock, cores = CASES[case]
+        replay_copies, clock, cores = CASES[case]
         seconds, records = [], 0
         for _ in range(runs):
-            begun = clock()
-            records = work(COPIES[case])
-            seconds.append(clock() - begun)
+            start_time = clock()
+            records = replay_copies(COPIES[case])
+            seconds.append(clock() - start_time)
         median = statistics.median(seconds)
-        rows.append(Row(case, records, median, records / median / cores))
+        rows.append(LogRow(case, records, median, records / median / cores))
         _tell(rows[-1])
     print(f"\ncopies of {LOG.name}, or synthetic; medians of {runs}; processor seconds, of spark seconds of the clock "
           "after its start, of the case spark with it")  # fmt: skip
     return rows
 
 
-def _tell(row: Row) -> None:
+def _tell(row: LogRow) -> None:
     later = "" if row.later is None else f"{row.later:,.0f}"
     start, busy = ("" if value is None else f"{value:.1f}" for value in (row.start, row.processor))
     text = f"{row.case:12} {row.records:10,} {row.seconds:8.2f} {row.per_second_and_core:19,.0f} {later:>12} {start:>6}"

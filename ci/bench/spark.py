@@ -19,16 +19,16 @@ from pathlib import Path
 from attrs import evolve, field, frozen
 
 from kraftcheck.ci.spark.decoding import decoding
-from kraftcheck.ci.spark.engine import Run
-from kraftcheck.ci.spark.jobs import Cluster
+from kraftcheck.ci.spark.engine import SparkRun
+from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.options import HANDOVER, Bounds
-from kraftcheck.ci.spark.session import ATTEMPTS, started
+from kraftcheck.ci.spark.session import ATTEMPTS, start_session
 from kraftcheck.ci.spark.store.commits import CommitLog, identity
-from kraftcheck.ci.spark.store.digests import check_on, checked_here
-from kraftcheck.ci.spark.store.lease import leased
+from kraftcheck.ci.spark.store.digests import check_locally, check_on
+from kraftcheck.ci.spark.store.lease import lease_on
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.solvers.blocks.kernel import block_spec
-from kraftcheck.solvers.blocks.tasks import loaded
+from kraftcheck.solvers.blocks.tasks import load_block_kernel
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.search.explore import explore
@@ -74,7 +74,7 @@ DEFAULT_CASES = ("fixed-cost", "one-million", "two-million", "twenty-five-millio
 
 
 @frozen
-class Measured:
+class SparkRow:
     """One run of one engine."""
 
     case: str
@@ -119,18 +119,18 @@ def resident(process: int) -> int:
 @contextmanager
 def peak_memory() -> Iterator[Callable[[], int]]:
     """Meanwhile, the most memory that the processes below this one (the JVM and its workers) took together."""
-    over, seen = threading.Event(), [0]
+    ended, peak = threading.Event(), [0]
 
     def watch() -> None:
-        while not over.wait(0.5):
-            seen[0] = max(seen[0], sum(resident(child) for child in set(children(os.getpid()))))
+        while not ended.wait(0.5):
+            peak[0] = max(peak[0], sum(resident(child) for child in set(children(os.getpid()))))
 
     watcher = threading.Thread(target=watch, name="memory", daemon=True)
     watcher.start()
     try:
-        yield lambda: seen[0]
+        yield lambda: peak[0]
     finally:
-        over.set()
+        ended.set()
         watcher.join()
 
 
@@ -146,76 +146,83 @@ def processor(process: int) -> float:
 @contextmanager
 def processor_time() -> Iterator[Callable[[], float]]:
     """Meanwhile, the seconds that this process and those below it have had processors, those that have ended too."""
-    over = threading.Event()
-    seen: dict[int, float] = {}
+    ended = threading.Event()
+    seconds: dict[int, float] = {}
 
-    def now() -> float:
+    def total() -> float:
         for process in {os.getpid(), *children(os.getpid())}:
-            seen[process] = max(seen.get(process, 0.0), processor(process))
-        return sum(seen.values())
+            seconds[process] = max(seconds.get(process, 0.0), processor(process))
+        return sum(seconds.values())
 
     def watch() -> None:
-        while not over.wait(0.5):
-            now()
+        while not ended.wait(0.5):
+            total()
 
     watcher = threading.Thread(target=watch, name="processor", daemon=True)
     watcher.start()
     try:
-        yield now
+        yield total
     finally:
-        over.set()
+        ended.set()
         watcher.join()
 
 
-def native(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> Measured:
+def native(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> SparkRow:
     """The native engine on a case."""
-    found = explore(
+    result = explore(
         program(chosen), clock=time.perf_counter, threads=cores, cache_dir=cache, keep=False, memory=12 << 30
     )
     load = os.getloadavg()[0]
-    return Measured(case.name, "native", cores, found.distinct, found.generated, found.depth, found.seconds, load=load)
+    return SparkRow(
+        case.name, "native", cores, result.distinct, result.generated, result.depth, result.seconds, load=load
+    )
 
 
-def spark(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> Measured:
+def spark(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> SparkRow:
     """The Spark engine on a case; a warm session, as the first level would else be charged with its start."""
     traced = program(chosen)
     kernel, spec = load_kernel(traced, cache), block_spec(traced, BUCKET_BITS, ObjectCache(cache))
     with tempfile.TemporaryDirectory(prefix="kraftcheck-bench-") as place, peak_memory() as peak, _log(place) as log:
         log.begin(identity(chosen, traced, BUCKET_BITS), decoding(traced))
-        session = started(f"local[{cores},{ATTEMPTS}]", cores, case.conf, Path(place) / "spark.log")
+        session = start_session(f"local[{cores},{ATTEMPTS}]", cores, case.conf, Path(place) / "spark.log")
         try:
             session.range(0, cores, 1, cores).mapInArrow(lambda batches: batches, "id bigint").collect()
-            run = Run(
-                kernel, loaded(spec), log, Bounds(case.handover, 4 << 30, cores), threading.Event(), lambda *_: None
+            run = SparkRun(
+                kernel,
+                load_block_kernel(spec),
+                log,
+                Bounds(case.handover, 4 << 30, cores),
+                threading.Event(),
+                lambda *_: None,
             )
-            begun = time.perf_counter()
+            start = time.perf_counter()
             run.start()
-            run.expand(Cluster.of(session, spec, Path(place) / "spark.log"))
-            seconds = time.perf_counter() - begun
-            begun = time.perf_counter()
+            run.expand(SparkCluster.of(session, spec, Path(place) / "spark.log"))
+            seconds = time.perf_counter() - start
+            start = time.perf_counter()
             commits = log.commits()
-            if not checked_here(log, commits):
+            if not check_locally(log, commits):
                 check_on(session, log, commits, Path(place) / "spark.log")
-            check_seconds = time.perf_counter() - begun
+            check_seconds = time.perf_counter() - start
         finally:
             session.stop()
-        return evolve(_measured(case, run, cores, seconds, peak()), check_seconds=check_seconds)
+        return evolve(_row(case, run, cores, seconds, peak()), check_seconds=check_seconds)
 
 
 @contextmanager
 def _log(place: str) -> Iterator[CommitLog]:
-    with leased(Path(place)) as lease:
+    with lease_on(Path(place)) as lease:
         yield CommitLog(Path(place), lease)
 
 
-def _measured(case: SparkCase, run: Run, cores: int, seconds: float, peak: int) -> Measured:
+def _row(case: SparkCase, run: SparkRun, cores: int, seconds: float, peak: int) -> SparkRow:
     costs = [level.cost for level in run.commits if level.engine == "spark"]
     sizes = [run.commits[level.depth - 1].rows + level.rows for level in run.commits if level.engine == "spark"]
     small = [cost["seconds"] for cost, size in zip(costs, sizes, strict=True) if size < SMALL]
-    return Measured(
+    return SparkRow(
         case.name, "spark", cores, run.distinct, run.generated, len(run.levels) - 1, seconds, len(costs),
         statistics.median(small) if small else 0.0, sum(cost["shuffled"] for cost in costs),
-        sum(cost["spilled"] for cost in costs), run.touched() / max(1, run.distinct),
+        sum(cost["spilled"] for cost in costs), run.bytes_in_use() / max(1, run.distinct),
         8 * run.blocks.spec.words * run.distinct, peak, os.getloadavg()[0],
     )  # fmt: skip
 
@@ -227,7 +234,7 @@ HEADER = (
 )
 
 
-def line(row: Measured, beside: Measured) -> str:
+def line(row: SparkRow, native_row: SparkRow) -> str:
     """A row of the table; megabytes; the share of the native engine's rate with as many threads."""
     mega = [f"{value / 1e6:,.0f}" for value in (row.shuffled, row.spilled, row.packed, row.peak)]
     text = (
@@ -237,12 +244,12 @@ def line(row: Measured, beside: Measured) -> str:
     if row.engine == "native":
         return f"{text} {'':9} {'':6} {'':7} {'':10} {'':9} {'':7} {'':9} {'':9} {row.load:5.1f}"
     return (
-        f"{text} {beside.seconds / row.seconds:9.2f} {row.levels:6} {row.level_seconds:7.2f} {mega[0]:>10} "
+        f"{text} {native_row.seconds / row.seconds:9.2f} {row.levels:6} {row.level_seconds:7.2f} {mega[0]:>10} "
         f"{mega[1]:>9} {row.disk:7.1f} {mega[2]:>9} {mega[3]:>9} {row.load:5.1f} {row.check_seconds:6.2f}"
     )
 
 
-def measure(names: Sequence[str]) -> list[Measured]:
+def measure(names: Sequence[str]) -> list[SparkRow]:
     """Measure cases (the default ones for none) and print a table as they come.
 
     Raises:

@@ -25,7 +25,7 @@ CASES = {
 
 
 @frozen
-class Row:
+class WalksRow:
     """Medians of one case with one number of threads."""
 
     case: str
@@ -37,7 +37,7 @@ class Row:
     steps_per_second: float
 
 
-def measure(case: str, threads: int, runs: int) -> Row:
+def measure(case: str, threads: int, runs: int) -> WalksRow:
     """The medians of several simulations of one seed, nothing cached.
 
     Raises:
@@ -46,17 +46,18 @@ def measure(case: str, threads: int, runs: int) -> Row:
     system, scope, rules = CASES[case]
     subject = find(system)
     program = trace(subject, subject.setting(scope, rules=parse(rules)))
-    found = [simulate(program, WALKS, STEPS, 1, clock=time.perf_counter, threads=threads) for _ in range(runs)]
-    if len({(one.steps, one.distinct) for one in found}) > 1:
-        raise RuntimeError(f"{case}: one seed walked {[(one.steps, one.distinct) for one in found]}")
-    seconds = statistics.median(one.seconds for one in found)
-    return Row(
-        case, threads, found[0].steps, found[0].distinct, statistics.median(one.compile_seconds for one in found),
-        seconds, found[0].steps / seconds,
+    results = [simulate(program, WALKS, STEPS, 1, clock=time.perf_counter, threads=threads) for _ in range(runs)]
+    if len({(walks.steps, walks.distinct) for walks in results}) > 1:
+        raise RuntimeError(f"{case}: one seed walked {[(walks.steps, walks.distinct) for walks in results]}")
+    seconds = statistics.median(walks.seconds for walks in results)
+    return WalksRow(
+        case, threads, results[0].steps, results[0].distinct,
+        statistics.median(walks.compile_seconds for walks in results),
+        seconds, results[0].steps / seconds,
     )  # fmt: skip
 
 
-def measured(cases: Sequence[str], runs: int) -> list[Row]:
+def measure_cases(cases: Sequence[str], runs: int) -> list[WalksRow]:
     """Measure the cases, all by default, and print the table."""
     print(f"{'system':12} {'threads':>7} {'steps':>10} {'distinct':>10} {'compile s':>9} {'walk s':>7} {'k/s':>10}")
     rows = []

@@ -1,4 +1,4 @@
-"""`kraftcheck conform`: the model against what Kafka's own tests expect."""
+"""`kraftcheck conform`: conformance of the model with the expectations of Kafka's own tests, or with its classes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import click
 from attrs import asdict, frozen
 
-from kraftcheck.ci.conformance.kafka.change.checks import MOST_EXHAUSTIVE, Size
+from kraftcheck.ci.conformance.kafka.change.checks import MOST_EXHAUSTIVE, CheckSize
 from kraftcheck.ci.conformance.kafka.command import TourSize, run, run_tour
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
 from kraftcheck.ci.conformance.vectors import run_vector
-from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, UNSUPPORTED, Outcome, Vector
+from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, UNSUPPORTED, Vector, VectorOutcome
 from kraftcheck.ci.conformance.vectors.files import VectorError, find, read
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
@@ -36,16 +36,16 @@ DOCUMENT_VERSION = 1
 
 
 @frozen
-class Row:
+class VectorRow:
     """One vector and its judgement."""
 
     path: Path
     vector: Vector
-    outcome: Outcome
+    outcome: VectorOutcome
 
 
 @frozen
-class Report:
+class VectorReport:
     """The judgement of every vector read, in the order of the files.
 
     Attributes:
@@ -56,7 +56,7 @@ class Report:
 
     rules: str
     files: tuple[Path, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[VectorRow, ...]
 
     def counts(self, path: Path | None = None) -> Counter[str]:
         """How many passed, failed and were unsupported, of one file or of all."""
@@ -88,7 +88,7 @@ class Report:
         }
 
 
-def conform(paths: tuple[Path, ...], rules: str = "kafka-4.0") -> Report:
+def conform(paths: tuple[Path, ...], rules: str = "kafka-4.0") -> VectorReport:
     """Run every vector of files and folders.
 
     Args:
@@ -104,10 +104,10 @@ def conform(paths: tuple[Path, ...], rules: str = "kafka-4.0") -> Report:
     rows = tuple(row for path in files for row in _run_file(path, chosen))
     if not rows:
         raise VectorError(f"no vectors in {', '.join(map(str, paths)) or 'no path at all'}")
-    return Report(rules, files, rows)
+    return VectorReport(rules, files, rows)
 
 
-def _run_file(path: Path, rules: RuleSet) -> list[Row]:
+def _run_file(path: Path, rules: RuleSet) -> list[VectorRow]:
     vectors = {vector.id: vector for vector in read(path).vectors}
     rows = []
     for vector in vectors.values():
@@ -115,11 +115,11 @@ def _run_file(path: Path, rules: RuleSet) -> list[Row]:
             outcome = run_vector(vector, rules, vectors.get(vector.given_continues or ""))
         except FormError as reason:
             raise VectorError(f"{path}: {vector.id}: {reason}") from None
-        rows.append(Row(path, vector, outcome))
+        rows.append(VectorRow(path, vector, outcome))
     return rows
 
 
-def lines(report: Report) -> list[str]:
+def lines(report: VectorReport) -> list[str]:
     """The report for a reader: counts per file, then what went wrong field by field."""
     text = []
     for path in report.files:
@@ -128,8 +128,9 @@ def lines(report: Report) -> list[str]:
     for row in report.rows:
         if row.outcome.status == FAILED:
             text.append(f"FAILED {row.vector.id} ({row.vector.function}, {row.path})")
-            for found in row.outcome.differences:
-                text.append(f"  {found.field}: expected {_shown(found.expected)}, actual {_shown(found.actual)}")
+            for difference in row.outcome.differences:
+                expected, actual = _json_text(difference.expected), _json_text(difference.actual)
+                text.append(f"  {difference.field}: expected {expected}, actual {actual}")
     unsupported = Counter(row.outcome.reason for row in report.rows if row.outcome.status == UNSUPPORTED)
     text += [f"UNSUPPORTED {number} x {reason}" for reason, number in sorted(unsupported.items())]
     counts = report.counts()
@@ -137,7 +138,7 @@ def lines(report: Report) -> list[str]:
     return text
 
 
-def _shown(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return json.dumps(value, default=str)
 
 
@@ -188,13 +189,13 @@ def conform_command(
       kraftcheck conform --kafka 4.1.2 --tour directories
       kraftcheck conform --kafka all --exhaustive 3 --samples 5000000
     """
-    _check_way(kafka, tour)
+    _check_mode(kafka, tour)
     if kafka is not None:
         if first or more:
             raise Refusal("give --vectors or --kafka, not both")
         if tour is not None:
             sys.exit(run_tour(kafka, rules, TourSize(tour, scope, sample, seed), target))
-        sys.exit(run(kafka, rules, Size(exhaustive, samples, seed), target))
+        sys.exit(run(kafka, rules, CheckSize(exhaustive, samples, seed), target))
     if not first:
         raise Refusal("name files or folders of vectors: --vectors PATH..., or a release: --kafka VERSION")
     check_writable(target)
@@ -209,8 +210,8 @@ def conform_command(
     sys.exit(code)
 
 
-def _check_way(kafka: str | None, tour: str | None) -> None:
-    """Refuse options of another way to conform than the one that is asked for."""
+def _check_mode(kafka: str | None, tour: str | None) -> None:
+    """Refuse options of another mode than the chosen one (vectors, classes, tour)."""
     if tour is not None and kafka is None:
         raise Refusal("--tour needs a release: --kafka VERSION")
     if kafka is None:

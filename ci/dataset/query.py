@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
-from kraftcheck.ci.spark.session import check_packages, for_sql, parse_conf, started
+from kraftcheck.ci.spark.session import check_packages, for_sql, parse_conf, start_session
 from kraftcheck.ci.systems.report import DOCUMENT_VERSION
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kraftcheck.ci.spark.store.dataset import Dataset
 
 @contextlib.contextmanager
-def opened(data: Dataset, master: str | None, workers: int, conf: tuple[str, ...]) -> Iterator[tuple[Any, Path]]:
+def open_session(data: Dataset, master: str | None, workers: int, conf: tuple[str, ...]) -> Iterator[tuple[Any, Path]]:
     """A Spark session for a dataset whose files are what was committed, and the file with Spark's messages.
 
     Nothing is written below the dataset, nor into the current folder. The messages stay where a job fails.
@@ -46,7 +46,7 @@ def opened(data: Dataset, master: str | None, workers: int, conf: tuple[str, ...
     try:
         messages = place / "query.log"
         own = {"spark.sql.catalogImplementation": "in-memory", "spark.sql.warehouse.dir": str(place / "warehouse")}
-        session = started(master, workers, {**own, **parse_conf(conf)}, messages)
+        session = start_session(master, workers, {**own, **parse_conf(conf)}, messages)
         try:
             if not data.checked:
                 check_on(session, data.log, data.commits, messages)
@@ -84,23 +84,23 @@ def check_question(session: Any, sql: str) -> None:
 
 
 def _unusable(error: Exception) -> Refusal:
-    told = str(error).strip().splitlines()[0]
-    return Refusal(f"the query: {told[:400]}")
+    message = str(error).strip().splitlines()[0]
+    return Refusal(f"the query: {message[:400]}")
 
 
 def ask(
-    opened: tuple[Any, Path], data: Dataset, sql: str, limit: int
+    opened_session: tuple[Any, Path], data: Dataset, sql: str, limit: int
 ) -> tuple[Sequence[str], list[tuple[Any, ...]], bool]:
     """Columns and the first rows of a query, and whether there are more.
 
     Raises:
         Refusal: for SQL that Spark does not take, in one line.
     """
-    from kraftcheck.ci.spark.errors import explained
+    from kraftcheck.ci.spark.errors import job_error
     from kraftcheck.ci.spark.store.dataset import register, rows_of
     from kraftcheck.solvers.blocks.kernel import block_spec
 
-    session, messages = opened
+    session, messages = opened_session
     check_question(session, sql)
 
     spec = None
@@ -117,7 +117,7 @@ def ask(
     except (AnalysisException, ParseException) as error:
         raise _unusable(error) from error
     except Exception as error:
-        raise explained(error, messages) from error
+        raise job_error(error, messages) from error
 
 
 def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Trace:
@@ -126,8 +126,8 @@ def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     Raises:
         Refusal: when there is no row, or it does not say which state it is.
     """
-    from kraftcheck.ci.spark.origins import Origins
-    from kraftcheck.ci.spark.store.places import Place
+    from kraftcheck.ci.spark.origins import CommittedOrigins
+    from kraftcheck.ci.spark.store.places import StatePlace
 
     if not {"depth", "id"} <= set(columns):
         raise Refusal("--witness needs the columns depth and id of a state in the result, as in SELECT depth, id, ...")
@@ -135,12 +135,12 @@ def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]
         raise Refusal("--witness: the result has no row")
     row = dict(zip(columns, rows[0], strict=True))
     _, traced = data.traced()
-    origins = Origins(data.log, data.commits, data.table["words"])
-    way = origins.way(Place(int(row["depth"]), int(row["id"])))
-    first, steps = run(traced, way.initial, way.instances)
+    origins = CommittedOrigins(data.log, data.commits, data.table["words"])
+    run_ = origins.run_to(StatePlace(int(row["depth"]), int(row["id"])))
+    first, steps = run(traced, run_.initial, run_.instances)
     end = steps[-1].state if steps else first
-    if traced.layout.pack(end) != way.end:
-        raise RuntimeError(f"the dataset says {way.end} and ints reach {end}")
+    if traced.layout.pack(end) != run_.end:
+        raise RuntimeError(f"the dataset says {run_.end} and ints reach {end}")
     return Trace(first, steps, "the row asked for", "sometimes")
 
 
@@ -206,7 +206,7 @@ def query_command(
         screen.plain(f"wrote {picture}")
     if sql is None:
         sys.exit(code)
-    with opened(data, master, workers, conf) as running:
+    with open_session(data, master, workers, conf) as running:
         columns, rows, more = ask(running, data, sql, limit)
     show(screen, columns, rows, more)
     if target is not None:

@@ -1,4 +1,4 @@
-"""`kraftcheck sweep`: the compiled rules against the rules on ints, over an explored space."""
+"""`kraftcheck sweep`: the compiled rules compared with the rules on ints, over an explored space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kraftcheck.ci.conformance.command import NON_CONFORMANT
-from kraftcheck.ci.dataset.query import opened
+from kraftcheck.ci.dataset.query import open_session
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
@@ -23,7 +23,7 @@ from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
 if TYPE_CHECKING:
-    from kraftcheck.ci.spark.sweeping import Swept
+    from kraftcheck.ci.spark.sweeping import SweepResult
 
 SHARES = 1 << 30
 
@@ -50,42 +50,44 @@ def sweep_command(
     if not 0 < fraction <= 1:
         raise Refusal(f"--fraction is above 0 and at most 1, not {fraction}")
     check_packages()
-    from kraftcheck.ci.spark.errors import explained
+    from kraftcheck.ci.spark.errors import job_error
     from kraftcheck.ci.spark.store.dataset import Dataset, packed
-    from kraftcheck.ci.spark.sweeping import SCHEMA, Swept, Wanted, sweep_task
+    from kraftcheck.ci.spark.sweeping import SCHEMA, SweepRequest, SweepResult, sweep_task
 
     data = Dataset.open(out)
     check_named(out, data.of["system"], system)
     chosen, traced = data.traced()
     bits = int(data.of["buckets"]).bit_length() - 1
-    wanted = Wanted(
+    request = SweepRequest(
         chosen.name, chosen.setting.scope, tuple(chosen.setting.bounds.items()), chosen.rules,
         tuple(claim.id for claim in traced.claims),
     )  # fmt: skip
     words = [f"w{i}" for i in range(data.table["words"])]
-    with opened(data, master, workers, conf) as (session, messages):
+    with open_session(data, master, workers, conf) as (session, messages):
         handle = session.sparkContext.broadcast(block_spec(traced, bits, ObjectCache(cache_folder())))
         rows = packed(session, data).select(*words)
         if fraction < 1:
             rows = rows.where(f"pmod(xxhash64({', '.join(words)}), {SHARES}) < {max(1, round(fraction * SHARES))}")
         parts = max(workers, 2) * 4
         try:
-            told = rows.repartition(parts).mapInArrow(sweep_task(lambda: handle.value, wanted), SCHEMA).collect()
+            payloads = rows.repartition(parts).mapInArrow(sweep_task(lambda: handle.value, request), SCHEMA).collect()
         except Exception as error:
-            raise explained(error, messages) from error
-    found = functools.reduce(Swept.plus, (Swept(*json.loads(row.payload)) for row in told), Swept())
-    sys.exit(_conclude(found, sum(level.rows for level in data.levels), data.complete, fraction))
+            raise job_error(error, messages) from error
+    result = functools.reduce(
+        SweepResult.plus, (SweepResult(*json.loads(row.payload)) for row in payloads), SweepResult()
+    )
+    sys.exit(_conclude(result, sum(level.rows for level in data.levels), data.complete, fraction))
 
 
-def _conclude(found: Swept, known: int, complete: bool, fraction: float) -> int:
+def _conclude(result: SweepResult, states: int, complete: bool, fraction: float) -> int:
     screen = console()
-    for line in found.wrong:
+    for line in result.examples:
         screen.plain(line)
-    share = "every state" if found.states == known else f"{found.states:,} of {known:,} states"
-    screen.plain(f"{share}: {found.transitions:,} transitions, {found.disagreements:,} disagreements")
-    if found.disagreements:
+    share = "every state" if result.states == states else f"{result.states:,} of {states:,} states"
+    screen.plain(f"{share}: {result.transitions:,} transitions, {result.disagreements:,} disagreements")
+    if result.disagreements:
         return NON_CONFORMANT
-    if not complete or found.states == 0 or (fraction == 1 and found.states != known):
-        screen.plain("incomplete: " + ("no state was compared" if found.states == 0 else "the space is not whole"))
+    if not complete or result.states == 0 or (fraction == 1 and result.states != states):
+        screen.plain("incomplete: " + ("no state was compared" if result.states == 0 else "the space is not whole"))
         return EXIT_INCOMPLETE
     return 0

@@ -24,7 +24,7 @@ from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, folder, write, write_json
-from kraftcheck.ci.terminal.progress import attended, metered, stoppable
+from kraftcheck.ci.terminal.progress import progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.model.language.symmetry import SymmetryError
@@ -32,7 +32,7 @@ from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Refuted, Trace, worst_exit_code
-from kraftcheck.solvers.search.explore import Exploration, Progress, explore
+from kraftcheck.solvers.search.explore import Exploration, SearchProgress, explore
 from kraftcheck.solvers.search.symmetry import reduced
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.render import lines
@@ -42,8 +42,8 @@ TRACE = ".itf.json"
 
 
 @frozen
-class Budget:
-    """What a search may use.
+class SearchBudget:
+    """The resources and limits of a search.
 
     Attributes:
         workers: threads.
@@ -66,22 +66,22 @@ class Budget:
     sampling: Sampling = DEFAULT
 
 
-def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
+def run(traced: Program, budget: SearchBudget, quiet: bool) -> Exploration:
     """Explore with progress on standard error; Ctrl-C and SIGTERM cut it.
 
     Raises:
         Refusal: when a term of the system is too wide for the engine, or a symmetry is none.
         Interrupted: when it was cut before the search began.
     """
-    begun = threading.Event()
-    with stoppable(patient=True) as stop, metered(quiet) as meter:
+    begin_event = threading.Event()
+    with stop_flag(awaits_report=True) as stop, progress_meter(quiet) as meter:
 
-        def note(now: Progress) -> None:
-            begun.set()
+        def note(progress: SearchProgress) -> None:
+            begin_event.set()
             if meter is not None:
-                meter(now)
+                meter(progress)
 
-        def work() -> Exploration:
+        def search() -> Exploration:
             return explore(
                 traced, clock=time.monotonic, threads=budget.workers, memory=budget.memory, progress=note, stop=stop,
                 cache_dir=cache_folder() if budget.cache else None, keep=budget.keep, max_depth=budget.max_depth,
@@ -90,7 +90,7 @@ def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
             )  # fmt: skip
 
         try:
-            return attended(work, stop, begun)
+            return run_interruptibly(search, stop, begin_event)
         except LoweringError as error:
             raise Refusal(f"{traced.system.name}: {error}") from error
         except SymmetryError as error:
@@ -99,32 +99,32 @@ def run(traced: Program, budget: Budget, quiet: bool) -> Exploration:
 
 def traces(result: Exploration) -> list[Trace]:
     """The counterexamples, shortest first."""
-    found = [v.verdict.trace for v in result.verdicts if isinstance(v.verdict, Refuted)]
-    return sorted(found, key=lambda trace: (len(trace.steps), trace.claim))
+    refuting = [v.verdict.trace for v in result.verdicts if isinstance(v.verdict, Refuted)]
+    return sorted(refuting, key=lambda trace: (len(trace.steps), trace.claim))
 
 
 def print_traces(screen: Screen, chosen: Subject, result: Exploration, number: int) -> None:
     """Show the shortest counterexamples, each with the command that finds it again."""
     sentences = {claim.id: claim.sentence for claim in chosen.system.properties(chosen.setting)}
-    found = traces(result)
-    for trace in found[:number]:
+    refuting = traces(result)
+    for trace in refuting[:number]:
         sentence = sentences.get(trace.claim, "a state that is not quiescent has no successor")
         screen.plain(f"\n{trace.claim} is refuted: {sentence}")
         screen.plain("\n".join(lines(trace)))
         screen.plain(f"     again: {chosen.command()} --property {shlex.quote(trace.claim)}")
-    if len(found) > number:
-        rest = ", ".join(trace.claim for trace in found[number:])
-        screen.plain(f"\nalso refuted (--traces {len(found)} shows all): {rest}")
+    if len(refuting) > number:
+        others = ", ".join(trace.claim for trace in refuting[number:])
+        screen.plain(f"\nalso refuted (--traces {len(refuting)} shows all): {others}")
 
 
 def write_traces(place: Path, chosen: Subject, result: Exploration) -> list[str]:
     """Write every counterexample as ITF into a folder; returns the names of the files."""
-    written = []
+    names = []
     for trace in traces(result):
-        written.append(f"{quote(trace.claim, safe=' +')}{TRACE}")
+        names.append(f"{quote(trace.claim, safe=' +')}{TRACE}")
         content = itf.document(trace, result.program, chosen.name, chosen.rules, shortest=True)
-        write(folder(place) / written[-1], itf.text(content))
-    return written
+        write(folder(place) / names[-1], itf.text(content))
+    return names
 
 
 def check_out(out: Path | None, engine: str, target: str | None) -> None:
@@ -203,16 +203,17 @@ def explore_command(
       kraftcheck explore elections --engine spark --out run1
     """
     flags = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
-    typed = parse_words(words, flags)
-    bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], flags)
-    chosen = subject(typed.system, scope, bounds, rules, only)
+    parsed = parse_words(words, flags)
+    bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], flags)
+    chosen = subject(parsed.system, scope, bounds, rules, only)
     traced = by_symmetry(chosen, engine) if symmetry == "on" else program(chosen)
     check_switches(chosen)
     check_writable(target)
     check_out(out, engine, target)
     limits = (max_depth, max_states, stop_at_first)
-    budget = Budget(workers, memory, *limits, cache=not no_cache, strict=strict, sampling=sampling)
-    result, spark = explored(chosen, traced, budget, engine, cluster, None if out is None else str(out), quiet)
+    budget = SearchBudget(workers, memory, *limits, cache=not no_cache, strict=strict, sampling=sampling)
+    folder_name = None if out is None else str(out)
+    result, spark = explore_with_engine(chosen, traced, budget, engine, cluster, folder_name, quiet)
     screen = console(to_stderr=target == "-")
     _print(screen, chosen, result, shown)
     for line in spark.lines() if spark is not None else ():
@@ -222,7 +223,7 @@ def explore_command(
             screen.plain(f"wrote {path}")
     if target is not None:
         write_json(target, report.document(chosen, result, None if spark is None else spark.document()))
-    code = worst_exit_code(found.verdict for found in result.verdicts)
+    code = worst_exit_code(verdict.verdict for verdict in result.verdicts)
     screen.plain(last_line(result, code))
     sys.exit(code)
 
@@ -241,17 +242,18 @@ def by_symmetry(chosen: Subject, engine: str) -> Program:
         raise Refusal(f"--symmetry on: {error}") from error
 
 
-def explored(
-    chosen: Subject, traced: Program, budget: Budget, engine: str, cluster: ClusterOptions, out: str | None, quiet: bool
+def explore_with_engine(
+    chosen: Subject, traced: Program, budget: SearchBudget, engine: str, cluster: ClusterOptions, out: str | None,
+    quiet: bool,
 ) -> tuple[Exploration, SparkPart | None]:
-    """Explore with the engine asked for.
+    """Explore with the chosen engine.
 
     Raises:
         Refusal: for options of the other engine, and what `run` and `explore_with_spark` refuse.
     """
     if engine == "native":
-        if cluster.given():
-            raise Refusal(f"{cluster.given()[0]} is an option of --engine spark")
+        if cluster.used_flags():
+            raise Refusal(f"{cluster.used_flags()[0]} is an option of --engine spark")
         return run(traced, budget, quiet), None
     check_packages()
     from kraftcheck.ci.spark.explore import explore_with_spark  # what it imports is there only with the extra
@@ -268,12 +270,12 @@ def explored(
         raise Refusal(f"{traced.system.name}: {error}") from error
 
 
-def _print(screen: Screen, chosen: Subject, result: Exploration, shown: int) -> None:
+def _print(screen: Screen, chosen: Subject, result: Exploration, number: int) -> None:
     screen.plain(chosen.title())
     for warning in result.warnings:
         screen.plain(f"warning: {warning}")
     screen.print(report.verdict_table(result.verdicts, result.program.claims))
-    print_traces(screen, chosen, result, shown)
+    print_traces(screen, chosen, result, number)
     screen.print()
     for line in report.summary(result):
         screen.plain(line)
@@ -281,6 +283,6 @@ def _print(screen: Screen, chosen: Subject, result: Exploration, shown: int) -> 
 
 def last_line(result: Exploration, code: int) -> str:
     """How many properties have which verdict, the worst first."""
-    words = [report.WORDS[type(found.verdict)] for found in result.verdicts]
+    words = [report.WORDS[type(verdict.verdict)] for verdict in result.verdicts]
     counts = [f"{words.count(word)} {word}" for word in report.WORST_FIRST if word in words]
     return ", ".join(counts) + f" (exit {code})"

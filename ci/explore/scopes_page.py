@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 from attrs import evolve
 
-from kraftcheck.ci.explore.command import Budget, run
+from kraftcheck.ci.explore.command import SearchBudget, run
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.files import write
@@ -48,32 +48,34 @@ def row(system: str, scope: str, bounds: str, result: Exploration) -> str:
     size = f"{result.distinct:,}" if result.cut is None else f"more than {result.distinct:,}"
     depth = str(result.depth) if result.cut is None else f"more than {result.depth}"
     generated = f"{result.generated:,}" if result.cut is None else "-"
-    took = f"{result.seconds:.1f} s" if result.cut is None else "for Spark"
-    return f"| `{system}` | `{scope}` | {bounds} | {size} | {generated} | {depth} | {took} |\n"
+    seconds = f"{result.seconds:.1f} s" if result.cut is None else "for Spark"
+    return f"| `{system}` | `{scope}` | {bounds} | {size} | {generated} | {depth} | {seconds} |\n"
 
 
-def explored(name: str, scope: str, budget: Budget, quiet: bool) -> Exploration:
+def explore_scope(name: str, scope: str, budget: SearchBudget, quiet: bool) -> Exploration:
     """A scope, without what asks for a backward search: that changes no size and takes longer than the rest."""
     chosen = subject(name, scope, {}, RULES)
     claims = [claim for claim in chosen.system.properties(chosen.setting) if claim.kind != "recovers"]
     return run(program(evolve(chosen, system=evolve(chosen.system, properties=lambda _: claims))), budget, quiet=quiet)
 
 
-def known_rows(page: str) -> dict[tuple[str, str], str]:
+def rows_by_scope(page: str) -> dict[tuple[str, str], str]:
     """The rows of a page, by system and scope."""
-    return {(found[1], found[2]): found[0] + "\n" for found in ROW.finditer(page)}
+    return {(match[1], match[2]): match[0] + "\n" for match in ROW.finditer(page)}
 
 
-def page(budget: Budget, wanted: Callable[[str, str], bool], known: Mapping[tuple[str, str], str], quiet: bool) -> str:
-    """The page: rows that are wanted or not known are made anew, the others stay."""
+def page(
+    budget: SearchBudget, selected: Callable[[str, str], bool], kept_rows: Mapping[tuple[str, str], str], quiet: bool
+) -> str:
+    """The page: selected rows, and rows that it lacks, are explored; the others stay."""
     text = HEAD.format(rules=RULES, workers=budget.workers)
     for name, system in SYSTEMS.items():
         for scope, bounds in system.scopes.items():
-            if wanted(name, scope) or (name, scope) not in known:
-                told = ", ".join(f"{key} {value}" for key, value in bounds.items())
-                text += row(name, scope, told, explored(name, scope, budget, quiet))
+            if selected(name, scope) or (name, scope) not in kept_rows:
+                bounds_text = ", ".join(f"{key} {value}" for key, value in bounds.items())
+                text += row(name, scope, bounds_text, explore_scope(name, scope, budget, quiet))
             else:
-                text += known[name, scope]
+                text += kept_rows[name, scope]
     return text
 
 
@@ -88,13 +90,13 @@ def scopes_command(
     target: Path, systems: tuple[str, ...], scopes: tuple[str, ...], limit: int, memory: int, quiet: bool
 ) -> None:
     """Explore every scope and write the page to TARGET (default docs/reference/scopes.md)."""
-    known = known_rows(target.read_text(encoding="utf-8")) if (systems or scopes) and target.exists() else {}
-    budget = Budget(os.cpu_count() or 1, memory, max_states=limit)
+    kept_rows = rows_by_scope(target.read_text(encoding="utf-8")) if (systems or scopes) and target.exists() else {}
+    budget = SearchBudget(os.cpu_count() or 1, memory, max_states=limit)
 
-    def wanted(name: str, scope: str) -> bool:
+    def selected(name: str, scope: str) -> bool:
         return (not systems or name in systems) and (not scopes or scope in scopes)
 
-    write(target, page(budget, wanted, known, quiet))
+    write(target, page(budget, selected, kept_rows, quiet))
     sys.stdout.write(f"wrote {target}\n")
 
 

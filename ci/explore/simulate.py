@@ -14,7 +14,7 @@ from attrs import frozen
 
 from kraftcheck.ci.explore import walk_report as walkreport
 from kraftcheck.ci.explore.command import TRACE
-from kraftcheck.ci.explore.starts import ways
+from kraftcheck.ci.explore.starts import start_runs
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
@@ -24,17 +24,17 @@ from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.plots import check_plot, plot_walks
-from kraftcheck.ci.terminal.progress import attended, metered, stoppable
+from kraftcheck.ci.terminal.progress import progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.traces import itf
-from kraftcheck.solvers.traces.path import Way
-from kraftcheck.solvers.walks.findings import Finding, findings, witnesses
+from kraftcheck.solvers.traces.path import PackedRun
+from kraftcheck.solvers.walks.findings import WalkFinding, confirm_findings, witnesses
 from kraftcheck.solvers.walks.walker import SCHEDULES
-from kraftcheck.solvers.walks.walks import Point, Walks, simulate
+from kraftcheck.solvers.walks.walks import WalkProgress, Walks, simulate
 
 
 def weights_of(texts: tuple[str, ...], traced: Program) -> dict[str, int]:
@@ -43,77 +43,77 @@ def weights_of(texts: tuple[str, ...], traced: Program) -> dict[str, int]:
     Raises:
         Refusal: for anything else, or an action that the system does not have.
     """
-    known = list(dict.fromkeys(kind.action.name for kind in traced.kinds))
-    found = dict[str, int]()
+    actions = list(dict.fromkeys(kind.action.name for kind in traced.kinds))
+    weights = dict[str, int]()
     for text in texts:
         name, _, number = text.partition("=")
-        if name not in known:
-            raise Refusal(f"--weight {text}: no action {name!r}; {nearest(name, known)}")
+        if name not in actions:
+            raise Refusal(f"--weight {text}: no action {name!r}; {nearest(name, actions)}")
         if not (number.isascii() and number.isdigit() and 0 < int(number) <= 1000):
             raise Refusal(f"--weight {text}: the weight must be 1 to 1000, as in {name}=5")
-        if name in found:
-            raise Refusal(f"--weight {text}: {name} has the weight {found[name]} already; give it once")
-        found[name] = int(number)
-    return found
+        if name in weights:
+            raise Refusal(f"--weight {text}: {name} has the weight {weights[name]} already; give it once")
+        weights[name] = int(number)
+    return weights
 
 
 @frozen
-class Plan:
-    """What was asked for; as `kraftcheck.solvers.walks.walks.simulate` takes it."""
+class WalkPlan:
+    """The arguments of `kraftcheck.solvers.walks.walks.simulate`."""
 
     runs: int
     steps: int
     seed: int
     schedule: str
     weights: Mapping[str, int]
-    ways: tuple[Way, ...]
+    runs_to_starts: tuple[PackedRun, ...]
     workers: int
     cache: bool
     strict: bool
 
 
-def walk(traced: Program, plan: Plan, quiet: bool) -> Walks:
+def walk(traced: Program, plan: WalkPlan, quiet: bool) -> Walks:
     """Walk with progress on standard error; Ctrl-C and SIGTERM cut it.
 
     Raises:
         Refusal: when a term of the system is too wide for the engine.
         Interrupted: when it was cut before the walks began.
     """
-    begun = threading.Event()
-    with stoppable(patient=True) as stop, metered(quiet) as meter:
+    begin_event = threading.Event()
+    with stop_flag(awaits_report=True) as stop, progress_meter(quiet) as meter:
 
-        def note(now: Point) -> None:
-            begun.set()
+        def note(point: WalkProgress) -> None:
+            begin_event.set()
             if meter is not None:
                 meter.write_when_due(
-                    f"{now.runs:,} of {plan.runs:,} runs: {now.steps:,} steps, {now.distinct:,} distinct, "
-                    f"{now.goals} goals reached"
+                    f"{point.runs:,} of {plan.runs:,} runs: {point.steps:,} steps, {point.distinct:,} distinct, "
+                    f"{point.goals} goals reached"
                 )
 
-        def work() -> Walks:
+        def simulate_plan() -> Walks:
             return simulate(
                 traced, plan.runs, plan.steps, plan.seed, clock=time.monotonic, threads=plan.workers,
-                schedule=plan.schedule, starts=[way.end for way in plan.ways], weights=plan.weights,
+                schedule=plan.schedule, starts=[start.end for start in plan.runs_to_starts], weights=plan.weights,
                 cache_dir=cache_folder() if plan.cache else None, progress=note, stop=stop,
                 strict=plan.strict,
             )  # fmt: skip
 
         try:
-            return attended(work, stop, begun)
+            return run_interruptibly(simulate_plan, stop, begin_event)
         except LoweringError as error:
             raise Refusal(f"{traced.system.name}: {error}") from error
 
 
-def write_findings(out: Path, chosen: Subject, walks: Walks, found: Sequence[Finding]) -> list[Path]:
+def write_findings(out: Path, chosen: Subject, walks: Walks, findings: Sequence[WalkFinding]) -> list[Path]:
     """Write counterexamples and witnesses as ITF; returns the files."""
-    written = []
+    paths = []
     with results("--out", out) as place:
-        for one in found:
-            name = f"{quote(one.trace.claim, safe=' +')}{TRACE}"
-            content = itf.document(one.trace, walks.program, chosen.name, chosen.rules, shortest=False)
+        for finding in findings:
+            name = f"{quote(finding.trace.claim, safe=' +')}{TRACE}"
+            content = itf.document(finding.trace, walks.program, chosen.name, chosen.rules, shortest=False)
             write(place / name, itf.text(content))
-            written.append(out / name)
-    return written
+            paths.append(out / name)
+    return paths
 
 
 @click.command(
@@ -163,30 +163,30 @@ def simulate_command(
       kraftcheck simulate elections --rules kafka-4.0 --seed 7 --plot curve.svg
     """
     flags = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
-    typed = parse_words(words, flags)
-    bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], flags)
-    chosen = subject(typed.system, scope, bounds, rules, only)
+    parsed = parse_words(words, flags)
+    bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], flags)
+    chosen = subject(parsed.system, scope, bounds, rules, only)
     traced = program(chosen)
     check_switches(chosen)
-    preferred, known = weights_of(weights, traced), ways(files, chosen, traced)
+    preferred, starts = weights_of(weights, traced), start_runs(files, chosen, traced)
     check_writable(target)
     check_apart(json=target, plot=plot)
     if plot is not None:
         check_plot(plot)
     check_results("--out", out, target, plot)
-    walks = walk(traced, Plan(runs, steps, seed, schedule, preferred, known, workers, not no_cache, strict), quiet)
-    found = findings(walks, known, shown)
+    walks = walk(traced, WalkPlan(runs, steps, seed, schedule, preferred, starts, workers, not no_cache, strict), quiet)
+    findings = confirm_findings(walks, starts, shown)
     screen = console(to_stderr=target == "-")
-    for line in walkreport.lines(chosen, walks, found, steps, schedule, shown):
+    for line in walkreport.lines(chosen, walks, findings, steps, schedule, shown):
         screen.plain(line)
     if out is not None:
-        for path in write_findings(out, chosen, walks, (*found, *witnesses(walks, known))):
+        for path in write_findings(out, chosen, walks, (*findings, *witnesses(walks, starts))):
             screen.plain(f"wrote {path}")
     if plot is not None:
         plot_walks(plot, chosen.title(), walks)
         screen.plain(f"wrote {plot}")
-    code = walkreport.exit_code(walks, found)
+    code = walkreport.exit_code(walks, findings)
     if target is not None:
-        write_json(target, walkreport.document(chosen, walks, found, steps, schedule, code))
-    screen.plain(walkreport.last_line(walks, found, code))
+        write_json(target, walkreport.document(chosen, walks, findings, steps, schedule, code))
+    screen.plain(walkreport.last_line(walks, findings, code))
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""States to start in, from trace files: `--from FILE`."""
+"""Start states from trace files: `--from FILE`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, run
 from kraftcheck.solvers.traces import itf
-from kraftcheck.solvers.traces.path import Way
+from kraftcheck.solvers.traces.path import PackedRun
 
 
-def ways(paths: Sequence[Path], chosen: Subject, traced: Program) -> tuple[Way, ...]:
-    """The ways to the last states of trace files, replayed by the rules at hand.
+def start_runs(paths: Sequence[Path], chosen: Subject, traced: Program) -> tuple[PackedRun, ...]:
+    """The runs to the last states of trace files, replayed by the chosen rules.
 
     A state that these rules do not reach would break properties that hold, so
-    the whole way is asked for, not the state alone.
+    the whole run is replayed, not the state alone.
 
     Args:
         paths: ITF files, as `explore --out` and `simulate --out` write.
@@ -27,18 +27,18 @@ def ways(paths: Sequence[Path], chosen: Subject, traced: Program) -> tuple[Way, 
     Raises:
         Refusal: naming file and key of what is malformed, of another system, or not what the rules lead to.
     """
-    return tuple(_way(path, chosen, traced) for path in paths)
+    return tuple(_start_run(path, chosen, traced) for path in paths)
 
 
-def _way(path: Path, chosen: Subject, traced: Program) -> Way:
+def _start_run(path: Path, chosen: Subject, traced: Program) -> PackedRun:
     document = read_json(path)
     try:
-        told = itf.recipe(document)
-        if told.system != chosen.name:
-            raise Refusal(f"{path}: a trace of {told.system}, not of {chosen.name}")
-        initial, instances = itf.instances(told, traced)
+        recipe = itf.recipe(document)
+        if recipe.system != chosen.name:
+            raise Refusal(f"{path}: a trace of {recipe.system}, not of {chosen.name}")
+        initial, instances = itf.instances(recipe, traced)
         first, steps = run(traced, initial, instances)
     except (itf.TraceError, EngineDisagreement) as error:
         raise Refusal(f"{path}: {error}; its bounds and rules are the ones to give") from error
     end = steps[-1].state if steps else first
-    return Way(initial, instances, traced.layout.pack(end))
+    return PackedRun(initial, instances, traced.layout.pack(end))

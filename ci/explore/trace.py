@@ -20,7 +20,7 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.failures import already_false, every_property
-from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replayed
+from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replay_trace
 
 
 def load(path: Path, system: str | None) -> tuple[Subject, itf.Recipe]:
@@ -35,30 +35,30 @@ def load(path: Path, system: str | None) -> tuple[Subject, itf.Recipe]:
     """
     document = read_json(path)
     try:
-        told = itf.recipe(document)
+        recipe = itf.recipe(document)
     except itf.TraceError as error:
         raise Refusal(f"{path}: {error}") from error
-    check_named(path, told.system, system)
+    check_named(path, recipe.system, system)
     try:
-        if told.rules is None and find_system(told.system).rules:
-            raise Refusal(f"key #meta.kraftcheck.rules: missing; {told.system} has rule sets, say which it is of")
-        return subject(told.system, told.scope, told.bounds, told.rules), told
+        if recipe.rules is None and find_system(recipe.system).rules:
+            raise Refusal(f"key #meta.kraftcheck.rules: missing; {recipe.system} has rule sets, say which it is of")
+        return subject(recipe.system, recipe.scope, recipe.bounds, recipe.rules), recipe
     except Refusal as error:
         raise Refusal(f"{path}: {error.message}") from error
 
 
-def claim_of(told: itf.Recipe, traced: Program) -> Property | None:
+def claim_of(recipe: itf.Recipe, traced: Program) -> Property | None:
     """The property a recipe is about; None for deadlock.
 
     Raises:
         TraceError: when the system has no such property.
     """
-    if told.property == DEADLOCK:
+    if recipe.property == DEADLOCK:
         return None
     for claim in traced.claims:
-        if claim.id == told.property:
+        if claim.id == recipe.property:
             return claim
-    raise itf.TraceError(f"key #meta.kraftcheck.property: the system has no property {told.property!r}")
+    raise itf.TraceError(f"key #meta.kraftcheck.property: the system has no property {recipe.property!r}")
 
 
 @click.command("trace")
@@ -88,14 +88,14 @@ def trace_command(
       kraftcheck trace long.itf.json --minimise --out short.itf.json
       kraftcheck trace out/leader-active.itf.json --export junit --out kafka-test
     """
-    chosen, told = load(file, system)
+    chosen, recipe = load(file, system)
     _check_out(out, export)
     traced = program(chosen)
     try:
-        claim = claim_of(told, traced)
-        initial, instances = itf.instances(told, traced)
-        trace = replayed(traced, claim, initial, instances)
-        itf.check_states(told, trace)
+        claim = claim_of(recipe, traced)
+        initial, instances = itf.instances(recipe, traced)
+        trace = replay_trace(traced, claim, initial, instances)
+        itf.check_states(recipe, trace)
         if shorten:
             trace = minimise(traced, claim, initial, instances)
     except (itf.TraceError, BrokenTrace) as error:
@@ -110,12 +110,12 @@ def trace_command(
     marks = every_property(traced, trace) if verbose else already_false(claim, trace)
     screen.plain("\n".join(lines(trace, full, marks)))
     screen.plain(f"     again: {chosen.command()} --property {shlex.quote(trace.claim)}")
-    dropped = len(told.steps) - len(trace.steps)
-    shortest = told.shortest and not dropped
+    steps_dropped = len(recipe.steps) - len(trace.steps)
+    shortest = recipe.shortest and not steps_dropped
     if out is not None:
-        write(out, itf.text(itf.document(trace, traced, told.system, told.rules, shortest)))
+        write(out, itf.text(itf.document(trace, traced, recipe.system, recipe.rules, shortest)))
         screen.plain(f"wrote {out}")
-    screen.plain(_length(len(trace.steps), dropped, shortest, shorten))
+    screen.plain(_length(len(trace.steps), steps_dropped, shortest, shorten))
 
 
 def _check_out(out: Path | None, export: str | None) -> None:
@@ -129,7 +129,9 @@ def _check_out(out: Path | None, export: str | None) -> None:
     check_results("--out", out)
 
 
-def _length(steps: int, dropped: int, shortest: bool, shorten: bool) -> str:
-    """How long the trace is, and how short it is known to be."""
-    known = "shortest as the file says" if shortest else "no step can be dropped" if shorten else "not minimised"
-    return f"{steps} step{'' if steps == 1 else 's'}, {known}" + (f", {dropped} dropped" if dropped else "")
+def _length(steps: int, steps_dropped: int, shortest: bool, shorten: bool) -> str:
+    """The length of the trace, and whether a shorter one may exist."""
+    length_text = "shortest as the file says" if shortest else "no step can be dropped" if shorten else "not minimised"
+    return f"{steps} step{'' if steps == 1 else 's'}, {length_text}" + (
+        f", {steps_dropped} dropped" if steps_dropped else ""
+    )

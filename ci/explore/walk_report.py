@@ -11,30 +11,30 @@ from kraftcheck.ci.systems.report import DOCUMENT_VERSION, pruning_rows, version
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.solvers.program.verdict import EXIT_DEADLOCK, EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_VACUOUS, worst_first
 from kraftcheck.solvers.traces import render as traces
-from kraftcheck.solvers.walks.findings import Finding
-from kraftcheck.solvers.walks.walks import Point, Walks
+from kraftcheck.solvers.walks.findings import WalkFinding
+from kraftcheck.solvers.walks.walks import WalkProgress, Walks
 
 POINTS = 8
 """Points of the curve that are printed."""
 
 
-def exit_code(walks: Walks, found: Sequence[Finding]) -> int:
+def exit_code(walks: Walks, findings: Sequence[WalkFinding]) -> int:
     """12 or 11 for what is refuted, 20 when stopped or a domain was left, 21 for a goal never reached, else 0."""
-    codes = [EXIT_DEADLOCK if one.trace.kind == "deadlock" else EXIT_SAFETY for one in found]
+    codes = [EXIT_DEADLOCK if finding.trace.kind == "deadlock" else EXIT_SAFETY for finding in findings]
     codes += [EXIT_INCOMPLETE] * (walks.cut is not None or walks.fault is not None)
-    codes += [EXIT_VACUOUS] * bool(walks.missed)
+    codes += [EXIT_VACUOUS] * bool(walks.goals_missed)
     return worst_first(codes)
 
 
 def lines(
-    chosen: Subject, walks: Walks, found: Sequence[Finding], steps: int, schedule: str, shown: int
+    chosen: Subject, walks: Walks, findings: Sequence[WalkFinding], steps: int, schedule: str, limit: int
 ) -> Iterator[str]:
-    """What a run tells, the last line aside.
+    """The lines of a report, without the last one.
 
     Args:
-        chosen, walks, found: what was walked, and what came out.
+        chosen, walks, findings: what was walked, and what came out.
         steps, schedule: as asked for.
-        shown: most counterexamples to show.
+        limit: most counterexamples to show.
     """
     yield chosen.title()
     yield from (f"warning: {warning}" for warning in walks.warnings)
@@ -45,22 +45,22 @@ def lines(
         f"({rate:,.0f} steps/s); compiled in {walks.compile_seconds:.1f} s" + (" (from cache)" if walks.cached else "")
     )
     yield from _curve(walks)
-    yield f"{len(walks.shown)} of {len(walks.shown) + len(walks.missed)} goals reached"
-    yield from (f"never reached: {goal.id} ({goal.sentence})" for goal in walks.missed)
-    idle = [name for name, count in walks.taken.items() if not count]
+    yield f"{len(walks.goals_shown)} of {len(walks.goals_shown) + len(walks.goals_missed)} goals reached"
+    yield from (f"never reached: {goal.id} ({goal.sentence})" for goal in walks.goals_missed)
+    idle = [name for name, count in walks.steps_by_action.items() if not count]
     if idle:
         yield f"actions never taken: {', '.join(idle)}"
-    yield from (one.told() for one in walks.prunings)
-    others = _unjudged(chosen)
-    if others:
-        yield f"not judged by walks: {', '.join(others)}"
-    yield assurance.of_walks(len(found) + len(walks.shown), walks.prunings)
-    yield from _counterexamples(chosen, found, shown)
+    yield from (pruning.text() for pruning in walks.prunings)
+    unjudged = _unjudged(chosen)
+    if unjudged:
+        yield f"not judged by walks: {', '.join(unjudged)}"
+    yield assurance.of_walks(len(findings) + len(walks.goals_shown), walks.prunings)
+    yield from _counterexamples(chosen, findings, limit)
 
 
 def _unjudged(chosen: Subject) -> list[str]:
-    walked = ("always", "step", "sometimes", "happens")
-    return [claim.id for claim in chosen.system.properties(chosen.setting) if claim.kind not in walked]
+    kinds = ("always", "step", "sometimes", "happens")
+    return [claim.id for claim in chosen.system.properties(chosen.setting) if claim.kind not in kinds]
 
 
 def _curve(walks: Walks) -> Iterator[str]:
@@ -69,45 +69,46 @@ def _curve(walks: Walks) -> Iterator[str]:
         return
     last = len(walks.curve) - 1
     chosen = sorted({round(last * part / (POINTS - 1)) for part in range(POINTS)})
-    told = [f"{walks.curve[n].steps:,}: {walks.curve[n].distinct:,}" for n in chosen]
-    yield f"distinct states by steps: {'; '.join(told)}"
-    before: Point = walks.curve[last * 9 // 10]
-    walked = walks.steps - before.steps
-    if walked:
-        share = (walks.distinct - before.distinct) / walked
-        yield f"of the last {walked:,} steps {share:.1%} led to a new state"
+    points = [f"{walks.curve[n].steps:,}: {walks.curve[n].distinct:,}" for n in chosen]
+    yield f"distinct states by steps: {'; '.join(points)}"
+    before: WalkProgress = walks.curve[last * 9 // 10]
+    steps = walks.steps - before.steps
+    if steps:
+        share = (walks.distinct - before.distinct) / steps
+        yield f"of the last {steps:,} steps {share:.1%} led to a new state"
 
 
-def _counterexamples(chosen: Subject, found: Sequence[Finding], shown: int) -> Iterator[str]:
+def _counterexamples(chosen: Subject, findings: Sequence[WalkFinding], limit: int) -> Iterator[str]:
     sentences = {claim.id: claim.sentence for claim in chosen.system.properties(chosen.setting)}
-    for one in found[:shown]:
-        claim = one.trace.claim
+    for finding in findings[:limit]:
+        claim = finding.trace.claim
         yield f"\n{claim} is refuted: {sentences.get(claim, 'a state that is not quiescent has no successor')}"
-        yield f"  run {one.run}, {_steps(one.steps)}, shortened to {_steps(len(one.trace.steps))}"
-        yield "\n".join(traces.lines(one.trace))
+        yield f"  run {finding.run}, {_steps(finding.steps)}, shortened to {_steps(len(finding.trace.steps))}"
+        yield "\n".join(traces.lines(finding.trace))
         yield f"     shortest: {chosen.command()} --property {shlex.quote(claim)}"
-    if len(found) > shown:
-        yield f"\nalso refuted (--traces {len(found)} shows all): {', '.join(one.trace.claim for one in found[shown:])}"
+    if len(findings) > limit:
+        others = ", ".join(finding.trace.claim for finding in findings[limit:])
+        yield f"\nalso refuted (--traces {len(findings)} shows all): {others}"
 
 
 def _steps(count: int) -> str:
     return f"{count:,} step{'' if count == 1 else 's'}"
 
 
-def last_line(walks: Walks, found: Sequence[Finding], code: int) -> str:
-    """What came out, the worst first; that nothing was found is no proof."""
-    told = [f"{len(found)} refuted"] if found else [f"nothing found in {walks.runs:,} runs, not a proof"]
+def last_line(walks: Walks, findings: Sequence[WalkFinding], code: int) -> str:
+    """The result, the worst first; the absence of findings is no proof."""
+    parts = [f"{len(findings)} refuted"] if findings else [f"nothing found in {walks.runs:,} runs, not a proof"]
     if walks.fault is not None:
-        told.append("incomplete: steps were left out")
+        parts.append("incomplete: steps were left out")
     if walks.cut is not None:
-        told.append(walks.cut)
-    if walks.missed:
-        told.append(f"{len(walks.missed)} goal{'' if len(walks.missed) == 1 else 's'} never reached")
-    return ", ".join(told) + f" (exit {code})"
+        parts.append(walks.cut)
+    if walks.goals_missed:
+        parts.append(f"{len(walks.goals_missed)} goal{'' if len(walks.goals_missed) == 1 else 's'} never reached")
+    return ", ".join(parts) + f" (exit {code})"
 
 
 def document(
-    chosen: Subject, walks: Walks, found: Sequence[Finding], steps: int, schedule: str, code: int
+    chosen: Subject, walks: Walks, findings: Sequence[WalkFinding], steps: int, schedule: str, code: int
 ) -> dict[str, Any]:
     """The walks as plain values; no property is said to hold."""
     return {
@@ -127,16 +128,16 @@ def document(
         "cut": walks.cut,
         "distinct": walks.distinct,
         "refuted": [
-            {"id": one.trace.claim, "kind": one.trace.kind, "run": one.run, "steps": one.steps,
-             "shortened": len(one.trace.steps), "failing": list(one.trace.failing)}
-            for one in found
+            {"id": finding.trace.claim, "kind": finding.trace.kind, "run": finding.run, "steps": finding.steps,
+             "shortened": len(finding.trace.steps), "failing": list(finding.trace.failing)}
+            for finding in findings
         ],
         "goals": {
-            **{where.claim.id: where.run for where in walks.shown if where.claim is not None},
-            **{goal.id: None for goal in walks.missed},
+            **{occurrence.claim.id: occurrence.run for occurrence in walks.goals_shown if occurrence.claim is not None},
+            **{goal.id: None for goal in walks.goals_missed},
         },
         "not_judged": _unjudged(chosen),
-        "fired": dict(walks.taken),
+        "fired": dict(walks.steps_by_action),
         "pruned": dict(walks.pruned),
         "prunings": pruning_rows(walks.prunings),
         "curve": [[point.runs, point.steps, point.distinct, point.goals] for point in walks.curve],

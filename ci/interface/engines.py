@@ -14,7 +14,7 @@ from typing import TypeVar
 from kraftcheck.ci.explore import walk_report
 from kraftcheck.ci.interface.result import Result
 from kraftcheck.ci.prove import report as proof_report
-from kraftcheck.ci.prove.command import Asked, check_only, searched
+from kraftcheck.ci.prove.command import ProofRequest, check_only, search_evidence
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.systems.switches import check_switches
@@ -42,7 +42,7 @@ from kraftcheck.solvers.smt import induction
 from kraftcheck.solvers.smt.queries import SOLVERS, Effort
 from kraftcheck.solvers.smt.theory import theory
 from kraftcheck.solvers.smt.verdicts import judge
-from kraftcheck.solvers.walks.findings import findings, witnesses
+from kraftcheck.solvers.walks.findings import confirm_findings, witnesses
 from kraftcheck.solvers.walks.walker import SCHEDULES
 from kraftcheck.solvers.walks.walks import Walks
 from kraftcheck.solvers.walks.walks import simulate as walk
@@ -109,7 +109,7 @@ def explore(
     threads: int | None = None, memory: int | None = None, max_depth: int | None = None,
     max_states: int | None = None, stop_at_first: bool = False, strict: bool = False, symmetry: bool = False,
     sampling: Sampling = DEFAULT, keep: bool = True, cache: bool = True,
-    progress: Callable[[search.Progress], None] | None = None, **bounds: int,
+    progress: Callable[[search.SearchProgress], None] | None = None, **bounds: int,
 ) -> Result:  # fmt: skip
     """Explore every reachable state.
 
@@ -187,7 +187,7 @@ def simulate(
         )  # fmt: skip
 
     walks = _interruptible(chosen.name, walked)
-    broken = findings(walks)
+    broken = confirm_findings(walks)
     traces = {one.trace.claim: one.trace for one in (*broken, *witnesses(walks))}
     code = walk_report.exit_code(walks, broken)
     notes = tuple(walk_report.lines(chosen, walks, broken, steps, schedule, 0))[1:]
@@ -224,22 +224,22 @@ def prove(
     """
     _check(0, seed=seed, search_states=search_states, timeout=timeout)
     _one_of("solver", solver, SOLVERS)
-    asked = Asked(system, scope, _bounds(bounds), rules)
-    chosen = asked.subject()
+    request = ProofRequest(system, scope, _bounds(bounds), rules)
+    chosen = request.subject()
     check_switches(chosen, theory)
-    subject_ = asked.build()
+    subject_ = request.build()
     check_only(chosen.name, subject_, properties)
     effort, begun = Effort(timeout, seed, False, solver), time.monotonic()
 
     def proven(stop: threading.Event) -> induction.Proof:
-        return induction.prove(asked.build, effort=effort, clock=time.monotonic, only=tuple(properties), stop=stop)
+        return induction.prove(request.build, effort=effort, clock=time.monotonic, only=tuple(properties), stop=stop)
 
     proof = _interruptible(chosen.name, proven)
 
     def explored(traced: Program) -> search.Exploration:
         return _explored(traced, _threads(None), default_memory(), cache, DEFAULT, max_states=search_states, keep=True)
 
-    judged = judge(proof, searched(asked, proof, search_states, explored))
+    judged = judge(proof, search_evidence(request, proof, search_states, explored))
     verdicts = tuple(one.verdict for one in judged)
     seconds = time.monotonic() - begun
     code = worst_exit_code(one.verdict for one in verdicts)

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from kraftcheck.ci.spark.store.lease import NAME, leased
+from kraftcheck.ci.spark.store.lease import NAME, lease_on
 from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.sync import sync
@@ -34,7 +34,7 @@ def filled(out: Path) -> Iterator[Path]:
     """
     if out.exists() and not out.is_dir():
         raise Refusal(f"{out} is a file; choose another --out")
-    with leased(folder(out)):
+    with lease_on(folder(out)):
         foreign = sorted(path.name for path in out.iterdir() if path.name not in _LEFT)
         if foreign:
             raise Refusal(f"{out} is not empty: it holds {foreign[0]}; choose another --out")

@@ -1,4 +1,4 @@
-"""`kraftcheck explain`: which check of the rules carries which property."""
+"""`kraftcheck explain`: which condition of the rules carries which property."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import click
 from attrs import frozen
 
 from kraftcheck.ci.mutants.page import page
-from kraftcheck.ci.mutants.table import Row, combined, counts, document, identity, judged, lines, rows
+from kraftcheck.ci.mutants.table import MutantRow, combine, counts, document, identity, judge_survivors, lines, rows
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.systems.flags import Words, parse_words
+from kraftcheck.ci.systems.flags import CommandWords, parse_words
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
@@ -23,12 +23,12 @@ from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
-from kraftcheck.ci.terminal.progress import attended, stoppable
+from kraftcheck.ci.terminal.progress import run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.properties.mutants.tables import LEFT, TABLES, Table
 from kraftcheck.solvers.machine_code.lower import LoweringError
-from kraftcheck.solvers.mutants.explore import BrokenBase, Budget, Explanation, explain
+from kraftcheck.solvers.mutants.explore import BaselineFault, MutantBudget, MutantExplanation, explain
 from kraftcheck.solvers.mutants.mutate import Mutant, Mutations
 from kraftcheck.solvers.mutants.outcome import Survived, Undecided
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
@@ -39,101 +39,103 @@ SECONDS = 5.0
 
 
 @frozen
-class Part:
+class TablePart:
     """The rows of one system, and what they are of.
 
     Attributes:
         title: system, scope and rules in words.
-        found: the exploration of every mutant.
+        explanation: the exploration of every mutant.
         rows: a row for each.
     """
 
     title: str
-    found: Explanation
-    rows: tuple[Row, ...]
+    explanation: MutantExplanation
+    rows: tuple[MutantRow, ...]
 
 
 @frozen
-class Means:
-    """How to explore: budget, progress, and who can stop it."""
+class ExploreContext:
+    """The context of explorations: budget, progress, and the stop flag."""
 
-    budget: Budget
+    budget: MutantBudget
     quiet: bool
     stop: threading.Event
-    begun: threading.Event
+    begin_event: threading.Event
 
     def progress(self) -> Callable[[int, int, str], None]:
         """A line on standard error now and then."""
         last = time.monotonic()
 
-        def note(done: int, of: int, what: str) -> None:
+        def note(finished: int, total: int, text: str) -> None:
             nonlocal last
-            if of:
-                self.begun.set()
-            if not self.quiet and (time.monotonic() - last >= SECONDS or not of):
+            if total:
+                self.begin_event.set()
+            if not self.quiet and (time.monotonic() - last >= SECONDS or not total):
                 last = time.monotonic()
-                click.echo(f"{done} of {of} mutants; {what}" if of else what, err=True)
+                click.echo(f"{finished} of {total} mutants; {text}" if total else text, err=True)
 
         return note
 
-    def explore(self, chosen: Subject, wanted: Callable[[Mutations, Mutant], bool]) -> Explanation:
-        """What became of a subject's mutants.
+    def explore(self, chosen: Subject, selected: Callable[[Mutations, Mutant], bool]) -> MutantExplanation:
+        """The outcomes of a subject's mutants.
 
         Raises:
             Refusal: when the rules as they are exceed the budget, or a term is too wide.
         """
         try:
             return explain(
-                chosen.system, chosen.setting, self.budget, leave=LEFT, wanted=wanted, cache_dir=cache_folder(),
+                chosen.system, chosen.setting, self.budget, leave=LEFT, selected=selected, cache_dir=cache_folder(),
                 progress=self.progress(), stop=self.stop,
             )  # fmt: skip
-        except BrokenBase as error:
+        except BaselineFault as error:
             raise Refusal(f"{chosen.title()}: {error}; raise --limit or --memory, or lower a bound") from error
         except LoweringError as error:
             raise Refusal(f"{chosen.name}: {error}") from error
 
 
-def of_subject(chosen: Subject, action: str | None, means: Means) -> Part:
+def of_subject(chosen: Subject, action: str | None, context: ExploreContext) -> TablePart:
     """The rows of one subject, of one action if it is named."""
-    found = means.explore(chosen, lambda all_, mutant: action is None or action in all_.met[mutant.number])
-    return Part(chosen.title(), found, tuple(rows(chosen, found, chosen.setting.scope)))
+    explanation = context.explore(
+        chosen, lambda all_, mutant: action is None or action in all_.actions_of[mutant.number]
+    )
+    return TablePart(chosen.title(), explanation, tuple(rows(chosen, explanation, chosen.setting.scope)))
 
 
-def of_table(table: Table, carried: Collection[tuple[str, ...]], means: Means) -> Part:
+def of_table(table: Table, carried: Collection[tuple[str, ...]], context: ExploreContext) -> TablePart:
     """The rows of one part of the page; survivors, and what was too large, are tried again in further scopes.
 
     Args:
         table: which part.
         carried: mutants that an earlier part kills, which need no further scope.
-        means: how to explore.
+        context: how to explore.
     """
     chosen = subject(table.system, table.scope, table.bounds, RULES)
-    found = means.explore(chosen, lambda all_, mutant: True)
-    listed = rows(chosen, found, chosen.setting.scope)
+    explanation = context.explore(chosen, lambda all_, mutant: True)
+    rows_ = rows(chosen, explanation, chosen.setting.scope)
     for scope, bounds in table.further:
-        again = subject(table.system, scope, bounds, RULES)
-        alive = [row for row in listed if isinstance(row.outcome, Survived | Undecided)]
-        left = {row.mutant.key for row in alive if identity(row) not in carried}
-        told = " ".join([scope, *(f"--{name} {value}" for name, value in bounds.items())])
-        more = means.explore(again, lambda all_, mutant, left=left: mutant.key in left)  # type: ignore[misc]
-        listed = combined(listed, rows(again, more, told))
-    return Part(chosen.title(), found, tuple(listed))
+        further = subject(table.system, scope, bounds, RULES)
+        alive = [row for row in rows_ if isinstance(row.outcome, Survived | Undecided)]
+        open_keys = {row.mutant.key for row in alive if identity(row) not in carried}
+        label = " ".join([scope, *(f"--{name} {value}" for name, value in bounds.items())])
+        more = context.explore(further, lambda all_, mutant, open_keys=open_keys: mutant.key in open_keys)  # type: ignore[misc]
+        rows_ = combine(rows_, rows(further, more, label))
+    return TablePart(chosen.title(), explanation, tuple(rows_))
 
 
-def of_page(means: Means) -> list[Part]:
+def of_page(context: ExploreContext) -> list[TablePart]:
     """Every part of the page."""
-    parts: list[Part] = []
+    parts: list[TablePart] = []
     carried: set[tuple[str, ...]] = set()
     for table in TABLES:
-        parts.append(of_table(table, carried, means))
+        parts.append(of_table(table, carried, context))
         carried |= {identity(row) for row in parts[-1].rows if not isinstance(row.outcome, Survived | Undecided)}
     return parts
 
 
-def with_judgements(parts: Sequence[Part]) -> list[Part]:
+def with_judgements(parts: Sequence[TablePart]) -> list[TablePart]:
     """The parts with every survivor judged; what one system kills is load-bearing for all."""
-    every = iter(judged([row for part in parts for row in part.rows]))
-    return [Part(part.title, part.found, tuple(next(every) for _ in part.rows)) for part in parts]
+    every = iter(judge_survivors([row for part in parts for row in part.rows]))
+    return [TablePart(part.title, part.explanation, tuple(next(every) for _ in part.rows)) for part in parts]
 
 
 @click.command(
@@ -175,18 +177,18 @@ def explain_command(
     check_writable(markdown)
     check_apart(json=target, markdown=markdown)
     chosen = _subject(words, scope, rules, action)
-    begun = threading.Event()
-    with stoppable(patient=True) as stop:
-        means = Means(Budget(workers, memory, limit), quiet, stop, begun)
+    begin_event = threading.Event()
+    with stop_flag(awaits_report=True) as stop:
+        context = ExploreContext(MutantBudget(workers, memory, limit), quiet, stop, begin_event)
 
-        def work() -> list[Part]:
-            return of_page(means) if chosen is None else [of_subject(chosen, action, means)]
+        def build_parts() -> list[TablePart]:
+            return of_page(context) if chosen is None else [of_subject(chosen, action, context)]
 
-        parts = with_judgements(attended(work, stop, begun))
+        parts = with_judgements(run_interruptibly(build_parts, stop, begin_event))
     screen = console(to_stderr=target == "-")
     code = _print(screen, parts)
     if markdown is not None:
-        write(Path(markdown), page([(part.title, part.found, part.rows) for part in parts]))
+        write(Path(markdown), page([(part.title, part.explanation, part.rows) for part in parts]))
     if target is not None:
         write_json(target, _document(parts, code))
     sys.exit(code)
@@ -198,39 +200,41 @@ def _subject(words: Sequence[str], scope: str | None, rules: str | None, action:
             if value is not None:
                 raise Refusal(f"{flag} needs a SYSTEM; without one the whole page is made")
         return None
-    typed: Words = parse_words(words, OPTIONS)
-    system = find_system(typed.system)
-    bounds = typed.bounds([bound.name for bound in system.bounds], OPTIONS)
+    parsed: CommandWords = parse_words(words, OPTIONS)
+    system = find_system(parsed.system)
+    bounds = parsed.bounds([bound.name for bound in system.bounds], OPTIONS)
     of_kafka = isinstance(system.rules, tuple) and system.rules  # choices of one's own have another preset
-    chosen = subject(typed.system, scope, bounds, RULES if rules is None and of_kafka else rules)
+    chosen = subject(parsed.system, scope, bounds, RULES if rules is None and of_kafka else rules)
     program(chosen)  # refuses what cannot be traced, in the words of the other commands
     check_switches(chosen)
-    known = [one.name for one in chosen.system.actions(chosen.setting)]
-    if action is not None and action not in known:
-        raise Refusal(f"{chosen.name} has no action {action!r} at this setting; {nearest(action, known, '')}")
+    actions = [action_.name for action_ in chosen.system.actions(chosen.setting)]
+    if action is not None and action not in actions:
+        raise Refusal(f"{chosen.name} has no action {action!r} at this setting; {nearest(action, actions, '')}")
     return chosen
 
 
 OPTIONS = ("--scope", "--rules", "--action", "--limit", "--workers", "--memory", "--json", "--markdown", "--quiet")
 
 
-def _print(screen: Screen, parts: Sequence[Part]) -> int:
+def _print(screen: Screen, parts: Sequence[TablePart]) -> int:
     undecided = 0
     for part in parts:
         screen.plain(part.title)
-        if part.found.refuted:
-            screen.plain(f"broken by the rules as they are, so no evidence here: {', '.join(part.found.refuted)}")
+        if part.explanation.refuted:
+            screen.plain(f"broken by the rules as they are, so no evidence here: {', '.join(part.explanation.refuted)}")
         for line in lines(part.rows):
             screen.plain(line)
-        told = counts(part.rows)
-        undecided += told.get("undecided", 0)
-        screen.plain("\n" + ", ".join([f"{len(part.rows)} mutants", *(f"{n} {word}" for word, n in told.items())]))
+        outcome_counts = counts(part.rows)
+        undecided += outcome_counts.get("undecided", 0)
+        screen.plain(
+            "\n" + ", ".join([f"{len(part.rows)} mutants", *(f"{n} {word}" for word, n in outcome_counts.items())])
+        )
     code = EXIT_INCOMPLETE if undecided else 0
     screen.plain(f"{'every mutant is decided' if not undecided else f'{undecided} undecided'} (exit {code})")
     return code
 
 
-def _document(parts: Sequence[Part], code: int) -> dict[str, Any]:
+def _document(parts: Sequence[TablePart], code: int) -> dict[str, Any]:
     return {
         "version": report.DOCUMENT_VERSION,
         "command": "explain",
@@ -241,12 +245,12 @@ def _document(parts: Sequence[Part], code: int) -> dict[str, Any]:
     }
 
 
-def _system(part: Part) -> Mapping[str, Any]:
+def _system(part: TablePart) -> Mapping[str, Any]:
     return {
         "title": part.title,
-        "distinct": part.found.base.distinct,
-        "generated": part.found.base.generated,
-        "refuted_without_mutant": list(part.found.refuted),
+        "distinct": part.explanation.base.distinct,
+        "generated": part.explanation.base.generated,
+        "refuted_without_mutant": list(part.explanation.refuted),
         "counts": counts(part.rows),
-        "mutants": [document(row, part.found.mutations.met) for row in part.rows],
+        "mutants": [document(row, part.explanation.mutations.actions_of) for row in part.rows],
     }

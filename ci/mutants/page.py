@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import field, frozen
 
-from kraftcheck.ci.mutants.table import COMPUTED, OPEN, SHORT, WORDS, Row, counts, grouped, heading
+from kraftcheck.ci.mutants.table import COMPUTED, OPEN, SHORT, WORDS, MutantRow, counts, groups_of, heading
 from kraftcheck.properties.mutants.judgement import KINDS
 from kraftcheck.properties.mutants.tables import LEFT
-from kraftcheck.solvers.mutants.explore import Explanation
+from kraftcheck.solvers.mutants.explore import MutantExplanation
 from kraftcheck.solvers.mutants.mutate import GUARD
 from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, Survived
 
-Part = tuple[str, Explanation, Sequence[Row]]
+PagePart = tuple[str, MutantExplanation, Sequence[MutantRow]]
 """A title, the exploration without a mutant, and the rows."""
 
 HEAD = """# The load-bearing table
@@ -73,10 +73,10 @@ class Tally:
     survivors: Mapping[str, int] = field(factory=dict)
 
 
-def tally(title: str, listed: Sequence[Row]) -> Tally:
+def tally(title: str, rows: Sequence[MutantRow]) -> Tally:
     """The numbers of a part."""
-    kinds = Counter((row.judgement or (OPEN, ""))[0] for row in listed if isinstance(row.outcome, Survived))
-    return Tally(title, next(_sections(listed))[0], counts(listed), kinds)
+    kinds = Counter((row.judgement or (OPEN, ""))[0] for row in rows if isinstance(row.outcome, Survived))
+    return Tally(title, next(_sections(rows))[0], counts(rows), kinds)
 
 
 def summary(tallies: Sequence[Tally]) -> Iterator[str]:
@@ -109,36 +109,36 @@ def anchor(title: str) -> str:
     return re.sub(r"[^\w\s-]", "", title).strip().lower().replace(" ", "-")
 
 
-def page(parts: Sequence[Part]) -> str:
+def page(parts: Sequence[PagePart]) -> str:
     """The page."""
-    told = "\n".join(summary([tally(title, listed) for title, _, listed in parts]))
+    told = "\n".join(summary([tally(title, rows) for title, _, rows in parts]))
     head = HEAD.format(short=SHORT, summary=told)
-    return "\n".join([head, *(line for part in parts for line in _part(part)), *_left()]) + "\n"
+    return "\n".join([head, *(line for part in parts for line in _part(part)), *_left_rules()]) + "\n"
 
 
-def _part(part: Part) -> Iterator[str]:
-    title, found, listed = part
+def _part(part: PagePart) -> Iterator[str]:
+    title, explanation, rows = part
     yield f"## {title}\n"
-    told = ", ".join(f"{number} {word}" for word, number in counts(listed).items())
-    yield f"{found.base.distinct:,} states without a mutant. {len(listed)} mutants: {told}.\n"
-    if found.refuted:
-        yield f"The rules as they are break {_codes(found.refuted)}: no evidence here.\n"
-    for section, some in _sections(listed):
+    outcome_counts = ", ".join(f"{number} {word}" for word, number in counts(rows).items())
+    yield f"{explanation.base.distinct:,} states without a mutant. {len(rows)} mutants: {outcome_counts}.\n"
+    if explanation.refuted:
+        yield f"The rules as they are break {_codes(explanation.refuted)}: no evidence here.\n"
+    for section, some in _sections(rows):
         yield f"### {section}\n"
-        for group, members in grouped(some):
+        for group, members in groups_of(some):
             yield from _group(group, members)
-    yield from _survivors(listed)
+    yield from _survivors(rows)
 
 
-def _sections(listed: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+def _sections(rows: Sequence[MutantRow]) -> Iterator[tuple[str, list[MutantRow]]]:
     """Guards, then rules, where there are any."""
     for rank, name in ((True, "Guards"), (False, "Rules")):
-        some = [row for row in listed if (row.mutant.how == GUARD) == rank]
+        some = [row for row in rows if (row.mutant.kind == GUARD) == rank]
         if some:
-            yield f"{name} of {listed[0].system}", some
+            yield f"{name} of {rows[0].system}", some
 
 
-def _group(group: str, members: Sequence[Row]) -> Iterator[str]:
+def _group(group: str, members: Sequence[MutantRow]) -> Iterator[str]:
     heading_, sentence = heading(group, members)
     yield f"**`{heading_}`**" + (f" {_plain(sentence)}" if sentence else "") + "\n"
     yield "| condition | mutant | what breaks |"
@@ -148,51 +148,51 @@ def _group(group: str, members: Sequence[Row]) -> Iterator[str]:
     yield ""
 
 
-def condition(row: Row) -> str:
+def condition(row: MutantRow) -> str:
     """The condition of a row, within the call that decides by it."""
-    if row.mutant.how == GUARD:
+    if row.mutant.kind == GUARD:
         return _plain(row.mutant.part)
     within = f" in `{_clean(row.mutant.call)}`" if row.mutant.call != row.mutant.part else ""
     return f"`{_clean(row.mutant.part)}`{within}"
 
 
-def cell(row: Row) -> str:
-    """What `Row.told` says, with names set as code."""
-    told = row.told()
+def cell(row: MutantRow) -> str:
+    """The text of `MutantRow.breaks_text`, with names set as code."""
+    text = row.breaks_text()
     match row.outcome:
         case Killed(by, _, _) | LeavesDomain(by, _, _):
-            told = told.replace(by[0], f"`{by[0]}`", 1)
+            text = text.replace(by[0], f"`{by[0]}`", 1)
         case GoalLost(goals, idle):
             first = (*goals, *idle)[0]
-            told = told.replace(first, f"`{first}`", 1)
+            text = text.replace(first, f"`{first}`", 1)
     where = f" (scope {row.scope})" if not isinstance(row.outcome, Survived) and " " in row.scope else ""
-    return _plain(told) + where
+    return _plain(text) + where
 
 
-def _survivors(listed: Sequence[Row]) -> Iterator[str]:
-    """What nothing kills, by what that means; judgements of people in full."""
-    alive = [row for row in listed if isinstance(row.outcome, Survived)]
+def _survivors(rows: Sequence[MutantRow]) -> Iterator[str]:
+    """The survivors by the kind of their judgement; judgements by people are given in full."""
+    alive = [row for row in rows if isinstance(row.outcome, Survived)]
     if not alive:
         return
-    yield f"### What nothing kills in {listed[0].system}\n"
-    by_kind: dict[str, dict[str, list[Row]]] = {}
+    yield f"### What nothing kills in {rows[0].system}\n"
+    by_kind: dict[str, dict[str, list[MutantRow]]] = {}
     for row in alive:
-        kind, why = row.judgement or (OPEN, "")
-        by_kind.setdefault(kind, {}).setdefault(why, []).append(row)
+        kind, reason = row.judgement or (OPEN, "")
+        by_kind.setdefault(kind, {}).setdefault(reason, []).append(row)
     for kind, reasons in sorted(by_kind.items()):
         yield f"* {kind}: {sum(map(len, reasons.values()))}"
-        for why, members in reasons.items():
+        for reason, members in reasons.items():
             if kind not in COMPUTED:
                 names = dict.fromkeys(f"`{_clean(row.mutant.group)}`" for row in members)
-                yield f"    * {', '.join(names)}, {len(members)}: {_plain(why)}"
+                yield f"    * {', '.join(names)}, {len(members)}: {_plain(reason)}"
     yield ""
 
 
-def _left() -> Iterator[str]:
+def _left_rules() -> Iterator[str]:
     yield "## Left as it is\n"
     yield "How the model keeps its data, and what it notes about an event, is no rule of Kafka:\n"
-    for name, why in LEFT.items():
-        yield f"* `{name}`: {why}"
+    for name, reason in LEFT.items():
+        yield f"* `{name}`: {reason}"
 
 
 def _codes(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The load-bearing table: a row for each mutant, with what it breaks in words."""
+"""The load-bearing table: a row for each mutant, which says what the mutant breaks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.model.language.words import BRANCH, CONJUNCT
 from kraftcheck.properties.mutants.survivors import JUDGEMENTS, Judgement
 from kraftcheck.properties.mutants.tables import NAMESAKES
-from kraftcheck.solvers.mutants.explore import Explanation
+from kraftcheck.solvers.mutants.explore import MutantExplanation
 from kraftcheck.solvers.mutants.mutate import ALWAYS, GUARD, Mutant
-from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, Outcome, Survived, Undecided
+from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, MutantOutcome, Survived, Undecided
 from kraftcheck.solvers.mutants.sites import first_sentence
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
@@ -33,7 +33,7 @@ COMPUTED = (NO_EFFECT, STEPS_ONLY, ELSEWHERE)
 
 
 @frozen
-class Row:
+class MutantRow:
     """A mutant and what became of it.
 
     Attributes:
@@ -47,7 +47,7 @@ class Row:
     system: str
     scope: str
     mutant: Mutant
-    outcome: Outcome
+    outcome: MutantOutcome
     sentences: Mapping[str, str]
     judgement: tuple[str, str] | None = None
 
@@ -58,11 +58,11 @@ class Row:
 
     def change(self) -> str:
         """What the mutant does, in words."""
-        if self.mutant.how == BRANCH:
+        if self.mutant.kind == BRANCH:
             return "taken always" if self.mutant.change == ALWAYS else "taken never"
-        return {GUARD: "dropped", CONJUNCT: "condition dropped"}.get(self.mutant.how, "alternative dropped")
+        return {GUARD: "dropped", CONJUNCT: "condition dropped"}.get(self.mutant.kind, "alternative dropped")
 
-    def told(self) -> str:
+    def breaks_text(self) -> str:
         """What the mutant breaks, in words."""
         match self.outcome:
             case Killed(by, steps, shortest):
@@ -77,8 +77,8 @@ class Row:
                 return f"{goals[0]} is not reached any more{more}: {self.sentences[goals[0]]}"
             case Undecided(cut):
                 return f"undecided: {cut}"
-        kind, why = self.judgement or (OPEN, "")
-        return f"nothing; {kind}: {why}" if why else f"nothing; {kind}"
+        kind, reason = self.judgement or (OPEN, "")
+        return f"nothing; {kind}: {reason}" if reason else f"nothing; {kind}"
 
 
 def _length(steps: Sequence[str], shortest: bool) -> str:
@@ -86,66 +86,70 @@ def _length(steps: Sequence[str], shortest: bool) -> str:
     return f"{text}, {' '.join(steps)}" if len(steps) <= SHORT else text
 
 
-def rows(chosen: Subject, found: Explanation, scope: str) -> list[Row]:
+def rows(chosen: Subject, explanation: MutantExplanation, scope: str) -> list[MutantRow]:
     """The rows of an explanation, survivors not judged yet."""
     claims = chosen.system.properties(chosen.setting)
     sentences = {claim.id: claim.sentence for claim in claims}
     sentences[DEADLOCK] = "a state that is not quiescent has a successor"
-    return [Row(chosen.name, scope, mutant, outcome, sentences) for mutant, outcome in found.outcomes]
+    return [MutantRow(chosen.name, scope, mutant, outcome, sentences) for mutant, outcome in explanation.outcomes]
 
 
-def identity(row: Row) -> tuple[str, ...]:
-    """What a mutant is known by among systems: those that share a rule share its mutants."""
-    apart = row.mutant.how == GUARD and row.mutant.group in NAMESAKES.get(row.system, ())
-    return (row.system, *row.mutant.key) if apart else row.mutant.key
+def identity(row: MutantRow) -> tuple[str, ...]:
+    """The identity of a mutant among systems: those that share a rule share its mutants."""
+    namesake = row.mutant.kind == GUARD and row.mutant.group in NAMESAKES.get(row.system, ())
+    return (row.system, *row.mutant.key) if namesake else row.mutant.key
 
 
-def combined(first: Sequence[Row], further: Iterable[Row]) -> list[Row]:
+def combine(first: Sequence[MutantRow], further: Iterable[MutantRow]) -> list[MutantRow]:
     """Rows, where what a further scope kills replaces what survived before."""
-    better = {row.mutant.key: row for row in further if not isinstance(row.outcome, Survived | Undecided)}
-    return [better.get(r.mutant.key, r) if isinstance(r.outcome, Survived | Undecided) else r for r in first]
+    killed = {row.mutant.key: row for row in further if not isinstance(row.outcome, Survived | Undecided)}
+    return [killed.get(r.mutant.key, r) if isinstance(r.outcome, Survived | Undecided) else r for r in first]
 
 
-def judged(listed: Sequence[Row]) -> list[Row]:
+def judge_survivors(rows: Sequence[MutantRow]) -> list[MutantRow]:
     """The rows, survivors judged: by data, else by what other systems or the counts say."""
-    carried = {identity(row): row for row in listed if not isinstance(row.outcome, Survived | Undecided)}
+    carried = {identity(row): row for row in rows if not isinstance(row.outcome, Survived | Undecided)}
     return [
         evolve(row, judgement=_judgement(row, carried.get(identity(row))))
         if isinstance(row.outcome, Survived) else row
-        for row in listed
+        for row in rows
     ]  # fmt: skip
 
 
-def _judgement(row: Row, elsewhere: Row | None) -> tuple[str, str]:
+def _judgement(row: MutantRow, other_row: MutantRow | None) -> tuple[str, str]:
     effect = row.outcome.effect if isinstance(row.outcome, Survived) else ""
-    if elsewhere is not None:
-        return ELSEWHERE, f"see {elsewhere.system}"
+    if other_row is not None:
+        return ELSEWHERE, f"see {other_row.system}"
     if effect == "none":
         return NO_EFFECT, ""
-    found = next(judgements_of(row), None)
-    if found is not None:
-        return found.kind, found.why
+    judgement = next(judgements_of(row), None)
+    if judgement is not None:
+        return judgement.kind, judgement.why
     return (STEPS_ONLY, "") if effect == "transitions" else (OPEN, "")
 
 
-def judgements_of(row: Row) -> Iterator[Judgement]:
+def judgements_of(row: MutantRow) -> Iterator[Judgement]:
     """The judgements that are about a row."""
-    return (one for one in JUDGEMENTS if one.about(row.system, row.mutant.group, row.mutant.part, row.mutant.change))
+    return (
+        judgement
+        for judgement in JUDGEMENTS
+        if judgement.about(row.system, row.mutant.group, row.mutant.part, row.mutant.change)
+    )
 
 
-def grouped(listed: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+def groups_of(rows: Sequence[MutantRow]) -> Iterator[tuple[str, list[MutantRow]]]:
     """The rows of each action, then of each rule, in the order of the trace."""
     order: dict[str, int] = {}
-    for row in listed:
+    for row in rows:
         order.setdefault(row.mutant.group, len(order))
-    ranked = sorted(listed, key=lambda row: (row.mutant.how != GUARD, order[row.mutant.group], row.mutant.number))
-    for group, members in groupby(ranked, key=lambda row: row.mutant.group):
+    ordered = sorted(rows, key=lambda row: (row.mutant.kind != GUARD, order[row.mutant.group], row.mutant.number))
+    for group, members in groupby(ordered, key=lambda row: row.mutant.group):
         yield group, list(members)
 
 
-def heading(group: str, members: Sequence[Row]) -> tuple[str, str]:
-    """What a group is called, and what its rule does."""
-    if members[0].mutant.how == GUARD:
+def heading(group: str, members: Sequence[MutantRow]) -> tuple[str, str]:
+    """The heading of a group, and the first sentence of its rule."""
+    if members[0].mutant.kind == GUARD:
         return f"action {group}", ""
     module, _, rule = group.partition(":")
     line = min(row.mutant.line for row in members)
@@ -153,38 +157,38 @@ def heading(group: str, members: Sequence[Row]) -> tuple[str, str]:
     return f"{rule} ({path}.py:{line})", first_sentence(module, rule)
 
 
-def lines(listed: Sequence[Row]) -> Iterator[str]:
+def lines(rows: Sequence[MutantRow]) -> Iterator[str]:
     """The table as text."""
-    for group, members in grouped(listed):
+    for group, members in groups_of(rows):
         title, sentence = heading(group, members)
         yield f"\n{title}" + (f": {sentence}" if sentence else "")
         for row in members:
             yield f"  {row.mutant.part}  [{row.change()}]"
-            yield f"      {row.told()}"
+            yield f"      {row.breaks_text()}"
 
 
-def counts(listed: Sequence[Row]) -> dict[str, int]:
+def counts(rows: Sequence[MutantRow]) -> dict[str, int]:
     """How many rows have each outcome, absent ones left out."""
-    words = [row.word for row in listed]
+    words = [row.word for row in rows]
     return {word: words.count(word) for word in WORDS.values() if word in words}
 
 
-def document(row: Row, met: Mapping[int, Sequence[str]]) -> dict[str, Any]:
+def document(row: MutantRow, actions_of: Mapping[int, Sequence[str]]) -> dict[str, Any]:
     """A row as plain values."""
     mutant, outcome = row.mutant, row.outcome
-    known: dict[str, Any] = {
-        "group": mutant.group, "kind": mutant.how, "condition": mutant.part, "call": mutant.call,
-        "change": mutant.change, "line": mutant.line or None, "actions": list(met.get(mutant.number, ())),
+    values: dict[str, Any] = {
+        "group": mutant.group, "kind": mutant.kind, "condition": mutant.part, "call": mutant.call,
+        "change": mutant.change, "line": mutant.line or None, "actions": list(actions_of.get(mutant.number, ())),
         "scope": row.scope, "outcome": row.word,
     }  # fmt: skip
     match outcome:
         case Killed(by, steps, shortest) | LeavesDomain(by, steps, shortest):
-            known |= {"by": list(by), "depth": len(steps), "steps": list(steps), "shortest": shortest}
+            values |= {"by": list(by), "depth": len(steps), "steps": list(steps), "shortest": shortest}
         case GoalLost(goals, idle):
-            known |= {"goals": list(goals), "idle": list(idle)}
+            values |= {"goals": list(goals), "idle": list(idle)}
         case Undecided(cut):
-            known |= {"cut": cut}
+            values |= {"cut": cut}
         case Survived(effect):
-            kind, why = row.judgement or (OPEN, "")
-            known |= {"effect": effect, "judgement": kind, "why": why}
-    return known
+            kind, reason = row.judgement or (OPEN, "")
+            values |= {"effect": effect, "judgement": kind, "why": reason}
+    return values

@@ -1,4 +1,4 @@
-"""`kraftcheck prove` without lemmas: bounded model checking, k-induction, Spacer."""
+"""`kraftcheck prove --bmc`, `--k` and `--pdr`: proofs without lemmas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.subject import Subject, traced
 from kraftcheck.ci.terminal.console import Screen, console, escape
 from kraftcheck.ci.terminal.files import write_json
-from kraftcheck.ci.terminal.progress import stoppable, tallied
+from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.solvers.program.verdict import PropertyVerdict, Refuted, Unknown, Verdict, worst_exit_code
 from kraftcheck.solvers.smt.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.queries import Effort
@@ -23,78 +23,84 @@ from kraftcheck.solvers.traces.render import lines
 
 
 @frozen
-class Found:
+class BoundedResult:
     """Verdicts by claim, and lemmas that were inferred."""
 
     verdicts: Mapping[str, Verdict]
     lemmas: Mapping[str, str]
 
 
-def bounded(chosen: Subject, effort: Effort, flags: Mapping[str, Any]) -> int:
+def run_bounded(chosen: Subject, effort: Effort, flags: Mapping[str, Any]) -> int:
     """Check as the flags say, report, and return the exit code."""
     subject = traced(chosen, lambda system, setting: theory(system, setting, use_lemmas=False))
     claims = [c.id for c in subject.claims if not flags["only"] or c.id in flags["only"]]
-    found = _found(subject, claims, effort, flags)
-    judged = [_judged(subject, claim, found.verdicts[claim]) for claim in claims]
-    code = worst_exit_code(one.verdict for one in judged)
+    result = _search(subject, claims, effort, flags)
+    verdicts = [_property_verdict(subject, claim, result.verdicts[claim]) for claim in claims]
+    code = worst_exit_code(verdict.verdict for verdict in verdicts)
     screen = console(to_stderr=flags["target"] == "-")
     screen.plain(chosen.title())
-    screen.print(_table(subject, judged))
-    for claim, lemma in found.lemmas.items():
+    screen.print(_table(subject, verdicts))
+    for claim, lemma in result.lemmas.items():
         screen.plain(f"\nSpacer's strengthening of {claim}, checked to be inductive:\n{lemma}")
-    _print_traces(screen, judged, flags["shown"])
+    _print_traces(screen, verdicts, flags["shown"])
     if flags["target"] is not None:
-        write_json(flags["target"], _document(chosen, judged, found, flags, code))
-    screen.plain(assurance.of_bounded([one.verdict for one in judged]))
-    words = [report.WORDS[type(one.verdict)] for one in judged]
+        write_json(flags["target"], _document(chosen, verdicts, result, flags, code))
+    screen.plain(assurance.of_bounded([verdict.verdict for verdict in verdicts]))
+    words = [report.WORDS[type(verdict.verdict)] for verdict in verdicts]
     counts = [f"{words.count(word)} {word}" for word in report.WORST_FIRST if word in words]
     screen.plain(", ".join(counts) + f" (exit {code})")
     return code
 
 
-def _found(subject: Theory, claims: Sequence[str], effort: Effort, flags: Mapping[str, Any]) -> Found:
-    with stoppable() as stop, tallied(flags["quiet"], "steps deep") as tally:
+def _search(subject: Theory, claims: Sequence[str], effort: Effort, flags: Mapping[str, Any]) -> BoundedResult:
+    with stop_flag() as stop, progress_tally(flags["quiet"], "steps deep") as tally:
         if flags["bmc"] is not None:
-            told = tally if tally is not None else _silent
-            return Found(check_bounded(subject, claims, flags["bmc"], effort, stop, told), {})
+            report = tally if tally is not None else _no_progress
+            return BoundedResult(check_bounded(subject, claims, flags["bmc"], effort, stop, report), {})
         if flags["k"] is not None:
-            return Found(check_inductive(subject, claims, flags["k"], effort, stop), {})
-        inferred = {claim: infer(subject, claim, effort) for claim in claims if subject.claim(claim).kind == "always"}
-    steps: dict[str, Verdict] = {c: Unknown("Spacer is asked for invariants only") for c in claims if c not in inferred}
-    verdicts = steps | {claim: one.verdict for claim, one in inferred.items()}
-    return Found(verdicts, {claim: one.lemma for claim, one in inferred.items() if one.lemma})
+            return BoundedResult(check_inductive(subject, claims, flags["k"], effort, stop), {})
+        inferences = {claim: infer(subject, claim, effort) for claim in claims if subject.claim(claim).kind == "always"}
+    steps: dict[str, Verdict] = {
+        c: Unknown("Spacer is asked for invariants only") for c in claims if c not in inferences
+    }
+    verdicts = steps | {claim: inference.verdict for claim, inference in inferences.items()}
+    return BoundedResult(
+        verdicts, {claim: inference.lemma for claim, inference in inferences.items() if inference.lemma}
+    )
 
 
-def _silent(done: int, total: int) -> None:
-    """Tell nothing."""
+def _no_progress(done: int, total: int) -> None:
+    """Report no progress."""
 
 
-def _judged(subject: Theory, claim: str, verdict: Verdict) -> PropertyVerdict:
+def _property_verdict(subject: Theory, claim: str, verdict: Verdict) -> PropertyVerdict:
     depth = len(verdict.trace.steps) if isinstance(verdict, Refuted) else None
     return PropertyVerdict(claim, subject.claim(claim).kind, verdict, depth)
 
 
-def _table(subject: Theory, judged: Sequence[PropertyVerdict]) -> Table:
+def _table(subject: Theory, verdicts: Sequence[PropertyVerdict]) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in ("property", "verdict", "", "says"):
         table.add_column(column, overflow="fold")
-    for one in judged:
-        word = report.WORDS[type(one.verdict)]
-        said = subject.claim(one.claim).sentence
-        table.add_row(escape(one.claim), f"[{report.STYLES[word]}]{word}[/]", escape(report.detail(one)), escape(said))
+    for verdict in verdicts:
+        word = report.WORDS[type(verdict.verdict)]
+        sentence = subject.claim(verdict.claim).sentence
+        table.add_row(
+            escape(verdict.claim), f"[{report.STYLES[word]}]{word}[/]", escape(report.detail(verdict)), escape(sentence)
+        )
     return table
 
 
-def _print_traces(screen: Screen, judged: Sequence[PropertyVerdict], number: int) -> None:
-    refuted = [one for one in judged if isinstance(one.verdict, Refuted)]
-    for one in refuted[:number]:
-        assert isinstance(one.verdict, Refuted)
-        screen.plain(f"\n{one.claim} is refuted")
-        screen.plain("\n".join(lines(one.verdict.trace)))
+def _print_traces(screen: Screen, verdicts: Sequence[PropertyVerdict], number: int) -> None:
+    refuted = [verdict for verdict in verdicts if isinstance(verdict.verdict, Refuted)]
+    for verdict in refuted[:number]:
+        assert isinstance(verdict.verdict, Refuted)
+        screen.plain(f"\n{verdict.claim} is refuted")
+        screen.plain("\n".join(lines(verdict.verdict.trace)))
 
 
 def _document(
-    chosen: Subject, judged: Sequence[PropertyVerdict], found: Found, flags: Mapping[str, Any], code: int
+    chosen: Subject, verdicts: Sequence[PropertyVerdict], result: BoundedResult, flags: Mapping[str, Any], code: int
 ) -> dict[str, Any]:
     return {
         "version": report.DOCUMENT_VERSION,
@@ -106,9 +112,10 @@ def _document(
         "rules": chosen.rules,
         "exit_code": code,
         "claims": [
-            {"id": one.claim, "kind": one.kind, "verdict": report.WORDS[type(one.verdict)], "depth": one.depth,
-             "detail": report.detail(one), "lemma": found.lemmas.get(one.claim)}
-            for one in judged
+            {"id": verdict.claim, "kind": verdict.kind, "verdict": report.WORDS[type(verdict.verdict)],
+             "depth": verdict.depth,
+             "detail": report.detail(verdict), "lemma": result.lemmas.get(verdict.claim)}
+            for verdict in verdicts
         ],
         "versions": {**report.versions(), "z3": z3.get_version_string()},
     }  # fmt: skip

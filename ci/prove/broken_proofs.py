@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from kraftcheck.ci.prove.command import Asked, proven
+from kraftcheck.ci.prove.command import ProofRequest, run_proof
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
@@ -24,7 +24,7 @@ EFFORT = Effort(timeout=120)
 
 
 @frozen
-class Row:
+class BrokenProofRow:
     """A variant of a system and the proven properties that it must refute."""
 
     system: str
@@ -33,39 +33,39 @@ class Row:
 
 
 @frozen
-class Broken:
-    """What became of the proofs under a variant.
+class BrokenProof:
+    """The outcome of the proofs under a variant.
 
     Attributes:
         row: the variant.
         actions: for each property whose proof broke, the actions that break it and the scope.
     """
 
-    row: Row
+    row: BrokenProofRow
     actions: Mapping[str, str]
 
     @property
-    def unbroken(self) -> list[str]:
+    def proven(self) -> list[str]:
         """Properties that are still proven everywhere: their proofs prove nothing."""
         return [claim for claim in self.row.claims if claim not in self.actions]
 
 
-def rows() -> list[Row]:
+def rows() -> list[BrokenProofRow]:
     """Every variant that some proven property names, but those that refute nothing at the scopes of the proofs."""
-    found: dict[tuple[str, str], list[str]] = {}
+    by_variant: dict[tuple[str, str], list[str]] = {}
     for name, scopes in PROOF_SCOPES.items():
         system = SYSTEMS[name]
         for scope in scopes:
             for claim in system.properties(system.setting(scope, rules=PRESETS["kip"])):
                 safe = claim.kind in ("always", "step") and claim.id not in unproven(name)
                 for variant in claim.refuted_by if safe else ():
-                    known = found.setdefault((name, variant), [])
-                    known += [claim.id] if claim.id not in known else []
-    listed = sorted((key, claims) for key, claims in found.items() if key not in BEYOND)
-    return [Row(system, variant, tuple(claims)) for (system, variant), claims in listed]
+                    claim_ids = by_variant.setdefault((name, variant), [])
+                    claim_ids += [claim.id] if claim.id not in claim_ids else []
+    refuting = sorted((key, claims) for key, claims in by_variant.items() if key not in BEYOND)
+    return [BrokenProofRow(system, variant, tuple(claims)) for (system, variant), claims in refuting]
 
 
-def chosen(names: Sequence[str]) -> list[Row]:
+def chosen(names: Sequence[str]) -> list[BrokenProofRow]:
     """The rows of these variants, all of them for none.
 
     Raises:
@@ -78,7 +78,7 @@ def chosen(names: Sequence[str]) -> list[Row]:
     return [row for row in every if not names or row.variant in names]
 
 
-def attempt(row: Row, workers: int, quiet: bool) -> Broken:
+def attempt(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
     """Try to prove, under a variant, what it must refute: in one scope after the other, until every proof broke.
 
     Raises:
@@ -86,15 +86,15 @@ def attempt(row: Row, workers: int, quiet: bool) -> Broken:
     """
     actions: dict[str, str] = {}
     for scope in PROOF_SCOPES[row.system]:
-        asked = Asked(row.system, scope, {}, f"fixed+{row.variant}")
-        known = {claim.id for claim in asked.build().claims}
-        left = [claim for claim in row.claims if claim not in actions and claim in known]
-        if left:
-            proof = proven(asked, EFFORT, left, workers, quiet)
+        request = ProofRequest(row.system, scope, {}, f"fixed+{row.variant}")
+        claim_ids = {claim.id for claim in request.build().claims}
+        remaining = [claim for claim in row.claims if claim not in actions and claim in claim_ids]
+        if remaining:
+            proof = run_proof(request, EFFORT, remaining, workers, quiet)
             if proof.stopped:  # what was not asked any more is not broken
                 raise Interrupted(f"stopped in the proofs of {row.system} {row.variant}")
-            actions |= dict(_failures(proof, left, scope))
-    return Broken(row, actions)
+            actions |= dict(_failures(proof, remaining, scope))
+    return BrokenProof(row, actions)
 
 
 def _failures(proof: Proof, claims: Sequence[str], scope: str) -> Iterator[tuple[str, str]]:
@@ -106,26 +106,26 @@ def _failures(proof: Proof, claims: Sequence[str], scope: str) -> Iterator[tuple
 
 def broken_proofs(names: Sequence[str], workers: int, target: str | None, quiet: bool) -> int:
     """Go through the variants, report, and return the exit code: 0, or 21 where a proof does not break."""
-    wanted = chosen(names)
+    selected = chosen(names)
     if target is not None:
         check_writable(target)
-    screen, judged = console(to_stderr=target == "-"), []
-    for row in wanted:
-        judged.append(attempt(row, workers, quiet))
+    screen, results = console(to_stderr=target == "-"), []
+    for row in selected:
+        results.append(attempt(row, workers, quiet))
         screen.plain(f"{row.system} {row.variant}")
-        for claim, by in judged[-1].actions.items():
+        for claim, by in results[-1].actions.items():
             screen.plain(f"    {claim}: proof broken by {by}")
-        for claim in judged[-1].unbroken:
+        for claim in results[-1].proven:
             screen.plain(f"    UNEXPECTED {claim} is proven all the same")
-    kept = sum(len(one.unbroken) for one in judged)
-    code = EXIT_VACUOUS if kept else 0
+    proven_count = sum(len(result.proven) for result in results)
+    code = EXIT_VACUOUS if proven_count else 0
     if target is not None:
-        write_json(target, document(judged, code))
-    screen.plain(f"{len(judged)} variants, {kept} proofs that do not break (exit {code})")
+        write_json(target, document(results, code))
+    screen.plain(f"{len(results)} variants, {proven_count} proofs that do not break (exit {code})")
     return code
 
 
-def document(judged: Sequence[Broken], code: int) -> dict[str, object]:
+def document(results: Sequence[BrokenProof], code: int) -> dict[str, object]:
     """The column as plain values."""
     return {
         "version": report.DOCUMENT_VERSION,
@@ -133,9 +133,9 @@ def document(judged: Sequence[Broken], code: int) -> dict[str, object]:
         "engine": "z3",
         "exit_code": code,
         "bugs": [
-            {"system": one.row.system, "variant": one.row.variant, "broken": dict(one.actions),
-             "unbroken": one.unbroken}
-            for one in judged
+            {"system": result.row.system, "variant": result.row.variant, "broken": dict(result.actions),
+             "unbroken": result.proven}
+            for result in results
         ],
         "versions": report.versions(),
     }  # fmt: skip

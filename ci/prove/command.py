@@ -12,10 +12,10 @@ from typing import Any
 import click
 from attrs import evolve, frozen
 
-from kraftcheck.ci.explore.command import Budget, run
-from kraftcheck.ci.prove.bounded import bounded
+from kraftcheck.ci.explore.command import SearchBudget, run
+from kraftcheck.ci.prove.bounded import run_bounded
 from kraftcheck.ci.prove.report import document, print_proof
-from kraftcheck.ci.prove.second_solver import check_endless, check_solver, ready, second_opinion
+from kraftcheck.ci.prove.second_solver import check_endless, check_ready, check_solver, second_opinion
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.lookup import find_system
@@ -25,7 +25,7 @@ from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
-from kraftcheck.ci.terminal.progress import attended, stoppable, tallied
+from kraftcheck.ci.terminal.progress import progress_tally, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.nearest import nearest
@@ -33,16 +33,16 @@ from kraftcheck.model.language.system import System
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import worst_exit_code
 from kraftcheck.solvers.search.explore import Exploration
-from kraftcheck.solvers.smt.induction import Build, Proof, prove
+from kraftcheck.solvers.smt.induction import Proof, TheoryBuilder, prove
 from kraftcheck.solvers.smt.queries import REFUTED, SOLVERS, Effort
 from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.verdicts import Judged, Searched, judge
+from kraftcheck.solvers.smt.verdicts import ClaimJudgement, SearchEvidence, judge
 
 
 @frozen
-class Asked:
-    """What is to be proven, so that a worker process can make it anew.
+class ProofRequest:
+    """A request for a proof, from which a worker process builds the theory.
 
     Attributes:
         name: system name, `module:attribute`, or a system, which only this process can make.
@@ -63,43 +63,45 @@ class Asked:
         return traced(self.subject(), theory)
 
 
-def proven(asked: Asked, effort: Effort, only: Sequence[str], workers: int, quiet: bool) -> Proof:
+def run_proof(request: ProofRequest, effort: Effort, only: Sequence[str], workers: int, quiet: bool) -> Proof:
     """Prove with progress on standard error; Ctrl-C and SIGTERM cut it."""
-    build: Build = functools.partial(Asked.build, asked)
-    with stoppable() as stop, tallied(quiet, "queries") as tally:
-        begun = threading.Event()
-        begun.set()
+    build: TheoryBuilder = functools.partial(ProofRequest.build, request)
+    with stop_flag() as stop, progress_tally(quiet, "queries") as tally:
+        begin_event = threading.Event()
+        begin_event.set()
 
-        def work() -> Proof:
+        def prove_request() -> Proof:
             return prove(
                 build, effort=effort, clock=time.monotonic, only=only, workers=workers, stop=stop,
-                progress=tally if tally is not None else _silent,
+                progress=tally if tally is not None else _no_progress,
             )  # fmt: skip
 
-        return attended(work, stop, begun)
+        return run_interruptibly(prove_request, stop, begin_event)
 
 
-def _silent(done: int, total: int) -> None:
-    """Tell nothing."""
+def _no_progress(count: int, total: int) -> None:
+    """Report no progress."""
 
 
-def searched(asked: Asked, proof: Proof, most: int, explored: Callable[[Program], Exploration]) -> Searched:
-    """The explored scope that tells whether counterexamples are reachable; none where none is needed.
+def search_evidence(
+    request: ProofRequest, proof: Proof, most: int, explorer: Callable[[Program], Exploration]
+) -> SearchEvidence:
+    """The search that decides whether counterexamples are reachable; none where there are no counterexamples.
 
     Args:
-        asked, proof: what was to be proven, and what became of it.
+        request, proof: the claims to be proven, and their answers.
         most: states to explore; 0: none.
-        explored: the explorer, which stops there.
+        explorer: stops there.
     """
-    if not any(answer.result == REFUTED for claim in proof.asked for answer in proof.of(claim)):
-        return Searched()
+    if not any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim)):
+        return SearchEvidence()
     if not most or proof.stopped:
-        return Searched(why_not="stopped on request" if proof.stopped else "--search 0")
+        return SearchEvidence(reason="stopped on request" if proof.stopped else "--search 0")
     try:
-        listed = program(with_lemmas(asked.subject(proof=False)))
+        explored_program = program(with_lemmas(request.subject(proof=False)))
     except (Refusal, LayoutError) as error:
-        return Searched(why_not=f"the explorer has no such scope: {error}")
-    return Searched(explored(listed))
+        return SearchEvidence(reason=f"the explorer has no such scope: {error}")
+    return SearchEvidence(explorer(explored_program))
 
 
 def with_lemmas(chosen: Subject) -> Subject:
@@ -110,10 +112,10 @@ def with_lemmas(chosen: Subject) -> Subject:
 
 def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
     """Refuse ids that are no claim of the theory."""
-    known = [claim.id for claim in subject_.claims]
+    claims = [claim.id for claim in subject_.claims]
     for id_ in only:
-        if id_ not in known:
-            raise Refusal(f"{name} has nothing to prove named {id_!r} at this setting; {nearest(id_, known)}")
+        if id_ not in claims:
+            raise Refusal(f"{name} has nothing to prove named {id_!r} at this setting; {nearest(id_, claims)}")
 
 
 @click.command(
@@ -160,50 +162,51 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
       kraftcheck prove elections --rules kafka-4.0 --bmc 3
       kraftcheck prove replication --rules fixed --scope tiny --unbounded 1
     """
-    known = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
-    typed = parse_words(words, known)
-    bounds = typed.bounds([bound.name for bound in find_system(typed.system).bounds], known)
-    asked = Asked(typed.system, flags["scope"], bounds, flags["rules"])
-    wanted = asked.build()
-    check_switches(asked.subject(), theory)
-    check_only(typed.system, wanted, flags["only"])
+    flag_names = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
+    parsed = parse_words(words, flag_names)
+    bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], flag_names)
+    request = ProofRequest(parsed.system, flags["scope"], bounds, flags["rules"])
+    theory_ = request.build()
+    check_switches(request.subject(), theory)
+    check_only(parsed.system, theory_, flags["only"])
     check_writable(flags["target"])
-    ready(flags["second"], flags["smt2"], flags["target"])
+    check_ready(flags["second"], flags["smt2"], flags["target"])
     effort = Effort(flags["timeout"], flags["seed"], flags["core"], flags["solver"])
     bounded_only = _without_lemmas(flags)
     check_solver(flags["solver"], flags["second"], bounded_only)
-    check_endless(wanted, (flags["solver"], flags["second"]), bounded_only)
+    check_endless(theory_, (flags["solver"], flags["second"]), bounded_only)
     if bounded_only:
-        sys.exit(bounded(asked.subject(), effort, flags))
-    begun = time.monotonic()
-    proof = proven(asked, effort, flags["only"], flags["workers"], flags["quiet"])
-    seconds = time.monotonic() - begun
-    budget = Budget(1, flags["memory"], max_states=flags["search"], keep=True)
-    judged = judge(proof, searched(asked, proof, flags["search"], lambda traced: run(traced, budget, flags["quiet"])))
+        sys.exit(run_bounded(request.subject(), effort, flags))
+    start = time.monotonic()
+    proof = run_proof(request, effort, flags["only"], flags["workers"], flags["quiet"])
+    seconds = time.monotonic() - start
+    budget = SearchBudget(1, flags["memory"], max_states=flags["search"], keep=True)
+    explorer = functools.partial(run, budget=budget, quiet=flags["quiet"])
+    judgements = judge(proof, search_evidence(request, proof, flags["search"], explorer))
     if (flags["smt2"] is not None or flags["second"] is not None) and not proof.stopped:
-        judged = second_opinion(proof, judged, flags["smt2"], flags["second"], effort, flags["workers"])
-    code = worst_exit_code(one.verdict.verdict for one in judged)
+        judgements = second_opinion(proof, judgements, flags["smt2"], flags["second"], effort, flags["workers"])
+    code = worst_exit_code(judgement.verdict.verdict for judgement in judgements)
     screen = console(to_stderr=flags["target"] == "-")
-    screen.plain(asked.subject().title())
-    print_proof(screen, proof, judged, seconds, flags)
+    screen.plain(request.subject().title())
+    print_proof(screen, proof, judgements, seconds, flags)
     if flags["target"] is not None:
-        write_json(flags["target"], document(asked.subject(), proof, judged, seconds, effort, code))
-    screen.plain(last_line(judged, code))
+        write_json(flags["target"], document(request.subject(), proof, judgements, seconds, effort, code))
+    screen.plain(last_line(judgements, code))
     sys.exit(code)
 
 
 def _without_lemmas(flags: Mapping[str, Any]) -> bool:
-    """Whether one of the ways is asked for that take no lemmas; refuses two of them, and what does nothing there."""
-    ways = sum((flags["bmc"] is not None, flags["k"] is not None, flags["pdr"]))
-    if ways > 1:
+    """Whether --bmc, --k or --pdr is given; refuses two of them together, and options without effect there."""
+    engines = sum((flags["bmc"] is not None, flags["k"] is not None, flags["pdr"]))
+    if engines > 1:
         raise Refusal("--bmc, --k and --pdr exclude each other; give one of them")
-    if ways:
+    if engines:
         check_idle("does nothing with --bmc, --k or --pdr", "core", "times", "smt2", "second", "search", "memory")
-    return bool(ways)
+    return bool(engines)
 
 
-def last_line(judged: Sequence[Judged], code: int) -> str:
+def last_line(judgements: Sequence[ClaimJudgement], code: int) -> str:
     """How many claims have which verdict, the worst first."""
-    words = [report.WORDS[type(one.verdict.verdict)] for one in judged]
+    words = [report.WORDS[type(judgement.verdict.verdict)] for judgement in judgements]
     counts = [f"{words.count(word)} {word}" for word in report.WORST_FIRST if word in words]
     return ", ".join(counts) + f" (exit {code})"

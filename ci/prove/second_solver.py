@@ -1,4 +1,4 @@
-"""Queries for other solvers: written as files, and asked of a second one."""
+"""A second solver: every query is written as a file, or answered by a second solver too."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, Effort
 from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS, Script, installed, scripts, second_answer
 from kraftcheck.solvers.smt.theory import Theory
-from kraftcheck.solvers.smt.verdicts import Judged
+from kraftcheck.solvers.smt.verdicts import ClaimJudgement
 
-WANTED = {PROVEN: "unsat", REFUTED: "sat"}
-"""What a second solver must say where the first decided."""
+EXPECTED_ANSWERS = {PROVEN: "unsat", REFUTED: "sat"}
+"""The answer that a second solver must give where the first decided."""
 
 
-def ready(second: str | None, place: str | None, target: str | None) -> None:
+def check_ready(second: str | None, place: str | None, target: str | None) -> None:
     """Refuse, before anything is proven, a solver that is missing or a folder that cannot be used."""
     if second is not None and not installed(second):
         raise Refusal(f"--second-solver {second} is not installed; pip install 'kraftcheck[solvers]'")
@@ -35,8 +35,8 @@ def ready(second: str | None, place: str | None, target: str | None) -> None:
 def check_solver(solver: str, second: str | None, bounded_only: bool) -> None:
     """Refuse a solver that is missing, cannot do what was asked, or would confirm itself."""
     if second == solver:
-        others = ", ".join(other for other in SECOND_SOLVERS if other != solver)
-        raise Refusal(f"--second-solver {second} is the first one too; name another of {others}")
+        other_solvers = ", ".join(name for name in SECOND_SOLVERS if name != solver)
+        raise Refusal(f"--second-solver {second} is the first one too; name another of {other_solvers}")
     if not installed(solver):
         raise Refusal(f"--solver {solver} is not installed; pip install 'kraftcheck[solvers]'")
     if bounded_only and solver != "z3":
@@ -44,7 +44,7 @@ def check_solver(solver: str, second: str | None, bounded_only: bool) -> None:
 
 
 def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: bool) -> None:
-    """Refuse what cannot be asked about logs without bound."""
+    """Refuse queries that logs without bound do not allow."""
     if subject.endless and bounded_only:
         raise Refusal("--bmc, --k and --pdr look at bounded logs; leave out --unbounded")
     if subject.endless and "bitwuzla" in solvers:
@@ -52,9 +52,14 @@ def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: 
 
 
 def second_opinion(
-    proof: Proof, judged: Sequence[Judged], place: str | None, second: str | None, effort: Effort, workers: int
-) -> list[Judged]:
-    """The verdicts after every query was written, and asked of a second solver.
+    proof: Proof,
+    judgements: Sequence[ClaimJudgement],
+    place: str | None,
+    second: str | None,
+    effort: Effort,
+    workers: int,
+) -> list[ClaimJudgement]:
+    """The verdicts after every query was written to a file, or answered by a second solver too.
 
     A proof that the second solver cannot confirm in time is none.
 
@@ -63,37 +68,38 @@ def second_opinion(
     """
     texts = list(scripts(proof))
     if place is not None:
-        with results("--smt2", Path(place)) as made:
+        with results("--smt2", Path(place)) as folder:
             for script in texts:
-                write(made / script.name, script.text)
+                write(folder / script.name, script.text)
     if second is None:
-        return list(judged)
-    open_ = _undecided(proof, texts, second, effort, workers)
-    return [_confirmed(proof, one, second, open_) for one in judged]
+        return list(judgements)
+    undecided = _undecided(proof, texts, second, effort, workers)
+    return [_confirm(proof, judgement, second, undecided) for judgement in judgements]
 
 
-def _confirmed(proof: Proof, one: Judged, second: str, open_: Mapping[str, str]) -> Judged:
-    """What holds only where the second solver has decided it, and all that it rests on."""
-    claim = one.verdict.claim
-    missing = [name for name in (claim, *proof.support(claim)) if name in open_]
-    if not isinstance(one.verdict.verdict, Holds) or not missing:
-        return one
-    about = open_[claim] if missing[0] == claim else f"{missing[0]}, {open_[missing[0]]}"
-    return evolve(one, verdict=evolve(one.verdict, verdict=Unknown(f"{second} has no answer: {about}")))
+def _confirm(proof: Proof, judgement: ClaimJudgement, second: str, undecided: Mapping[str, str]) -> ClaimJudgement:
+    """The judgement of a claim: it holds only if the second solver decided it, and all that it rests on."""
+    claim = judgement.verdict.claim
+    missing = [name for name in (claim, *proof.support(claim)) if name in undecided]
+    if not isinstance(judgement.verdict.verdict, Holds) or not missing:
+        return judgement
+    reason = undecided[claim] if missing[0] == claim else f"{missing[0]}, {undecided[missing[0]]}"
+    return evolve(judgement, verdict=evolve(judgement.verdict, verdict=Unknown(f"{second} has no answer: {reason}")))
 
 
 def _undecided(proof: Proof, texts: Sequence[Script], second: str, effort: Effort, workers: int) -> dict[str, str]:
     """For each claim with such a query, an action that the second solver did not decide."""
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
-    told: dict[str, str] = {}
+    actions: dict[str, str] = {}
     with pool:
         ask = functools.partial(second_answer, second, effort=effort)
-        for script, said in zip(texts, pool.map(ask, [one.text for one in texts], chunksize=4), strict=True):
-            wanted = WANTED.get(proof.answers[script.asked].result)
-            if wanted is not None and said not in (wanted, "unknown"):
+        for script, answer in zip(texts, pool.map(ask, [script_.text for script_ in texts], chunksize=4), strict=True):
+            expected = EXPECTED_ANSWERS.get(proof.answers[script.obligation].result)
+            if expected is not None and answer not in (expected, "unknown"):
                 raise EngineDisagreement(
-                    f"{script.asked.claim}, {script.asked.action}: {effort.solver} says {wanted}, {second} {said}"
+                    f"{script.obligation.claim}, {script.obligation.action}: "
+                    f"{effort.solver} says {expected}, {second} {answer}"
                 )
-            if said == "unknown":
-                told[script.asked.claim] = script.asked.action
-    return told
+            if answer == "unknown":
+                actions[script.obligation.claim] = script.obligation.action
+    return actions

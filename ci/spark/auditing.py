@@ -1,4 +1,4 @@
-"""The audit of a distributed run: a few states of each committed level, compared on the driver."""
+"""The audit of a distributed run: sampled states of each committed level are compared on the driver."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from attrs import evolve, frozen
 
-from kraftcheck.ci.spark.engine import Run
+from kraftcheck.ci.spark.engine import SparkRun
 from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.levelfiles import Group, read_states
+from kraftcheck.ci.spark.store.levelfiles import RowGroup, read_states
 from kraftcheck.ci.spark.store.manifests import Commit
-from kraftcheck.solvers.audit.audit import Audit, audited
+from kraftcheck.solvers.audit.audit import Audit, audit_space
 from kraftcheck.solvers.audit.sampling import Packed, Rows, Sampling, one_by_one
-from kraftcheck.solvers.audit.single_state import BlockEngine, Engine, NativeEngine
+from kraftcheck.solvers.audit.single_state import BlockEngine, NativeEngine, StateEngine
 
 GROUPS = 4
 """Most row groups of a level that candidates are read from."""
 
 
 @frozen
-class Committed:
+class CommittedSpace:
     """The committed levels, as `kraftcheck.solvers.audit.sampling.Space`.
 
     Attributes:
@@ -38,7 +38,7 @@ class Committed:
         """See `Space`."""
         return [level.rows for level in self.commits if not level.last]
 
-    def _read(self, depth: int, groups: Sequence[Group]) -> Iterator[Rows]:
+    def _read(self, depth: int, groups: Sequence[RowGroup]) -> Iterator[Rows]:
         """The states of row groups, one group at a time."""
         for group in groups:
             for _, states in read_states(self.log.folder(depth), [group], self.words):
@@ -57,7 +57,7 @@ class Committed:
                 yield from one_by_one(rows)
 
 
-def audit_run(run: Run, sampling: Sampling) -> Audit:
+def audit_run(run: SparkRun, sampling: Sampling) -> Audit:
     """Compare a sample of the committed levels, by the code of the native start and by that of the jobs.
 
     Whether the successors were visited is not looked up: that would read the dataset again.
@@ -65,8 +65,8 @@ def audit_run(run: Run, sampling: Sampling) -> Audit:
     Raises:
         EngineDisagreement: naming what differs, and in which state.
     """
-    begun, program = time.monotonic(), run.kernel.program
-    engines: list[Engine] = [NativeEngine(run.kernel), BlockEngine(program, run.blocks)]
-    space = Committed(run.log, run.commits, program.layout.words)
-    found = audited(program, engines, space, sampling, run.generated)
-    return evolve(found, seconds=time.monotonic() - begun)
+    start, program = time.monotonic(), run.kernel.program
+    engines: list[StateEngine] = [NativeEngine(run.kernel), BlockEngine(program, run.blocks)]
+    space = CommittedSpace(run.log, run.commits, program.layout.words)
+    audit = audit_space(program, engines, space, sampling, run.generated)
+    return evolve(audit, seconds=time.monotonic() - start)

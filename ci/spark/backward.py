@@ -22,17 +22,17 @@ import numpy as np
 import pyarrow as pa
 from attrs import define, field, frozen
 
-from kraftcheck.ci.spark.errors import explained
-from kraftcheck.ci.spark.jobs import Cluster, cancelled_on
-from kraftcheck.ci.spark.origins import Origins
+from kraftcheck.ci.spark.errors import job_error
+from kraftcheck.ci.spark.jobs import SparkCluster, cancel_on
+from kraftcheck.ci.spark.origins import CommittedOrigins
 from kraftcheck.ci.spark.session import for_sql
 from kraftcheck.ci.spark.store.commits import CommitLog
 from kraftcheck.ci.spark.store.manifests import Commit
-from kraftcheck.ci.spark.store.places import PLACE_BITS, Place
+from kraftcheck.ci.spark.store.places import PLACE_BITS, StatePlace
 from kraftcheck.ci.spark.tasks import Batches
-from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, Words, loaded
+from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, Words, load_block_kernel
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.backward import Finding, Recovered
+from kraftcheck.solvers.search.backward import Recoverability, RecoverabilityFinding
 
 FOLDER = "backward"
 """Below a run's folder, while the search lasts."""
@@ -43,30 +43,30 @@ STATES_AT_ONCE = 4096
 def marks_task(shipped: Callable[[], BlockSpec]) -> Callable[[Batches], Batches]:
     """For each state (place, words) the bits of its mark that it has by itself."""
 
-    def work(batches: Batches) -> Batches:
-        kernel = loaded(shipped())
+    def compute_marks(batches: Batches) -> Batches:
+        kernel = load_block_kernel(shipped())
         for places, states in _parts(batches, kernel):
             yield _rows(place=places, bits=kernel.marks(states).view(np.int64))
 
-    return work
+    return compute_marks
 
 
 def exits_task(shipped: Callable[[], BlockSpec]) -> Callable[[Batches], Batches]:
     """For each state (place, words) the transitions that matter backward; what a bound cut is a row without words."""
 
-    def work(batches: Batches) -> Batches:
-        kernel = loaded(shipped())
+    def compute_exits(batches: Batches) -> Batches:
+        kernel = load_block_kernel(shipped())
         words = kernel.spec.words
         for places, states in _parts(batches, kernel):
-            records, counts, leaves = kernel.ways_out(states)
+            records, counts, leaves = kernel.exits_of(states)
             flows = records[:, words] != 0
             source, records = np.repeat(places, counts)[flows], records[flows].view(np.int64)
             yield _rows(src=source, way=records[:, words], **{f"w{i}": records[:, i] for i in range(words)})
-            cut = leaves != 0
-            none = pa.nulls(int(cut.sum()), pa.int64())
-            yield _rows(src=places[cut], way=leaves[cut].view(np.int64), **{f"w{i}": none for i in range(words)})
+            is_cut = leaves != 0
+            nulls = pa.nulls(int(is_cut.sum()), pa.int64())
+            yield _rows(src=places[is_cut], way=leaves[is_cut].view(np.int64), **{f"w{i}": nulls for i in range(words)})
 
-    return work
+    return compute_exits
 
 
 def _parts(batches: Batches, kernel: BlockKernel) -> Iterator[tuple[Any, Words]]:
@@ -108,12 +108,12 @@ class Bits:
 
     @property
     def flowing(self) -> int:
-        """What flows backward."""
+        """The bits that flow backward."""
         return (1 << 2 * self.n) - 1
 
 
 @define
-class Backward:
+class SparkBackward:
     """One backward search over a committed run.
 
     Attributes:
@@ -124,7 +124,7 @@ class Backward:
         rounds: rounds so far.
     """
 
-    cluster: Cluster
+    cluster: SparkCluster
     log: CommitLog
     commits: Sequence[Commit]
     program: Program
@@ -135,52 +135,52 @@ class Backward:
 
     def __attrs_post_init__(self) -> None:
         """Lay out the marks."""
-        self._bits = Bits(len(self.program.recoveries))
+        self._bits = Bits(len(self.program.recovers))
 
     @property
     def _place(self) -> Path:
         return self.log.out / FOLDER
 
-    def run(self, stop: threading.Event) -> Recovered:
-        """What the explored graph says; without findings when it was stopped.
+    def run(self, stop: threading.Event) -> Recoverability:
+        """The recoverability of the explored graph; without findings when it was stopped.
 
         Raises:
             JobFailedError: when a job fails on all attempts; committed levels stay.
         """
-        begun, states = time.monotonic(), sum(level.rows for level in self.commits)
+        start, states = time.monotonic(), sum(level.rows for level in self.commits)
         context, name = self.cluster.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
         context.setJobGroup(name, "backward search")
         shutil.rmtree(self._place, ignore_errors=True)
         try:
-            with cancelled_on(stop, context, name), for_sql(self.cluster.session, 4 * states):
+            with cancel_on(stop, context, name), for_sql(self.cluster.session, 4 * states):
                 findings = self._findings(stop)
         except Exception as error:
             if not stop.is_set():
-                raise explained(error, self.cluster.log) from error
+                raise job_error(error, self.cluster.log) from error
             findings = None
         finally:
             shutil.rmtree(self._place, ignore_errors=True)
-        return Recovered(findings, self.rounds, time.monotonic() - begun)
+        return Recoverability(findings, self.rounds, time.monotonic() - start)
 
-    def _findings(self, stop: threading.Event) -> tuple[Finding, ...] | None:
+    def _findings(self, stop: threading.Event) -> tuple[RecoverabilityFinding, ...] | None:
         rows = self._states()
         own = rows.mapInArrow(marks_task(self.cluster.shipped), "place bigint, bits bigint")
         edges = self._edges(rows)
         cut = edges.where("dst IS NULL").selectExpr("src AS place", f"way & {self._bits.all_leaves}L AS bits")
-        rose = self._risen(own.unionByName(cut).groupBy("place").agg(_any("bits")))
-        first = self._counted(rose)
+        changed = self._write_round(own.unionByName(cut).groupBy("place").agg(_any("bits")))
+        first = self._counts(changed)
         while True:
             self.rounds += 1
-            frontier = rose.where(f"(bits & {self._bits.flowing}L) <> 0").selectExpr("place AS dst", "bits AS got")
+            frontier = changed.where(f"(bits & {self._bits.flowing}L) <> 0").selectExpr("place AS dst", "bits AS got")
             flows = edges.join(frontier, "dst").selectExpr("src AS place", "way & got AS got").where("got <> 0")
-            joined = flows.groupBy("place").agg(_any("got")).join(self._known(), "place")
-            rose = self._risen(joined.selectExpr("place", "got & ~bits AS bits").where("bits <> 0"))
-            count = rose.count()
+            joined = flows.groupBy("place").agg(_any("got")).join(self._all_marks(), "place")
+            changed = self._write_round(joined.selectExpr("place", "got & ~bits AS bits").where("bits <> 0"))
+            count = changed.count()
             self.report(self.rounds, count)
             if stop.is_set():
                 return None
             if not count:
-                return self._told(first)
+                return self._results(first)
 
     def _states(self) -> Any:
         """Place and words of every committed state."""
@@ -195,26 +195,26 @@ class Backward:
         schema = ", ".join(["src bigint", "way bigint", *(f"{word} bigint" for word in words)])
         exits = rows.mapInArrow(exits_task(self.cluster.shipped), schema)
         places = rows.withColumnRenamed("place", "dst")
-        return self._written(exits.join(places, words, "left").select("src", "way", "dst"), "edges")
+        return self._materialise(exits.join(places, words, "left").select("src", "way", "dst"), "edges")
 
-    def _written(self, frame: Any, name: str) -> Any:
+    def _materialise(self, frame: Any, name: str) -> Any:
         """A data frame computed once, and read again from its files."""
         path, schema = str(self._place / name), frame.schema
         frame.write.parquet(path)
         return self.cluster.session.read.schema(schema).parquet(path)
 
-    def _risen(self, frame: Any) -> Any:
-        """What rose in a round, written; from then on it is known."""
-        written = self._written(frame, f"marks-{self.rounds}")
+    def _write_round(self, frame: Any) -> Any:
+        """Write the marks that rose in a round, and count them among all marks."""
+        changed = self._materialise(frame, f"marks-{self.rounds}")
         self._marks.append(str(self._place / f"marks-{self.rounds}"))
-        return written
+        return changed
 
-    def _known(self) -> Any:
-        """Every mark: what rose in any round so far."""
+    def _all_marks(self) -> Any:
+        """Every mark: the union of all rounds so far."""
         schema = "place bigint, bits bigint"
         return self.cluster.session.read.schema(schema).parquet(*self._marks).groupBy("place").agg(_any("bits"))
 
-    def _counted(self, marks: Any) -> list[tuple[int, int, bool]]:
+    def _counts(self, marks: Any) -> list[tuple[int, int, bool]]:
         """For each property states concerned, those of them that fail by themselves, whether any state satisfies it."""
         columns = []
         for number in range(self._bits.n):
@@ -226,25 +226,29 @@ class Backward:
         row = marks.selectExpr(*columns).collect()[0]
         return [(row[3 * n], row[3 * n + 1], row[3 * n + 2]) for n in range(self._bits.n)]
 
-    def _told(self, first: Sequence[tuple[int, int, bool]]) -> tuple[Finding, ...]:
+    def _results(self, first: Sequence[tuple[int, int, bool]]) -> tuple[RecoverabilityFinding, ...]:
         """The verdicts of the fixpoint: the first place, by depth, that is lost or uncertain."""
         columns = []
         for number in range(self._bits.n):
             leaves, about = self._bits.leaves(number), self._bits.concerned(number)
             every = self._bits.reach(number) | leaves | about
-            for wanted in (about, about | leaves):
-                columns.append(f"min(CASE WHEN (bits & {every}L) = {wanted}L THEN place END)")
-        row = self._known().selectExpr(*columns).collect()[0]
-        claims = [one.claim for one in self.program.recoveries]
-        origins = Origins(self.log, self.commits, self.cluster.spec.words)
-        found = []
+            for pattern in (about, about | leaves):
+                columns.append(f"min(CASE WHEN (bits & {every}L) = {pattern}L THEN place END)")
+        row = self._all_marks().selectExpr(*columns).collect()[0]
+        claims = [recovers.claim for recovers in self.program.recovers]
+        origins = CommittedOrigins(self.log, self.commits, self.cluster.spec.words)
+        findings = []
         for n, (claim, (concerned, failing, satisfied)) in enumerate(zip(claims, first, strict=True)):
-            lost, uncertain = (None if number is None else Place.of(number) for number in row[2 * n : 2 * n + 2])
-            way = None if lost is None else origins.way(lost)
-            found.append(
-                Finding(claim, concerned, failing, way, None if uncertain is None else uncertain.depth, satisfied)
+            unrecoverable, uncertain = (
+                None if number is None else StatePlace.of(number) for number in row[2 * n : 2 * n + 2]
             )
-        return tuple(found)
+            run_ = None if unrecoverable is None else origins.run_to(unrecoverable)
+            findings.append(
+                RecoverabilityFinding(
+                    claim, concerned, failing, run_, None if uncertain is None else uncertain.depth, satisfied
+                )
+            )
+        return tuple(findings)
 
 
 def _any(column: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a reader of the dataset needs to know of the program: fields, actions, claims; and SQL that decodes."""
+"""The decoding table of a dataset: fields, actions and claims of the program, and the SQL that decodes them."""
 
 from __future__ import annotations
 

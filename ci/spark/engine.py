@@ -1,4 +1,4 @@
-"""Exploration level by level under Spark: what `explore` finds, in a folder, restartable.
+"""The distributed search: level by level under Spark, committed to a folder, restartable.
 
 The driver holds the commit log and counters, never states: a level is a job,
 and what comes back is which file holds what.
@@ -15,25 +15,25 @@ import numpy.typing as npt
 from attrs import define, field
 
 from kraftcheck.ci.spark.errors import JobFailedError
-from kraftcheck.ci.spark.jobs import Found, Runner, plan
+from kraftcheck.ci.spark.jobs import JobResult, LevelRunner, plan
 from kraftcheck.ci.spark.options import Bounds
-from kraftcheck.ci.spark.origins import Origins
+from kraftcheck.ci.spark.origins import CommittedOrigins
 from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.digests import checked_here
+from kraftcheck.ci.spark.store.digests import check_locally
 from kraftcheck.ci.spark.store.handover import Export, NativeStart
 from kraftcheck.ci.spark.store.manifests import Commit
-from kraftcheck.ci.spark.store.places import Occasion, Place
+from kraftcheck.ci.spark.store.places import PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import BlockKernel
 from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.frame import NO_ACTION
-from kraftcheck.solvers.search.backward import NOT_RECOVERED, Recovered, recover
-from kraftcheck.solvers.search.explore import Progress
+from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability, search_backward
+from kraftcheck.solvers.search.explore import SearchProgress
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION, STOPPED, Limits, Search
 
 
 @define
-class Run:
-    """A distributed search at work, and what it found, as `kraftcheck.solvers.search.explore.Findings`.
+class SparkRun:
+    """A distributed search and its result, as `kraftcheck.solvers.search.explore.SearchResult`.
 
     Attributes:
         kernel: the program, compiled for the native start and for judging.
@@ -41,11 +41,11 @@ class Run:
         log: the commit log.
         bounds: where to stop.
         stop: set from outside to end it.
-        report: called after each level with what is known.
+        report: called after each level with the progress.
         commits: the committed levels.
         handed_over: the first depth that Spark expanded; None: none.
         cut: why the search is not complete; None when it is.
-        recovered: what a search backward found about `recovers` properties.
+        recoverability: what a search backward found about `recovers` properties.
     """
 
     kernel: Kernel
@@ -53,12 +53,12 @@ class Run:
     log: CommitLog
     bounds: Bounds
     stop: threading.Event
-    report: Callable[[Progress, Commit | None], None]
+    report: Callable[[SearchProgress, Commit | None], None]
     commits: list[Commit] = field(factory=list)
     handed_over: int | None = None
     cut: str | None = None
-    recovered: Recovered = NOT_RECOVERED
-    _begun: float = field(factory=time.monotonic)
+    recoverability: Recoverability = NOT_SEARCHED
+    _start_time: float = field(factory=time.monotonic)
 
     @property
     def levels(self) -> list[int]:
@@ -73,22 +73,22 @@ class Run:
     @property
     def generated(self) -> int:
         """Transitions taken, and the initial states."""
-        plan, known = self.kernel.plan, self.counters()
-        return int(known[plan.fired : plan.pruned].sum()) + len(self.kernel.program.initial)
+        plan, counters = self.kernel.plan, self.counters()
+        return int(counters[plan.fired : plan.pruned].sum()) + len(self.kernel.program.initial)
 
     @property
-    def claims(self) -> dict[int, Occasion]:
-        """For each claim that occurred, its first occasion."""
-        found: dict[int, Occasion] = {}
+    def claims(self) -> dict[int, PlacedOccurrence]:
+        """For each claim that occurred, its first occurrence."""
+        occurrences: dict[int, PlacedOccurrence] = {}
         for level in self.commits:
-            for number, occasion in level.claims.items():
-                found.setdefault(number, occasion)
-        return found
+            for number, occurrence in level.claims.items():
+                occurrences.setdefault(number, occurrence)
+        return occurrences
 
     @property
-    def store(self) -> Origins:
+    def store(self) -> CommittedOrigins:
         """Where states came from."""
-        return Origins(self.log, self.commits, self.blocks.spec.words)
+        return CommittedOrigins(self.log, self.commits, self.blocks.spec.words)
 
     def counters(self) -> npt.NDArray[np.int64]:
         """The frame of all expansions."""
@@ -96,7 +96,7 @@ class Run:
             return np.zeros(self.kernel.plan.size, dtype=np.int64)
         return np.array(self.commits[-1].counters, dtype=np.int64)
 
-    def touched(self) -> int:
+    def bytes_in_use(self) -> int:
         """Bytes of the committed files."""
         return sum(file.bytes for level in self.commits for file in level.files)
 
@@ -107,7 +107,7 @@ class Run:
             Refusal: when something committed was changed or lost.
         """
         self.commits = self.log.commits()
-        checked = checked_here(self.log, self.commits)
+        checked = check_locally(self.log, self.commits)
         self.log.sweep(self.commits)
         spark = [level.depth for level in self.commits if level.engine == "spark"]
         self.handed_over = spark[0] - 1 if spark else None
@@ -117,93 +117,100 @@ class Run:
         """The first levels, natively; every whole one is committed."""
         native = NativeStart(self.bounds.handover, self.bounds.memory // 2)
         limits = Limits(self.bounds.memory, self.bounds.max_depth)
-        done = native.run(self.kernel, self.bounds.threads, limits, self.stop, self._native_progress)
+        finished = native.run(self.kernel, self.bounds.threads, limits, self.stop, self._native_progress)
         export = Export.of(self.blocks, native)
         for depth, records, ids in native.levels():
             file, groups, claims = export.write(self.log.folder(depth), depth, records, ids)
-            states = {number: Occasion(Place(depth, identity), NO_ACTION) for number, identity in claims.items()}
+            states = {
+                number: PlacedOccurrence(StatePlace(depth, identity), NO_ACTION) for number, identity in claims.items()
+            }
             steps = self._steps(export, native.claims[depth])
             files = (file,) if file is not None else ()
             frame, before = tuple(native.counters[depth].tolist()), self.commits[-1].rows if self.commits else 0
             self._commit(Commit(depth, files, tuple(groups), frame, {**states, **steps}, "native", {}, before))
-        if done:
+        if finished:
             frame = tuple(native.search.counters().tolist())
             steps, before = self._steps(export, native.search.claims), self.commits[-1].rows
             self._commit(Commit(len(self.commits), (), (), frame, steps, "native", {}, before))
-            self.recovered = recover(native.search, lambda search, *_: self._native_progress(search), time.monotonic)
+            self.recoverability = search_backward(
+                native.search, lambda search, *_: self._native_progress(search), time.monotonic
+            )
             self.cut = native.search.cut
         elif self.stop.is_set():
             self.cut = STOPPED
 
-    def _steps(self, export: Export, claims: Mapping[int, int]) -> dict[int, Occasion]:
-        """The claims about transitions and stuck states; those about states are read off the levels."""
+    def _steps(self, export: Export, claims: Mapping[int, int]) -> dict[int, PlacedOccurrence]:
+        """The claims about transitions and deadlocks; those about states are read off the levels."""
         first = self.kernel.plan.deadlock
-        return {number: export.occasion(mark) for number, mark in claims.items() if number >= first}
+        return {number: export.occurrence(mark) for number, mark in claims.items() if number >= first}
 
     def _native_progress(self, search: Search) -> None:
         depth = max(0, len(search.levels) - 1)
-        seconds = time.monotonic() - self._begun
-        self.report(Progress(depth, search.generated, search.distinct, search.queue, seconds), None)
+        seconds = time.monotonic() - self._start_time
+        self.report(SearchProgress(depth, search.generated, search.distinct, search.queue, seconds), None)
 
     @property
     def finished(self) -> bool:
         """Whether nothing is left to be expanded."""
         return bool(self.commits) and self.commits[-1].last
 
-    def expand(self, runner: Runner) -> None:
+    def expand(self, runner: LevelRunner) -> None:
         """Level by level, until nothing is left or the run is cut; files of lost attempts are removed at the end.
 
         Raises:
             JobFailedError: when a job fails on all attempts; committed levels stay.
         """
-        while not self.finished and self._may_go_on():
+        while not self.finished and self._within_limits():
             level = plan(runner, self.log, self.commits)
             if self.handed_over is None:
                 self.handed_over = level.depth - 1
-            found = runner.run(level, self.stop)
-            if found is None:
+            result = runner.run(level, self.stop)
+            if result is None:
                 self.cut = STOPPED
                 break
-            self._commit(self._made(level.depth, found))
-            seconds = time.monotonic() - self._begun
-            now = Progress(level.depth, self.generated, self.distinct, self.commits[-1].rows, seconds)
-            self.report(now, self.commits[-1])
+            self._commit(self._commit_of(level.depth, result))
+            seconds = time.monotonic() - self._start_time
+            progress = SearchProgress(level.depth, self.generated, self.distinct, self.commits[-1].rows, seconds)
+            self.report(progress, self.commits[-1])
         self.log.sweep(self.commits)
 
-    def search_backward(self, search: Callable[[], Recovered]) -> None:
+    def search_backward(self, search: Callable[[], Recoverability]) -> None:
         """Judge the `recovers` properties on what is committed, unless the run was to end early."""
-        if self.kernel.program.recoveries and self.cut not in (STOPPED, FIRST_VIOLATION):
-            self.recovered = search()
-            if self.recovered.findings is None:
+        if self.kernel.program.recovers and self.cut not in (STOPPED, FIRST_VIOLATION):
+            self.recoverability = search()
+            if self.recoverability.findings is None:
                 self.cut = STOPPED
 
-    def report_backward(self, rounds: int, rose: int) -> None:
+    def report_backward(self, rounds: int, changed: int) -> None:
         """Tell of a round of the backward search; its queue are the marks that rose."""
-        seconds = time.monotonic() - self._begun
-        self.report(Progress(len(self.levels) - 1, self.generated, self.distinct, rose, seconds, rounds), None)
+        seconds = time.monotonic() - self._start_time
+        self.report(SearchProgress(len(self.levels) - 1, self.generated, self.distinct, changed, seconds, rounds), None)
 
-    def _made(self, depth: int, found: Found) -> Commit:
+    def _commit_of(self, depth: int, result: JobResult) -> Commit:
         """The commit of what a job brought back.
 
         Raises:
             JobFailedError: when its tasks did not expand every state of the level before.
         """
         plan, before = self.kernel.plan, self.commits[-1].rows
-        if found.expanded != before:
-            raise JobFailedError(f"the job of level {depth} expanded {found.expanded:,} of {before:,} states")
-        frame = plan.join(found.frames)
-        steps: dict[int, Occasion] = {}
+        if result.expanded != before:
+            raise JobFailedError(f"the job of level {depth} expanded {result.expanded:,} of {before:,} states")
+        frame = plan.join(result.frames)
+        steps: dict[int, PlacedOccurrence] = {}
         for number in np.flatnonzero(frame[plan.claims : plan.claims + plan.claim_count]).tolist():
             mark = int(frame[plan.claims + number]) - 1
-            steps[number] = Occasion(Place(depth - 1, mark >> 16), mark & NO_ACTION)
-        frame[plan.claims : plan.claims + plan.claim_count] = frame[plan.enabled] = frame[plan.found] = 0
+            steps[number] = PlacedOccurrence(StatePlace(depth - 1, mark >> 16), mark & NO_ACTION)
+        frame[plan.claims : plan.claims + plan.claim_count] = frame[plan.enabled] = frame[plan.claim_found] = 0
         total = plan.join(np.stack([self.counters(), frame]))
-        states = {number: Occasion(Place(depth, identity), NO_ACTION) for number, identity in found.claims.items()}
+        states = {
+            number: PlacedOccurrence(StatePlace(depth, identity), NO_ACTION)
+            for number, identity in result.claims.items()
+        }
         claims = {**states, **steps}
         counters = tuple(total.tolist())
-        return Commit(depth, found.files, found.groups, counters, claims, "spark", found.cost, found.expanded)
+        return Commit(depth, result.files, result.groups, counters, claims, "spark", result.cost, result.expanded)
 
-    def _may_go_on(self) -> bool:
+    def _within_limits(self) -> bool:
         """Whether no limit is reached; else the cut says which."""
         bounds = self.bounds
         if self.stop.is_set():

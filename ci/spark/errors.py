@@ -1,4 +1,4 @@
-"""What goes wrong in a Spark job, in one line each."""
+"""Errors of Spark jobs, as one line each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class JobFailedError(Refusal):
     """A job that failed on all attempts; what is committed stays."""
 
 
-_KNOWN = (
+_MESSAGES = (
     (r"ForeignCodeError: (.*)", "{0}"),
     (r"DamagedLevelError: (.*)", "{0}; restore the file or explore again into another --out"),
     (r"No space left on device", "no space left where the run or Spark's scratch files are: free some, then --resume "
@@ -28,13 +28,13 @@ _KNOWN = (
 )  # fmt: skip
 
 
-def explained(error: Exception, log: Path) -> JobFailedError:
+def job_error(error: Exception, log: Path) -> JobFailedError:
     """The error of a job in one line, with the mend where it is known."""
     text = str(error)
-    for pattern, message in _KNOWN:
-        found = re.search(pattern, text)
-        if found:
-            return JobFailedError(message.format(*found.groups()) + f" (details in {log})")
+    for pattern, message in _MESSAGES:
+        match = re.search(pattern, text)
+        if match:
+            return JobFailedError(message.format(*match.groups()) + f" (details in {log})")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
     return JobFailedError(

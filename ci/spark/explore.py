@@ -12,30 +12,30 @@ from pathlib import Path
 from typing import Any
 
 from kraftcheck.ci.spark.auditing import audit_run
-from kraftcheck.ci.spark.backward import Backward
+from kraftcheck.ci.spark.backward import SparkBackward
 from kraftcheck.ci.spark.decoding import decoding
-from kraftcheck.ci.spark.engine import Run
-from kraftcheck.ci.spark.jobs import Cluster
+from kraftcheck.ci.spark.engine import SparkRun
+from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.options import Bounds, ClusterOptions
 from kraftcheck.ci.spark.part import SparkPart
-from kraftcheck.ci.spark.session import parse_conf, started
+from kraftcheck.ci.spark.session import parse_conf, start_session
 from kraftcheck.ci.spark.shipping import ship_sources
 from kraftcheck.ci.spark.store.commits import CommitLog, identity
 from kraftcheck.ci.spark.store.digests import check_on
-from kraftcheck.ci.spark.store.lease import leased
+from kraftcheck.ci.spark.store.lease import lease_on
 from kraftcheck.ci.spark.store.manifests import Commit
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.files import folder
-from kraftcheck.ci.terminal.progress import Meter, attended, metered, stoppable
+from kraftcheck.ci.terminal.progress import Meter, progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.kernel import block_spec
-from kraftcheck.solvers.blocks.tasks import BlockSpec, loaded
+from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
 from kraftcheck.solvers.machine_code.compile import Kernel, load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import portable
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.explore import Exploration, Progress, concluded
+from kraftcheck.solvers.search.explore import Exploration, SearchProgress, conclude
 
 LOG = "spark.log"
 SOURCES = "sources.zip"
@@ -56,22 +56,22 @@ def explore_with_spark(
     conf = parse_conf(options.conf)
     if options.resume and out is None:
         raise Refusal("--resume needs the --out of the run to go on with")
-    with _folder(out) as place, leased(place) as lease:
+    with _folder(out) as place, lease_on(place) as lease:
         log = CommitLog(place, lease)
         if options.resume and options.buckets is None and log.exists():
             bits = _bucket_bits(int(log.read_run()["identity"].get("buckets", 1 << bits)))
         _open(log, identity(chosen, traced, bits), traced, resume=options.resume)
-        begun = time.monotonic()
+        start = time.monotonic()
         kernel = load_kernel(traced, cache)
         target = portable() if options.portable_code else None
         spec = block_spec(traced, bits, ObjectCache(cache), target)
         compiled = time.monotonic()
-        run, resumed = _explored(log, kernel, spec, bounds, options, conf, quiet)
+        run, resumed = _run_search(log, kernel, spec, bounds, options, conf, quiet)
         seconds = time.monotonic() - compiled
         audit = audit_run(run, sampling)
-        found = concluded(run, kernel, seconds, compiled - begun, audit, run.recovered, strict=bounds.strict)
+        result = conclude(run, kernel, seconds, compiled - start, audit, run.recoverability, strict=bounds.strict)
         costs = {level.depth: level.cost for level in run.commits if level.engine == "spark"}
-        return found, SparkPart(run.handed_over, out, resumed, costs)
+        return result, SparkPart(run.handed_over, out, resumed, costs)
 
 
 def _bucket_bits(buckets: int | None) -> int:
@@ -100,19 +100,19 @@ def _open(log: CommitLog, of: Mapping[str, Any], traced: Program, *, resume: boo
         log.begin(of, decoding(traced))
 
 
-def _explored(
+def _run_search(
     log: CommitLog, kernel: Kernel, spec: BlockSpec, bounds: Bounds, options: ClusterOptions,
     conf: Mapping[str, str], quiet: bool,
-) -> tuple[Run, int | None]:  # fmt: skip
-    with stoppable(patient=True) as stop, metered(quiet) as meter:
-        run = Run(kernel, loaded(spec), log, bounds, stop, _reporter(meter))
-        begun = threading.Event()
-        begun.set()
-        return run, attended(lambda: _work(run, spec, options, conf, begun), stop, begun)
+) -> tuple[SparkRun, int | None]:  # fmt: skip
+    with stop_flag(awaits_report=True) as stop, progress_meter(quiet) as meter:
+        run = SparkRun(kernel, load_block_kernel(spec), log, bounds, stop, _reporter(meter))
+        begin_event = threading.Event()
+        begin_event.set()
+        return run, run_interruptibly(lambda: _search(run, spec, options, conf, begin_event), stop, begin_event)
 
 
-def _work(
-    run: Run, spec: BlockSpec, options: ClusterOptions, conf: Mapping[str, str], begun: threading.Event
+def _search(
+    run: SparkRun, spec: BlockSpec, options: ClusterOptions, conf: Mapping[str, str], begin_event: threading.Event
 ) -> int | None:
     """Resume or start, then go on under Spark if something is left; while Spark starts, a stop does not wait."""
     place = run.log.out / LOG
@@ -124,18 +124,18 @@ def _work(
         run.start()
         if run.finished or run.cut is not None:
             return resumed
-    if run.finished and checked and not run.kernel.program.recoveries:
+    if run.finished and checked and not run.kernel.program.recovers:
         return resumed
-    begun.clear()
-    session = started(options.master, run.bounds.threads, conf, place)
-    begun.set()
+    begin_event.clear()
+    session = start_session(options.master, run.bounds.threads, conf, place)
+    begin_event.set()
     try:
         ship_sources(session, run.log.out / SOURCES)
-        cluster = Cluster.of(session, spec, place)
+        cluster = SparkCluster.of(session, spec, place)
         if not checked:
             check_on(session, run.log, run.commits, place)
         run.expand(cluster)
-        backward = Backward(cluster, run.log, run.commits, run.kernel.program, run.report_backward)
+        backward = SparkBackward(cluster, run.log, run.commits, run.kernel.program, run.report_backward)
         run.search_backward(lambda: backward.run(run.stop))
     finally:
         session.stop()
@@ -145,27 +145,30 @@ def _work(
 
 def _reporter(meter: Meter | None) -> Any:
     """Progress: as the native search's while it works, then a line a level."""
-    seen = [0.0, 0, 0]
+    last = [0.0, 0, 0]
 
-    def report(now: Progress, level: Commit | None) -> None:
+    def report(progress: SearchProgress, level: Commit | None) -> None:
         if meter is None:
             return
-        if level is None and not now.sweep:
-            meter(now)
+        if level is None and not progress.sweep:
+            meter(progress)
             return
         meter.close()
         if level is None:
-            sys.stderr.write(f"backward round {now.sweep}: {now.queue:,} marks rose, {now.seconds - seen[0]:.1f} s\n")
-            seen[0] = now.seconds
+            sys.stderr.write(
+                f"backward round {progress.sweep}: {progress.queue:,} marks rose, {progress.seconds - last[0]:.1f} s\n"
+            )
+            last[0] = progress.seconds
             return
-        span = max(now.seconds - seen[0], 1e-9)
+        span = max(progress.seconds - last[0], 1e-9)
         shuffled, spilled = level.cost["shuffled"] / 1e6, level.cost["spilled"] / 1e6
         sys.stderr.write(
-            f"level {now.depth}: {level.rows:,} new, {now.distinct:,} distinct "
-            f"({(now.distinct - seen[2]) / span:,.0f}/s), "
-            f"{now.generated:,} generated ({(now.generated - seen[1]) / span:,.0f}/s), {shuffled:,.1f} MB shuffled, "
+            f"level {progress.depth}: {level.rows:,} new, {progress.distinct:,} distinct "
+            f"({(progress.distinct - last[2]) / span:,.0f}/s), "
+            f"{progress.generated:,} generated ({(progress.generated - last[1]) / span:,.0f}/s), "
+            f"{shuffled:,.1f} MB shuffled, "
             f"{spilled:,.1f} MB spilled, {span:.1f} s\n"
         )
-        seen[:] = now.seconds, now.generated, now.distinct
+        last[:] = progress.seconds, progress.generated, progress.distinct
 
     return report

@@ -1,4 +1,4 @@
-"""Jobs: one for each level."""
+"""Spark jobs: the job of a level, planned, run, and checked."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from kraftcheck.ci.spark.errors import JobFailedError, explained
+from kraftcheck.ci.spark.errors import JobFailedError, job_error
 from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.levelfiles import Group, LevelFile
+from kraftcheck.ci.spark.store.levelfiles import LevelFile, RowGroup
 from kraftcheck.ci.spark.store.manifests import Commit
-from kraftcheck.ci.spark.tasks import CANDIDATE_SCHEMA, RESULT_SCHEMA, Level, expand_task, sift_task
+from kraftcheck.ci.spark.tasks import CANDIDATE_SCHEMA, RESULT_SCHEMA, LevelJob, expand_task, sift_task
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 
 SPLIT_ROWS = 1 << 18
@@ -36,8 +36,8 @@ TARGET_VISITED = 1 << 23
 
 
 @frozen
-class Found:
-    """What the job of a level brought back: never states, only what is in which file.
+class JobResult:
+    """The result of the job of a level: never states, only the content of each file.
 
     Attributes:
         files, groups: the level.
@@ -48,46 +48,46 @@ class Found:
     """
 
     files: tuple[LevelFile, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[RowGroup, ...]
     frames: npt.NDArray[np.int64] = field(eq=False)
     expanded: int
     claims: Mapping[int, int]
     cost: Mapping[str, float]
 
 
-class Runner(Protocol):
-    """What runs the jobs of levels."""
+class LevelRunner(Protocol):
+    """The runner of the jobs of levels."""
 
     @property
     def spec(self) -> BlockSpec:
-        """What was shipped."""
+        """The spec that was shipped."""
 
     @property
     def cores(self) -> int:
         """Tasks that run at the same time."""
 
-    def run(self, level: Level, stop: threading.Event) -> Found | None:
+    def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
         """Run the job of a level; None when it was cancelled because `stop` was set."""
 
 
-def plan(runner: Runner, log: CommitLog, commits: Sequence[Commit]) -> Level:
+def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit]) -> LevelJob:
     """The job that expands the last committed level; the number of tasks follows from sizes."""
     last, cores = commits[-1], runner.cores
     share = -(-last.rows // (2 * cores))
-    most = max(1, min(SPLIT_ROWS, max(SMALL_SPLIT_ROWS, share)))
+    split_rows = max(1, min(SPLIT_ROWS, max(SMALL_SPLIT_ROWS, share)))
     ratio = last.cost.get("candidates", 0) / max(1, last.rows) or 4.0
     visited = sum(level.rows for level in commits)
-    wanted = max(last.rows * ratio * 2 / TARGET_CANDIDATES, visited / TARGET_VISITED)
-    small = wanted <= 1 and last.rows < SMALL_SPLIT_ROWS
-    targets = 1 if small else -(-int(wanted + 1) // cores) * cores
-    return Level(
-        last.depth + 1, str(log.folder(last.depth + 1)), str(log.folder(last.depth)), splits(last.groups, most),
+    tasks = max(last.rows * ratio * 2 / TARGET_CANDIDATES, visited / TARGET_VISITED)
+    small = tasks <= 1 and last.rows < SMALL_SPLIT_ROWS
+    targets = 1 if small else -(-int(tasks + 1) // cores) * cores
+    return LevelJob(
+        last.depth + 1, str(log.folder(last.depth + 1)), str(log.folder(last.depth)), splits(last.groups, split_rows),
         tuple(log.stored(level) for level in commits), min(runner.spec.buckets, targets),
     )  # fmt: skip
 
 
-def found(rows: Iterable[Any], cost: Mapping[str, float]) -> Found:
-    """What the result rows of a level's job say.
+def job_result(rows: Iterable[Any], cost: Mapping[str, float]) -> JobResult:
+    """The result of a level's job, from its result rows.
 
     Raises:
         JobFailedError: when a task's result is missing or there twice, which exactly-once forbids.
@@ -103,21 +103,21 @@ def found(rows: Iterable[Any], cost: Mapping[str, float]) -> Found:
         if part["file"] is None:
             continue
         files.append(LevelFile(**part["file"]))
-        groups += [Group(bucket, files[-1].name, number, size) for bucket, number, size in part["groups"]]
+        groups += [RowGroup(bucket, files[-1].name, number, size) for bucket, number, size in part["groups"]]
         for claim, identity in part["claims"].items():
             claims[int(claim)] = min(identity, claims.get(int(claim), identity))
-    twice = len({group.bucket for group in groups}) != len(groups)
-    if len(frames) != cost["expand_tasks"] or parts != cost["sift_tasks"] or twice:
+    duplicate = len({group.bucket for group in groups}) != len(groups)
+    if len(frames) != cost["expand_tasks"] or parts != cost["sift_tasks"] or duplicate:
         raise JobFailedError(f"a level's job brought back {len(frames)} and {parts} results of its tasks: {dict(cost)}")
-    counted = np.stack(frames)
-    return Found(
-        tuple(files), tuple(groups), counted[:, :-1], int(counted[:, -1].sum()), claims,
+    frame_rows = np.stack(frames)
+    return JobResult(
+        tuple(files), tuple(groups), frame_rows[:, :-1], int(frame_rows[:, -1].sum()), claims,
         {**cost, "candidates": candidates},
     )  # fmt: skip
 
 
 @frozen
-class Cluster:
+class SparkCluster:
     """A session and what was shipped to it.
 
     Attributes:
@@ -133,7 +133,7 @@ class Cluster:
     log: Path
 
     @classmethod
-    def of(cls, session: Any, spec: BlockSpec, log: Path) -> Cluster:
+    def of(cls, session: Any, spec: BlockSpec, log: Path) -> SparkCluster:
         """Ship the kernel once to every worker."""
         handle = session.sparkContext.broadcast(spec)
         return cls(session, lambda: handle.value, spec, log)
@@ -143,7 +143,7 @@ class Cluster:
         """Tasks that run at the same time."""
         return int(self.session.sparkContext.defaultParallelism)
 
-    def frame(self, level: Level) -> Any:
+    def frame(self, level: LevelJob) -> Any:
         """The job of a level as a data frame: one shuffle, of candidates only."""
         numbers = self.session.range(0, len(level.splits), 1, len(level.splits))
         candidates = numbers.mapInArrow(expand_task(self.shipped, level), CANDIDATE_SCHEMA)
@@ -151,7 +151,7 @@ class Cluster:
         ordered = placed.sortWithinPartitions("bucket", "source", "part")
         return ordered.mapInArrow(sift_task(self.shipped, level), RESULT_SCHEMA)
 
-    def run(self, level: Level, stop: threading.Event) -> Found | None:
+    def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
         """Run the job of a level; None when it was cancelled because `stop` was set.
 
         Raises:
@@ -159,36 +159,36 @@ class Cluster:
         """
         context = self.session.sparkContext
         name = f"kraftcheck-{uuid.uuid4().hex}"
-        begun = time.monotonic()
+        start = time.monotonic()
         context.setJobGroup(name, f"level {level.depth}")
         try:
-            with cancelled_on(stop, context, name):
+            with cancel_on(stop, context, name):
                 rows = self.frame(level).collect()
         except Exception as error:
             if stop.is_set():
                 return None
-            raise explained(error, self.log) from error
-        seconds = time.monotonic() - begun
+            raise job_error(error, self.log) from error
+        seconds = time.monotonic() - start
         tasks = {"expand_tasks": len(level.splits), "sift_tasks": level.targets}
-        return found(rows, {"seconds": seconds, **tasks, **self._bytes(name)})
+        return job_result(rows, {"seconds": seconds, **tasks, **self._bytes(name)})
 
     def _bytes(self, group: str) -> dict[str, float]:
         """Bytes shuffled and spilled by the stages of a job group."""
         context = self.session.sparkContext
         tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
-        told = {"shuffled": 0.0, "spilled": 0.0, "shuffles": 0.0}
+        totals = {"shuffled": 0.0, "spilled": 0.0, "shuffles": 0.0}
         for job in tracker.getJobIdsForGroup(group):
             info = tracker.getJobInfo(job)
             for stage in info.stageIds if info is not None else ():
                 data = store.lastStageAttempt(stage)
-                told["shuffled"] += data.shuffleWriteBytes()
-                told["spilled"] += data.diskBytesSpilled()
-                told["shuffles"] += data.shuffleWriteBytes() > 0
-        return told
+                totals["shuffled"] += data.shuffleWriteBytes()
+                totals["spilled"] += data.diskBytesSpilled()
+                totals["shuffles"] += data.shuffleWriteBytes() > 0
+        return totals
 
 
 @contextmanager
-def cancelled_on(stop: threading.Event, context: Any, group: str) -> Iterator[None]:
+def cancel_on(stop: threading.Event, context: Any, group: str) -> Iterator[None]:
     """Cancel a job group as soon as the flag is set."""
     over = threading.Event()
 
@@ -207,12 +207,12 @@ def cancelled_on(stop: threading.Event, context: Any, group: str) -> Iterator[No
         watcher.join()
 
 
-def splits(groups: Sequence[Group], most: int) -> tuple[tuple[Group, ...], ...]:
-    """Groups in order, neighbours together up to about `most` rows."""
-    result: list[list[Group]] = [[]]
+def splits(groups: Sequence[RowGroup], max_rows: int) -> tuple[tuple[RowGroup, ...], ...]:
+    """Groups in order, neighbours together up to about `max_rows` rows."""
+    result: list[list[RowGroup]] = [[]]
     rows = 0
     for group in groups:
-        if result[-1] and rows + group.rows > most:
+        if result[-1] and rows + group.rows > max_rows:
             result.append([])
             rows = 0
         result[-1].append(group)

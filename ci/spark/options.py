@@ -1,4 +1,4 @@
-"""What the user says about Spark on the command line."""
+"""Options of `--engine spark`."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class ClusterOptions:
     resume: bool
     portable_code: bool
 
-    def given(self) -> list[str]:
+    def used_flags(self) -> list[str]:
         """The flags that were used."""
-        used = [f.name for f in fields(ClusterOptions) if getattr(self, f.name) not in (None, (), False)]
-        return [f"--{name.replace('_', '-')}" for name in used]
+        names = [f.name for f in fields(ClusterOptions) if getattr(self, f.name) not in (None, (), False)]
+        return [f"--{name.replace('_', '-')}" for name in names]
 
 
 @frozen

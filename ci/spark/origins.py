@@ -1,4 +1,4 @@
-"""Where a state came from: parents read from committed levels, one row a level."""
+"""Origins of states: parents are read from the committed levels, one row for each level."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from attrs import frozen
 from kraftcheck.ci.spark.store.commits import CommitLog
 from kraftcheck.ci.spark.store.levelfiles import NO_PARENT, DamagedLevelError
 from kraftcheck.ci.spark.store.manifests import Commit
-from kraftcheck.ci.spark.store.places import Occasion, Place
+from kraftcheck.ci.spark.store.places import PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import ROW_BITS
-from kraftcheck.solvers.traces.path import Way
+from kraftcheck.solvers.traces.path import PackedRun
 
 
 @frozen
-class Row:
+class LevelRow:
     """A row of a level: parent's id (or -1), action instance (or -1), packed state."""
 
     parent: int
@@ -25,7 +25,7 @@ class Row:
 
 
 @frozen
-class Origins:
+class CommittedOrigins:
     """Rows of committed levels by place.
 
     Attributes:
@@ -37,7 +37,7 @@ class Origins:
     commits: Sequence[Commit]
     words: int
 
-    def row(self, at: Place) -> Row:
+    def row(self, at: StatePlace) -> LevelRow:
         """The row of a place; of its file one row group is read.
 
         Raises:
@@ -54,20 +54,20 @@ class Origins:
                 if values["id"] != identity or values["depth"] != depth:
                     raise DamagedLevelError(f"{file}: row {number} of bucket {bucket} is another state's")
                 state = tuple(values[f"w{i}"] & (1 << 64) - 1 for i in range(self.words))
-                return Row(values["parent"], values["action"], state)
+                return LevelRow(values["parent"], values["action"], state)
         raise DamagedLevelError(f"{self.log.manifest(depth)}: no row {number} in bucket {bucket}")
 
-    def way(self, at: Place) -> Way:
+    def run_to(self, at: StatePlace) -> PackedRun:
         """How the state of a place is reached."""
         instances = []
         row = self.row(at)
         end = row.state
         while row.parent != NO_PARENT:
             instances.append(row.action)
-            at = Place(at.depth - 1, row.parent)
+            at = StatePlace(at.depth - 1, row.parent)
             row = self.row(at)
-        return Way(row.state, tuple(instances[::-1]), end)
+        return PackedRun(row.state, tuple(instances[::-1]), end)
 
-    def occasion(self, mark: Occasion) -> tuple[Way, int]:
-        """The way to the state of an occasion, and its action instance."""
-        return self.way(mark.state), mark.action
+    def occurrence(self, mark: PlacedOccurrence) -> tuple[PackedRun, int]:
+        """The run to the state of an occurrence, and its action instance."""
+        return self.run_to(mark.state), mark.action

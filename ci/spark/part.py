@@ -1,4 +1,4 @@
-"""What a Spark run tells besides the exploration."""
+"""The part of a report that only a Spark run has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 @frozen
 class SparkPart:
-    """What a Spark run tells besides the exploration.
+    """The part of a report that only a Spark run has.
 
     Attributes:
         handed_over: the first depth that Spark expanded; None: the native start found everything.
@@ -26,22 +26,22 @@ class SparkPart:
 
     def lines(self) -> list[str]:
         """For people."""
-        told = []
+        lines = []
         if self.resumed is not None:
-            told.append(f"resumed after level {self.resumed}")
+            lines.append(f"resumed after level {self.resumed}")
         if self.handed_over is None:
-            told.append("explored natively: no level was large enough for Spark (--handover)")
+            lines.append("explored natively: no level was large enough for Spark (--handover)")
         else:
             shuffled, spilled = (
                 sum(cost.get(name, 0) for cost in self.costs.values()) for name in ("shuffled", "spilled")
             )
-            told.append(
+            lines.append(
                 f"handed over to Spark at level {self.handed_over}; {shuffled / 1e6:,.1f} MB shuffled, "
                 f"{spilled / 1e6:,.1f} MB spilled"
             )
         if self.out is not None:
-            told.append(f'dataset in {self.out} (kraftcheck query {self.out} "SELECT ...")')
-        return told
+            lines.append(f'dataset in {self.out} (kraftcheck query {self.out} "SELECT ...")')
+        return lines
 
     def document(self) -> dict[str, Any]:
         """For machines."""

@@ -1,4 +1,4 @@
-"""A Spark session whose noise goes to a file, or the reason why there is none."""
+"""The Spark session: started with its messages in a file, or refused with the reason."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ DEFAULTS = {
 ROW_BYTES = 256
 """Execution memory that a row of a join or a group takes, about; with more rows a task spills again and again."""
 
-LEAST_ROWS = 1 << 12
+MIN_TASK_ROWS = 1 << 12
 """Rows that are worth a task."""
 
 
@@ -62,13 +62,13 @@ def check_java() -> None:
     if java is None or not Path(java).exists():
         raise Refusal(f"--engine spark needs Java and there is none{f' at {java}' if java else ''}; {mend}")
     try:
-        ran = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
+        result = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Refusal(f"--engine spark needs Java and {java} does not run ({error}); {mend}") from error
-    found = re.search(r'version "(?:1\.)?(\d+)', ran.stderr + ran.stdout)
-    if found is None or int(found[1]) < JAVA:
-        said = found[0] if found else f"exit code {ran.returncode}"
-        raise Refusal(f"--engine spark needs Java {JAVA} or newer and {java} has {said}; {mend}")
+    match = re.search(r'version "(?:1\.)?(\d+)', result.stderr + result.stdout)
+    if match is None or int(match[1]) < JAVA:
+        version_text = match[0] if match else f"exit code {result.returncode}"
+        raise Refusal(f"--engine spark needs Java {JAVA} or newer and {java} has {version_text}; {mend}")
 
 
 def check_packages() -> None:
@@ -90,36 +90,36 @@ def parse_conf(words: tuple[str, ...]) -> dict[str, str]:
     Raises:
         Refusal: for anything else.
     """
-    found = {}
+    settings = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key.startswith("spark."):
             raise Refusal(f"--conf takes spark.KEY=VALUE, not {word!r}")
-        found[key] = value
-    return found
+        settings[key] = value
+    return settings
 
 
 @contextmanager
 def quiet_stderr(log: Path) -> Iterator[None]:
-    """What processes started meanwhile write to standard error goes to the log."""
+    """Redirect the standard error of processes that are started meanwhile to the log."""
     sys.stderr.flush()
-    kept = os.dup(2)
+    saved_stderr = os.dup(2)
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         os.dup2(handle, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved_stderr, 2)
+        os.close(saved_stderr)
         os.close(handle)
 
 
-def submitted() -> bool:
+def is_submitted() -> bool:
     """Whether spark-submit started this process, so that master and memory are already chosen."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-def started(master: str | None, workers: int, conf: Mapping[str, str], log: Path) -> Any:
+def start_session(master: str | None, workers: int, conf: Mapping[str, str], log: Path) -> Any:
     """The session.
 
     Args:
@@ -132,7 +132,7 @@ def started(master: str | None, workers: int, conf: Mapping[str, str], log: Path
         Refusal: when Java or a package is missing, or Spark does not start.
     """
     check_packages()
-    if not submitted():
+    if not is_submitted():
         check_java()
     from pyspark.sql import SparkSession
 
@@ -143,7 +143,7 @@ def started(master: str | None, workers: int, conf: Mapping[str, str], log: Path
     settings.write_text(LOG4J.format(file=log.resolve()), encoding="utf-8")
     options = f"-Dlog4j2.configurationFile={settings.resolve().as_uri()}"
     builder = SparkSession.builder.appName("kraftcheck")
-    if master is not None or not submitted():
+    if master is not None or not is_submitted():
         builder = builder.master(master or f"local[{workers},{ATTEMPTS}]")
     for key, value in {**DEFAULTS, "spark.driver.extraJavaOptions": options, **conf}.items():
         builder = builder.config(key, value)
@@ -154,7 +154,7 @@ def started(master: str | None, workers: int, conf: Mapping[str, str], log: Path
     try:
         with quiet_stderr(log):
             session = builder.getOrCreate()
-        if submitted():
+        if is_submitted():
             session.sparkContext.setLogLevel("WARN")  # spark-submit has chosen where messages go
         return session
     except Exception as error:
@@ -186,7 +186,7 @@ def for_sql(session: Any, rows: int) -> Iterator[None]:
 
 def rows_per_task(session: Any) -> int:
     """Rows that one task of a join or a group has memory for, on the executor with the least for each of its cores."""
-    listed = session.sparkContext._jsc.sc().statusStore().executorList(True)
-    known = [listed.apply(i) for i in range(listed.size())]
-    shares = [one.maxMemory() // one.totalCores() for one in known if one.totalCores()]
-    return max(LEAST_ROWS, min(shares, default=0) // ROW_BYTES)
+    executor_list = session.sparkContext._jsc.sc().statusStore().executorList(True)
+    executors = [executor_list.apply(i) for i in range(executor_list.size())]
+    shares = [executor.maxMemory() // executor.totalCores() for executor in executors if executor.totalCores()]
+    return max(MIN_TASK_ROWS, min(shares, default=0) // ROW_BYTES)

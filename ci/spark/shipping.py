@@ -1,4 +1,4 @@
-"""The sources that workers need, when they do not share the driver's disk."""
+"""Shipping of the sources to workers that do not share the driver's disk."""
 
 from __future__ import annotations
 

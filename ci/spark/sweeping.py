@@ -1,4 +1,4 @@
-"""The rules on ints against the compiled rules, state by state, on workers: this guards the compiler itself.
+"""The sweep on workers: the compiled rules compared with the rules on ints, state by state.
 
 Unlike the tasks of an exploration these import the model: ints are what they are for.
 """
@@ -17,7 +17,7 @@ from attrs import field, frozen
 from kraftcheck.ci.spark.tasks import Batches
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.language.layout import DomainError
-from kraftcheck.solvers.blocks.tasks import BlockSpec, Words, loaded
+from kraftcheck.solvers.blocks.tasks import BlockSpec, Words, load_block_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.reference.confirm import successor
 
@@ -25,8 +25,8 @@ SCHEMA = "payload string"
 
 
 @frozen
-class Wanted:
-    """What is to be traced on a worker: the words of the command line."""
+class SweepRequest:
+    """The system that a worker traces, in the words of the command line."""
 
     system: str
     scope: str
@@ -36,46 +36,46 @@ class Wanted:
 
 
 @frozen
-class Swept:
-    """What a sweep found.
+class SweepResult:
+    """The result of a sweep.
 
     Attributes:
         states, transitions: compared.
-        wrong: disagreements, the first few in words.
+        examples: disagreements, the first few in words.
         disagreements: how many.
     """
 
     states: int = 0
     transitions: int = 0
     disagreements: int = 0
-    wrong: tuple[str, ...] = field(factory=tuple)
+    examples: tuple[str, ...] = field(factory=tuple)
 
-    def plus(self, other: Swept) -> Swept:
+    def plus(self, other: SweepResult) -> SweepResult:
         """Both together."""
-        wrong = (*self.wrong, *other.wrong)[:5]
-        return Swept(
+        examples = (*self.examples, *other.examples)[:5]
+        return SweepResult(
             self.states + other.states, self.transitions + other.transitions,
-            self.disagreements + other.disagreements, wrong,
+            self.disagreements + other.disagreements, examples,
         )  # fmt: skip
 
 
 @functools.lru_cache(maxsize=2)
-def _traced(wanted: Wanted) -> Program:
-    return program(subject(wanted.system, wanted.scope, dict(wanted.bounds), wanted.rules, wanted.properties))
+def _traced(request: SweepRequest) -> Program:
+    return program(subject(request.system, request.scope, dict(request.bounds), request.rules, request.properties))
 
 
 def by_ints(traced: Program, packed: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
     """The transitions of a state by the rules on ints: action instance to packed state."""
     state = traced.layout.unpack(packed)
-    found = {}
+    after = {}
     for instance in range(traced.instances):
         try:
             step = successor(traced, state, instance)
         except DomainError:
             continue
         if step is not None:
-            found[instance] = traced.layout.pack(step.state)
-    return found
+            after[instance] = traced.layout.pack(step.state)
+    return after
 
 
 def claims_by_ints(traced: Program, packed: tuple[int, ...]) -> list[bool]:
@@ -85,51 +85,56 @@ def claims_by_ints(traced: Program, packed: tuple[int, ...]) -> list[bool]:
     return broken + [all(claim.parts(state).values()) for claim in traced.sometimes]
 
 
-def compare(traced: Program, spec: BlockSpec, states: Words) -> Swept:
+def compare(traced: Program, spec: BlockSpec, states: Words) -> SweepResult:
     """Both readings of the rules on states, one row each."""
-    kernel = loaded(spec)
+    kernel = load_block_kernel(spec)
     records, counts = kernel.transitions(states)
     ends = np.cumsum(counts)
     bits = kernel.claims(states)
-    found = Swept()
+    total = SweepResult()
     for number, row in enumerate(states.tolist()):
-        mine = records[ends[number] - counts[number] : ends[number]].tolist()
-        native = {record[-1]: tuple(record[:-1]) for record in mine}
+        own = records[ends[number] - counts[number] : ends[number]].tolist()
+        native = {record[-1]: tuple(record[:-1]) for record in own}
         ints = by_ints(traced, tuple(row))
-        told = claims_by_ints(traced, tuple(row))
-        seen = [bool(int(bits[number, at // 63]) >> at % 63 & 1) for at in range(len(told))]
-        wrong = [_odd(traced, tuple(row), ints, native)] if ints != native or len(mine) != len(native) else []
-        if seen != told:
-            at = next(i for i, pair in enumerate(zip(seen, told, strict=True)) if pair[0] != pair[1])
+        on_ints = claims_by_ints(traced, tuple(row))
+        compiled = [bool(int(bits[number, at // 63]) >> at % 63 & 1) for at in range(len(on_ints))]
+        examples = [_difference(traced, tuple(row), ints, native)] if ints != native or len(own) != len(native) else []
+        if compiled != on_ints:
+            at = next(i for i, pair in enumerate(zip(compiled, on_ints, strict=True)) if pair[0] != pair[1])
             claim = (*traced.always, *traced.sometimes)[at]
-            wrong.append(f"{traced.layout.unpack(row)}: {claim.id} is {told[at]} on ints and {seen[at]} compiled")
-        found = found.plus(Swept(1, len(native), len(wrong), tuple(wrong)))
-    return found
+            examples.append(
+                f"{traced.layout.unpack(row)}: {claim.id} is {on_ints[at]} on ints and {compiled[at]} compiled"
+            )
+        total = total.plus(SweepResult(1, len(native), len(examples), tuple(examples)))
+    return total
 
 
-def _odd(traced: Program, row: tuple[int, ...], ints: dict[int, Any], native: dict[int, Any]) -> str:
+def _difference(traced: Program, row: tuple[int, ...], ints: dict[int, Any], native: dict[int, Any]) -> str:
     differ = [i for i in sorted({*ints, *native}) if ints.get(i) != native.get(i)]
     if not differ:
         return f"{traced.layout.unpack(row)}: compiled rules give an action instance twice"
     action, arguments = traced.instance(differ[0])
-    one, other = (
-        traced.layout.unpack(known[differ[0]]) if differ[0] in known else "not enabled" for known in (ints, native)
+    on_ints, compiled = (
+        traced.layout.unpack(transitions[differ[0]]) if differ[0] in transitions else "not enabled"
+        for transitions in (ints, native)
     )
-    return f"{traced.layout.unpack(row)}: {action.name}({dict(arguments)}) gives {one} on ints and {other} compiled"
+    return (
+        f"{traced.layout.unpack(row)}: {action.name}({dict(arguments)}) gives {on_ints} on ints and {compiled} compiled"
+    )
 
 
-def sweep_task(shipped: Callable[[], BlockSpec], wanted: Wanted) -> Callable[[Batches], Batches]:
+def sweep_task(shipped: Callable[[], BlockSpec], request: SweepRequest) -> Callable[[Batches], Batches]:
     """Compares the packed states of its rows; one result for each batch."""
 
-    def work(batches: Batches) -> Iterator[Any]:
+    def compare_batches(batches: Batches) -> Iterator[Any]:
         spec = shipped()
         for batch in batches:
             if not batch.num_rows:
                 continue
             columns = [batch.column(i).to_numpy(zero_copy_only=False) for i in range(spec.words)]
             states = np.ascontiguousarray(np.column_stack(columns)).view(np.uint64)
-            found = compare(_traced(wanted), spec, states)
-            told = [found.states, found.transitions, found.disagreements, list(found.wrong)]
-            yield pa.RecordBatch.from_arrays([pa.array([json.dumps(told)])], names=["payload"])
+            result = compare(_traced(request), spec, states)
+            payload = [result.states, result.transitions, result.disagreements, list(result.examples)]
+            yield pa.RecordBatch.from_arrays([pa.array([json.dumps(payload)])], names=["payload"])
 
-    return work
+    return compare_batches

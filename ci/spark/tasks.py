@@ -1,4 +1,4 @@
-"""What runs on workers: the two halves of a level, and checks of committed files.
+"""Tasks on workers: the two stages of a level's job, and the verification of committed files.
 
 One level is one job of two stages. The first expands row groups of the last
 committed level into blocks, one row each; the shuffle brings the blocks of a
@@ -20,8 +20,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import asdict, field, frozen
 
-from kraftcheck.ci.spark.store.levelfiles import Group, LevelFile, LevelWriter, read_states, verify
-from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockSpec, Expansion, Words, first_claims, loaded, sift
+from kraftcheck.ci.spark.store.levelfiles import LevelFile, LevelWriter, RowGroup, read_states, verify
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockSpec, Expansion, Words, first_claims, load_block_kernel, sift
 
 BLOCK_BYTES = 1 << 20
 """Most bytes of a block, about."""
@@ -45,7 +45,7 @@ Batches = Iterator[Any]
 
 
 @frozen
-class Stored:
+class StoredLevel:
     """A committed level as workers see it: its folder, and its groups as columns (files by number)."""
 
     folder: str
@@ -53,21 +53,21 @@ class Stored:
     table: npt.NDArray[np.int64] = field(eq=False)
 
     @classmethod
-    def of(cls, folder: Path, groups: Sequence[Group]) -> Stored:
+    def of(cls, folder: Path, groups: Sequence[RowGroup]) -> StoredLevel:
         """The compact form of a level's groups."""
         files = tuple(dict.fromkeys(group.file for group in groups))
         number = {name: at for at, name in enumerate(files)}
         rows = [(g.bucket, number[g.file], g.group, g.rows) for g in groups]
         return cls(str(folder), files, np.array(rows, dtype=np.int64).reshape(-1, 4))
 
-    def groups(self, lo: int, hi: int) -> list[Group]:
+    def groups(self, lo: int, hi: int) -> list[RowGroup]:
         """The groups of the buckets lo..hi-1."""
-        inside = self.table[(self.table[:, 0] >= lo) & (self.table[:, 0] < hi)]
-        return [Group(bucket, self.files[file], group, rows) for bucket, file, group, rows in inside.tolist()]
+        rows_ = self.table[(self.table[:, 0] >= lo) & (self.table[:, 0] < hi)]
+        return [RowGroup(bucket, self.files[file], group, rows) for bucket, file, group, rows in rows_.tolist()]
 
 
 @frozen
-class Level:
+class LevelJob:
     """One level's job.
 
     Attributes:
@@ -82,32 +82,32 @@ class Level:
     depth: int
     folder: str
     frontier: str
-    splits: tuple[tuple[Group, ...], ...] = field(eq=False)
-    visited: tuple[Stored, ...]
+    splits: tuple[tuple[RowGroup, ...], ...] = field(eq=False)
+    visited: tuple[StoredLevel, ...]
     targets: int
 
 
-def expand_task(shipped: Callable[[], BlockSpec], level: Level) -> Callable[[Batches], Batches]:
+def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Batches], Batches]:
     """The first stage: one input row is the number of a split."""
 
-    def work(batches: Batches) -> Batches:
-        kernel = loaded(shipped())
+    def expand_splits(batches: Batches) -> Batches:
+        kernel = load_block_kernel(shipped())
         spec = kernel.spec
         for batch in batches:
             for source in batch.column(0).to_pylist():
                 expansion = Expansion(kernel)
                 part = itertools.count()
-                taken = 0
+                expanded = 0
                 for group, states in read_states(Path(level.frontier), level.splits[source], spec.words):
                     for bucket, records in expansion.take(states, group.bucket << ROW_BITS):
                         yield from _rows(spec, level.targets, bucket, source, part, records)
-                    taken += len(states)
+                    expanded += len(states)
                 for bucket, records in expansion.empty():
                     yield from _rows(spec, level.targets, bucket, source, part, records)
-                counted = np.append(expansion.frame, taken)
-                yield _row(source % level.targets, FRAME, source, 0, counted.tobytes())
+                frame = np.append(expansion.frame, expanded)
+                yield _row(source % level.targets, FRAME, source, 0, frame.tobytes())
 
-    return work
+    return expand_splits
 
 
 def _rows(spec: BlockSpec, targets: int, bucket: int, source: int, part: Iterator[int], records: Words) -> Batches:
@@ -126,18 +126,18 @@ def _row(target: int, bucket: int, source: int, part: int, block: bytes) -> Any:
     )
 
 
-def sift_task(shipped: Callable[[], BlockSpec], level: Level) -> Callable[[Batches], Batches]:
+def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Batches], Batches]:
     """The second stage: rows sorted by bucket, source and part; writes one file and says what is in it."""
 
-    def work(batches: Batches) -> Batches:
-        kernel = loaded(shipped())
+    def sift_blocks(batches: Batches) -> Batches:
+        kernel = load_block_kernel(shipped())
         spec = kernel.spec
         task = _task_number()
         writer = LevelWriter(Path(level.folder), level.depth, spec.words, spec.claim_words, task)
         claims: dict[int, int] = {}
         candidates = 0
         with writer:
-            for item in _grouped(batches, spec):
+            for item in _group(batches, spec):
                 if isinstance(item, bytes):
                     yield _result("frame", item)
                     continue
@@ -156,12 +156,12 @@ def sift_task(shipped: Callable[[], BlockSpec], level: Level) -> Callable[[Batch
                     writer.write(bucket, records[rows], bits[rows])
                     for claim, row in first_claims(bits[rows]).items():
                         claims.setdefault(claim, bucket << ROW_BITS | row)
-        yield _result("file", _described(writer.result(), writer.groups, claims, candidates))
+        yield _result("file", _description(writer.result(), writer.groups, claims, candidates))
 
-    return work
+    return sift_blocks
 
 
-def _grouped(batches: Batches, spec: BlockSpec) -> Iterator[bytes | tuple[int, int, list[Words]]]:
+def _group(batches: Batches, spec: BlockSpec) -> Iterator[bytes | tuple[int, int, list[Words]]]:
     """Frames as bytes; blocks as (first bucket, last bucket + 1, blocks), neighbours together."""
     blocks: list[Words] = []
     lo, last, records = 0, FRAME, 0
@@ -184,14 +184,14 @@ def _grouped(batches: Batches, spec: BlockSpec) -> Iterator[bytes | tuple[int, i
         yield lo, last + 1, blocks
 
 
-def _described(file: LevelFile | None, groups: Sequence[Group], claims: dict[int, int], candidates: int) -> bytes:
-    told = {
+def _description(file: LevelFile | None, groups: Sequence[RowGroup], claims: dict[int, int], candidates: int) -> bytes:
+    content = {
         "file": None if file is None else asdict(file),
         "groups": [[g.bucket, g.group, g.rows] for g in groups],
         "claims": claims,
         "candidates": candidates,
     }
-    return json.dumps(told).encode()
+    return json.dumps(content).encode()
 
 
 def _result(kind: str, payload: bytes) -> Any:
@@ -208,12 +208,12 @@ def _task_number() -> int:
 def verify_task(files: Sequence[tuple[str, LevelFile]]) -> Callable[[Batches], Batches]:
     """Checks committed files; one input row is the number of a file, the result what is wrong with it."""
 
-    def work(batches: Batches) -> Batches:
+    def verify_files(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 folder, file = files[number]
-                wrong = verify(Path(folder), file)
-                if wrong is not None:
-                    yield _result("damage", wrong.encode())
+                damage = verify(Path(folder), file)
+                if damage is not None:
+                    yield _result("damage", damage.encode())
 
-    return work
+    return verify_files

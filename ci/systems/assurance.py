@@ -1,4 +1,4 @@
-"""The assurance line of a report: what was done beside the search, so that a pass is not a false one."""
+"""The assurance line of a report: the checks that were made beside the search."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kraftcheck.solvers.search.explore import Exploration
 
 
 def of_explorations(results: Sequence[Exploration]) -> str:
-    """What was compared with the rules on ints, and which bounds cut transitions, over some explorations."""
-    states, transitions = (sum(getattr(one.audit, name) for one in results) for name in ("states", "transitions"))
-    traces = sum(_trace(found.verdict) is not None for one in results for found in one.verdicts)
+    """The assurance of explorations: the extent of their audits, and the bounds that cut transitions."""
+    states, transitions = (sum(getattr(result.audit, name) for result in results) for name in ("states", "transitions"))
+    traces = sum(_trace(verdict.verdict) is not None for result in results for verdict in result.verdicts)
     audited = f"audited {_count(states, 'state')} and {_count(transitions, 'transition')} on ints, no difference"
-    return _line(audited, traces, [pruning for one in results for pruning in one.prunings])
+    return _line(audited, traces, [pruning for result in results for pruning in result.prunings])
 
 
 def of_walks(traces: int, prunings: Sequence[Pruning]) -> str:
@@ -32,8 +32,8 @@ def of_proof(solver: str, second: str | None, domains: Sequence[str], capped: Se
         domains: fields that may leave their domains although no cap is declared.
         capped: fields whose declared cap leaves steps out.
     """
-    who = f"answered by {solver} alone" if second is None else f"answered by {solver} and {second}, which agree"
-    return f"assurance: {who}; {_bounds(len(capped), len(domains))}"
+    answered = f"answered by {solver} alone" if second is None else f"answered by {solver} and {second}, which agree"
+    return f"assurance: {answered}; {_bounds(len(capped), len(domains))}"
 
 
 def of_bounded(verdicts: Sequence[Verdict]) -> str:
@@ -43,7 +43,7 @@ def of_bounded(verdicts: Sequence[Verdict]) -> str:
 
 
 def _line(first: str, traces: int, prunings: Sequence[Pruning]) -> str:
-    declared = sum(bool(one.cap) for one in prunings)
+    declared = sum(bool(pruning.cap) for pruning in prunings)
     replayed = f"{_count(traces, 'trace')} replayed on ints"
     return f"assurance: {first}; {replayed}; {_bounds(declared, len(prunings) - declared)}"
 
@@ -62,8 +62,8 @@ def _trace(verdict: Verdict) -> Trace | None:
     return None
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def document(audit: Audit) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def document(audit: Audit) -> dict[str, Any]:
         "states": audit.states,
         "transitions": audit.transitions,
         "refused": audit.refused,
-        "whole": audit.whole,
+        "whole": audit.exhaustive,
         "seed": audit.seed,
         "sample": audit.sample,
     }

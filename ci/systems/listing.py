@@ -1,4 +1,4 @@
-"""`kraftcheck list`: what there is to check."""
+"""`kraftcheck list`: systems, properties, rule sets and variants."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def every_property(name: str, system: System) -> dict[str, Property]:
     """Properties of the default scope and, for what only they have, of the other scopes and rule sets."""
     words = words_of(system)
     presets: Mapping[str, Any] = {"": None} if words is None else words.presets
-    found: dict[str, Property] = {}
+    by_id: dict[str, Property] = {}
     for scope in system.scopes:
         for preset in presets.values():
             for claim in properties_of(name, system, system.setting(scope, rules=preset)):
-                found.setdefault(claim.id, claim)
-    return found
+                by_id.setdefault(claim.id, claim)
+    return by_id
 
 
 def describe(system: System) -> dict[str, object]:
@@ -41,7 +41,7 @@ def describe(system: System) -> dict[str, object]:
         "bounds": [{"name": b.name, "lo": b.lo, "hi": b.hi, "help": b.help} for b in system.bounds],
         "properties": [
             {"id": c.id, "kind": c.kind, "sentence": c.sentence, "source": c.source, "refuted_by": list(c.refuted_by),
-             "by": {action: dict(wanted) for action, wanted in c.by.items()}}
+             "by": {action: dict(arguments) for action, arguments in c.by.items()}}
             for c in every_property(system.name, system).values()
         ],
     }
@@ -83,8 +83,8 @@ def list_command(system: str | None, target: str | None) -> None:
         _print_system(screen, chosen)
         return
     screen.print("[bold]systems[/] (kraftcheck list SYSTEM shows properties)")
-    for known in SYSTEMS.values():
-        screen.print(f"  {known.name}: {known.summary}")
+    for listed in SYSTEMS.values():
+        screen.print(f"  {listed.name}: {listed.summary}")
     screen.print("\n[bold]rule sets[/]")
     for name, note in rules.PRESET_NOTES.items():
         screen.print(f"  {name}: {note}")
@@ -122,7 +122,7 @@ def _print_system(screen: Screen, system: System) -> None:
     for column in ("id", "kind", "says", "source", "refuted by"):
         table.add_column(column, overflow="fold")
     for claim in every_property(system.name, system).values():
-        said = claim.sentence + (f" (by {claim.way()})" if claim.by else "")
-        cells = (claim.id, claim.kind, said, claim.source, ", ".join(claim.refuted_by))
+        sentence = claim.sentence + (f" (by {claim.recovery_actions()})" if claim.by else "")
+        cells = (claim.id, claim.kind, sentence, claim.source, ", ".join(claim.refuted_by))
         table.add_row(*map(escape, cells))
     screen.print(table)

@@ -37,27 +37,27 @@ WORST_FIRST = ("refuted", "incomplete", "unknown", "vacuous", "holds")
 STYLES = {"holds": "green", "refuted": "red", "incomplete": "yellow", "unknown": "yellow", "vacuous": "magenta"}
 
 
-def word_of(found: PropertyVerdict) -> str:
+def word_of(verdict: PropertyVerdict) -> str:
     """A verdict in a word, with the length of its trace: `holds`, `refuted 7`, `vacuous`."""
-    word = WORDS[type(found.verdict)]
-    return f"{word} {found.depth}" if isinstance(found.verdict, Refuted) else word
+    word = WORDS[type(verdict.verdict)]
+    return f"{word} {verdict.depth}" if isinstance(verdict.verdict, Refuted) else word
 
 
-def detail(found: PropertyVerdict, shortest: bool = True) -> str:
-    """What a table says beside the verdict; random walks find traces that are not the shortest."""
-    match found.verdict:
+def detail(verdict: PropertyVerdict, shortest: bool = True) -> str:
+    """The detail of a verdict, for a table; random walks find traces that are not the shortest."""
+    match verdict.verdict:
         case Refuted():
-            return f"in {found.depth} step{'' if found.depth == 1 else 's'}{', shortest' * shortest}"
+            return f"in {verdict.depth} step{'' if verdict.depth == 1 else 's'}{', shortest' * shortest}"
         case Holds(_, witness) if witness is not None:
-            return f"shown in {found.depth} step{'' if found.depth == 1 else 's'}"
+            return f"shown in {verdict.depth} step{'' if verdict.depth == 1 else 's'}"
         case Holds(_, _, cases) if cases is not None:
             return f"{cases:,} state{'s' * (cases != 1)} recover{'s' * (cases == 1)}"
         case Incomplete(cut):
             return cut
         case Unknown(reason):
             return reason
-        case Vacuous(_, why):
-            return why
+        case Vacuous(_, text):
+            return text
     return ""
 
 
@@ -71,64 +71,65 @@ def verdict_table(judged: Sequence[PropertyVerdict], claims: Sequence[Property],
     table = Table(box=None, pad_edge=False)
     for column in ("property", "verdict", "", "says"):
         table.add_column(column, overflow="fold")
-    for found in judged:
-        word = WORDS[type(found.verdict)]
-        said = sentences.get(found.claim, DEADLOCK_SAYS)
-        table.add_row(escape(found.claim), f"[{STYLES[word]}]{word}[/]", escape(detail(found, shortest)), escape(said))
+    for verdict in judged:
+        word = WORDS[type(verdict.verdict)]
+        sentence = sentences.get(verdict.claim, DEADLOCK_SAYS)
+        more = escape(detail(verdict, shortest))
+        table.add_row(escape(verdict.claim), f"[{STYLES[word]}]{word}[/]", more, escape(sentence))
     return table
 
 
 def symmetries(result: Exploration) -> list[str]:
-    """What states were reduced by."""
+    """The names of the symmetries by which states were reduced."""
     reduction = result.program.reduction
-    return [] if reduction is None else [one.symmetry.name for one in reduction.fields]
+    return [] if reduction is None else [field.symmetry.name for field in reduction.fields]
 
 
 def summary(result: Exploration) -> list[str]:
     """Size, speed, and what the exploration did not touch."""
     rate, distinct_rate = (count / max(result.seconds, 1e-9) for count in (result.generated, result.distinct))
-    told = [
+    lines = [
         f"{result.distinct:,} distinct states, {result.generated:,} generated, depth {result.depth}, "
         f"in {result.seconds:.1f} s ({rate:,.0f} generated/s, {distinct_rate:,.0f} distinct/s, "
         f"{result.bytes_per_state:.0f} bytes a state); compiled in {result.compile_seconds:.1f} s"
         + (" (from cache)" if result.cached else "")
     ]
-    told.append(assurance.of_explorations([result]))
+    lines.append(assurance.of_explorations([result]))
     names = symmetries(result)
     if names:
-        told.append(f"each state stands for all that are like it but for the names of: {', '.join(names)}")
+        lines.append(f"each state stands for all that are like it but for the names of: {', '.join(names)}")
     idle = [action for action, count in result.fired.items() if not count]
-    if result.recovered.sweeps:
-        sweeps, seconds = result.recovered.sweeps, result.recovered.seconds
-        told.append(f"searched backward in {sweeps} rounds, {seconds:.1f} s")
+    if result.recoverability.sweeps:
+        sweeps, seconds = result.recoverability.sweeps, result.recoverability.seconds
+        lines.append(f"searched backward in {sweeps} rounds, {seconds:.1f} s")
     if idle:
-        told.append(f"actions that never happened: {', '.join(idle)}")
+        lines.append(f"actions that never happened: {', '.join(idle)}")
     if result.never_true:
-        told.append("guards never true: " + "; ".join(f"{a}: {c}" for a, c in result.never_true))
+        lines.append("guards never true: " + "; ".join(f"{a}: {c}" for a, c in result.never_true))
     if result.never_false:
-        told.append("guards never false: " + "; ".join(f"{a}: {c}" for a, c in result.never_false))
-    told += [one.told() for one in result.prunings if one.told() not in (result.cut or "")]
+        lines.append("guards never false: " + "; ".join(f"{a}: {c}" for a, c in result.never_false))
+    lines += [pruning.text() for pruning in result.prunings if pruning.text() not in (result.cut or "")]
     if result.cut:
         program = result.program
         short = result.cut.startswith(OUT_OF_MEMORY)
-        told.append(f"incomplete: {result.cut}" + (f"; {relief(program.system, program.setting)}" if short else ""))
-    return told
+        lines.append(f"incomplete: {result.cut}" + (f"; {relief(program.system, program.setting)}" if short else ""))
+    return lines
 
 
 def versions() -> dict[str, str]:
     """Versions of what the result depends on."""
     names = ("kraftcheck", "llvmlite", "numpy", "attrs")
-    known = {}
+    found_versions = {}
     for name in names:
         try:
-            known[name] = metadata.version(name)
+            found_versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            known[name] = "not installed"
-    return {**known, "python": platform.python_version()}
+            found_versions[name] = "not installed"
+    return {**found_versions, "python": platform.python_version()}
 
 
 def document(subject: Subject, result: Exploration, spark: dict[str, Any] | None = None) -> dict[str, Any]:
-    """One exploration as plain values, as docs/reference/file-formats.md lists them; `spark` is that engine's part."""
+    """One exploration as plain values, listed in docs/reference/file-formats.md; `spark` is the part of that engine."""
     return {
         "version": DOCUMENT_VERSION,
         "command": "explore",
@@ -152,7 +153,7 @@ def document(subject: Subject, result: Exploration, spark: dict[str, Any] | None
         },
         "seconds": {
             "explore": result.seconds,
-            "backward": result.recovered.seconds,
+            "backward": result.recoverability.seconds,
             "compile": result.compile_seconds,
             "audit": result.audit.seconds,
             "cached": result.cached,
@@ -161,7 +162,7 @@ def document(subject: Subject, result: Exploration, spark: dict[str, Any] | None
             "generated": result.generated / max(result.seconds, 1e-9),
             "distinct": result.distinct / max(result.seconds, 1e-9),
         },
-        "properties": [_property(found, result) for found in result.verdicts],
+        "properties": [_property(verdict, result) for verdict in result.verdicts],
         "fired": dict(result.fired),
         "guards": {
             "never_true": [list(pair) for pair in result.never_true],
@@ -176,32 +177,33 @@ def document(subject: Subject, result: Exploration, spark: dict[str, Any] | None
     }
 
 
-def pruning_rows(found: Sequence[Pruning]) -> list[dict[str, Any]]:
-    """What was left out at each bound of each field, as plain values."""
+def pruning_rows(prunings: Sequence[Pruning]) -> list[dict[str, Any]]:
+    """The pruned transitions at each bound of each field, as plain values."""
     return [
-        {"field": one.field, "domain": [one.lo, one.hi], "side": "above" if one.above else "below", "count": one.count,
-         "actions": dict(one.actions), "declared": bool(one.cap), "reason": one.cap or None}
-        for one in found
+        {"field": pruning.field, "domain": [pruning.lo, pruning.hi], "side": "above" if pruning.above else "below",
+         "count": pruning.count, "actions": dict(pruning.actions), "declared": bool(pruning.cap),
+         "reason": pruning.cap or None}
+        for pruning in prunings
     ]  # fmt: skip
 
 
-def _closure(found: PropertyVerdict) -> dict[str, Any] | None:
-    """What ints saw of the states that can follow a counterexample to `recovers`."""
-    closure = found.verdict.trace.closure if isinstance(found.verdict, Refuted) else None
+def _closure(verdict: PropertyVerdict) -> dict[str, Any] | None:
+    """The states that can follow a counterexample to `recovers`, as checked on ints."""
+    closure = verdict.verdict.trace.closure if isinstance(verdict.verdict, Refuted) else None
     return None if closure is None else {"states": closure.states, "complete": closure.complete}
 
 
-def _property(found: PropertyVerdict, result: Exploration) -> dict[str, Any]:
-    claim = next((c for c in result.program.claims if c.id == found.claim), None)
+def _property(verdict: PropertyVerdict, result: Exploration) -> dict[str, Any]:
+    claim = next((c for c in result.program.claims if c.id == verdict.claim), None)
     return {
-        "id": found.claim,
-        "kind": found.kind,
-        "verdict": WORDS[type(found.verdict)],
-        "depth": found.depth,
-        "detail": detail(found),
-        "bound": found.verdict.bound if isinstance(found.verdict, Holds) else None,
-        "failing": list(found.verdict.trace.failing) if isinstance(found.verdict, Refuted) else [],
-        "closure": _closure(found),
+        "id": verdict.claim,
+        "kind": verdict.kind,
+        "verdict": WORDS[type(verdict.verdict)],
+        "depth": verdict.depth,
+        "detail": detail(verdict),
+        "bound": verdict.verdict.bound if isinstance(verdict.verdict, Holds) else None,
+        "failing": list(verdict.verdict.trace.failing) if isinstance(verdict.verdict, Refuted) else [],
+        "closure": _closure(verdict),
         "sentence": claim.sentence if claim else None,
         "source": claim.source if claim else None,
     }

@@ -114,7 +114,7 @@ def _shape(chosen: Subject, setting: Setting) -> tuple[tuple[str, Any], ...] | N
 def _without(chosen: Subject, bounds: dict[str, int]) -> Setting | None:
     """The setting with these bounds only besides those of the scope; None where there is none."""
     try:
-        return chosen.whole.beyond(chosen.setting.scope, bounds, chosen.setting.rules)
+        return chosen.whole.unlimited_setting(chosen.setting.scope, bounds, chosen.setting.rules)
     except ScopeError:
         return None
 

@@ -14,7 +14,7 @@ import click
 
 from kraftcheck.ci.terminal.console import OutputClosed, silence
 from kraftcheck.ci.terminal.interrupts import Interrupted, abandon
-from kraftcheck.ci.terminal.parameter_types import check_typed
+from kraftcheck.ci.terminal.parameter_types import check_words
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
@@ -95,7 +95,7 @@ class Commands(click.Group):
             raise Refusal(f"unknown command {args[0]!r}; {nearest(args[0], COMMANDS)}")
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:
-            check_typed(command, rest, ctx)
+            check_words(command, rest, ctx)
         return name, command, rest
 
 

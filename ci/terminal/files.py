@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and the errors a user sees."""
+"""Files: written atomically, read with a limit, refused in one line."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.sync import sync
 from kraftcheck.ci.terminal.urls import check_local
 
-MOST_JSON = 256 << 20
+MAX_JSON_BYTES = 256 << 20
 """The largest JSON document that is read: in memory it takes some ten times that."""
 
-MOST_NESTED = 100
+MAX_NESTING = 100
 """The deepest lists and objects of a document."""
 
 
@@ -75,8 +75,8 @@ def umask() -> int:
     return mask
 
 
-def _refuse(path: Path, why: str, cause: Exception | None = None) -> NoReturn:
-    raise Refusal(f"cannot write {path}: {why}; choose another place") from cause
+def _refuse(path: Path, reason: str, cause: Exception | None = None) -> NoReturn:
+    raise Refusal(f"cannot write {path}: {reason}; choose another place") from cause
 
 
 def check_writable(target: str | None) -> None:
@@ -106,13 +106,13 @@ def check_apart(**targets: str | Path | None) -> None:
     Raises:
         Refusal: naming both options.
     """
-    taken: dict[str, str] = {}
+    options: dict[str, str] = {}
     for name, target in targets.items():
         option = f"--{name.replace('_', '-')}"
         place = "-" if target == "-" else str(Path(target).resolve()) if target is not None else ""
-        if place and place in taken:
-            raise Refusal(f"{taken[place]} and {option} cannot both write to {target}; give one another file")
-        taken[place] = option
+        if place and place in options:
+            raise Refusal(f"{options[place]} and {option} cannot both write to {target}; give one another file")
+        options[place] = option
 
 
 def write_json(target: str, document: Any) -> None:
@@ -128,14 +128,14 @@ def write_json(target: str, document: Any) -> None:
         raise OutputClosed from None
 
 
-def read_bytes(path: Path, most: int) -> bytes:
-    """What a regular file holds.
+def read_bytes(path: Path, limit: int) -> bytes:
+    """The content of a regular file.
 
     A pipe or a device may never end, or never begin: what comes out of one is saved to a file first.
 
     Args:
         path: the file.
-        most: the largest size that is read.
+        limit: the largest size that is read.
 
     Raises:
         Refusal: for what cannot be read, is no regular file, or is larger.
@@ -144,9 +144,11 @@ def read_bytes(path: Path, most: int) -> bytes:
         status = path.stat()
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
             raise Refusal(f"cannot read {path}: it is a pipe or a device; save what it holds to a file, and name that")
-        if status.st_size > most:
-            told = f"it has {status.st_size >> 20:,} MB, and {most >> 20:,} MB are the most that is read of such a file"
-            raise Refusal(f"cannot read {path}: {told}")
+        if status.st_size > limit:
+            reason = (
+                f"it has {status.st_size >> 20:,} MB, and {limit >> 20:,} MB are the most that is read of such a file"
+            )
+            raise Refusal(f"cannot read {path}: {reason}")
         with path.open("rb") as stream:
             return stream.read(status.st_size)
     except OSError as error:
@@ -159,7 +161,7 @@ def read_json(path: Path) -> Any:
     Raises:
         Refusal: naming the file, and the line where it is malformed.
     """
-    return parse_json(path, read_bytes(path, MOST_JSON))
+    return parse_json(path, read_bytes(path, MAX_JSON_BYTES))
 
 
 def parse_json(path: Path, data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
@@ -173,45 +175,45 @@ def parse_json(path: Path, data: bytes, pairs: Callable[[list[tuple[str, Any]]],
         Refusal: naming the file, and the line where it is malformed.
     """
     try:
-        found = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_constant=_no_number)
+        document = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_constant=_no_number)
     except UnicodeDecodeError as error:
         raise Refusal(f"{path}: not UTF-8 text") from error
     except json.JSONDecodeError as error:
         raise Refusal(f"{path}: line {error.lineno}: not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         raise Refusal(f"{path}: not usable JSON: {error}") from error
-    if _deeper(found, MOST_NESTED):
-        raise Refusal(f"{path}: not usable JSON: nested deeper than {MOST_NESTED} levels")
-    return found
+    if _deeper(document, MAX_NESTING):
+        raise Refusal(f"{path}: not usable JSON: nested deeper than {MAX_NESTING} levels")
+    return document
 
 
 def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON number")
 
 
-def _deeper(value: Any, most: int) -> bool:
+def _deeper(value: Any, depth: int) -> bool:
     """Whether lists and objects are nested deeper than so many levels."""
     level = [value] if isinstance(value, list | dict) else []
-    for _ in range(most):
-        inner = [part for one in level for part in (one.values() if isinstance(one, dict) else one)]
+    for _ in range(depth):
+        inner = [part for item in level for part in (item.values() if isinstance(item, dict) else item)]
         level = [part for part in inner if isinstance(part, list | dict)]
     return bool(level)
 
 
-def check_named(place: object, system: str, given: str | None) -> None:
+def check_named(place: object, system: str, named: str | None) -> None:
     """Refuse to import what a file names: to import is to run, so the command line has to say the same.
 
     Args:
         place: the file.
         system: the system that it names.
-        given: the system that the command line names; None: none.
+        named: the system that the command line names; None: none.
 
     Raises:
         Refusal: for another system, or for a user's system that the command line does not name.
     """
-    if given is not None and given != system:
-        raise Refusal(f"{place}: of the system {system}, not of {given}")
-    if given is None and ":" in system:
+    if named is not None and named != system:
+        raise Refusal(f"{place}: of the system {system}, not of {named}")
+    if named is None and ":" in system:
         raise Refusal(f"{place}: of the system {system}, whose module would be run; if you trust it, --system {system}")
 
 

@@ -1,7 +1,7 @@
-"""Ctrl-C: one line, exit code 130, within two seconds, whatever the process is at.
+"""Ctrl-C: one line, exit code 130, within two seconds, whatever the process is doing.
 
 Python runs its handlers between bytecodes of the main thread, so that a call of a compiler or a solver delays them.
-The operating system's side is told at once: it writes the signal's number into a pipe, and a thread reads it. The main
+The operating system acts at once: it writes the signal's number into a pipe, and a thread reads it. The main
 thread has a second to unwind; then the process ends where it is, and its children with it.
 
 Nothing but the standard library is imported here: the watch begins before all other imports.
@@ -41,14 +41,14 @@ class Stop(threading.Event):
     """A flag that Ctrl-C and SIGTERM set.
 
     Attributes:
-        patient: whether Ctrl-C waits for the report of what is stopped, however long that takes.
+        awaits_report: whether Ctrl-C waits for the report of what is stopped, however long that takes.
         asked_by: the signal that set it first; None while it is not set.
-        heard: whether the thread that reads signals has read one since.
+        signalled: whether the thread that reads signals has read one since.
     """
 
-    def __init__(self, patient: bool) -> None:
+    def __init__(self, awaits_report: bool) -> None:
         super().__init__()
-        self.patient, self.heard = patient, False
+        self.awaits_report, self.signalled = awaits_report, False
         self.asked_by: int | None = None
 
     def ask(self, number: int) -> None:
@@ -59,7 +59,7 @@ class Stop(threading.Event):
 
 
 class _Watch:
-    """What the main thread and the thread that reads signals know in common."""
+    """State that the main thread and the thread that reads signals share."""
 
     def __init__(self) -> None:
         self.stops: list[Stop] = []
@@ -81,11 +81,11 @@ def begin() -> None:
     os.set_blocking(writer, False)
     signal.signal(signal.SIGINT, _interrupt)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    threading.Thread(target=_attend, args=(reader, _watch), name="signals", daemon=True).start()
+    threading.Thread(target=_read_signals, args=(reader, _watch), name="signals", daemon=True).start()
 
 
 def end() -> None:
-    """The outcome is said: Ctrl-C changes nothing any more."""
+    """Ignore Ctrl-C from now on: the outcome has been printed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.close(signal.set_wakeup_fd(-1))
     if _watch.terminal != 2:
@@ -122,19 +122,19 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _attend(reader: int, watch: _Watch) -> None:
+def _read_signals(reader: int, watch: _Watch) -> None:
     """Act on each signal as it arrives; on SIGTERM nothing but flags."""
-    while told := os.read(reader, 1):
-        number = told[0]
-        waiting = [stop for stop in watch.stops if not stop.heard]
-        for stop in waiting:
+    while data := os.read(reader, 1):
+        number = data[0]
+        stops = [stop for stop in watch.stops if not stop.signalled]
+        for stop in stops:
             stop.ask(number)
-            stop.heard = True
+            stop.signalled = True
         if number != signal.SIGINT:
             continue
-        if not waiting:
+        if not stops:
             announce()
-        elif all(stop.patient for stop in waiting):
+        elif all(stop.awaits_report for stop in stops):
             continue
         threading.Thread(target=_force, args=(watch,), name="interrupt", daemon=True).start()
     os.close(reader)
@@ -151,7 +151,7 @@ def _force(watch: _Watch) -> None:
 
 
 @contextmanager
-def heard(stop: Stop) -> Iterator[None]:
+def register_stop(stop: Stop) -> Iterator[None]:
     """Meanwhile a signal sets this flag, even while the main thread is in a call that hears nothing."""
     _watch.stops.append(stop)
     try:
@@ -174,21 +174,21 @@ def end_children() -> None:
 def descendants(process: int) -> list[int]:
     """The processes that a process started, and those that they started; the ended ones aside."""
     parents = _parents()
-    found = [process]
-    for one in found:
-        found += [child for child, parent in parents.items() if parent == one]
-    return found[1:]
+    processes = [process]
+    for parent_ in processes:
+        processes += [child for child, parent in parents.items() if parent == parent_]
+    return processes[1:]
 
 
 def _parents() -> Mapping[int, int]:
     """The parent of every living process: from /proc, or from `ps` where there is none."""
-    found = {}
+    parents = {}
     for place in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             state, parent = place.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:2]
             if state != "Z":
-                found[int(place.parent.name)] = int(parent)
-    if not found:
-        told = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
-        found = {int(child): int(parent) for child, parent in (line.split() for line in told.splitlines())}
-    return found
+                parents[int(place.parent.name)] = int(parent)
+    if not parents:
+        output = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
+        parents = {int(child): int(parent) for child, parent in (line.split() for line in output.splitlines())}
+    return parents

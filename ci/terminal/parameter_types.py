@@ -1,4 +1,4 @@
-"""What click would take for a value and nobody means: empty words, a value given twice, numbers that are none."""
+"""Refusal of values that click accepts and nobody means: empty words, options given twice, odd numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?", re.ASCII | re.I
 """A number as people type it; Python reads `nan`, `1_000` and the digits of every script too."""
 
 
-def check_typed(command: click.Command, words: Sequence[str], parent: click.Context) -> None:
+def check_words(command: click.Command, words: Sequence[str], parent: click.Context) -> None:
     """Refuse words that a command would take for something else than was meant.
 
     Raises:
@@ -30,8 +30,8 @@ def check_typed(command: click.Command, words: Sequence[str], parent: click.Cont
             name = parameter.opts[-1]
             if order.count(parameter) > 1 and not (parameter.multiple or parameter.is_flag):
                 raise Refusal(f"{name} is given twice; give it once")
-        given = values.get(parameter.name or "")
-        for text in given if isinstance(given, list | tuple) else (given,):
+        value = values.get(parameter.name or "")
+        for text in value if isinstance(value, list | tuple) else (value,):
             if isinstance(text, str):
                 _check(name, text, parameter)
 
@@ -44,11 +44,11 @@ def _check(name: str, text: str, parameter: click.Parameter) -> None:
         raise Refusal(f"{name} takes a finite number in the digits 0 to 9, not {text[:40]!r}")
 
 
-def check_idle(why: str, *names: str) -> None:
+def check_idle(reason: str, *names: str) -> None:
     """Refuse options of the running command that would do nothing.
 
     Args:
-        why: when they do something.
+        reason: when they do something.
         names: of parameters that were left at their defaults if all is well.
 
     Raises:
@@ -56,6 +56,6 @@ def check_idle(why: str, *names: str) -> None:
     """
     context = click.get_current_context()
     for parameter in context.command.params:
-        given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-        if parameter.name in names and given:
-            raise Refusal(f"{parameter.opts[-1]} {why}; leave it out")
+        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if parameter.name in names and is_given:
+            raise Refusal(f"{parameter.opts[-1]} {reason}; leave it out")

@@ -1,4 +1,4 @@
-"""Pictures: states per level and transitions per action of an exploration, saturation of random walks."""
+"""Plots: states by level and transitions by action of an exploration, saturation of random walks."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ def plot(path: Path, title: str, levels: Sequence[int], fired: Mapping[str, int]
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 4 + 0.22 * len(fired)), layout="constrained")
-    above, below = figure.subplots(2, 1, height_ratios=[3, 0.22 * len(fired) + 1])
-    above.bar(range(len(levels)), levels, color="#4477aa")
-    above.set_title(f"{title}: {sum(levels):,} states", fontsize=10, wrap=True)
-    above.set_xlabel("depth")
-    above.set_ylabel("distinct states")
-    above.yaxis.set_major_formatter("{x:,.0f}")
+    upper, lower = figure.subplots(2, 1, height_ratios=[3, 0.22 * len(fired) + 1])
+    upper.bar(range(len(levels)), levels, color="#4477aa")
+    upper.set_title(f"{title}: {sum(levels):,} states", fontsize=10, wrap=True)
+    upper.set_xlabel("depth")
+    upper.set_ylabel("distinct states")
+    upper.yaxis.set_major_formatter("{x:,.0f}")
     ordered = sorted(fired.items(), key=lambda item: item[1])
-    below.barh([name for name, _ in ordered], [count for _, count in ordered], color="#228833")
-    below.set_xscale("symlog")
-    below.set_xlabel("transitions taken (logarithmic)")
+    lower.barh([name for name, _ in ordered], [count for _, count in ordered], color="#228833")
+    lower.set_xscale("symlog")
+    lower.set_xlabel("transitions taken (logarithmic)")
     try:
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     except OSError as error:
@@ -89,7 +89,7 @@ def plot_walks(path: Path, title: str, walks: Walks) -> None:
     states.set_ylim(bottom=0)
     for axis in (states.xaxis, states.yaxis):
         axis.set_major_formatter("{x:,.0f}")
-    goals, count = states.twinx(), len(walks.shown) + len(walks.missed)
+    goals, count = states.twinx(), len(walks.goals_shown) + len(walks.goals_missed)
     goals.step(steps, [0, *(point.goals for point in walks.curve)], where="post", color="#228833")
     goals.set_ylabel(f"goals reached, of {count}", color="#228833")
     goals.set_ylim(0, max(1, count) * 1.05)

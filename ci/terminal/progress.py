@@ -1,4 +1,4 @@
-"""Progress of long work on standard error, and work that a signal stops."""
+"""Progress on standard error, and work that a signal can stop."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import TextIO, TypeVar
 
 from attrs import define, field
 
-from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, heard
-from kraftcheck.solvers.search.explore import Progress
+from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, register_stop
+from kraftcheck.solvers.search.explore import SearchProgress
 
 TERMINAL_SECONDS = 0.2
 PLAIN_SECONDS = 5.0
@@ -37,7 +37,7 @@ class Meter:
     stream: TextIO
     clock: Callable[[], float]
     _next: float = field(init=False)
-    _seen: tuple[float, int, int] = (0.0, 0, 0)
+    _last: tuple[float, int, int] = (0.0, 0, 0)
     _open: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -47,18 +47,20 @@ class Meter:
     def _interval(self) -> float:
         return TERMINAL_SECONDS if self.stream.isatty() else PLAIN_SECONDS
 
-    def __call__(self, now: Progress) -> None:
-        """Take note of progress; write when it is time."""
-        then, generated, distinct = self._seen
-        span = max(now.seconds - then, 1e-9)
+    def __call__(self, progress: SearchProgress) -> None:
+        """Record progress, and write a line when one is due."""
+        before, generated, distinct = self._last
+        span = max(progress.seconds - before, 1e-9)
         text = (
-            f"depth {now.depth}: {now.generated:,} generated ({(now.generated - generated) / span:,.0f}/s), "
-            f"{now.distinct:,} distinct ({(now.distinct - distinct) / span:,.0f}/s), {now.queue:,} in the frontier"
+            f"depth {progress.depth}: {progress.generated:,} generated "
+            f"({(progress.generated - generated) / span:,.0f}/s), "
+            f"{progress.distinct:,} distinct ({(progress.distinct - distinct) / span:,.0f}/s), "
+            f"{progress.queue:,} in the frontier"
         )
-        if now.sweep:
-            text = f"backward sweep {now.sweep}: {now.queue:,} of {now.distinct:,} states left"
+        if progress.sweep:
+            text = f"backward sweep {progress.sweep}: {progress.queue:,} of {progress.distinct:,} states left"
         if self.write_when_due(text):
-            self._seen = (now.seconds, now.generated, now.distinct)
+            self._last = (progress.seconds, progress.generated, progress.distinct)
 
     def write_when_due(self, text: str) -> bool:
         """Write a line if an interval has passed; whether it did."""
@@ -89,39 +91,39 @@ class Meter:
 
 
 @define
-class Tally:
+class ProgressTally:
     """Writes how much of some work is done, as a `Meter` does.
 
     Attributes:
-        what: what is counted.
+        noun: what is counted.
         meter: writes the lines.
     """
 
-    what: str
+    noun: str
     meter: Meter
 
-    def __call__(self, done: int, total: int) -> None:
-        """Take note; write when it is time."""
-        self.meter.write_when_due(f"{done:,} of {total:,} {self.what}")
+    def __call__(self, count: int, total: int) -> None:
+        """Record the count, and write a line when one is due."""
+        self.meter.write_when_due(f"{count:,} of {total:,} {self.noun}")
 
 
 @contextmanager
-def tallied(quiet: bool, what: str) -> Iterator[Tally | None]:
+def progress_tally(quiet: bool, noun: str) -> Iterator[ProgressTally | None]:
     """A tally on standard error, or none."""
-    with metered(quiet) as meter:
-        yield None if meter is None else Tally(what, meter)
+    with progress_meter(quiet) as meter:
+        yield None if meter is None else ProgressTally(noun, meter)
 
 
 @contextmanager
-def stoppable(patient: bool = False) -> Iterator[Stop]:
+def stop_flag(awaits_report: bool = False) -> Iterator[Stop]:
     """A flag that Ctrl-C and SIGTERM set; after that Ctrl-C does what it always does.
 
     SIGTERM does not: `timeout` sends it to a process and to its group, so that one request to stop arrives twice.
 
     Args:
-        patient: whether Ctrl-C waits for what is reported of the stopped work; else the process ends in any case.
+        awaits_report: whether Ctrl-C waits for what is reported of the stopped work; else the process ends in any case.
     """
-    flag = Stop(patient)
+    flag = Stop(awaits_report)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -131,7 +133,7 @@ def stoppable(patient: bool = False) -> Iterator[Stop]:
     for number in before:
         signal.signal(number, ask)
     try:
-        with heard(flag):
+        with register_stop(flag):
             yield flag
     finally:
         for number, handler in before.items():
@@ -139,7 +141,7 @@ def stoppable(patient: bool = False) -> Iterator[Stop]:
 
 
 @contextmanager
-def metered(quiet: bool) -> Iterator[Meter | None]:
+def progress_meter(quiet: bool) -> Iterator[Meter | None]:
     """A meter on standard error, or none."""
     meter = None if quiet else Meter(sys.stderr, time.monotonic)
     try:
@@ -149,13 +151,13 @@ def metered(quiet: bool) -> Iterator[Meter | None]:
             meter.close()
 
 
-def attended(work: Callable[[], Result], stop: Stop, begun: threading.Event) -> Result:
+def run_interruptibly(work: Callable[[], Result], stop: Stop, begin_event: threading.Event) -> Result:
     """The result of work done on a thread of its own, so that signals are heard whatever it does.
 
     Args:
-        work: is expected to end soon after `stop` is set, once it has set `begun`.
+        work: is expected to end soon after `stop` is set, once it has set `begin_event`.
         stop: set by signals.
-        begun: until it is set, the work is abandoned on a stop: a compiler does not ask.
+        begin_event: until it is set, the work is abandoned on a stop: a compiler does not ask.
 
     Raises:
         Interrupted: when the work was abandoned on SIGTERM.
@@ -163,18 +165,18 @@ def attended(work: Callable[[], Result], stop: Stop, begun: threading.Event) -> 
     """
     outcome: Future[Result] = Future()
 
-    def labour() -> None:
+    def run_work() -> None:
         try:
             outcome.set_result(work())
         except BaseException as error:
             outcome.set_exception(error)
 
-    threading.Thread(target=labour, name="work", daemon=True).start()
+    threading.Thread(target=run_work, name="work", daemon=True).start()
     while not outcome.done():
         wait([outcome], timeout=0.1)
-        if stop.is_set() and not begun.is_set():
+        if stop.is_set() and not begin_event.is_set():
             wait([outcome], timeout=GRACE_SECONDS)
-            if not outcome.done() and not begun.is_set():
+            if not outcome.done() and not begin_event.is_set():
                 if stop.asked_by == signal.SIGINT:
                     announce()
                     raise KeyboardInterrupt

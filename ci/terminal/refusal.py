@@ -6,6 +6,6 @@ import click
 
 
 class Refusal(click.ClickException):
-    """What the user gave cannot be used; the message says where and what to do."""
+    """Input that cannot be used; the message names the place and the mend."""
 
     exit_code = 2

@@ -1,4 +1,4 @@
-"""Folders of results: they hold what one run wrote and nothing else, or what an earlier one did.
+"""Folders of results: a run replaces the results of an earlier run, and nothing else.
 
 A run writes into a folder beside the place, which takes the place at the end. It replaces a folder only where a
 mark says that a run of kraftcheck wrote it, and only while it holds nothing else.
@@ -38,20 +38,20 @@ def results(option: str, place: Path) -> Iterator[Path]:
     target = place.resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+        new_folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     except OSError as error:
         raise _refusal(option, place, error.strerror or str(error)) from error
     try:
-        os.chmod(made, 0o777 & ~umask())
-        yield made
-        listed = sorted(str(path.relative_to(made)) for path in _files(made))
-        write(made / MARK, "\n".join([_FIRST, *listed]) + "\n")
+        os.chmod(new_folder, 0o777 & ~umask())
+        yield new_folder
+        names = sorted(str(path.relative_to(new_folder)) for path in _files(new_folder))
+        write(new_folder / MARK, "\n".join([_FIRST, *names]) + "\n")
         check_results(option, place)
-        _replace(made, target)
+        _replace(new_folder, target)
     except OSError as error:
         raise _refusal(option, place, error.strerror or str(error)) from error
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(new_folder, ignore_errors=True)
 
 
 def check_results(option: str, place: Path | None, *others: str | Path | None) -> None:
@@ -71,11 +71,11 @@ def check_results(option: str, place: Path | None, *others: str | Path | None) -
     if place is None:
         return
     target = place.resolve()
-    for other in others:
-        if other is not None and str(other) != "-" and Path(other).resolve().is_relative_to(target):
-            raise Refusal(f"{other} lies in the folder of {option}, which this run replaces; choose another place")
+    for path in others:
+        if path is not None and str(path) != "-" and Path(path).resolve().is_relative_to(target):
+            raise Refusal(f"{path} lies in the folder of {option}, which this run replaces; choose another place")
     if not target.exists():
-        parent = next(above for above in target.parents if above.exists())
+        parent = next(ancestor for ancestor in target.parents if ancestor.exists())
         if not parent.is_dir():
             raise Refusal(f"cannot make the folder {place}: {parent} is no folder; choose another {option}")
         if not os.access(parent, os.W_OK | os.X_OK):
@@ -84,8 +84,8 @@ def check_results(option: str, place: Path | None, *others: str | Path | None) -
     if not target.is_dir():
         raise Refusal(f"cannot make the folder {place}: it is a file; choose another {option}")
     if Path.cwd().is_relative_to(target) or target.is_mount():
-        what = "a file system of its own" if target.is_mount() else "the current folder or above it"
-        raise _refusal(option, place, f"it is {what}, and a run replaces the whole folder")
+        folder_kind = "a file system of its own" if target.is_mount() else "the current folder or above it"
+        raise _refusal(option, place, f"it is {folder_kind}, and a run replaces the whole folder")
     if not os.access(target, os.W_OK | os.X_OK) or not os.access(target.parent, os.W_OK | os.X_OK):
         raise _refusal(option, place, "permission denied")
     _check_ours(option, place, target)
@@ -94,12 +94,12 @@ def check_results(option: str, place: Path | None, *others: str | Path | None) -
 def _check_ours(option: str, place: Path, target: Path) -> None:
     """Refuse a folder with files that no run wrote; an empty one is anybody's."""
     try:
-        there = {str(path.relative_to(target)) for path in _files(target)}
-        lines = (target / MARK).read_text(encoding="utf-8").splitlines() if MARK in there else []
+        present = {str(path.relative_to(target)) for path in _files(target)}
+        lines = (target / MARK).read_text(encoding="utf-8").splitlines() if MARK in present else []
     except (OSError, UnicodeDecodeError) as error:
         raise _refusal(option, place, f"it cannot be read ({error})") from error
-    listed = {MARK, *lines[1:]} if lines[:1] == [_FIRST] else set()
-    if foreign := sorted(there - listed):
+    own = {MARK, *lines[1:]} if lines[:1] == [_FIRST] else set()
+    if foreign := sorted(present - own):
         raise _refusal(option, place, f"it holds {foreign[0]}, which no run of kraftcheck wrote there")
 
 
@@ -107,20 +107,20 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
 
 
-def _replace(made: Path, target: Path) -> None:
+def _replace(new_folder: Path, target: Path) -> None:
     """Rename; an old folder stays beside until the new one is in its place."""
     if not target.exists() or not any(target.iterdir()):
-        os.replace(made, target)
+        os.replace(new_folder, target)
         return
     old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
     os.replace(target, old)
     try:
-        os.replace(made, target)
+        os.replace(new_folder, target)
     except BaseException:
         os.replace(old, target)
         raise
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _refusal(option: str, place: Path, why: str) -> Refusal:
-    return Refusal(f"cannot write into the folder {place}: {why}; choose another {option}")
+def _refusal(option: str, place: Path, reason: str) -> Refusal:
+    return Refusal(f"cannot write into the folder {place}: {reason}; choose another {option}")

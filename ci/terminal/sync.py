@@ -1,4 +1,4 @@
-"""What survives a crash of the machine. Workers of a cluster import this, so it imports next to nothing."""
+"""Synchronous writes: files and folders that survive a crash of the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URLs where a file or a folder is asked for: refused until they are served, and not taken for a name."""
+"""Refusal of URLs where a file or a folder is expected."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def check_local(place: str | Path) -> None:
     Raises:
         Refusal: in one line.
     """
-    found = _URL.match(str(place))
-    if found:
-        slashes = "///" if found[1] == "file:" else "//"
-        shown = f"{found[1]}{slashes}{str(place)[found.end() :]}" if found[1] else str(place)
-        raise Refusal(f"{shown} is a URL, and only local files and folders are served; name a path, such as a mount's")
+    match = _URL.match(str(place))
+    if match:
+        slashes = "///" if match[1] == "file:" else "//"
+        url = f"{match[1]}{slashes}{str(place)[match.end() :]}" if match[1] else str(place)
+        raise Refusal(f"{url} is a URL, and only local files and folders are served; name a path, such as a mount's")

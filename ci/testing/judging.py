@@ -1,4 +1,4 @@
-"""Properties judged for test items: each system once in a run of the tests, whichever worker comes first."""
+"""Judgements for test items: each system is judged once in a run of the tests, by the first worker that needs it."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Refuted
 from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.traces.render import lines
-from kraftcheck.solvers.walks.findings import findings
+from kraftcheck.solvers.walks.findings import confirm_findings
 from kraftcheck.solvers.walks.walks import simulate
 
 ENGINES = ("explore", "simulate")
 
 
 @frozen
-class Asked:
-    """What a marker asks for.
+class JudgementRequest:
+    """The request of a marker.
 
     Attributes:
         chosen: the system at its setting.
@@ -40,7 +40,7 @@ class Asked:
         engine: `explore` every state, or `simulate`.
         threads: of the engine.
         runs, steps, seed: of a simulation.
-        strict: whether steps that a declared cap leaves out count as not looked at.
+        strict: whether steps that a declared cap leaves out make a verdict incomplete.
     """
 
     chosen: Subject
@@ -57,7 +57,7 @@ class Asked:
         cls, system: str | System, *, scope: str | None = None, rules: str | None = None,
         bounds: Mapping[str, int] | None = None, expect: Mapping[str, str] | None = None, engine: str = "explore",
         threads: int = 1, runs: int = 1000, steps: int = 1000, seed: int = 1, strict: bool = False,
-    ) -> Asked:  # fmt: skip
+    ) -> JudgementRequest:  # fmt: skip
         """The arguments of a marker, checked.
 
         Raises:
@@ -67,12 +67,12 @@ class Asked:
             raise Refusal(f"unknown engine {engine!r}; {nearest(engine, ENGINES)}")
         chosen = _subject(system, scope, bounds or {}, rules)
         check_switches(chosen)
-        asked = cls(chosen, expect or {}, engine, threads, runs, steps, seed, strict)
-        known = properties(asked)
-        for name in asked.expect:
-            if name not in known:
-                raise Refusal(f"expect names the unknown property {name!r}; {nearest(name, known)}")
-        return asked
+        request = cls(chosen, expect or {}, engine, threads, runs, steps, seed, strict)
+        names = properties(request)
+        for name in request.expect:
+            if name not in names:
+                raise Refusal(f"expect names the unknown property {name!r}; {nearest(name, names)}")
+        return request
 
     def key(self) -> str:
         """Names what is judged: equal for items that one exploration judges."""
@@ -92,15 +92,15 @@ def _subject(system: str | System, scope: str | None, bounds: Mapping[str, int],
         raise Refusal(str(error)) from error
 
 
-def properties(asked: Asked) -> list[str]:
+def properties(request: JudgementRequest) -> list[str]:
     """The properties that are items, deadlock last; a simulation leaves out those about all runs at once."""
-    chosen = asked.chosen
+    chosen = request.chosen
     claims = properties_of(chosen.name, chosen.system, chosen.setting)
-    return [*(c.id for c in claims if asked.engine == "explore" or c.kind != "recovers"), DEADLOCK]
+    return [*(c.id for c in claims if request.engine == "explore" or c.kind != "recovers"), DEADLOCK]
 
 
 @frozen
-class Judgement:
+class PropertyJudgement:
     """A property, judged.
 
     Attributes:
@@ -124,74 +124,81 @@ class Judgement:
     judged_by: str = field(default="main")
 
 
-def judgement(asked: Asked, name: str, folder: Path, worker: str) -> Judgement:
+def judgement(request: JudgementRequest, name: str, folder: Path, worker: str) -> PropertyJudgement:
     """The judgement of a property, from the file that the run's first worker to need it wrote.
 
     Args:
-        asked: what is judged.
+        request: what is judged.
         name: the property.
         folder: shared by the workers of one run of the tests.
         worker: who asks.
     """
-    stem = asked.key().replace(":", "-").replace("/", "-")
+    stem = request.key().replace(":", "-").replace("/", "-")
     target = folder / f"kraftcheck-{stem}.json"
     with open(folder / f"kraftcheck-{stem}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not target.exists():
-            found = _explored(asked, worker) if asked.engine == "explore" else _walked(asked, worker)
-            write(target, json.dumps([asdict(one) for one in found]))
-    rows = {row["claim"]: Judgement(**row) for row in json.loads(target.read_text(encoding="utf-8"))}
-    return _expected(rows[name], asked.expect.get(name))
+            judge = _judge_exploration if request.engine == "explore" else _judge_walks
+            judgements = judge(request, worker)
+            write(target, json.dumps([asdict(judgement_) for judgement_ in judgements]))
+    rows = {row["claim"]: PropertyJudgement(**row) for row in json.loads(target.read_text(encoding="utf-8"))}
+    return _with_expected(rows[name], request.expect.get(name))
 
 
-def _expected(found: Judgement, wanted: str | None) -> Judgement:
-    if wanted is None:
-        return found
-    same = found.verdict == wanted
-    text = found.text if same else f"{found.claim}: expected {wanted}, got {found.verdict}\n{found.text}"
-    return Judgement(**{**asdict(found), "passed": same, "text": text})
+def _with_expected(judgement: PropertyJudgement, expected: str | None) -> PropertyJudgement:
+    if expected is None:
+        return judgement
+    same = judgement.verdict == expected
+    text = judgement.text
+    if not same:
+        text = f"{judgement.claim}: expected {expected}, got {judgement.verdict}\n{text}"
+    return PropertyJudgement(**{**asdict(judgement), "passed": same, "text": text})
 
 
-def _explored(asked: Asked, worker: str) -> list[Judgement]:
+def _judge_exploration(request: JudgementRequest, worker: str) -> list[PropertyJudgement]:
     result = explore(
-        program(asked.chosen), clock=time.monotonic, threads=asked.threads, cache_dir=cache_folder(), keep=False,
-        strict=asked.strict,
+        program(request.chosen), clock=time.monotonic, threads=request.threads, cache_dir=cache_folder(), keep=False,
+        strict=request.strict,
     )
-    made = []
-    for found in result.verdicts:
-        told = f"{found.claim}: {report.word_of(found)} {report.detail(found)}".rstrip()
-        if isinstance(found.verdict, Refuted):
-            told += "\n" + "\n".join(lines(found.verdict.trace)) + f"\nagain: {asked.chosen.command()}"
-        bound = found.verdict.bound if isinstance(found.verdict, Holds) else asked.chosen.title()
-        made.append(
-            Judgement(found.claim, found.kind, report.word_of(found), "explore", bound, result.distinct, "none", told,
-                      isinstance(found.verdict, Holds), worker)
+    judgements = []
+    for verdict in result.verdicts:
+        text = f"{verdict.claim}: {report.word_of(verdict)} {report.detail(verdict)}".rstrip()
+        if isinstance(verdict.verdict, Refuted):
+            text += "\n" + "\n".join(lines(verdict.verdict.trace)) + f"\nagain: {request.chosen.command()}"
+        bound = verdict.verdict.bound if isinstance(verdict.verdict, Holds) else request.chosen.title()
+        judgements.append(
+            PropertyJudgement(
+                verdict.claim, verdict.kind, report.word_of(verdict), "explore", bound, result.distinct, "none", text,
+                isinstance(verdict.verdict, Holds), worker,
+            )
         )  # fmt: skip
-    return made
+    return judgements
 
 
-def _walked(asked: Asked, worker: str) -> list[Judgement]:
-    traced: Program = program(asked.chosen)
+def _judge_walks(request: JudgementRequest, worker: str) -> list[PropertyJudgement]:
+    traced: Program = program(request.chosen)
     walks = simulate(
-        traced, asked.runs, asked.steps, asked.seed, clock=time.monotonic, threads=asked.threads,
-        cache_dir=cache_folder(), strict=asked.strict,
+        traced, request.runs, request.steps, request.seed, clock=time.monotonic, threads=request.threads,
+        cache_dir=cache_folder(), strict=request.strict,
     )  # fmt: skip
-    refuted = {one.trace.claim: one.trace for one in findings(walks)}
-    missed = {goal.id for goal in walks.missed}
-    bound = f"{walks.runs:,} runs, {walks.steps:,} steps of {asked.chosen.title()}"
-    kinds = {claim.id: claim.kind for claim in asked.chosen.system.properties(asked.chosen.setting)}
-    made = []
-    for name in properties(asked):
-        word, told = ("shown", "") if kinds.get(name) in ("sometimes", "happens") else ("nothing found", "")
+    refuted = {finding.trace.claim: finding.trace for finding in confirm_findings(walks)}
+    goals_missed = {goal.id for goal in walks.goals_missed}
+    bound = f"{walks.runs:,} runs, {walks.steps:,} steps of {request.chosen.title()}"
+    kinds = {claim.id: claim.kind for claim in request.chosen.system.properties(request.chosen.setting)}
+    judgements = []
+    for name in properties(request):
+        word, text = ("shown", "") if kinds.get(name) in ("sometimes", "happens") else ("nothing found", "")
         if name in refuted:
             word = f"refuted {len(refuted[name].steps)}"
-            told = "\n".join(lines(refuted[name]))
-        elif walks.fault is not None and (word == "nothing found" or name in missed):
-            word, told = "incomplete", walks.fault
-        elif name in missed:
+            text = "\n".join(lines(refuted[name]))
+        elif walks.fault is not None and (word == "nothing found" or name in goals_missed):
+            word, text = "incomplete", walks.fault
+        elif name in goals_missed:
             word = "vacuous"
-        made.append(
-            Judgement(name, kinds.get(name, DEADLOCK), word, "simulate", bound, walks.distinct, str(walks.seed),
-                      f"{name}: {word} in {bound}\n{told}", word in ("shown", "nothing found"), worker)
+        judgements.append(
+            PropertyJudgement(
+                name, kinds.get(name, DEADLOCK), word, "simulate", bound, walks.distinct, str(walks.seed),
+                f"{name}: {word} in {bound}\n{text}", word in ("shown", "nothing found"), worker,
+            )
         )  # fmt: skip
-    return made
+    return judgements

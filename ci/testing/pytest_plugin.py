@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:  # a run of tests without the marker loads nothing of this
-    from kraftcheck.ci.testing.judging import Judgement
+    from kraftcheck.ci.testing.judging import PropertyJudgement
 
 MARKER = "kraftcheck_system"
 FIXTURE = "kraftcheck_property"
@@ -28,7 +28,7 @@ _JUDGEMENT = pytest.StashKey[Any]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker."""
     config.addinivalue_line(
         "markers",
         f"{MARKER}(system, scope=None, rules=None, bounds={{}}, expect={{}}, engine='explore', threads=1, runs=1000, "
@@ -43,43 +43,43 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         return
     from kraftcheck.ci.terminal.refusal import Refusal
-    from kraftcheck.ci.testing.judging import Asked, properties
+    from kraftcheck.ci.testing.judging import JudgementRequest, properties
 
     where = metafunc.definition.nodeid
     if FIXTURE not in metafunc.fixturenames:
         raise pytest.UsageError(f"{where}: a test with the marker {MARKER} takes the argument {FIXTURE}")
     try:
-        asked = Asked.of(*marker.args, **marker.kwargs)
-        names = properties(asked)
+        request = JudgementRequest.of(*marker.args, **marker.kwargs)
+        names = properties(request)
     except (Refusal, TypeError) as error:
         raise pytest.UsageError(f"{where}: {MARKER}: {error}") from error
-    group = pytest.mark.xdist_group(asked.key())
-    cases = [pytest.param((asked, name), id=name, marks=group) for name in names]
+    group = pytest.mark.xdist_group(request.key())
+    cases = [pytest.param((request, name), id=name, marks=group) for name in names]
     metafunc.parametrize(FIXTURE, cases, indirect=True)
 
 
 @pytest.fixture(name=FIXTURE)
-def kraftcheck_property(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Judgement:
+def kraftcheck_property(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> PropertyJudgement:
     """The property of this item, judged: `claim`, `verdict`, `bound`, `states`, `seed`, `text`."""
     from kraftcheck.ci.testing.judging import judgement
 
     if not hasattr(request, "param"):
         raise pytest.UsageError(f"{request.node.nodeid}: {FIXTURE} needs the marker {MARKER}")
-    asked, name = request.param
+    judgement_request, name = request.param
     worker = getattr(request.config, "workerinput", {}).get("workerid", "main")
     base = tmp_path_factory.getbasetemp()
-    found = judgement(asked, name, base.parent if worker != "main" else base, worker)
+    result = judgement(judgement_request, name, base.parent if worker != "main" else base, worker)
     for key in ("verdict", "engine", "bound", "states", "seed", "judged_by"):
-        request.node.user_properties.append((key, str(getattr(found, key))))
-    request.node.stash[_JUDGEMENT] = found
-    return found
+        request.node.user_properties.append((key, str(getattr(result, key))))
+    request.node.stash[_JUDGEMENT] = result
+    return result
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
     """The item fails unless its property has the verdict that it must have, whatever the function looks at."""
     result = yield
-    found = pyfuncitem.stash.get(_JUDGEMENT, None)
-    if found is not None and not found.passed:
-        pytest.fail(found.text, pytrace=False)
+    judgement = pyfuncitem.stash.get(_JUDGEMENT, None)
+    if judgement is not None and not judgement.passed:
+        pytest.fail(judgement.text, pytrace=False)
     return result

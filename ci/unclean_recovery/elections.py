@@ -9,10 +9,17 @@ import click
 
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable
-from kraftcheck.ci.terminal.progress import stoppable
+from kraftcheck.ci.terminal.progress import stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.unclean_recovery.lists import read_ballots
-from kraftcheck.ci.unclean_recovery.options import ELECTION_FAILED, RULES, answering, recovery_rules, save, told
+from kraftcheck.ci.unclean_recovery.options import (
+    ELECTION_FAILED,
+    RULES,
+    refuse_unanswered,
+    report_result,
+    save,
+    unclean_recovery_rules,
+)
 from kraftcheck.ci.unclean_recovery.snapshot import Snapshot, read_snapshot
 from kraftcheck.model.controller.commits import commit
 from kraftcheck.model.controller.elect_leaders import DESIGNATED, PREFERRED, UNCLEAN, elect_leaders
@@ -32,30 +39,30 @@ def elect(
     """Hold the elections; of all partitions, those that need none are not reported."""
     retries = Retries(snapshot.failures, ATTEMPTS)
     if kind == DESIGNATED:
-        wanted = list(zip(places or (), leaders or (), strict=True))
-        with stoppable(patient=True) as stop:
-            return designate_all(snapshot.controller, wanted, rules, retries, snapshot.rights, stop.is_set)
+        pairs = list(zip(places or (), leaders or (), strict=True))
+        with stop_flag(awaits_report=True) as stop:
+            return designate_all(snapshot.controller, pairs, rules, retries, snapshot.rights, stop.is_set)
     served, _ = retries.sent()
     if not served:
-        asked = snapshot.places() if places is None else places
-        return snapshot.controller, tuple(Result(place, TRANSIENT) for place in asked)
+        targets = snapshot.places() if places is None else places
+        return snapshot.controller, tuple(Result(place, TRANSIENT) for place in targets)
     outcome = elect_leaders(snapshot.controller, kind, places, rules)
     results = tuple(Result((row.topic, row.partition), row.error) for row in outcome.response)
     return commit(snapshot.controller, outcome, rules), results
 
 
-def _asked(
-    kind: int, listed: Path | None, topic: str | None, partition: int | None, every: bool
+def _request(
+    kind: int, partitions_file: Path | None, topic: str | None, partition: int | None, every: bool
 ) -> tuple[Places | None, tuple[int, ...] | None]:
     """The partitions, None for all, and the leaders designated; the exclusions of Kafka's tool."""
-    if sum((listed is not None, topic is not None, every)) != 1:
+    if sum((partitions_file is not None, topic is not None, every)) != 1:
         raise Refusal("give one of --path-to-json-file FILE, --topic NAME with --partition N, --all-topic-partitions")
     if (topic is None) != (partition is None):
         raise Refusal("--topic and --partition go together; give both, or neither")
-    if kind == DESIGNATED and listed is None:
+    if kind == DESIGNATED and partitions_file is None:
         raise Refusal("DESIGNATED needs a leader for each partition; give them with --path-to-json-file FILE")
-    if listed is not None:
-        return read_ballots(listed, kind == DESIGNATED)
+    if partitions_file is not None:
+        return read_ballots(partitions_file, kind == DESIGNATED)
     return (None if every else ((str(topic), int(partition or 0)),)), None
 
 
@@ -89,19 +96,19 @@ def elect_leaders_command(
       kraftcheck elect-leaders --snapshot cluster.json --election-type DESIGNATED --path-to-json-file leaders.json
     """
     number = TYPES[kind.upper()]
-    places, leaders = _asked(number, listed, topic, partition, every)
-    chosen = recovery_rules(rules)
+    places, leaders = _request(number, listed, topic, partition, every)
+    chosen = unclean_recovery_rules(rules)
     if not dry:
         check_writable(str(output or path))
     snapshot = read_snapshot(path, chosen)
-    with answering(path):
+    with refuse_unanswered(path):
         after, results = elect(snapshot, number, places, leaders, chosen)
     if not dry:
         save(snapshot, after, path, output)
     screen, failed = console(), 0
     for result in results:
         leader = _leader(after, result.place)
-        failed += told(screen, result, f"elected {leader}", result.recovered(chosen.unclean_recovery))
+        failed += report_result(screen, result, f"elected {leader}", result.recovered(chosen.unclean_recovery))
     code = 0 if succeeded(results, chosen.unclean_recovery) else ELECTION_FAILED
     screen.plain(f"{len(results)} partition(s), {failed} failed (exit {code})")
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""Files that list partitions: input of the unclean-recovery tool, and of leader elections."""
+"""Files that list partitions: the input of the unclean-recovery tool, and of leader elections."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def read_targets(path: Path) -> tuple[TopicPartition, ...]:
     """
     try:
         entries = _entries(path)
-        found = [
+        places = [
             (entry.only("topic", "partitions").read("topic", text), index)
             for entry in entries
             for index in entry.read("partitions", each(_index))
         ]
-        return _distinct(found)
+        return _distinct(places)
     except FormError as reason:
         raise Refusal(f"{path}: {reason}") from None
 
@@ -45,11 +45,11 @@ def read_ballots(path: Path, designated: bool) -> tuple[tuple[TopicPartition, ..
         raise Refusal(f"{path}: {reason}") from None
 
 
-def ballots(wanted: Sequence[tuple[TopicPartition, int]]) -> dict[str, Any]:
+def ballots(leaders: Sequence[tuple[TopicPartition, int]]) -> dict[str, Any]:
     """The document that designates these leaders; `read_ballots` reads it."""
     return {
         "partitions": [
-            {"topic": topic, "partition": index, "designatedLeader": leader} for (topic, index), leader in wanted
+            {"topic": topic, "partition": index, "designatedLeader": leader} for (topic, index), leader in leaders
         ]
     }
 

@@ -1,4 +1,4 @@
-"""What the two tools share: their rule set, and how results are told."""
+"""The parts that both tools share: their rule set, and the output of results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ELECTION_FAILED = 1
 """Exit code when some partition has no leader in the end, as Kafka's tools end."""
 
 
-def recovery_rules(text: str) -> RuleSet:
+def unclean_recovery_rules(text: str) -> RuleSet:
     """A rule set with designated elections.
 
     Raises:
@@ -41,7 +41,7 @@ def recovery_rules(text: str) -> RuleSet:
 
 
 @contextlib.contextmanager
-def answering(path: Path) -> Iterator[None]:
+def refuse_unanswered(path: Path) -> Iterator[None]:
     """Where the controller gives no answer, the snapshot is at fault: one line says so.
 
     Raises:
@@ -63,11 +63,11 @@ def save(snapshot: Snapshot, after: Controller, path: Path, output: Path | None)
         write_json(str(output or path), snapshot.after(after))
 
 
-def told(screen: Screen, result: Result, done: str, well: bool) -> bool:
+def report_result(screen: Screen, result: Result, success: str, succeeded: bool) -> bool:
     """Say what came of a partition, on standard error where that is a failure; whether it is."""
     name = f"{result.place[0]}-{result.place[1]}"
-    if well:
-        screen.plain(f"{name}: {'already online' if result.error == NOT_NEEDED else done}")
+    if succeeded:
+        screen.plain(f"{name}: {'already online' if result.error == NOT_NEEDED else success}")
     else:
         click.echo(f"{name}: failed: {result.error}", err=True)
-    return not well
+    return not succeeded

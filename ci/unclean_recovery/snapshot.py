@@ -1,4 +1,4 @@
-"""Snapshots of a cluster as JSON: what the controller knows, what is on disks, what lies between.
+"""Snapshots of a cluster as JSON: the controller's metadata, the replicas' logs, and the network.
 
 docs/explanation/systems/unclean-recovery.md describes the form.
 """
@@ -80,20 +80,20 @@ class Snapshot:
         for topic in changed["topics"]:
             topic_id = str(controller.topic_id(topic["name"]))
             for entry in topic["partitions"]:
-                found = controller.image.partition(topic_id, entry["partition"])
-                if found is not None:
-                    entry.update(_written(found, entry))
+                partition = controller.image.partition(topic_id, entry["partition"])
+                if partition is not None:
+                    entry.update(_election_keys(partition, entry))
         return changed
 
 
-def _written(p: Partition, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _election_keys(p: Partition, entry: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a partition that an election may change; optional ones stay absent while they say nothing."""
     lists = {key: list(ids(getattr(p, key))) for key in LISTS}
-    told = {key: value for key, value in lists.items() if value or key in entry}
-    rest: dict[str, Any] = {"leader": p.leader, "leader_epoch": p.leader_epoch, "partition_epoch": p.partition_epoch}
+    present_lists = {key: value for key, value in lists.items() if value or key in entry}
+    state: dict[str, Any] = {"leader": p.leader, "leader_epoch": p.leader_epoch, "partition_epoch": p.partition_epoch}
     if p.recovering or "leader_recovery_state" in entry:
-        rest["leader_recovery_state"] = RECOVERY[int(p.recovering)]
-    return {**told, **rest}
+        state["leader_recovery_state"] = RECOVERY[int(p.recovering)]
+    return {**present_lists, **state}
 
 
 def read_snapshot(path: Path, rules: RuleSet) -> Snapshot:
@@ -113,20 +113,20 @@ def _snapshot(fields: Fields, rules: RuleSet) -> Snapshot:
     fields.only("version", "features", "operator", "controller_failures", "brokers", "topics")
     if fields.read("version", integer) != VERSION:
         raise FormError(f"version: {fields.data['version']} is not known; this is version {VERSION}")
-    listed = fields.read("brokers", each(Fields.of))
-    known = {broker.broker_id: broker for broker in map(_registration, listed)}
-    if len(known) < len(listed):
+    broker_fields = fields.read("brokers", each(Fields.of))
+    registrations = {broker.broker_id: broker for broker in map(_registration, broker_fields)}
+    if len(registrations) < len(broker_fields):
         raise FormError("brokers: an id is listed twice")
     switches = fields.read_or("features", Fields.of, Fields({})).only("elr_enabled")
     controller = Controller(
         features=Features(elr_enabled=switches.read_or("elr_enabled", flag, True)), settings=Settings()
     )
-    records = [*known.values(), *_topics(fields)]
+    records = [*registrations.values(), *_topics(fields)]
     controller = replay_all(controller, records, rules)
     return Snapshot(
         document=fields.data,
         controller=controller,
-        remote={broker.id: broker for broker in map(_remote, listed)},
+        remote={broker.id: broker for broker in map(_remote, broker_fields)},
         rights=_rights(fields.read_or("operator", Fields.of, Fields({}, "operator"))),
         failures=fields.read_or("controller_failures", _count, 0),
     )
@@ -156,8 +156,8 @@ def _registration(fields: Fields) -> RegisterBrokerRecord:
 
 def _remote(fields: Fields) -> RemoteBroker:
     logs: dict[TopicPartition, ReplicaLog] = {}
-    listed = fields.read("logs", each(Fields.of)) if fields.has("logs") else ()
-    for entry in listed:
+    entries = fields.read("logs", each(Fields.of)) if fields.has("logs") else ()
+    for entry in entries:
         place = (entry.read("topic", text), entry.read("partition", _count))
         if place in logs:
             raise FormError(f"{entry.where}: {place[0]}-{place[1]} is listed twice")

@@ -13,10 +13,17 @@ from rich.table import Table
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
-from kraftcheck.ci.terminal.progress import stoppable
+from kraftcheck.ci.terminal.progress import stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.unclean_recovery.lists import ballots, read_targets
-from kraftcheck.ci.unclean_recovery.options import ELECTION_FAILED, RULES, answering, recovery_rules, save, told
+from kraftcheck.ci.unclean_recovery.options import (
+    ELECTION_FAILED,
+    RULES,
+    refuse_unanswered,
+    report_result,
+    save,
+    unclean_recovery_rules,
+)
 from kraftcheck.ci.unclean_recovery.snapshot import Snapshot, read_snapshot
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.words import NO_LEADER
@@ -31,47 +38,49 @@ NO_ANSWER = "NO_REPLICA_ANSWERED"
 
 
 @frozen
-class Plan:
-    """What the tool found out.
+class UncleanRecoveryPlan:
+    """The plan of the tool: the leaders to designate, and the results that need no election.
 
     Attributes:
         targets: the input set.
         findings: one for each leaderless partition of it.
-        settled: results that need no election: online partitions, unknown ones, and those that nobody can lead.
+        results: results that need no election: online partitions, unknown ones, and those that nobody can lead.
     """
 
     targets: tuple[TopicPartition, ...]
     findings: tuple[Finding, ...]
-    settled: tuple[Result, ...]
+    results: tuple[Result, ...]
 
-    def wanted(self) -> list[tuple[TopicPartition, int]]:
+    def leaders(self) -> list[tuple[TopicPartition, int]]:
         """The leaders to be designated."""
-        return [(found.place, found.chosen) for found in self.findings if found.chosen != NOBODY]
+        return [(finding.place, finding.chosen) for finding in self.findings if finding.chosen != NOBODY]
 
 
-def plan(snapshot: Snapshot, targets: Sequence[TopicPartition], duration_ms: int, rules: RuleSet) -> Plan:
+def plan(
+    snapshot: Snapshot, targets: Sequence[TopicPartition], duration_ms: int, rules: RuleSet
+) -> UncleanRecoveryPlan:
     """Ask the replicas of every target without a leader, and choose."""
     offline = {place: snapshot.replicas(place) for place in targets if snapshot.leader(place) == NO_LEADER}
     findings = find_leaders(snapshot.remote, offline, snapshot.rights, duration_ms, rules.unclean_recovery)
-    settled = [Result(found.place, NO_ANSWER) for found in findings if found.chosen == NOBODY]
+    results = [Result(finding.place, NO_ANSWER) for finding in findings if finding.chosen == NOBODY]
     for place in targets:
         if snapshot.leader(place) is None:
-            settled.append(Result(place, "UNKNOWN_TOPIC_OR_PARTITION"))
+            results.append(Result(place, "UNKNOWN_TOPIC_OR_PARTITION"))
         elif place not in offline:
-            settled.append(Result(place, NOT_NEEDED))
-    return Plan(tuple(targets), findings, tuple(settled))
+            results.append(Result(place, NOT_NEEDED))
+    return UncleanRecoveryPlan(tuple(targets), findings, tuple(results))
 
 
 def table(findings: Sequence[Finding]) -> Table:
-    """What each replica of each partition answered."""
-    shown = Table(box=None, pad_edge=False)
+    """The answers of each replica of each partition, as a table."""
+    table_ = Table(box=None, pad_edge=False)
     for column in ("partition", "replica", "answer", "last epoch", "known epoch", "log end", ""):
-        shown.add_column(column, justify="right" if column in ("last epoch", "known epoch", "log end") else "left")
-    for found in findings:
-        for broker, row in found.replies:
-            mark = "chosen" if broker == found.chosen else ""
-            shown.add_row(f"{found.place[0]}-{found.place[1]}", str(broker), *_cells(row), mark)
-    return shown
+        table_.add_column(column, justify="right" if column in ("last epoch", "known epoch", "log end") else "left")
+    for finding in findings:
+        for broker, row in finding.replies:
+            mark = "chosen" if broker == finding.chosen else ""
+            table_.add_row(f"{finding.place[0]}-{finding.place[1]}", str(broker), *_cells(row), mark)
+    return table_
 
 
 def _cells(row: LogInfo | None) -> tuple[str, str, str, str]:
@@ -83,7 +92,7 @@ def _cells(row: LogInfo | None) -> tuple[str, str, str, str]:
 
 
 def _check(
-    show: bool, manual: Path | None, automated: bool, listed: Path | None, every: bool, output: Path | None
+    show: bool, manual: Path | None, automated: bool, partitions_file: Path | None, every: bool, output: Path | None
 ) -> None:
     """The exclusions of the document."""
     if manual is not None and automated:
@@ -92,9 +101,9 @@ def _check(
         raise Refusal(
             "nothing is asked: give --show-replica-info, --manual-recovery-output-file FILE or --automated-recovery"
         )
-    if listed is not None and every:
+    if partitions_file is not None and every:
         raise Refusal("--path-to-json-file and --all-offline-partitions exclude each other; give one of them")
-    if listed is None and not every:
+    if partitions_file is None and not every:
         raise Refusal("no partitions: give --path-to-json-file FILE or --all-offline-partitions")
     if output is not None and not automated:
         raise Refusal("--output is for the snapshot after --automated-recovery; give both, or neither")
@@ -155,45 +164,47 @@ def unclean_recovery_command(
         check_idle("is of --automated-recovery", "attempts")
     if dry and not automated:
         raise Refusal("--dry-run is for --automated-recovery; without it no snapshot is written anyway")
-    chosen = recovery_rules(rules)
+    chosen = unclean_recovery_rules(rules)
     snapshot = read_snapshot(path, chosen)
     offline = tuple(place for place in snapshot.places() if snapshot.leader(place) == NO_LEADER)
-    found = plan(snapshot, offline if listed is None else read_targets(listed), duration, chosen)
+    plan_ = plan(snapshot, offline if listed is None else read_targets(listed), duration, chosen)
     screen = console()
     if show:
-        screen.print(table(found.findings))
-    results = [*found.settled]
+        screen.print(table(plan_.findings))
+    results = [*plan_.results]
     if automated:
-        with answering(path):
-            after, told_by = _elect(snapshot, found, Retries(snapshot.failures, attempts), chosen)
-        results += told_by
+        with refuse_unanswered(path):
+            after, elected = _elect(snapshot, plan_, Retries(snapshot.failures, attempts), chosen)
+        results += elected
         if not dry:
             save(snapshot, after, path, output)
     else:
-        results += [Result(place, NO_ERROR) for place, _ in found.wanted()]
+        results += [Result(place, NO_ERROR) for place, _ in plan_.leaders()]
     if manual is not None:
-        write_json(str(manual), ballots(found.wanted()))
-        screen.plain(f"wrote {manual}: {len(found.wanted())} designated leader(s)")
-    _report(screen, found, results, automated, chosen)
+        write_json(str(manual), ballots(plan_.leaders()))
+        screen.plain(f"wrote {manual}: {len(plan_.leaders())} designated leader(s)")
+    _report(screen, plan_, results, automated, chosen)
 
 
 def _elect(
-    snapshot: Snapshot, found: Plan, retries: Retries, rules: RuleSet
+    snapshot: Snapshot, plan_: UncleanRecoveryPlan, retries: Retries, rules: RuleSet
 ) -> tuple[Controller, tuple[Result, ...]]:
     """Designate the chosen leaders; a signal ends it between two requests."""
-    with stoppable(patient=True) as stop:
-        return designate_all(snapshot.controller, found.wanted(), rules, retries, snapshot.rights, stop.is_set)
+    with stop_flag(awaits_report=True) as stop:
+        return designate_all(snapshot.controller, plan_.leaders(), rules, retries, snapshot.rights, stop.is_set)
 
 
-def _report(screen: Screen, found: Plan, results: Sequence[Result], automated: bool, rules: RuleSet) -> None:
+def _report(
+    screen: Screen, plan_: UncleanRecoveryPlan, results: Sequence[Result], automated: bool, rules: RuleSet
+) -> None:
     """One line a partition, failures on standard error; then the exit."""
-    leaders = dict(found.wanted())
+    leaders = dict(plan_.leaders())
     by_place = {result.place: result for result in results}
     failed = 0
-    for place in found.targets:
+    for place in plan_.targets:
         result = by_place[place]
-        done = f"{'elected' if automated else 'designate'} {leaders.get(place)}"
-        failed += told(screen, result, done, result.recovered(rules.unclean_recovery))
+        success = f"{'elected' if automated else 'designate'} {leaders.get(place)}"
+        failed += report_result(screen, result, success, result.recovered(rules.unclean_recovery))
     code = 0 if succeeded(results, rules.unclean_recovery) else ELECTION_FAILED
-    screen.plain(f"{len(found.targets)} partition(s), {failed} failed (exit {code})")
+    screen.plain(f"{len(plan_.targets)} partition(s), {failed} failed (exit {code})")
     sys.exit(code)

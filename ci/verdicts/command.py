@@ -1,4 +1,4 @@
-"""`kraftcheck check`: every property on every engine that suits it, against expected verdicts."""
+"""`kraftcheck check`: every property on every engine that suits it, compared with its expected verdict."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from kraftcheck.ci.conformance.command import NON_CONFORMANT, Report, conform
+from kraftcheck.ci.conformance.command import NON_CONFORMANT, VectorReport, conform
 from kraftcheck.ci.conformance.command import lines as conform_lines
 from kraftcheck.ci.conformance.vectors.files import VectorError
-from kraftcheck.ci.explore.command import Budget, run, write_traces
+from kraftcheck.ci.explore.command import SearchBudget, run, write_traces
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
@@ -23,7 +23,7 @@ from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.verdicts.proofs import ProofRow, prove_row
-from kraftcheck.ci.verdicts.unexpected import Surprise
+from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.properties.expected.verdicts import EVERY, EXPECTED, Row, expected
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, PropertyVerdict, exit_code, worst_first
@@ -31,16 +31,17 @@ from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.search.levels import STOPPED
 
 
-def surprises(row: Row, result: Exploration) -> Iterator[Surprise]:
+def unexpected_verdicts(row: Row, result: Exploration) -> Iterator[UnexpectedVerdict]:
     """Every verdict of an exploration that is not the expected one, in either direction."""
-    judged = set()
-    for found in result.verdicts:
-        judged.add(found.claim)
-        wanted, got = expected(row, found.claim), report.word_of(found)
-        if wanted != got:
-            yield Surprise(row, found.claim, wanted, got, exit_code(found.verdict) or EXIT_VACUOUS)
-    for claim in sorted(set(EVERY[row]) - judged):
-        yield Surprise(row, claim, EVERY[row][claim], "not judged", EXIT_VACUOUS)
+    claims = set()
+    for verdict in result.verdicts:
+        claims.add(verdict.claim)
+        expected_word, actual_word = expected(row, verdict.claim), report.word_of(verdict)
+        if expected_word != actual_word:
+            code = exit_code(verdict.verdict) or EXIT_VACUOUS
+            yield UnexpectedVerdict(row, verdict.claim, expected_word, actual_word, code)
+    for claim in sorted(set(EVERY[row]) - claims):
+        yield UnexpectedVerdict(row, claim, EVERY[row][claim], "not judged", EXIT_VACUOUS)
 
 
 def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) -> list[Row]:
@@ -49,43 +50,44 @@ def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) ->
     Raises:
         Refusal: for a name no row has.
     """
-    for position, (what, names) in enumerate((("system", systems), ("scope", scopes), ("rule set", rules))):
-        known = sorted({row[position] for row in EVERY})
+    for position, (noun, names) in enumerate((("system", systems), ("scope", scopes), ("rule set", rules))):
+        offered_names = sorted({row[position] for row in EVERY})
         for name in names:
-            if name not in known:
-                raise Refusal(f"no expected verdicts for {what} {name!r}; {nearest(name, known)}")
-    wanted = (systems, scopes, rules)
-    offered = EVERY if scopes else EXPECTED
-    rows = [r for r in offered if all(not names or r[i] in names for i, names in enumerate(wanted))]
+            if name not in offered_names:
+                raise Refusal(f"no expected verdicts for {noun} {name!r}; {nearest(name, offered_names)}")
+    filters = (systems, scopes, rules)
+    candidates = EVERY if scopes else EXPECTED
+    rows = [r for r in candidates if all(not names or r[i] in names for i, names in enumerate(filters))]
     if not rows:
         raise Refusal("no row has expected verdicts for this system, scope and rule set together")
     return rows
 
 
-def table(results: Sequence[tuple[Row, Exploration]], odd: Sequence[Surprise]) -> Table:
+def table(results: Sequence[tuple[Row, Exploration]], unexpected: Sequence[UnexpectedVerdict]) -> Table:
     """A row for each property, a column for each rule set; the shortest refutation over all scopes."""
     presets = list(dict.fromkeys(row[2] for row, _ in results))
-    shown = Table(box=None, pad_edge=False)
-    shown.add_column("property")
+    table_ = Table(box=None, pad_edge=False)
+    table_.add_column("property")
     for preset in presets:
-        shown.add_column(preset)
-    claims = dict.fromkeys(found.claim for _, result in results for found in result.verdicts)
+        table_.add_column(preset)
+    claims = dict.fromkeys(verdict.claim for _, result in results for verdict in result.verdicts)
     for claim in claims:
-        judged = [(row, result.verdict(claim)) for row, result in results if _judges(result, claim)]
-        shown.add_row(claim, *(_cell([pair for pair in judged if pair[0][2] == preset], odd) for preset in presets))
-    return shown
+        verdicts = [(row, result.verdict(claim)) for row, result in results if _judges(result, claim)]
+        by_preset = [[pair for pair in verdicts if pair[0][2] == preset] for preset in presets]
+        table_.add_row(claim, *(_cell(pairs, unexpected) for pairs in by_preset))
+    return table_
 
 
 def _judges(result: Exploration, claim: str) -> bool:
-    return any(found.claim == claim for found in result.verdicts)
+    return any(verdict.claim == claim for verdict in result.verdicts)
 
 
-def _cell(found: Sequence[tuple[Row, PropertyVerdict]], odd: Sequence[Surprise]) -> str:
-    if not found:
+def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Sequence[UnexpectedVerdict]) -> str:
+    if not verdicts:
         return "-"
-    ranked = sorted(found, key=lambda pair: (-(exit_code(pair[1].verdict) or 0), pair[1].depth or 0))
-    words = report.word_of(ranked[0][1])
-    if any(s.row == row and s.claim == verdict.claim for row, verdict in found for s in odd):
+    ordered = sorted(verdicts, key=lambda pair: (-(exit_code(pair[1].verdict) or 0), pair[1].depth or 0))
+    words = report.word_of(ordered[0][1])
+    if any(s.row == row and s.claim == verdict.claim for row, verdict in verdicts for s in unexpected):
         return f"[bold red]{words} UNEXPECTED[/]"
     return f"[{report.STYLES[words.split()[0]]}]{words}[/]"
 
@@ -123,64 +125,64 @@ def check_command(
         find_system(name)
     rows = plan(systems, scopes, rules)
     check_writable(target)
-    conformed = _conform(vectors)
+    conformance = _conform(vectors)
     check_results("--out", out, target)
     screen = console(to_stderr=target == "-")
     with nullcontext() if out is None else results("--out", out) as place:
-        runs, odd, proofs = _run_rows(screen, rows, Budget(workers, memory), place, quiet)
+        runs, unexpected, proofs = _run_rows(screen, rows, SearchBudget(workers, memory), place, quiet)
     skipped = len(rows) - len(runs)
-    _finish(screen, runs, odd, conformed)
-    failed = conformed is not None and conformed.exit_code(allow_unsupported=False) != 0
-    code = worst_first([*(s.code for s in odd), *[NON_CONFORMANT] * failed, *[EXIT_INCOMPLETE] * (skipped > 0)])
+    _finish(screen, runs, unexpected, conformance)
+    failed = conformance is not None and conformance.exit_code(allow_unsupported=False) != 0
+    code = worst_first([*(s.code for s in unexpected), *[NON_CONFORMANT] * failed, *[EXIT_INCOMPLETE] * (skipped > 0)])
     if target is not None:
-        write_json(target, document(runs, proofs, odd, code))
-    judged = sum(len(result.verdicts) for _, _, result in runs) + sum(proof.claims for proof in proofs)
-    screen.plain(last_line(judged, len(odd), failed, skipped, code))
+        write_json(target, document(runs, proofs, unexpected, code))
+    verdict_count = sum(len(result.verdicts) for _, _, result in runs) + sum(proof.claims for proof in proofs)
+    screen.plain(last_line(verdict_count, len(unexpected), failed, skipped, code))
     sys.exit(code)
 
 
 def _run_rows(
-    screen: Screen, rows: Sequence[Row], budget: Budget, place: Path | None, quiet: bool
-) -> tuple[list[tuple[Row, Subject, Exploration]], list[Surprise], list[ProofRow]]:
+    screen: Screen, rows: Sequence[Row], budget: SearchBudget, place: Path | None, quiet: bool
+) -> tuple[list[tuple[Row, Subject, Exploration]], list[UnexpectedVerdict], list[ProofRow]]:
     """Explore and prove row by row, up to the first one that is stopped; counterexamples go below `place`."""
-    runs, odd, proofs = [], list[Surprise](), list[ProofRow]()
+    runs, unexpected, proofs = [], list[UnexpectedVerdict](), list[ProofRow]()
     for row in rows:
         chosen = subject(row[0], row[1], {}, row[2])
         result = run(program(chosen), budget, quiet)
         runs.append((row, chosen, result))
-        odd += list(surprises(row, result))
-        screen.print(_row_line(row, result, odd), soft_wrap=True)
+        unexpected += list(unexpected_verdicts(row, result))
+        screen.print(_row_line(row, result, unexpected), soft_wrap=True)
         if place is not None:
             write_traces(place / "-".join(row), chosen, result)
         if result.cut == STOPPED:
             break
         proofs += prove_row(screen, row, budget.workers, quiet)
-        if any(one.proof.stopped for one in proofs):
+        if any(proof.proof.stopped for proof in proofs):
             break
-    return runs, odd + [surprise for one in proofs for surprise in one.odd], proofs
+    return runs, unexpected + [verdict for proof in proofs for verdict in proof.unexpected], proofs
 
 
-def last_line(judged: int, odd: int, failed: bool, skipped: int, code: int) -> str:
-    """What went wrong, if anything did, before what did not.
+def last_line(verdicts: int, unexpected: int, failed: bool, skipped: int, code: int) -> str:
+    """The closing line: failures first, then the counts.
 
     >>> last_line(185, 0, False, 0, 0)
     '185 verdicts, 0 unexpected (exit 0)'
     """
-    told = [f"{odd} UNEXPECTED of {judged} verdicts" if odd else f"{judged} verdicts, 0 unexpected"]
-    told = ["a vector FAILED"] * failed + [f"stopped: {skipped} rows NOT checked"] * (skipped > 0) + told
-    return ", ".join(told) + f" (exit {code})"
+    parts = [f"{unexpected} UNEXPECTED of {verdicts} verdicts" if unexpected else f"{verdicts} verdicts, 0 unexpected"]
+    parts = ["a vector FAILED"] * failed + [f"stopped: {skipped} rows NOT checked"] * (skipped > 0) + parts
+    return ", ".join(parts) + f" (exit {code})"
 
 
-def _row_line(row: Row, result: Exploration, odd: Sequence[Surprise]) -> str:
-    mine = sum(s.row == row for s in odd)
-    told = "as expected" if not mine else f"[bold red]{mine} UNEXPECTED[/]"
+def _row_line(row: Row, result: Exploration, unexpected: Sequence[UnexpectedVerdict]) -> str:
+    count = sum(s.row == row for s in unexpected)
+    text = "as expected" if not count else f"[bold red]{count} UNEXPECTED[/]"
     return (
         f"{' '.join(row):34} {result.distinct:>12,} distinct {result.generated:>14,} generated  depth {result.depth:>3}"
-        f" {result.seconds:6.1f} s (+{result.compile_seconds:.1f} s compile)  {told}"
+        f" {result.seconds:6.1f} s (+{result.compile_seconds:.1f} s compile)  {text}"
     )
 
 
-def _conform(paths: Sequence[Path]) -> Report | None:
+def _conform(paths: Sequence[Path]) -> VectorReport | None:
     if not paths:
         return None
     try:
@@ -190,21 +192,23 @@ def _conform(paths: Sequence[Path]) -> Report | None:
 
 
 def _finish(
-    screen: Screen, results: Sequence[tuple[Row, Subject, Exploration]], odd: Sequence[Surprise], told: Report | None
+    screen: Screen, results: Sequence[tuple[Row, Subject, Exploration]], unexpected: Sequence[UnexpectedVerdict],
+    conformance: VectorReport | None,
 ) -> None:
-    for line in [] if told is None else conform_lines(told):
+    for line in [] if conformance is None else conform_lines(conformance):
         screen.plain(line)
     screen.print()
     for system in dict.fromkeys(row[0] for row, _, _ in results):
         screen.print(f"{system}: the worst verdict over all scopes, with the length of the shortest trace")
-        screen.print(table([(row, result) for row, _, result in results if row[0] == system], odd))
-    for s in odd:
-        screen.plain(f"UNEXPECTED {' '.join(s.row)} {s.claim}: expected {s.wanted}, got {s.got}")
+        screen.print(table([(row, result) for row, _, result in results if row[0] == system], unexpected))
+    for s in unexpected:
+        screen.plain(f"UNEXPECTED {' '.join(s.row)} {s.claim}: expected {s.expected}, got {s.actual}")
     screen.plain(assurance.of_explorations([result for _, _, result in results]))
 
 
 def document(
-    results: Sequence[tuple[Row, Subject, Exploration]], proofs: Sequence[ProofRow], odd: Sequence[Surprise], code: int
+    results: Sequence[tuple[Row, Subject, Exploration]], proofs: Sequence[ProofRow],
+    unexpected: Sequence[UnexpectedVerdict], code: int,
 ) -> dict[str, object]:
     """The whole run as plain values."""
     return {
@@ -213,14 +217,15 @@ def document(
         "exit_code": code,
         "runs": [report.document(chosen, result) for _, chosen, result in results],
         "proofs": [
-            {"system": one.row[0], "scope": one.row[1], "rules": one.row[2], "queries": len(one.proof.answers),
-             "proven": [claim.id for claim in one.proof.theory.claims if one.proof.proven(claim.id)]}
-            for one in proofs
+            {"system": proof_row.row[0], "scope": proof_row.row[1], "rules": proof_row.row[2],
+             "queries": len(proof_row.proof.answers),
+             "proven": [claim.id for claim in proof_row.proof.theory.claims if proof_row.proof.proven(claim.id)]}
+            for proof_row in proofs
         ],
         "unexpected": [
-            {"system": s.row[0], "scope": s.row[1], "rules": s.row[2], "property": s.claim, "expected": s.wanted,
-             "actual": s.got}
-            for s in odd
+            {"system": s.row[0], "scope": s.row[1], "rules": s.row[2], "property": s.claim, "expected": s.expected,
+             "actual": s.actual}
+            for s in unexpected
         ],
         "versions": report.versions(),
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""`kraftcheck bugs`: the matrix of defects, each against the properties that must refute it."""
+"""`kraftcheck bugs`: the matrix of defects; each must be refuted by exactly the properties named for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import click
 from attrs import frozen
 
-from kraftcheck.ci.explore.command import Budget, run
+from kraftcheck.ci.explore.command import SearchBudget, run
 from kraftcheck.ci.prove.broken_proofs import broken_proofs
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
@@ -29,36 +29,36 @@ NATIVE = "native"
 
 
 @frozen
-class Judged:
+class DefectJudgement:
     """A defect and what was found.
 
     Attributes:
         bug: the defect.
-        found: property to length of the shortest trace, with the defect.
+        refuted: property to length of the shortest trace, with the defect.
         base: property to verdict where the right rules do not hold in its scope.
         distinct, seconds: size and time of the exploration with the defect.
         cut: why that exploration is incomplete; None when it is complete.
     """
 
     bug: Bug
-    found: Mapping[str, int]
+    refuted: Mapping[str, int]
     base: Mapping[str, str]
     distinct: int
     seconds: float
     cut: str | None = None
 
     def faults(self) -> list[str]:
-        """What is not as it must be, in words; none: the defect is found exactly."""
-        told = [f"right rules: {claim} {verdict}" for claim, verdict in self.base.items()]
+        """The deviations from the expectation, in words; none where the defect is refuted exactly as expected."""
+        faults = [f"right rules: {claim} {verdict}" for claim, verdict in self.base.items()]
         if self.cut is not None:
-            told.append(f"incomplete: {self.cut}")
-        if not self.found:
-            told.append("no property refutes it")
-        for claim in sorted({*self.found, *self.bug.refutes}):
-            wanted, got = self.bug.refutes.get(claim), self.found.get(claim)
-            if wanted != got:
-                told.append(f"{claim}: expected {wanted or 'holds'}, got {got or 'holds'}")
-        return told
+            faults.append(f"incomplete: {self.cut}")
+        if not self.refuted:
+            faults.append("no property refutes it")
+        for claim in sorted({*self.refuted, *self.bug.refutes}):
+            expected, actual = self.bug.refutes.get(claim), self.refuted.get(claim)
+            if expected != actual:
+                faults.append(f"{claim}: expected {expected or 'holds'}, got {actual or 'holds'}")
+        return faults
 
 
 def choose(names: Sequence[str]) -> list[Bug]:
@@ -67,14 +67,14 @@ def choose(names: Sequence[str]) -> list[Bug]:
     Raises:
         Refusal: for an unknown name, with the nearest ones.
     """
-    known = [bug.variant for bug in BUGS]
+    variants = [bug.variant for bug in BUGS]
     for name in names:
-        if name not in known:
-            raise Refusal(f"no defect {name!r}; {nearest(name, known)}")
+        if name not in variants:
+            raise Refusal(f"no defect {name!r}; {nearest(name, variants)}")
     return [bug for bug in BUGS if not names or bug.variant in names]
 
 
-def explored(bug: Bug, rules: str, budget: Budget, quiet: bool) -> Exploration:
+def explore_defect(bug: Bug, rules: str, budget: SearchBudget, quiet: bool) -> Exploration:
     """The exploration of a defect's scope under a rule set.
 
     Raises:
@@ -92,7 +92,7 @@ def refutations(result: Exploration) -> dict[str, int]:
     return {v.claim: v.depth or 0 for v in result.verdicts if isinstance(v.verdict, Refuted)}
 
 
-def wrong(result: Exploration) -> dict[str, str]:
+def failing_properties(result: Exploration) -> dict[str, str]:
     """The properties that do not hold."""
     return {v.claim: report.word_of(v) for v in result.verdicts if not isinstance(v.verdict, Holds)}
 
@@ -126,46 +126,51 @@ def bugs_command(
     if engine != NATIVE:
         check_idle("is of --engine native", "memory")
         sys.exit(broken_proofs(variants, workers, target, quiet))
-    wanted = choose(variants)
+    selected = choose(variants)
     if target is not None:
         check_writable(target)
-    screen, budget = console(to_stderr=target == "-"), Budget(workers, memory)
-    judged, bases = [], dict[tuple[object, ...], dict[str, str]]()
-    for bug in wanted:
+    screen, budget = console(to_stderr=target == "-"), SearchBudget(workers, memory)
+    judgements, bases = [], dict[tuple[object, ...], dict[str, str]]()
+    for bug in selected:
         scope = (bug.system, bug.scope, tuple(sorted(bug.bounds.items())), bug.base)
         if scope not in bases:
-            bases[scope] = wrong(explored(bug, bug.base, budget, quiet))
-        result = explored(bug, bug.rules, budget, quiet)
-        judged.append(Judged(bug, refutations(result), bases[scope], result.distinct, result.seconds, result.cut))
-        for line in _row(judged[-1]):
+            bases[scope] = failing_properties(explore_defect(bug, bug.base, budget, quiet))
+        result = explore_defect(bug, bug.rules, budget, quiet)
+        judgements.append(
+            DefectJudgement(bug, refutations(result), bases[scope], result.distinct, result.seconds, result.cut)
+        )
+        for line in _row(judgements[-1]):
             screen.plain(line)
-    code = _exit_code(judged)
+    code = _exit_code(judgements)
     if target is not None:
-        write_json(target, document(judged, code))
-    faulty = sum(bool(one.faults()) for one in judged)
-    screen.plain(f"{len(judged)} defects, {faulty} not as expected (exit {code})")
+        write_json(target, document(judgements, code))
+    faulty = sum(bool(judgement.faults()) for judgement in judgements)
+    screen.plain(f"{len(judgements)} defects, {faulty} not as expected (exit {code})")
     sys.exit(code)
 
 
-def _exit_code(judged: Sequence[Judged]) -> int:
-    if any(one.cut is not None for one in judged):
+def _exit_code(judgements: Sequence[DefectJudgement]) -> int:
+    if any(judgement.cut is not None for judgement in judgements):
         return EXIT_INCOMPLETE
-    if any(one.faults() and one.found for one in judged) or any(one.base for one in judged):
+    if any(judgement.faults() and judgement.refuted for judgement in judgements) or any(
+        judgement.base for judgement in judgements
+    ):
         return EXIT_SAFETY
-    return EXIT_VACUOUS if any(one.faults() for one in judged) else 0
+    return EXIT_VACUOUS if any(judgement.faults() for judgement in judgements) else 0
 
 
-def _row(one: Judged) -> list[str]:
-    bug = one.bug
-    broken = ", ".join(f"{claim} {length}" for claim, length in one.found.items()) or "nothing"
-    told = [
+def _row(judgement: DefectJudgement) -> list[str]:
+    bug = judgement.bug
+    broken = ", ".join(f"{claim} {length}" for claim, length in judgement.refuted.items()) or "nothing"
+    lines = [
         f"{bug.entry:28} {bug.variant}",
-        f"    {bug.system} {bug.scope}, {NATIVE}: {one.distinct:,} states in {one.seconds:.1f} s; refutes {broken}",
+        f"    {bug.system} {bug.scope}, {NATIVE}: {judgement.distinct:,} states in {judgement.seconds:.1f} s; "
+        f"refutes {broken}",
     ]
-    return told + [f"    UNEXPECTED {fault}" for fault in one.faults()]
+    return lines + [f"    UNEXPECTED {fault}" for fault in judgement.faults()]
 
 
-def document(judged: Sequence[Judged], code: int) -> dict[str, object]:
+def document(judgements: Sequence[DefectJudgement], code: int) -> dict[str, object]:
     """The matrix as plain values."""
     return {
         "version": report.DOCUMENT_VERSION,
@@ -173,19 +178,19 @@ def document(judged: Sequence[Judged], code: int) -> dict[str, object]:
         "exit_code": code,
         "bugs": [
             {
-                "entry": one.bug.entry,
-                "variant": one.bug.variant,
-                "system": one.bug.system,
-                "scope": one.bug.scope,
-                "bounds": dict(one.bug.bounds),
-                "rules": one.bug.rules,
+                "entry": judgement.bug.entry,
+                "variant": judgement.bug.variant,
+                "system": judgement.bug.system,
+                "scope": judgement.bug.scope,
+                "bounds": dict(judgement.bug.bounds),
+                "rules": judgement.bug.rules,
                 "engine": NATIVE,
-                "refutes": dict(one.found),
-                "faults": one.faults(),
-                "distinct": one.distinct,
-                "seconds": one.seconds,
+                "refutes": dict(judgement.refuted),
+                "faults": judgement.faults(),
+                "distinct": judgement.distinct,
+                "seconds": judgement.seconds,
             }
-            for one in judged
+            for judgement in judgements
         ],
         "versions": report.versions(),
     }

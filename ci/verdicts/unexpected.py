@@ -1,4 +1,4 @@
-"""What a check did not expect."""
+"""Unexpected verdicts of a check."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from kraftcheck.properties.expected.verdicts import Row
 
 
 @frozen
-class Surprise:
+class UnexpectedVerdict:
     """A verdict that is not the expected one.
 
     Attributes:
         row: system, scope, rule set.
         claim: property.
-        wanted, got: verdicts in words.
+        expected, actual: verdicts in words.
         code: its exit code.
     """
 
     row: Row
     claim: str
-    wanted: str
-    got: str
+    expected: str
+    actual: str
     code: int

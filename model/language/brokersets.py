@@ -1,4 +1,4 @@
-"""Collections of brokers of fixed shape: the bit mask and the ordered slots.
+"""Broker sets of fixed shape: the bit mask and the ordered slots.
 
 Two families of collections answer to the interface `Brokers`:
 
@@ -27,7 +27,7 @@ from kraftcheck.model.language.words import NO_LEADER, all_of, apply, choose, co
 
 
 class Brokers(Protocol):
-    """What rules may ask of a collection of distinct broker ids."""
+    """The interface of collections of distinct broker ids, as rules use it."""
 
     def has(self, broker: Word) -> Truth:
         """Whether the broker is a member; NO_LEADER never is."""
@@ -273,12 +273,12 @@ class Replicas:
     def _compact(self, candidates: list[tuple[Word, Truth]]) -> Replicas:
         """The wanted candidates in order, moved to the front of the slots."""
         slots: list[Word] = [NO_LEADER] * len(self.slots)
-        taken: Word = 0
-        for value, wanted in candidates:
-            slots = [choose(all_of(wanted, taken == position), value, old) for position, old in enumerate(slots)]
-            taken = taken + word(wanted)
-        if not isinstance(taken, Term) and taken > len(slots):
-            raise ValueError(f"{taken} brokers in {len(slots)} slots")
+        slots_taken: Word = 0
+        for value, chosen_ in candidates:
+            slots = [choose(all_of(chosen_, slots_taken == position), value, old) for position, old in enumerate(slots)]
+            slots_taken = slots_taken + word(chosen_)
+        if not isinstance(slots_taken, Term) and slots_taken > len(slots):
+            raise ValueError(f"{slots_taken} brokers in {len(slots)} slots")
         return Replicas(tuple(slots))
 
 

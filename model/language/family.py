@@ -1,4 +1,4 @@
-"""Families: argument values that are too many to list where rules are proven."""
+"""Families: argument values that are too many to list, for proofs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Family(Sequence[Any]):
         self, shape: Any, member: Callable[[Any], Truth], values: Callable[[], Iterable[Any]]
     ) -> None:  # fmt: skip
         self.shape, self.member, self._values = shape, member, values
-        self._listed: tuple[Any, ...] | None = None
+        self._cached: tuple[Any, ...] | None = None
 
     def _all(self) -> tuple[Any, ...]:
-        if self._listed is None:
-            self._listed = tuple(self._values())
-        return self._listed
+        if self._cached is None:
+            self._cached = tuple(self._values())
+        return self._cached
 
     def __len__(self) -> int:
         """How many values there are."""

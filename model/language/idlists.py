@@ -1,4 +1,4 @@
-"""Collections of brokers that are lists in Kafka's records: the ordered list, and the list of at most one."""
+"""Broker lists as Kafka's records have them: the ordered list, and the list of at most one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What initial states have instead of a value, in fields without bound: only provers take it."""
+"""Initial values of fields without bound: any value, or a filled sequence; only provers take them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from attrs import frozen
 
 @frozen
 class Anything:
-    """What an initial state has where any value of the domain will do; for fields without bound."""
+    """Any value of the domain, in an initial state; for fields without bound."""
 
 
 @frozen
 class Filled:
-    """What an initial state has where a sequence without end has one word at place 0, and another everywhere else."""
+    """An endless sequence in an initial state: one word at place 0, and another everywhere else."""
 
     first: int
     rest: int

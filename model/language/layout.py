@@ -1,4 +1,4 @@
-"""Layout: the domain of each field of a state, and its place in 64-bit words.
+"""Layouts: the domain of each field of a state, and its place in 64-bit words.
 
 A layout is a state value whose leaves are `Range` or `Flag` instead of words.
 Fields are packed in order, none crosses a word boundary, so a packed state is
@@ -254,18 +254,18 @@ class Layout:
             DomainError: naming the first field outside its domain.
             LayoutError: when the state has another shape.
         """
-        found = list(leaves(state))
-        if [path for path, _ in found] != [slot.path for slot in self.slots]:
-            wanted = {slot.path for slot in self.slots}
-            odd = sorted({path for path, _ in found} ^ wanted) or ["order of fields"]
-            raise LayoutError(f"the state does not have the fields of its layout: {', '.join(odd[:4])}")
-        for (path, value), slot in zip(found, self.slots, strict=True):
+        entries = list(leaves(state))
+        if [path for path, _ in entries] != [slot.path for slot in self.slots]:
+            expected = {slot.path for slot in self.slots}
+            paths = sorted({path for path, _ in entries} ^ expected) or ["order of fields"]
+            raise LayoutError(f"the state does not have the fields of its layout: {', '.join(paths[:4])}")
+        for (path, value), slot in zip(entries, self.slots, strict=True):
             if isinstance(value, Anything) and isinstance(slot.domain, Counter | Endless):
                 continue
             filled = isinstance(value, Filled) and isinstance(slot.domain, Endless)
             for word in (value.first, value.rest) if filled else (value,):
                 self._check(path, word, slot.domain)
-        return tuple(value if isinstance(value, Anything | Filled) else int(value) for _, value in found)
+        return tuple(value if isinstance(value, Anything | Filled) else int(value) for _, value in entries)
 
     def _check(self, path: str, value: Any, domain: Domain) -> None:
         kind = bool if isinstance(domain, Flag) else int

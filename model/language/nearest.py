@@ -1,4 +1,4 @@
-"""Words for a name that is not known: the nearest known ones."""
+"""Suggestions for an unknown name: the nearest known names."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ FEW = 6
 """Names that an error message lists at most."""
 
 
-def nearest(name: str, known: Iterable[str], listing: str = "kraftcheck list") -> str:
-    """Words for an error message: the nearest known names; where none is near, all, or some and how to list all.
+def nearest(name: str, choices: Iterable[str], listing: str = "kraftcheck list") -> str:
+    """A suggestion for an error message: the nearest names; where none is near, all, or some and how to list all.
 
     Args:
         name: what was typed.
-        known: what there is.
+        choices: the valid names.
         listing: the command that shows all there is; empty where there is none.
     """
-    names = sorted(known)
+    names = sorted(choices)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
     if not names:
         return "there are none"

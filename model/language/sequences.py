@@ -1,11 +1,11 @@
-"""Endless sequences of words, and claims about each of their places: what only provers read.
+"""Endless sequences of words, and claims about each of their places; only provers read them.
 
 A sequence is a rule from a place (0, 1, 2, ...) to a word. One of the state is
 a symbol; an effect makes another rule of it. So no term stands for a whole
 sequence: terms read single words of those of the state, at places that may be
-bound by `every`, `some` or `least`.
+bound by `every`, `some` or `first_place`.
 
-`least` names the first place at which something holds, up to a place that is
+`first_place` names the first place at which something holds, up to a place that is
 named if there is none: what provers assume of it is true of some number.
 """
 
@@ -35,16 +35,16 @@ class Sequence(Symbolic):
     def __init__(self, graph: Graph, read: Callable[[Word], Word]) -> None:
         self.graph = graph
         self._read = read
-        self._known: dict[int, Word] = {}
+        self._words: dict[int, Word] = {}
 
     @classmethod
     def of_state(cls, graph: Graph, name: str, lo: int, hi: int) -> Sequence:
-        """A sequence about which nothing is known but that its words are in lo..hi."""
+        """A sequence of arbitrary words in lo..hi."""
         graph.variables.append(name)
         symbol = graph.intern("sequence", (), len(graph.variables) - 1, lo, hi, False)
-        made = cls(graph, lambda at: word_at(symbol, at))
-        made.symbol = symbol
-        return made
+        sequence = cls(graph, lambda at: word_at(symbol, at))
+        sequence.symbol = symbol
+        return sequence
 
     def described(self) -> str:
         """See `Symbolic`."""
@@ -56,9 +56,9 @@ class Sequence(Symbolic):
     def at(self, place: Word) -> Word:
         """The word at a place."""
         key = self.graph.lift(place).index
-        if key not in self._known:
-            self._known[key] = self._read(place)
-        return self._known[key]
+        if key not in self._words:
+            self._words[key] = self._read(place)
+        return self._words[key]
 
     def anywhere(self) -> Term:
         """The word at a place that is bound by nothing."""
@@ -89,7 +89,7 @@ def some(graph: Graph, claim: Places) -> Truth:
     return negate(every(graph, lambda at: negate(claim(at))))
 
 
-def least(graph: Graph, claim: Places, before: Word) -> Word:
+def first_place(graph: Graph, claim: Places, before: Word) -> Word:
     """The first place at which a claim holds, if it is before a given one; else that one, or 0 if it is negative.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What no symbolic value may be used as: every way in which Python would decide on one by itself.
+"""Symbolic values: they refuse every operation by which Python would decide on one.
 
 Python asks a value for its hash, its truth, its text or its number without
 telling the rule. A symbolic value has none of these, so an answer would be
@@ -34,10 +34,10 @@ _INT_NAMES = frozenset(name for name in dir(int) if not name.startswith("_"))
 
 
 class Symbolic:
-    """A value that is not known while a rule is traced.
+    """A value that is unknown while a rule is traced.
 
     Attributes:
-        graph: the graph of the trace; it notes what was refused.
+        graph: the graph of the trace; it records refusals.
     """
 
     __slots__ = ()
@@ -78,7 +78,7 @@ class Symbolic:
         return self
 
     def described(self) -> str:
-        """What messages say of the value."""
+        """The description of the value in messages."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Symmetry: elements of a system that can change places without anything else noticing.
+"""Symmetries: elements of a system that can be renamed without changing its behaviour.
 
 A system declares for each kind of element which fields of its state name
 elements, and how; everything here follows from that and the paths of the
@@ -53,7 +53,7 @@ class Symmetry:
 
 
 @frozen
-class Fields:
+class SymmetryFields:
     """A symmetry with the places of its fields in a layout.
 
     Attributes:
@@ -83,8 +83,8 @@ class Fields:
 
     def orders(self) -> Iterator[tuple[int, ...]]:
         """The orders that `image` takes: all where fields name elements by number, else those of `swaps`."""
-        everything = itertools.permutations(range(self.symmetry.size))
-        return everything if self.symmetry.members else self.symmetry.swaps()
+        permutations = itertools.permutations(range(self.symmetry.size))
+        return permutations if self.symmetry.members else self.symmetry.swaps()
 
     def _from(self, order: tuple[int, ...]) -> tuple[int, ...]:
         """For each slot, the slot whose value it has after every element i became `order[i]`."""
@@ -93,10 +93,10 @@ class Fields:
         return tuple(where[self._source(path, back)] for path in self.paths)
 
     def _places(self, name: str) -> list[int]:
-        found = [place for place, path in enumerate(self.paths) if re.fullmatch(_pattern(name), path)]
-        if not found:
+        places = [place for place, path in enumerate(self.paths) if re.fullmatch(_pattern(name), path)]
+        if not places:
             raise SymmetryError(f"symmetry of {self.symmetry.name}: the layout has no field {name}")
-        return found
+        return places
 
     def image(self, values: Values, order: tuple[int, ...]) -> list[Any]:
         """The leaves after every element i became `order[i]`, an order of `orders`."""
@@ -122,23 +122,23 @@ class Fields:
             path = re.sub(f"^({_pattern(name)})" + r"\[(\d+)\]", lambda m: f"{m[1]}[{back[int(m[2])]}]", path)
         return path
 
-    def least(self, values: Values) -> list[Any]:
+    def canonical(self, values: Values) -> list[Any]:
         """The state that stands for all that differ by the order of elements.
 
         Where fields name elements by number, the least of all images, leaf by
         leaf. Else neighbours are exchanged while that makes the state less,
         which sorts the elements by what the state says of each.
         """
-        best = list(values)
+        canonical_ = list(values)
         if self.symmetry.members:
             for order in self.orders():
-                best = _less(self.image(values, order), best)
-            return best
+                canonical_ = _less(self.image(values, order), canonical_)
+            return canonical_
         swaps = list(self.symmetry.swaps())
         for last in range(len(swaps), 0, -1):
             for order in swaps[:last]:
-                best = _less(self.image(best, order), best)
-        return best
+                canonical_ = _less(self.image(canonical_, order), canonical_)
+        return canonical_
 
 
 def _pattern(name: str) -> str:

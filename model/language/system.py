@@ -1,4 +1,4 @@
-"""A transition system: what it starts in, what can happen, what should hold.
+"""Systems: their initial states, actions, layout and properties.
 
 A system answers four questions for a `Setting` (scope and rules): `initial`, `actions`, `properties`, `layout`.
 Guards, effects and properties are rules: they run on ints and on terms alike.
@@ -32,7 +32,7 @@ class ScopeError(ValueError):
 
 @frozen
 class Setting:
-    """What a system is instantiated with.
+    """The scope, bounds and rules with which a system is instantiated.
 
     Attributes:
         scope: name of the preset that the bounds started from.
@@ -50,13 +50,13 @@ class Setting:
         """The value of a bound."""
         return self.bounds[bound]
 
-    def told(self) -> dict[str, int | None]:
+    def values(self) -> dict[str, int | None]:
         """Every bound with its value, in order; None where it bounds nothing."""
         return {name: None if name in self.freed else value for name, value in self.bounds.items()}
 
     def text(self) -> str:
         """The bounds in words; `any` where one bounds nothing."""
-        return ", ".join(f"{name} {'any' if value is None else value}" for name, value in self.told().items())
+        return ", ".join(f"{name} {'any' if value is None else value}" for name, value in self.values().items())
 
 
 @frozen
@@ -169,19 +169,19 @@ class Property:
 
     def allows(self, action: str, arguments: Mapping[str, Any]) -> bool:
         """Whether the way out may use an action instance."""
-        wanted = self.by.get(action)
+        allowed = self.by.get(action)
         return not self.by or (
-            wanted is not None and all(arguments[name] in _several(value) for name, value in wanted.items())
+            allowed is not None and all(arguments[name] in _several(value) for name, value in allowed.items())
         )
 
-    def way(self) -> str:
+    def recovery_actions(self) -> str:
         """The actions of the way out in words; empty: every action."""
 
-        def said(wanted: Mapping[str, Any]) -> str:
-            told = (f"{name}={' or '.join(map(str, _several(value)))}" for name, value in wanted.items())
-            return f"({', '.join(told)})" if wanted else ""
+        def described(restriction: Mapping[str, Any]) -> str:
+            arguments = (f"{name}={' or '.join(map(str, _several(value)))}" for name, value in restriction.items())
+            return f"({', '.join(arguments)})" if restriction else ""
 
-        return ", ".join(name + said(wanted) for name, wanted in self.by.items())
+        return ", ".join(name + described(restriction) for name, restriction in self.by.items())
 
 
 def _several(value: Any) -> tuple[Any, ...]:
@@ -259,7 +259,7 @@ class System:
         Raises:
             ScopeError: for an unknown scope or bound (nearest names given) or a value out of range.
         """
-        setting = self.beyond(scope, overrides, rules)
+        setting = self.unlimited_setting(scope, overrides, rules)
         for bound in self.bounds:
             value = setting.bounds.get(bound.name, bound.lo)
             largest = bound.largest(proof)
@@ -267,7 +267,7 @@ class System:
                 raise ScopeError(f"{self.name}: {bound.name} = {value} is out of range {bound.lo}..{largest}")
         return setting
 
-    def beyond(
+    def unlimited_setting(
         self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None
     ) -> Setting:
         """A setting whose bounds may exceed their largest value: for engines on ints, which pack and compile nothing.
@@ -280,20 +280,20 @@ class System:
         name = next(iter(self.scopes)) if scope is None else scope
         if name not in self.scopes:
             raise ScopeError(f"{self.name} has no scope {name!r}; {nearest(name, self.scopes)}")
-        known = {bound.name: bound for bound in self.bounds}
-        if len(known) < len(self.bounds):
+        declared = {bound.name: bound for bound in self.bounds}
+        if len(declared) < len(self.bounds):
             names = [bound.name for bound in self.bounds]
             raise ScopeError(f"{self.name} has two bounds named {max(names, key=names.count)!r}; rename one")
         values = {**self.scopes[name], **(overrides or {})}
         for key, value in values.items():
-            if key not in known:
-                raise ScopeError(f"{self.name} has no bound {key!r}; {nearest(key, known)}")
-            if value < known[key].lo:
-                raise ScopeError(f"{self.name}: {key} = {value} is out of range {known[key].lo}..{known[key].hi}")
+            if key not in declared:
+                raise ScopeError(f"{self.name} has no bound {key!r}; {nearest(key, declared)}")
+            if value < declared[key].lo:
+                raise ScopeError(f"{self.name}: {key} = {value} is out of range {declared[key].lo}..{declared[key].hi}")
         freed = tuple(bound.name for bound in self.bounds if values.get(bound.freed_by, 0))
         for key in overrides or {}:
             if key in freed:
-                by = known[key].freed_by
+                by = declared[key].freed_by
                 raise ScopeError(f"{self.name}: {key} bounds nothing with {by} = {values[by]}; leave out --{key}")
         if rules is None and isinstance(self.rules, type):
             rules = self.rules()

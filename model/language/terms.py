@@ -1,4 +1,4 @@
-"""Symbolic words: the expression graph that every engine but the interpreter reads.
+"""Terms: symbolic words in an expression graph, which every engine but the interpreter reads.
 
 A rule called with Python ints computes a value; the same rule called with
 `Term` arguments builds a graph. Terms have two sorts, truth and word; a word
@@ -132,7 +132,7 @@ class Graph:
     variables: list[str] = field(factory=list)
     binders: int = 0
     refusals: list[str] = field(factory=list)
-    _known: dict[tuple[object, ...], Term] = field(factory=dict, repr=False)
+    _interned: dict[tuple[object, ...], Term] = field(factory=dict, repr=False)
 
     def variable(self, name: str, lo: int, hi: int) -> Term:
         """A new word variable with values lo..hi."""
@@ -148,7 +148,7 @@ class Graph:
         """The constant, a truth when `value` is a bool."""
         return self.intern("const", (), int(value), int(value), int(value), isinstance(value, bool))
 
-    def decided(self, truth: Term, how: str, position: int = 0) -> Truth:
+    def decision(self, truth: Term, kind: str, position: int = 0) -> Truth:
         """The truth that a rule decides by, as it is; a graph that mutates rules answers otherwise."""
         return truth
 
@@ -233,12 +233,12 @@ class Graph:
     def intern(self, op: str, args: tuple[Term, ...], value: int, lo: int, hi: int, truth: bool) -> Term:
         """The node with these attributes, made once; nothing is folded."""
         key = (op, value, truth, *(id(arg) for arg in args))
-        known = self._known.get(key)
-        if known is None:
-            known = Term(self, op, args, value, lo, hi, truth, len(self.nodes))
-            self.nodes.append(known)
-            self._known[key] = known
-        return known
+        term = self._interned.get(key)
+        if term is None:
+            term = Term(self, op, args, value, lo, hi, truth, len(self.nodes))
+            self.nodes.append(term)
+            self._interned[key] = term
+        return term
 
 
 def lower(term: Term) -> Any:

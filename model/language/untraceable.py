@@ -1,4 +1,4 @@
-"""The error of a rule that cannot be traced, and the line of the rule that caused it."""
+"""The error of a rule that cannot be traced, with the line of the rule."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class UntraceableRule(TypeError):
 
 
 def place() -> str:
-    """The line of the rule at work: the nearest caller outside the word machinery and Python's library."""
+    """The line of the rule that is traced: the nearest caller outside the word machinery and Python's library."""
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_machinery(frame.f_code.co_filename):
         frame = frame.f_back
@@ -39,7 +39,7 @@ def place() -> str:
 
 
 def place_of(error: BaseException) -> str | None:
-    """The line of the rule that raised an error; None where it was raised before any rule was at work."""
+    """The line of the rule that raised an error; None where it was raised before any rule was called."""
     at, line = error.__traceback__, None
     while at is not None:
         filename = at.tb_frame.f_code.co_filename

@@ -1,4 +1,4 @@
-"""The words rules are written in: `choose`, truths, optional fields.
+"""The operations that rules are written with: `choose`, truths, optional fields.
 
 Every function works alike on Python ints and on `Term`s. Collections of
 brokers are in `kraftcheck.model.language.brokersets` and `kraftcheck.model.language.idlists`.
@@ -42,16 +42,16 @@ def choose(condition: Truth, then: T, otherwise: T) -> T:
     >>> choose(True, 1, 2)
     1
     """
-    condition = _decided(condition, BRANCH)
+    condition = _decision(condition, BRANCH)
     if isinstance(condition, Term):
         merged: T = _merge(condition, then, otherwise)
         return merged
     return then if condition else otherwise
 
 
-def _decided(truth: Truth, how: str, position: int = 0) -> Truth:
+def _decision(truth: Truth, kind: str, position: int = 0) -> Truth:
     """The truth, once the graph has seen that a rule decides by it."""
-    return truth.graph.decided(truth, how, position) if isinstance(truth, Term) else truth
+    return truth.graph.decision(truth, kind, position) if isinstance(truth, Term) else truth
 
 
 def _merge(condition: Term, a: Any, b: Any) -> Any:
@@ -85,10 +85,10 @@ def pick(items: Sequence[T], index: Word, otherwise: T) -> T:
     >>> pick((7, 8, 9), 1, 0), pick((7, 8, 9), -1, 0)
     (8, 0)
     """
-    found = otherwise
+    result = otherwise
     for position, item in enumerate(items):
-        found = choose(index == position, item, found)
-    return found
+        result = choose(index == position, item, result)
+    return result
 
 
 def negate(value: Truth) -> Truth:
@@ -103,8 +103,8 @@ def all_of(*truths: Truth) -> Truth:
     (True, True)
     """
     result: Truth = True
-    for position, given in enumerate(truths):
-        truth = _decided(given, CONJUNCT, position)
+    for position, argument in enumerate(truths):
+        truth = _decision(argument, CONJUNCT, position)
         result = truth if result is True else result & truth
         if result is False:
             return False
@@ -114,8 +114,8 @@ def all_of(*truths: Truth) -> Truth:
 def any_of(*truths: Truth) -> Truth:
     """The truth that some argument holds; false for none."""
     result: Truth = False
-    for position, given in enumerate(truths):
-        truth = _decided(given, DISJUNCT, position)
+    for position, argument in enumerate(truths):
+        truth = _decision(argument, DISJUNCT, position)
         result = truth if result is False else result | truth
         if result is True:
             return True
@@ -182,12 +182,12 @@ class Maybe(Generic[T]):
 
     def set_when(self, condition: Truth, value: T) -> Maybe[T]:
         """The field with `value` where the condition holds, else as it was."""
-        condition = _decided(condition, BRANCH)
+        condition = _decision(condition, BRANCH)
         return Maybe(any_of(self.present, condition), choose(condition, value, self.value))
 
     def clear_when(self, condition: Truth) -> Maybe[T]:
         """The field made absent where the condition holds."""
-        return Maybe(all_of(self.present, negate(_decided(condition, BRANCH))), self.value)
+        return Maybe(all_of(self.present, negate(_decision(condition, BRANCH))), self.value)
 
 
 def absent(shape: T) -> Maybe[T]:

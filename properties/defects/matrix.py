@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.defects.directories import DIRECTORY_BUGS
-from kraftcheck.properties.defects.unclean_recovery import SALVAGE_BUGS
+from kraftcheck.properties.defects.unclean_recovery import UNCLEAN_RECOVERY_BUGS
 from kraftcheck.properties.defects.zookeeper import ZK_BUGS
 
 _NO_CRASH = {"unclean-stops": 0, "shrinks": 0}
@@ -122,7 +122,7 @@ BUGS: tuple[Bug, ...] = (
     Bug("catalogue 48; S1", "elr-keeps-isr-members", "elections", "tiny",
         {"isr-elr-disjoint": 2, "elr-registered": 4, "elr-empty-at-min-isr": 2}),
     *DIRECTORY_BUGS,
-    *SALVAGE_BUGS,
+    *UNCLEAN_RECOVERY_BUGS,
     *ZK_BUGS,
 )  # fmt: skip
 """The matrix, in catalogue order."""

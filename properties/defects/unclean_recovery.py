@@ -6,7 +6,7 @@ from kraftcheck.properties.defects.defect import Bug
 
 _S = "unclean-recovery"
 
-SALVAGE_BUGS: tuple[Bug, ...] = (
+UNCLEAN_RECOVERY_BUGS: tuple[Bug, ...] = (
     Bug("unclean-recovery KIP", "recovery-trusts-current-epoch", _S, "tiny",
         {"chosen-is-maximal": 5, "loses-least": 6}),
     Bug("unclean-recovery KIP", "recovery-ignores-new-epochs", _S, "returning", {"loses-least": 9}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-IDENTITY: Mapping[tuple[str, str, str], Mapping[str, str]] = {
+BROKER_IDS: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     ("broker-ids", "tiny", "kip"): {
         "live-host-recorded": "refuted 12",
         "id-stays-with-its-disk": "refuted 9",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-SALVAGE: Mapping[tuple[str, str, str], Mapping[str, str]] = {
+UNCLEAN_RECOVERY: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     ("unclean-recovery", "tiny", "kip"): {
         "chosen-is-maximal": "refuted 5",
         "loses-least": "refuted 6",

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping
 
-from kraftcheck.properties.expected.broker_ids import IDENTITY
+from kraftcheck.properties.expected.broker_ids import BROKER_IDS
 from kraftcheck.properties.expected.directories import DIRECTORIES_EXPECTED
 from kraftcheck.properties.expected.large_scopes import EXPECTED_LARGE
-from kraftcheck.properties.expected.unclean_recovery import SALVAGE
+from kraftcheck.properties.expected.unclean_recovery import UNCLEAN_RECOVERY
 from kraftcheck.properties.expected.zookeeper import ZK
 
 Row = tuple[str, str, str]
@@ -170,10 +170,10 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "acknowledged-survives": "refuted 8",
         "isr-active": "refuted 2",
     },
-    **IDENTITY,
+    **BROKER_IDS,
     **DIRECTORIES_EXPECTED,
     **ZK,
-    **SALVAGE,
+    **UNCLEAN_RECOVERY,
 }
 
 

@@ -8,7 +8,7 @@ change steps between states.
 from __future__ import annotations
 
 from kraftcheck.properties.mutants.judgement import ANY, KINDS, MISSING, REDUNDANT, SCOPE, Judgement, about
-from kraftcheck.properties.mutants.survivors_broker_ids import IDENTITY_JUDGEMENTS
+from kraftcheck.properties.mutants.survivors_broker_ids import BROKER_IDS_JUDGEMENTS
 from kraftcheck.properties.mutants.survivors_directories import DIRECTORY_JUDGEMENTS
 
 __all__ = ["ANY", "JUDGEMENTS", "KINDS", "Judgement"]
@@ -185,5 +185,5 @@ _REPLICATION = (
     ),
 )
 
-JUDGEMENTS: tuple[Judgement, ...] = (*_CONTROLLER, *_REPLICATION, *IDENTITY_JUDGEMENTS, *DIRECTORY_JUDGEMENTS)
+JUDGEMENTS: tuple[Judgement, ...] = (*_CONTROLLER, *_REPLICATION, *BROKER_IDS_JUDGEMENTS, *DIRECTORY_JUDGEMENTS)
 """The judgements."""

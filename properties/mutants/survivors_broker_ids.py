@@ -10,7 +10,7 @@ from kraftcheck.properties.mutants.judgement import REDUNDANT, SCOPE, Judgement,
 _FAULTS = "kraftcheck.model.systems.broker_ids.faults:Faults."
 _NAME = "broker-ids"
 
-IDENTITY_JUDGEMENTS: tuple[Judgement, ...] = (
+BROKER_IDS_JUDGEMENTS: tuple[Judgement, ...] = (
     *about(
         REDUNDANT, _NAME, "a process that starts over is one that stopped and started",
         ("start", "machine is down", "dropped"),

@@ -1,4 +1,4 @@
-"""What compiled code says of one state, compared with the rules on Python ints."""
+"""Comparison of one state: the report of the compiled code against the rules on Python ints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kraftcheck.model.language.layout import DomainError, leaves
 from kraftcheck.model.language.system import UNNAMED, Action, Step
 from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.audit.sampling import Packed
-from kraftcheck.solvers.audit.single_state import Noted
+from kraftcheck.solvers.audit.single_state import EngineReport
 from kraftcheck.solvers.machine_code.frame import NO_ACTION, Crossing, FramePlan
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
@@ -22,8 +22,8 @@ from kraftcheck.solvers.traces.render import call, fields, show
 
 
 @frozen
-class Answer:
-    """What the rules on ints say of an action instance in a state.
+class IntsAnswer:
+    """The answer of the rules on ints about an action instance in a state.
 
     Attributes:
         step: the transition; None where the guard is false.
@@ -43,7 +43,7 @@ class Comparison:
     Attributes:
         program: what was traced and compiled.
         visited: whether a packed state is among those found; None where the search is not complete.
-        integers: the system, asked for its parts anew.
+        integers: the system, whose parts are read a second time.
         owner: for each action instance the number of its kind.
     """
 
@@ -61,21 +61,21 @@ class Comparison:
         try:
             self.integers = Integers(program.system, program.setting)
         except Exception as error:
-            raise EngineDisagreement(f"asked a second time, the system raised {_told(error)}") from error
+            raise EngineDisagreement(f"asked a second time, the system raised {_error_text(error)}") from error
         before = [(kind.action.name, len(kind.instances)) for kind in program.kinds]
         after = [(action.name, self.integers.rows(number)) for number, action in enumerate(self.integers.actions)]
         if before != after or len(self.integers.properties) != len(program.claims):
             raise EngineDisagreement("asked a second time, the system has other actions or properties")
 
-    def initial(self, most: int) -> None:
-        """Compare so many of the initial states."""
-        known = set(self.program.initial)
-        for state in self.integers.initial[:most]:
-            packed = self._least(self.program.layout.pack(state))
-            if packed not in known or (self.visited is not None and not self.visited(packed)):
+    def initial(self, count: int) -> None:
+        """Compare the first `count` initial states."""
+        initial = set(self.program.initial)
+        for state in self.integers.initial[:count]:
+            packed = self._canonical(self.program.layout.pack(state))
+            if packed not in initial or (self.visited is not None and not self.visited(packed)):
                 raise EngineDisagreement(f"the engine does not know the initial state {described(state)}")
 
-    def state(self, packed: Packed, noted: Noted, instances: Collection[int]) -> int:
+    def state(self, packed: Packed, report: EngineReport, instances: Collection[int]) -> int:
         """Compare a state, and some of its action instances; returns how many of those are transitions.
 
         Raises:
@@ -83,66 +83,70 @@ class Comparison:
         """
         state = self.program.layout.unpack(packed)
         try:
-            return self._state(state, noted, instances)
+            return self._compare(state, report, instances)
         except EngineDisagreement as error:
             raise EngineDisagreement(f"{error}; in the state {described(state)}") from error
         except Exception as error:
             where = f"in the state {described(state)}"
-            raise EngineDisagreement(f"on ints the rules raise {_told(error)}; {where}") from error
+            raise EngineDisagreement(f"on ints the rules raise {_error_text(error)}; {where}") from error
 
-    def _state(self, state: Any, noted: Noted, instances: Collection[int]) -> int:
-        after = dict(noted.after)
-        if len(after) != len(noted.after):
+    def _compare(self, state: Any, report: EngineReport, instances: Collection[int]) -> int:
+        after = dict(report.after)
+        if len(after) != len(report.after):
             raise EngineDisagreement("the engine takes an action instance twice")
-        self._of_state(state, noted)
+        self._compare_state(state, report)
         answers = {number: self.answer(state, number) for number in sorted(instances)}
         for number, answer in answers.items():
-            self._instance(state, number, answer, after.get(number))
+            self._compare_instance(state, number, answer, after.get(number))
             if answer.packed is not None and answer.step is not None:
-                self._of_step(answer.step, number, noted)
-        self._cut(noted, answers, whole=self.program.instances - len(after) == len(answers.keys() - after.keys()))
+                self._compare_step(answer.step, number, report)
+        self._compare_cuts(
+            report, answers, exhaustive=self.program.instances - len(after) == len(answers.keys() - after.keys())
+        )
         return sum(answer.packed is not None for answer in answers.values())
 
-    def answer(self, state: Any, instance: int) -> Answer:
-        """What the rules on ints say of an action instance."""
+    def answer(self, state: Any, instance: int) -> IntsAnswer:
+        """The answer of the rules on ints about an action instance."""
         number = self.owner[instance]
         move = Move(number, instance - self.program.kinds[number].first)
         if not self.integers.is_enabled(state, move):
-            return Answer()
+            return IntsAnswer()
         step = self.integers.take(state, move).step
         try:
-            return Answer(step, self.program.layout.pack(step.after))
+            return IntsAnswer(step, self.program.layout.pack(step.after))
         except DomainError:
             slots = enumerate(zip(leaves(step.after), self.program.layout.slots, strict=True))
-            cut = [
+            crossings = [
                 Crossing(number, n, above=value > slot.domain.hi)
                 for n, ((_, value), slot) in slots if not slot.domain.lo <= value <= slot.domain.hi
             ]  # fmt: skip
-            return Answer(step, None, tuple(cut))
+            return IntsAnswer(step, None, tuple(crossings))
 
-    def _instance(self, state: Any, instance: int, answer: Answer, compiled: Packed | None) -> None:
+    def _compare_instance(self, state: Any, instance: int, answer: IntsAnswer, compiled: Packed | None) -> None:
         """Guard, domains and successor of an action instance."""
         layout = self.program.layout
         if answer.packed is None:
             if compiled is not None:
-                cut = ", ".join(layout.name(layout.slots[one.slot].path) for one in answer.crossed)
-                on_ints = f"leaves the domain of {cut}" if cut else f"is not enabled{self._false(state, instance)}"
+                names = ", ".join(
+                    layout.name(layout.slots[on_ints_fields.slot].path) for on_ints_fields in answer.crossed
+                )
+                on_ints = f"leaves the domain of {names}" if names else f"is not enabled{self._false(state, instance)}"
                 raise EngineDisagreement(f"{self.called(instance)} {on_ints} on ints, and is taken by the engine")
             return
         if compiled is None:
             raise EngineDisagreement(f"{self.called(instance)} is enabled on ints, and not taken by the engine")
-        packed = self._least(answer.packed)
+        packed = self._canonical(answer.packed)
         if packed != compiled:
-            one, other = fields(layout.unpack(packed)), fields(layout.unpack(compiled))
-            name = next(name for name in one if one[name] != other[name])
+            on_ints_fields, compiled_fields = fields(layout.unpack(packed)), fields(layout.unpack(compiled))
+            name = next(name for name in on_ints_fields if on_ints_fields[name] != compiled_fields[name])
             raise EngineDisagreement(
-                f"{self.called(instance)} leads to {name} = {show(one[name], name)} on ints, "
-                f"and to {show(other[name], name)} by the engine"
+                f"{self.called(instance)} leads to {name} = {show(on_ints_fields[name], name)} on ints, "
+                f"and to {show(compiled_fields[name], name)} by the engine"
             )
         if self.visited is not None and not self.visited(packed):
             raise EngineDisagreement(f"{self.called(instance)} leads to a state that the search did not visit")
 
-    def _least(self, packed: Packed) -> Packed:
+    def _canonical(self, packed: Packed) -> Packed:
         """The state that stands for a state, where symmetry reduces them."""
         return packed if self.program.reduction is None else canonical(self.program, packed)
 
@@ -152,45 +156,45 @@ class Comparison:
         false = [name for name, part in action.guards(state, arguments).items() if name != UNNAMED and not part]
         return f" ({', '.join(false)})" if false else ""
 
-    def _cut(self, noted: Noted, answers: Mapping[int, Answer], *, whole: bool) -> None:
+    def _compare_cuts(self, report: EngineReport, answers: Mapping[int, IntsAnswer], *, exhaustive: bool) -> None:
         """The transitions that a domain cut, by kind, field and side; all of them where each instance was asked."""
         counts = Counter(crossing for answer in answers.values() for crossing in answer.crossed)
-        for crossing in {**counts, **noted.pruned}:
-            one, other = counts[crossing], noted.pruned.get(crossing, 0)
-            if one > other or (whole and one != other):
+        for crossing in {**counts, **report.pruned}:
+            on_ints, compiled = counts[crossing], report.pruned.get(crossing, 0)
+            if on_ints > compiled or (exhaustive and on_ints != compiled):
                 layout, action = self.program.layout, self.program.kinds[crossing.kind].action.name
                 name = layout.name(layout.slots[crossing.slot].path)
-                told = f"{one} transitions of {action} on ints, and {other} compiled"
-                raise EngineDisagreement(f"the domain of {name} cuts {told}")
+                difference = f"{on_ints} transitions of {action} on ints, and {compiled} compiled"
+                raise EngineDisagreement(f"the domain of {name} cuts {difference}")
 
-    def _of_state(self, state: Any, noted: Noted) -> None:
+    def _compare_state(self, state: Any, report: EngineReport) -> None:
         """Properties of the state, and deadlock."""
         program, plan = self.program, self._plan
         for number, claim in enumerate((*program.always, *program.sometimes)):
             true = all_of(*claim.parts(state).values())
-            self._same(claim.id, true, (number in noted.occasions) == (number in plan.goals))
-        for number, one in enumerate(program.recoveries):
-            goal, when = (bool(noted.marks >> n & 1) for n in (number, 2 * len(program.recoveries) + number))
-            self._same(one.claim.id, all_of(*one.claim.parts(state).values()), goal)
-            self._same(f"{one.claim.id}, when", bool(all_of(one.claim.concerns(state))), when)
-        rests = bool(noted.after or noted.pruned) or self.integers.may_rest(state)
-        self._same("that the state has a successor or is quiescent", rests, plan.deadlock not in noted.occasions)
+            self._same(claim.id, true, (number in report.occurrences) == (number in plan.goals))
+        for number, recovers in enumerate(program.recovers):
+            goal, when = (bool(report.marks >> n & 1) for n in (number, 2 * len(program.recovers) + number))
+            self._same(recovers.claim.id, all_of(*recovers.claim.parts(state).values()), goal)
+            self._same(f"{recovers.claim.id}, when", bool(all_of(recovers.claim.concerns(state))), when)
+        rests = bool(report.after or report.pruned) or self.integers.may_rest(state)
+        self._same("that the state has a successor or is quiescent", rests, plan.deadlock not in report.occurrences)
 
-    def _of_step(self, step: Step, instance: int, noted: Noted) -> None:
+    def _compare_step(self, step: Step, instance: int, report: EngineReport) -> None:
         """Properties of a transition; the engine notes the first instance that breaks or shows one."""
         program, plan = self.program, self._plan
         for number, claim in enumerate((*program.steps, *program.happens), plan.first_step):
-            first = noted.occasions.get(number, NO_ACTION)
+            first = report.occurrences.get(number, NO_ACTION)
             if first < instance:
                 continue
             true = all_of(*claim.parts(step).values())
-            told = (first == instance) == (number in plan.goals)
-            self._same(f"{claim.id}, of {self.called(instance)},", true, told)
+            compiled = (first == instance) == (number in plan.goals)
+            self._same(f"{claim.id}, of {self.called(instance)},", true, compiled)
 
-    def _same(self, what: str, on_ints: Any, compiled: bool) -> None:
+    def _same(self, name: str, on_ints: Any, compiled: bool) -> None:
         if bool(on_ints) != compiled:
             words = {True: "true", False: "false"}
-            raise EngineDisagreement(f"{what} is {words[bool(on_ints)]} on ints, and {words[compiled]} by the engine")
+            raise EngineDisagreement(f"{name} is {words[bool(on_ints)]} on ints, and {words[compiled]} by the engine")
 
     def _action(self, instance: int) -> tuple[Action, Mapping[str, Any]]:
         return self.program.instance(instance)
@@ -206,5 +210,5 @@ def described(state: Any) -> str:
     return ", ".join(f"{name} = {show(value, name)}" for name, value in fields(state).items())
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"

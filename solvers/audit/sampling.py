@@ -1,4 +1,4 @@
-"""Which states of an explored space are looked at once more.
+"""The order in which the states of an explored space are sampled for the audit.
 
 The order begins with states as they were found and with states chosen by hash,
 in turn. Every beginning of the order is spread over all levels. It depends on
@@ -24,7 +24,7 @@ CANDIDATES = 1024
 BY_HASH = 3
 """States chosen by hash for each one that is taken as it was found."""
 
-_ODD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
+_MULTIPLIERS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 _HALF = np.uint64(32)
 
 
@@ -67,22 +67,22 @@ def one_by_one(rows: Rows) -> Iterator[Packed]:
 
 def hashed(rows: Rows, seed: int) -> Rows:
     """A 64-bit hash of each row; other seeds order the same rows otherwise."""
-    made = np.full(len(rows), seed, dtype=np.uint64) * _ODD[0] + _ODD[1]
+    hashes = np.full(len(rows), seed, dtype=np.uint64) * _MULTIPLIERS[0] + _MULTIPLIERS[1]
     for column in rows.T:
-        made = (made ^ column) * _ODD[0]
-        made = (made ^ (made >> _HALF)) * _ODD[1]
-        made ^= made >> _HALF
-    return made
+        hashes = (hashes ^ column) * _MULTIPLIERS[0]
+        hashes = (hashes ^ (hashes >> _HALF)) * _MULTIPLIERS[1]
+        hashes ^= hashes >> _HALF
+    return hashes
 
 
 def order(space: Space, seed: int) -> Iterator[Packed]:
     """All states of a space, each once, those first that are to be audited first."""
-    found, chosen = space.states(), by_hash(space, seed)
+    discovered, chosen = space.states(), by_hash(space, seed)
     seen: set[Packed] = set()
     for turn in itertools.count():
-        state = next(chosen, None) if turn % (BY_HASH + 1) else next(found, None)
+        state = next(chosen, None) if turn % (BY_HASH + 1) else next(discovered, None)
         if state is None:
-            state = next(found, None)
+            state = next(discovered, None)
         if state is None:
             return
         if state not in seen:
@@ -93,17 +93,17 @@ def order(space: Space, seed: int) -> Iterator[Packed]:
 def by_hash(space: Space, seed: int) -> Iterator[Packed]:
     """The candidates of all levels: of each level the one of the least hash, then of each level the next."""
     depths = np.arange(len(space.sizes), dtype=np.uint64)
-    left = {int(depth): _ranked(space, int(depth), seed) for depth in np.argsort(hashed(depths[:, None], seed))}
-    while left:
-        for depth, ranked in list(left.items()):
+    candidates = {int(depth): _by_rank(space, int(depth), seed) for depth in np.argsort(hashed(depths[:, None], seed))}
+    while candidates:
+        for depth, ranked in list(candidates.items()):
             state = next(ranked, None)
             if state is None:
-                del left[depth]
+                del candidates[depth]
             else:
                 yield state
 
 
-def _ranked(space: Space, depth: int, seed: int) -> Iterator[Packed]:
+def _by_rank(space: Space, depth: int, seed: int) -> Iterator[Packed]:
     rows = space.some(depth, CANDIDATES)
     for position in np.argsort(hashed(rows, seed), kind="stable").tolist():
         yield tuple(rows[position].tolist())

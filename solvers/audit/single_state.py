@@ -1,4 +1,4 @@
-"""What compiled code says of one state: the same functions that the search calls, asked for that state alone."""
+"""Engines for one state: the compiled functions of the search, called for a single state."""
 
 from __future__ import annotations
 
@@ -14,67 +14,71 @@ from kraftcheck.solvers.machine_code.frame import NO_ACTION, Crossing, FramePlan
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.levels import Hand, Piece
+from kraftcheck.solvers.search.levels import CandidateBuffers, ThreadBuffers
 
 
 @frozen
-class Noted:
-    """What an engine notes of a state.
+class EngineReport:
+    """The report of an engine about one state.
 
     Attributes:
-        occasions: for each claim that occurs, by its number in a `FramePlan`, the first action instance that
+        occurrences: for each claim that occurs, by its number in a `FramePlan`, the first action instance that
             shows it; NO_ACTION for claims about the state.
         after: action instances taken, each with the packed state that it leads to.
         pruned: for each bound of a domain that cut transitions of a kind, how many.
         marks: bits of the `recovers` properties, as the backward search sets them from the state alone.
     """
 
-    occasions: Mapping[int, int]
+    occurrences: Mapping[int, int]
     after: tuple[tuple[int, tuple[int, ...]], ...]
     pruned: Mapping[Crossing, int]
     marks: int
 
     @classmethod
-    def of(cls, plan: FramePlan, frame: Any, records: Any, marks: int, claims: Mapping[int, int]) -> Noted:
-        """What a frame, all zeros before, and the records of one expansion say; `claims` are known besides."""
-        found = frame[plan.claims : plan.claims + plan.claim_count]
-        occasions = {n: (int(found[n]) - 1) & NO_ACTION for n in np.flatnonzero(found).tolist()}
-        cuts = {one: int(frame[plan.pruned + n]) for n, one in enumerate(plan.crossings) if frame[plan.pruned + n]}
+    def of(cls, plan: FramePlan, frame: Any, records: Any, marks: int, claims: Mapping[int, int]) -> EngineReport:
+        """The report of one expansion: its frame, zero before, its records, and the claims about the state."""
+        first_instances = frame[plan.claims : plan.claims + plan.claim_count]
+        occurrences = {n: (int(first_instances[n]) - 1) & NO_ACTION for n in np.flatnonzero(first_instances).tolist()}
+        cuts = {
+            crossing: int(frame[plan.pruned + n]) for n, crossing in enumerate(plan.crossings) if frame[plan.pruned + n]
+        }
         after = tuple((row[-1], tuple(row[:-1])) for row in records.tolist())
-        return cls({**claims, **occasions}, after, cuts, marks)
+        return cls({**claims, **occurrences}, after, cuts, marks)
 
 
-class Engine(Protocol):
+class StateEngine(Protocol):
     """Compiled code that can be asked for one state."""
 
-    def __call__(self, packed: Sequence[int]) -> Noted:
-        """What it notes of a packed state."""
+    def __call__(self, packed: Sequence[int]) -> EngineReport:
+        """The report about a packed state."""
 
 
 class NativeEngine:
     """The native search's own expansion, of a visited set that holds one state."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self._kernel, self._hand, self._piece = kernel, Hand(kernel), Piece(kernel)
+        self._kernel, self._buffers, self._piece = kernel, ThreadBuffers(kernel), CandidateBuffers(kernel)
         self._stores = np.zeros(SHARDS, dtype=np.int64)
-        self._hand.ranges[0] = 0, 1
+        self._buffers.ranges[0] = 0, 1
 
-    def __call__(self, packed: Sequence[int]) -> Noted:
-        """See `Engine`."""
-        kernel, hand, piece, plan = self._kernel, self._hand, self._piece, self._kernel.plan
+    def __call__(self, packed: Sequence[int]) -> EngineReport:
+        """See `StateEngine`."""
+        kernel, buffers, piece, plan = self._kernel, self._buffers, self._piece, self._kernel.plan
         source = np.array(packed, dtype=np.uint64)
         self._stores[0] = address(source)
-        hand.frame[:] = piece.counts[:] = 0
+        buffers.frame[:] = piece.counts[:] = 0
         kernel.expand(
-            address(hand.frame), address(self._stores), address(hand.ranges), address(piece.records),
-            address(piece.counts), address(hand.recent), address(hand.scratch), 0,
+            address(buffers.frame), address(self._stores), address(buffers.ranges), address(piece.records),
+            address(piece.counts), address(buffers.recent), address(buffers.scratch), 0,
         )  # fmt: skip
-        taken, size = int(hand.frame[plan.fired : plan.pruned].sum()), kernel.geometry.record
-        return Noted.of(plan, hand.frame, hand.scratch[: taken * size].reshape(-1, size), self._marks(source), {})
+        transitions, size = int(buffers.frame[plan.fired : plan.pruned].sum()), kernel.geometry.record
+        return EngineReport.of(
+            plan, buffers.frame, buffers.scratch[: transitions * size].reshape(-1, size), self._marks(source), {}
+        )
 
     def _marks(self, source: Any) -> int:
         kernel = self._kernel
-        if not kernel.program.recoveries:
+        if not kernel.program.recovers:
             return 0
         mark = np.zeros(1, dtype=f"u{kernel.geometry.mark}")
         kernel.library.function("survey", 3)(address(source), address(mark), 1)
@@ -88,8 +92,8 @@ class BlockEngine:
         self._plan, self._kernel = FramePlan(program), kernel
         self._expansion = Expansion(kernel, 0)
 
-    def __call__(self, packed: Sequence[int]) -> Noted:
-        """See `Engine`."""
+    def __call__(self, packed: Sequence[int]) -> EngineReport:
+        """See `StateEngine`."""
         kernel, expansion, program = self._kernel, self._expansion, self._plan.program
         states = np.array([packed], dtype=np.uint64)
         expansion.frame[:] = 0
@@ -98,8 +102,8 @@ class BlockEngine:
         records, _ = kernel.transitions(states)
         bits = kernel.claims(states)[0].tolist()
         occur = [n for n in range(len(program.always) + len(program.sometimes)) if _bit(bits, n)]
-        marks = int(kernel.marks(states)[0]) if program.recoveries else 0
-        return Noted.of(self._plan, expansion.frame, records, marks, dict.fromkeys(occur, NO_ACTION))
+        marks = int(kernel.marks(states)[0]) if program.recovers else 0
+        return EngineReport.of(self._plan, expansion.frame, records, marks, dict.fromkeys(occur, NO_ACTION))
 
 
 def _bit(words: Sequence[int], number: int) -> int:

@@ -1,7 +1,7 @@
-"""A traced system compared with its rules on ints, in a sample of states.
+"""Comparison of a traced system with its rules on ints, in a sample of states.
 
-Python lets no class answer `is` and `type()`: a rule that asks them of a word
-gets another answer when it is traced than on ints. So what was traced is
+Python lets no class answer `is` and `type()`: a rule that applies them to a word
+gets another answer when it is traced than on ints. So the traced terms are
 evaluated in some states of the layout, reachable or not, and compared with the
 rules themselves. The states are all initial ones up to a few, the smallest and
 the largest values, and values drawn from a hash, the same in every run.
@@ -23,7 +23,7 @@ from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.reference.terms import evaluated
 from kraftcheck.solvers.traces.render import show
 
-DRAWN = 12
+RANDOM_STATES = 12
 """States drawn besides the smallest, the largest and the initial ones."""
 
 STARTS = 4
@@ -32,7 +32,7 @@ STARTS = 4
 ROWS = 3
 """Instances of each action looked at in a state."""
 
-DRAWN_UP_TO = 1 << 10
+RANDOM_LIMIT = 1 << 10
 """Values drawn of a word without bound."""
 
 
@@ -47,29 +47,29 @@ def check_sample(program: Program) -> None:
     if any(isinstance(slot.domain, Endless) for slot in program.layout.slots):
         return
     for number, state in enumerate(_states(program)):
-        _Point(program, number, state).check()
+        _StateComparison(program, number, state).check()
 
 
 def _states(program: Program) -> Iterator[tuple[int, ...]]:
-    """The leaves of the states looked at."""
+    """The leaves of the sampled states."""
     domains = [slot.domain for slot in program.layout.slots]
-    tops = [DRAWN_UP_TO if isinstance(d, Counter) else d.hi for d in domains]
+    tops = [RANDOM_LIMIT if isinstance(d, Counter) else d.hi for d in domains]
     for packed in program.initial[:STARTS]:
         start = program.layout.values(program.layout.unpack(packed)) if program.layout.packed else packed
         if all(isinstance(leaf, int) for leaf in start):
             yield start
     yield tuple(domain.lo for domain in domains)
     yield tuple(tops)
-    for number in range(DRAWN):
+    for number in range(RANDOM_STATES):
         spans = enumerate(zip(domains, tops, strict=True))
-        yield tuple(domain.lo + _drawn(number, place) % (top - domain.lo + 1) for place, (domain, top) in spans)
+        yield tuple(domain.lo + _draw(number, place) % (top - domain.lo + 1) for place, (domain, top) in spans)
 
 
-def _drawn(*key: object) -> int:
+def _draw(*key: object) -> int:
     return int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=8).digest(), "big")
 
 
-class _Point:
+class _StateComparison:
     """A state, on which terms and rules are compared."""
 
     def __init__(self, program: Program, number: int, values: Sequence[int]) -> None:
@@ -80,15 +80,15 @@ class _Point:
     def check(self) -> None:
         """Compare every rule."""
         program, state = self._program, self._state
-        asked: list[tuple[Property, Term]] = [
+        claims: list[tuple[Property, Term]] = [
             *zip(program.always, program.always_terms, strict=True),
             *zip(program.sometimes, program.sometimes_terms, strict=True),
-            *((one.claim, one.goal) for one in program.recoveries),
+            *((recovers.claim, recovers.goal) for recovers in program.recovers),
         ]
-        for claim, term in asked:
+        for claim, term in claims:
             self._same(f"property {claim.id}", term, _holds(claim, state))
-        for one in program.recoveries:
-            self._same(f"property {one.claim.id}, when", one.when, _answer(one.claim.concerns, state))
+        for recovers in program.recovers:
+            self._same(f"property {recovers.claim.id}, when", recovers.when, _answer(recovers.claim.concerns, state))
         if program.system.quiescent is not None:
             self._same("quiescent", program.quiescent, _answer(program.system.quiescent, state))
         for kind in program.kinds:
@@ -99,7 +99,7 @@ class _Point:
         """Some argument values of an action; those of a family that is not listed are left out."""
         parameters = kind.action.parameters
         if kind.instances:
-            rows = {_drawn(self._number, place) % len(kind.instances) for place in range(ROWS)}
+            rows = {_draw(self._number, place) % len(kind.instances) for place in range(ROWS)}
             yield from (kind.instances[row] for row in sorted(rows))
         elif not any(isinstance(values, Family) for values in parameters.values()):
             ends = ([*values[:1], *values[-1:]] for values in parameters.values())
@@ -107,38 +107,38 @@ class _Point:
                 yield dict(zip(parameters, row, strict=True))
 
     def _check_step(self, kind: Kind, arguments: Mapping[str, Any]) -> None:
-        what, program, state = f"action {kind.action.name}", self._program, self._state
-        given = [int(value) for _, value in leaves(tuple(arguments.values()))]
-        self._values |= {term.index: value for term, value in zip(kind.variables, given, strict=True)}
+        label, program, state = f"action {kind.action.name}", self._program, self._state
+        values = [int(value) for _, value in leaves(tuple(arguments.values()))]
+        self._values |= {term.index: value for term, value in zip(kind.variables, values, strict=True)}
         guard = _answer(kind.action.guards, state, arguments)
         for name, part in ({} if guard is None else guard).items():
-            self._same(f"{what}, guard {name}", kind.guard[name], part)
+            self._same(f"{label}, guard {name}", kind.guard[name], part)
         outcome = _answer(kind.action.outcome, state, arguments) if guard is not None and all(guard.values()) else None
         if outcome is None:
             return
         after = [value for _, value in leaves(outcome.state)]
         for slot, term, value in zip(program.layout.slots, kind.after, after, strict=True):
-            self._same(f"{what}, effect on {slot.path or 'the state'}", term, value)
-        if not _inside(program.layout, after):
+            self._same(f"{label}, effect on {slot.path or 'the state'}", term, value)
+        if not _in_domains(program.layout, after):
             return  # such a step is not taken, so nothing is claimed of it
         step = Step(state, outcome.state, kind.action.name, arguments, outcome.event)
         claims = (*((claim, True) for claim in program.steps), *((goal, False) for goal in program.happens))
-        for (claim, wanted), term in zip(claims, kind.steps, strict=True):
+        for (claim, expected), term in zip(claims, kind.steps, strict=True):
             held = _holds(claim, step)
-            self._same(f"property {claim.id}", term, None if held is None else held == wanted)
+            self._same(f"property {claim.id}", term, None if held is None else held == expected)
 
-    def _same(self, what: str, term: Term, wanted: Any) -> None:
-        if wanted is None:
+    def _same(self, name: str, term: Term, on_ints: Any) -> None:
+        if on_ints is None:
             return
-        found = evaluated([term], self._values)[term.index]
-        if found != wanted:
+        traced = evaluated([term], self._values)[term.index]
+        if traced != on_ints:
             raise SystemFault(
-                f"{what} says {int(wanted)} on ints and {int(found)} when traced, in the state {show(self._state)}; "
+                f"{name} says {int(on_ints)} on ints and {int(traced)} when traced, in the state {show(self._state)}; "
                 "a rule may not ask what a word is (is, type()), only what it is worth"
             )
 
 
-def _inside(layout: Layout, values: Sequence[int]) -> bool:
+def _in_domains(layout: Layout, values: Sequence[int]) -> bool:
     return all(s.domain.lo <= value <= s.domain.hi for value, s in zip(values, layout.slots, strict=True))
 
 
@@ -148,7 +148,7 @@ def _holds(claim: Property, subject: Any) -> bool | None:
 
 
 def _answer(rule: Callable[..., Any], *subject: Any) -> Any:
-    """What a rule says on ints; None where it says nothing: no rule need make sense in a state that is not reached."""
+    """The answer of a rule on ints; None where it raises: no rule need make sense in an unreachable state."""
     try:
         return rule(*subject)
     except Exception:

@@ -1,4 +1,4 @@
-"""The visited set of the native search as a space to draw samples from, and its audit."""
+"""The visited set of the native search as a space that the audit samples."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from attrs import define, evolve, field
 
-from kraftcheck.solvers.audit.audit import Audit, audited
+from kraftcheck.solvers.audit.audit import Audit, audit_space
 from kraftcheck.solvers.audit.sampling import Packed, Rows, Sampling, one_by_one
 from kraftcheck.solvers.audit.single_state import NativeEngine
 from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.frame import NO_ACTION, live_kinds
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.levels import Search
-from kraftcheck.solvers.search.visited import Store
+from kraftcheck.solvers.search.visited import VisitedSet
 
 
 @define
-class Discovered:
+class VisitedSpace:
     """The levels of a visited set, as `sampling.Space`.
 
     Attributes:
@@ -27,7 +27,7 @@ class Discovered:
         ends: for each level, the states of each shard up to its end.
     """
 
-    store: Store
+    store: VisitedSet
     ends: list[list[int]] = field(factory=list)
 
     @property
@@ -63,30 +63,30 @@ class Discovered:
             for instance in np.flatnonzero(places[:NO_ACTION] >= 0).tolist():
                 identity = int(places[instance]) * len(self.store.shards) + number
                 first[owner[instance]] = min(identity, first.get(owner[instance], identity))
-        found: dict[Packed, list[int]] = {}
+        entries: dict[Packed, list[int]] = {}
         for _, identity in sorted(first.items()):
             parent, instance = self.store.origin(identity)
-            found.setdefault(self.store.state(parent), []).append(instance)
-        return found
+            entries.setdefault(self.store.state(parent), []).append(instance)
+        return entries
 
-    def note(self, search: Search, ends: list[int]) -> bool:
-        """Take note of a level before it is expanded, as `Search.on_level`; it goes on."""
+    def note_level(self, search: Search, ends: list[int]) -> bool:
+        """Record the end of a level before it is expanded; as `Search.on_level`, it never stops the search."""
         self.ends.append(ends)
         return False
 
-    def audited(self, search: Search, first: Kernel, sampling: Sampling, clock: Callable[[], float]) -> Audit:
+    def audit(self, search: Search, first: Kernel, sampling: Sampling, clock: Callable[[], float]) -> Audit:
         """Compare a sample of what a search found, by the code that it began with and by that of its end.
 
         Raises:
             EngineDisagreement: naming what differs, and in which state.
         """
-        begun, left = clock(), self.store.counts()
-        if not self.ends or self.ends[-1] != left:
-            self.ends.append(left)
+        start, counts = clock(), self.store.counts()
+        if not self.ends or self.ends[-1] != counts:
+            self.ends.append(counts)
         kernels = [first] if search.kernel is first else [first, search.kernel]
         visited = None if search.cut is not None else lambda packed: self.store.identify(packed) is not None
-        found = audited(
+        result = audit_space(
             first.program, [NativeEngine(kernel) for kernel in kernels], self, sampling, search.generated,
             visited=visited, entries=self.entries(first.program), stop=search.stop,
         )  # fmt: skip
-        return evolve(found, seconds=clock() - begun)
+        return evolve(result, seconds=clock() - start)

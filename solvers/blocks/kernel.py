@@ -1,4 +1,4 @@
-"""The kernel of a distributed search: what its tasks run on blocks of states.
+"""The kernel of a distributed search: LLVM functions that its tasks run on blocks of states.
 
 Unlike the native kernel it knows nothing of a visited set: expansion fills a
 set of candidates without duplicates, and a candidate is new when no committed
@@ -15,7 +15,14 @@ from llvmlite import ir
 
 from kraftcheck.solvers.blocks import recordset
 from kraftcheck.solvers.blocks import tasks as blocks
-from kraftcheck.solvers.blocks.recordset import COUNT, LIMIT, emit_gather, emit_scatter, emit_settle, emit_strike
+from kraftcheck.solvers.blocks.recordset import (
+    COUNT,
+    LIMIT,
+    emit_gather,
+    emit_insert,
+    emit_mark_duplicates,
+    emit_scatter,
+)
 from kraftcheck.solvers.blocks.tasks import CLAIMS_PER_WORD, BlockSpec
 from kraftcheck.solvers.machine_code.backward_sweep import emit_follow, emit_survey
 from kraftcheck.solvers.machine_code.compile import cache_key
@@ -35,12 +42,12 @@ from kraftcheck.solvers.machine_code.irtools import (
     word,
 )
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.machine_code.objectcode import Target, host, object_code
+from kraftcheck.solvers.machine_code.objectcode import CodeTarget, host, object_code
 from kraftcheck.solvers.machine_code.search_kernel import Geometry
-from kraftcheck.solvers.machine_code.transition import emit_kinds, emit_step, emit_stuck, state_scope
+from kraftcheck.solvers.machine_code.transition import emit_deadlock, emit_kinds, emit_step, state_scope
 from kraftcheck.solvers.machine_code.visited_table import hash_words
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.recovers import mark_bytes, way_bits
+from kraftcheck.solvers.program.recovers import mark_bytes, recovery_action_bits
 
 
 def claim_words(program: Program) -> int:
@@ -54,17 +61,17 @@ def emit_block_kernel(program: Program) -> ir.Module:
     plan, geometry = FramePlan(program), Geometry.of(program)
     kinds = emit_kinds(module, plan)
     step = emit_step(module, kinds)
-    settle = emit_settle(module, geometry.words)
-    parts = (step, emit_stuck(module, plan), _emit_sift(module, geometry), settle)
+    insert = emit_insert(module, geometry.words)
+    parts = (step, emit_deadlock(module, plan), _emit_sift(module, geometry), insert)
     _emit_expand(module, plan, geometry, *parts)
-    emit_gather(module, geometry.words, settle)
-    emit_strike(module, geometry.words)
+    emit_gather(module, geometry.words, insert)
+    emit_mark_duplicates(module, geometry.words)
     emit_scatter(module, geometry.words)
     _emit_bits(module, program)
     _emit_successors(module, geometry, step)
-    if program.recoveries:
+    if program.recovers:
         emit_survey(module, program)
-        _emit_exits(module, geometry, emit_follow(module, plan, kinds, len(program.recoveries)))
+        _emit_exits(module, geometry, emit_follow(module, plan, kinds, len(program.recovers)))
     return module
 
 
@@ -79,7 +86,7 @@ def _emit_sift(module: ir.Module, geometry: Geometry) -> Any:
     state, identity, records, end, recent, hashes = function.args
     own = state_at(b, state, words)
     parent = b.shl(identity, word(16))
-    place, kept = Local(b, records), Local(b, word(0))
+    place, count = Local(b, records), Local(b, word(0))
     with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
         at = place.get()
         values = state_at(b, at, words)
@@ -88,21 +95,21 @@ def _emit_sift(module: ir.Module, geometry: Geometry) -> Any:
         hashed = hash_words(b, values)
         slot = b.and_(b.lshr(hashed, word(32)), word(geometry.filter_slots - 1))
         entry = element(b, recent, b.mul(slot, word(words)))
-        known = b.or_(same_words(b, values, own), same_words(b, values, state_at(b, entry, words)))
-        now = kept.get()
-        target = element(b, records, b.mul(now, word(record)))
+        duplicate = b.or_(same_words(b, values, own), same_words(b, values, state_at(b, entry, words)))
+        index = count.get()
+        target = element(b, records, b.mul(index, word(record)))
         for i, value in enumerate(values):
             store(b, value, entry, i)
             store(b, value, target, i)
         store(b, mark, target, words)
-        store(b, hashed, hashes, now)
-        kept.set(b.add(now, b.zext(b.not_(known), WORD)))
-    b.ret(kept.get())
+        store(b, hashed, hashes, index)
+        count.set(b.add(index, b.zext(b.not_(duplicate), WORD)))
+    b.ret(count.get())
     return function
 
 
 def _emit_expand(
-    module: ir.Module, plan: FramePlan, geometry: Geometry, step: Any, stuck: Any, sift: Any, settle: Any
+    module: ir.Module, plan: FramePlan, geometry: Geometry, step: Any, deadlock: Any, sift: Any, insert: Any
 ) -> None:
     """`expand(frame, states, first, stop, id, control, filter, scratch, hashes) -> next`.
 
@@ -112,19 +119,19 @@ def _emit_expand(
     """
     function, b = begin(module, "expand", [POINTER, POINTER, WORD, WORD, WORD, *[POINTER] * 4], public=True)
     frame, states, first, stop, identity, control, recent, scratch, hashes = function.args
-    most = b.sub(load(b, control, LIMIT), word(geometry.instances))
+    limit = b.sub(load(b, control, LIMIT), word(geometry.instances))
     at = Local(b, first)
     with repeat(b, lambda: b.icmp_unsigned("<", at.get(), stop)):
-        with b.if_then(b.icmp_signed(">", load(b, control, COUNT), most), likely=False):
+        with b.if_then(b.icmp_signed(">", load(b, control, COUNT), limit), likely=False):
             b.ret(at.get())
         state = element(b, states, b.mul(at.get(), word(geometry.words)))
-        mine = b.add(identity, at.get())
+        own_identity = b.add(identity, at.get())
         store(b, word(0), frame, plan.enabled)
-        end = b.call(step, [state, scratch, frame, mine])
+        end = b.call(step, [state, scratch, frame, own_identity])
         with b.if_then(b.icmp_unsigned("==", load(b, frame, plan.enabled), word(0)), likely=False):
-            b.call(stuck, [state, frame, mine])
-        count = b.call(sift, [state, mine, scratch, end, recent, hashes])
-        b.call(settle, [control, scratch, hashes, count])
+            b.call(deadlock, [state, frame, own_identity])
+        count = b.call(sift, [state, own_identity, scratch, end, recent, hashes])
+        b.call(insert, [control, scratch, hashes, count])
         at.add(word(1))
     b.ret(at.get())
 
@@ -133,16 +140,16 @@ def _emit_bits(module: ir.Module, program: Program) -> None:
     """`bits(records, count, stride, out) -> 0`: for each state the claims about states that occur, as bits."""
     function, b = begin(module, "bits", [POINTER, WORD, WORD, POINTER], public=True)
     records, count, stride, out = function.args
-    wide = claim_words(program)
+    words = claim_words(program)
     with count_up(b, word(0), count) as k:
         scope = state_scope(b, program, element(b, records, b.mul(k, stride)))
         occur = [b.not_(scope.value(term)) for term in program.always_terms]
         occur += [scope.value(term) for term in program.sometimes_terms]
-        for at in range(wide):
+        for at in range(words):
             bits: Any = word(0)
-            for position, one in enumerate(occur[at * CLAIMS_PER_WORD : (at + 1) * CLAIMS_PER_WORD]):
-                bits = b.or_(bits, b.shl(b.zext(one, WORD), word(position)))
-            store(b, bits, out, b.add(b.mul(k, word(wide)), word(at)))
+            for position, occurs in enumerate(occur[at * CLAIMS_PER_WORD : (at + 1) * CLAIMS_PER_WORD]):
+                bits = b.or_(bits, b.shl(b.zext(occurs, WORD), word(position)))
+            store(b, bits, out, b.add(b.mul(k, word(words)), word(at)))
     b.ret(word(0))
 
 
@@ -153,9 +160,9 @@ def _emit_successors(module: ir.Module, geometry: Geometry, step: Any) -> None:
     place = Local(b, out)
     size = word(8 * geometry.record)
     with count_up(b, word(0), count) as k:
-        here = place.get()
-        end = b.call(step, [element(b, states, b.mul(k, word(geometry.words))), here, frame, word(0)])
-        store(b, b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(here, WORD)), size), counts, k)
+        begin_ = place.get()
+        end = b.call(step, [element(b, states, b.mul(k, word(geometry.words))), begin_, frame, word(0)])
+        store(b, b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(begin_, WORD)), size), counts, k)
         place.set(end)
     b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
 
@@ -171,16 +178,16 @@ def _emit_exits(module: ir.Module, geometry: Geometry, follow: Any) -> None:
     place = Local(b, out)
     size = word(8 * geometry.record)
     with count_up(b, word(0), count) as k:
-        here = place.get()
+        begin_ = place.get()
         state = element(b, states, b.mul(k, word(geometry.words)))
-        end = b.call(follow, [state, here, frame, load(b, missing, k), element(b, leaves, k)])
-        store(b, b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(here, WORD)), size), counts, k)
+        end = b.call(follow, [state, begin_, frame, load(b, missing, k), element(b, leaves, k)])
+        store(b, b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(begin_, WORD)), size), counts, k)
         place.set(end)
     b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
 
 
-def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: Target | None = None) -> BlockSpec:
-    """What workers need to run a program: object code, from the cache if it is there, and sizes.
+def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: CodeTarget | None = None) -> BlockSpec:
+    """The spec of a program for workers: object code, from the cache if it is there, and sizes.
 
     Args:
         program: the traced system.
@@ -188,18 +195,18 @@ def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: T
         cache: where compiled code is kept.
         target: the workers' processor; None: this machine's.
     """
-    made_for = target or host()
-    text = hashlib.sha256(f"{cache_key(program)} blocks {made_for}".encode())
+    processor = target or host()
+    text = hashlib.sha256(f"{cache_key(program)} blocks {processor}".encode())
     for source in (blocks.__file__, recordset.__file__, __file__):
         text.update(Path(str(source)).read_bytes())
     key = text.hexdigest()
     code = cache.get(key)
     if code is None:
-        code = object_code(emit_block_kernel(program), made_for)
+        code = object_code(emit_block_kernel(program), processor)
         cache.put(key, code)
     plan, geometry = FramePlan(program), Geometry.of(program)
     return BlockSpec(
-        code, made_for, geometry.words, geometry.instances, geometry.filter_slots, plan.size, claim_words(program),
-        bucket_bits, len(program.recoveries), mark_bytes(len(program.recoveries)),
-        way_bits(program.recoveries, program.instances),
+        code, processor, geometry.words, geometry.instances, geometry.filter_slots, plan.size, claim_words(program),
+        bucket_bits, len(program.recovers), mark_bytes(len(program.recovers)),
+        recovery_action_bits(program.recovers, program.instances),
     )  # fmt: skip

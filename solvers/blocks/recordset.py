@@ -1,4 +1,4 @@
-"""A set of records in insertion order, in machine code: what a task of a distributed search holds.
+"""A hash set of records in insertion order, in machine code; each task of a distributed search holds one.
 
 A record is a packed state and its mark (parent's id << 16 | action instance);
 two records are the same when their states are, and the first one stays. An
@@ -65,17 +65,17 @@ class RecordSet:
         """Where it goes on."""
         return self.b.and_(self.b.add(slot, word(1)), self.mask)
 
-    def tagged_like(self, entry: Any, hashed: Any) -> Any:
+    def has_tag(self, entry: Any, hashed: Any) -> Any:
         """Whether an entry has the tag of a hash."""
         return self.b.icmp_unsigned("<=", self.b.xor(entry, hashed), word(_INDEX))
 
     def holds(self, entry: Any, state: Sequence[Any]) -> Any:
         """Whether an entry's record has this state."""
-        known = self.record(self.index(entry))
-        return same_words(self.b, state, state_at(self.b, known, self.words))
+        record = self.record(self.index(entry))
+        return same_words(self.b, state, state_at(self.b, record, self.words))
 
 
-def emit_settle(module: ir.Module, words: int) -> Any:
+def emit_insert(module: ir.Module, words: int) -> Any:
     """A function `(control, records, hashes, count)` that inserts records whose hashes are known.
 
     Fetches table lines, then the records they point to, then inserts. The
@@ -83,48 +83,48 @@ def emit_settle(module: ir.Module, words: int) -> Any:
     """
     function, b = begin(module, "settle", [POINTER, POINTER, POINTER, WORD], ir.VoidType())
     control, records, hashes, count = function.args
-    found = RecordSet(b, control, words)
+    records_ = RecordSet(b, control, words)
     with count_up(b, word(0), count) as k:
-        prefetch(b, element(b, found.table, found.slot(load(b, hashes, k))), write=True)
+        prefetch(b, element(b, records_.table, records_.slot(load(b, hashes, k))), write=True)
     with count_up(b, word(0), count) as k:
         hashed = load(b, hashes, k)
-        entry = load(b, found.table, found.slot(hashed))
-        with b.if_then(b.and_(b.icmp_unsigned("!=", entry, word(0)), found.tagged_like(entry, hashed))):
-            prefetch(b, found.record(found.index(entry)))
+        entry = load(b, records_.table, records_.slot(hashed))
+        with b.if_then(b.and_(b.icmp_unsigned("!=", entry, word(0)), records_.has_tag(entry, hashed))):
+            prefetch(b, records_.record(records_.index(entry)))
     with count_up(b, word(0), count) as k:
         record = element(b, records, b.mul(k, word(words + 1)))
-        _settle_one(b, control, found, record, load(b, hashes, k))
+        _insert_record(b, control, records_, record, load(b, hashes, k))
     b.ret_void()
     return function
 
 
-def _settle_one(b: ir.IRBuilder, control: Any, found: RecordSet, record: Any, hashed: Any) -> None:
-    state = state_at(b, record, found.words)
-    slot = Local(b, found.slot(hashed))
-    with repeat(b, lambda: ir.Constant(TRUTH, 1)) as done:
-        entry = load(b, found.table, slot.get())
+def _insert_record(b: ir.IRBuilder, control: Any, records: RecordSet, record: Any, hashed: Any) -> None:
+    state = state_at(b, record, records.words)
+    slot = Local(b, records.slot(hashed))
+    with repeat(b, lambda: ir.Constant(TRUTH, 1)) as end:
+        entry = load(b, records.table, slot.get())
         with b.if_then(b.icmp_unsigned("==", entry, word(0))):
             index = load(b, control, COUNT)
-            place = found.record(index)
-            for i, value in enumerate((*state, load(b, record, found.words))):
+            place = records.record(index)
+            for i, value in enumerate((*state, load(b, record, records.words))):
                 store(b, value, place, i)
             tag = b.and_(hashed, word(~_INDEX))
-            store(b, b.or_(tag, b.add(index, word(1))), found.table, slot.get())
+            store(b, b.or_(tag, b.add(index, word(1))), records.table, slot.get())
             store(b, b.add(index, word(1)), control, COUNT)
-            b.branch(done)
-        with b.if_then(found.tagged_like(entry, hashed)), b.if_then(found.holds(entry, state)):
-            b.branch(done)
-        slot.set(found.after(slot.get()))
+            b.branch(end)
+        with b.if_then(records.has_tag(entry, hashed)), b.if_then(records.holds(entry, state)):
+            b.branch(end)
+        slot.set(records.after(slot.get()))
 
 
-def emit_gather(module: ir.Module, words: int, settle: Any) -> None:
+def emit_gather(module: ir.Module, words: int, insert: Any) -> None:
     """`gather(control, records, count, hashes) -> records taken`: insert records while there is room."""
     function, b = begin(module, "gather", [POINTER, POINTER, WORD, POINTER], public=True)
     control, records, count, hashes = function.args
     at = Local(b, word(0))
     with repeat(b, lambda: b.icmp_unsigned("<", at.get(), count)):
-        left = b.sub(count, at.get())
-        size = b.select(b.icmp_unsigned("<", left, word(BATCH)), left, word(BATCH))
+        rest = b.sub(count, at.get())
+        size = b.select(b.icmp_unsigned("<", rest, word(BATCH)), rest, word(BATCH))
         after = b.add(load(b, control, COUNT), size)
         with b.if_then(b.icmp_unsigned(">", after, load(b, control, LIMIT)), likely=False):
             b.ret(at.get())
@@ -132,43 +132,43 @@ def emit_gather(module: ir.Module, words: int, settle: Any) -> None:
         with count_up(b, word(0), size) as k:
             record = element(b, first, b.mul(k, word(words + 1)))
             store(b, hash_words(b, state_at(b, record, words)), hashes, k)
-        b.call(settle, [control, first, hashes, size])
+        b.call(insert, [control, first, hashes, size])
         at.add(size)
     b.ret(at.get())
 
 
-def emit_strike(module: ir.Module, words: int) -> None:
-    """`strike(control, states, count, known, hashes) -> 0`: set byte `known[i]` of each record found among states."""
+def emit_mark_duplicates(module: ir.Module, words: int) -> None:
+    """`strike(control, states, count, duplicates, hashes) -> 0`: set byte `duplicates[i]` of records among states."""
     function, b = begin(module, "strike", [POINTER, POINTER, WORD, POINTER, POINTER], public=True)
-    control, states, count, known, hashes = function.args
-    found = RecordSet(b, control, words)
+    control, states, count, duplicates, hashes = function.args
+    records = RecordSet(b, control, words)
     at = Local(b, word(0))
     with repeat(b, lambda: b.icmp_unsigned("<", at.get(), count)):
-        left = b.sub(count, at.get())
-        size = b.select(b.icmp_unsigned("<", left, word(BATCH)), left, word(BATCH))
+        rest = b.sub(count, at.get())
+        size = b.select(b.icmp_unsigned("<", rest, word(BATCH)), rest, word(BATCH))
         first = element(b, states, b.mul(at.get(), word(words)))
         with count_up(b, word(0), size) as k:
             hashed = hash_words(b, state_at(b, element(b, first, b.mul(k, word(words))), words))
             store(b, hashed, hashes, k)
-            prefetch(b, element(b, found.table, found.slot(hashed)))
+            prefetch(b, element(b, records.table, records.slot(hashed)))
         with count_up(b, word(0), size) as k:
             state = element(b, first, b.mul(k, word(words)))
-            _strike_one(b, found, state, load(b, hashes, k), known)
+            _mark_duplicate(b, records, state, load(b, hashes, k), duplicates)
         at.add(size)
     b.ret(word(0))
 
 
-def _strike_one(b: ir.IRBuilder, found: RecordSet, place: Any, hashed: Any, known: Any) -> None:
-    slot = Local(b, found.slot(hashed))
-    entry = Local(b, load(b, found.table, slot.get()))
-    with repeat(b, lambda: b.icmp_unsigned("!=", entry.get(), word(0))) as done:
-        with b.if_then(found.tagged_like(entry.get(), hashed)):
-            state = state_at(b, place, found.words)
-            with b.if_then(found.holds(entry.get(), state)):
-                store(b, ir.Constant(U8, 1), known, found.index(entry.get()), U8)
-                b.branch(done)
-        slot.set(found.after(slot.get()))
-        entry.set(load(b, found.table, slot.get()))
+def _mark_duplicate(b: ir.IRBuilder, records: RecordSet, place: Any, hashed: Any, duplicates: Any) -> None:
+    slot = Local(b, records.slot(hashed))
+    entry = Local(b, load(b, records.table, slot.get()))
+    with repeat(b, lambda: b.icmp_unsigned("!=", entry.get(), word(0))) as end:
+        with b.if_then(records.has_tag(entry.get(), hashed)):
+            state = state_at(b, place, records.words)
+            with b.if_then(records.holds(entry.get(), state)):
+                store(b, ir.Constant(U8, 1), duplicates, records.index(entry.get()), U8)
+                b.branch(end)
+        slot.set(records.after(slot.get()))
+        entry.set(load(b, records.table, slot.get()))
 
 
 def emit_scatter(module: ir.Module, words: int) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from kraftcheck.solvers.blocks.recordset import BATCH, CONTROL_WORDS, COUNT, LIMIT, MASK, RECORDS, TABLE
-from kraftcheck.solvers.machine_code.objectcode import Library, Target, address, check_target, host
+from kraftcheck.solvers.machine_code.objectcode import CodeTarget, Library, address, check_target, host
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 
@@ -35,7 +35,7 @@ _LOAD = 0.6
 
 @frozen
 class BlockSpec:
-    """What a worker needs to know of a program.
+    """The spec of a program, which a worker loads.
 
     Attributes:
         code: object code of `blockkernel`.
@@ -46,22 +46,22 @@ class BlockSpec:
         frame: length of a frame.
         claim_words: words of claim bits of a state.
         bucket_bits: logarithm of the number of buckets; 1 to 16.
-        recoveries: number of `recovers` properties.
+        recovers: number of `recovers` properties.
         mark_bytes: bytes of a mark as the kernel keeps it.
-        ways: for each action instance the bits of marks that flow back through it.
+        flows: for each action instance the bits of marks that flow back through it.
     """
 
     code: bytes
-    target: Target
+    target: CodeTarget
     words: int
     instances: int
     filter_slots: int
     frame: int
     claim_words: int
     bucket_bits: int
-    recoveries: int
+    recovers: int
     mark_bytes: int
-    ways: tuple[int, ...]
+    flows: tuple[int, ...]
 
     @property
     def record(self) -> int:
@@ -86,7 +86,7 @@ class BlockKernel:
         self.spec = spec
         self._library = Library(spec.code)
         names = {"expand": 9, "gather": 4, "strike": 5, "tally": 4, "scatter": 5, "bits": 4, "successors": 5}
-        if spec.recoveries:
+        if spec.recovers:
             names |= {"survey": 3, "exits": 7}
         self._functions = {name: self._library.function(name, count) for name, count in names.items()}
 
@@ -124,34 +124,34 @@ class BlockKernel:
 
     def marks(self, states: Words) -> Words:
         """The marks of states from themselves alone, as `sweep` describes them."""
-        narrow = np.zeros(len(states), dtype=f"u{self.spec.mark_bytes}")
-        self.survey(address(states), address(narrow), len(states))
-        return narrow.astype(np.uint64)
+        marks = np.zeros(len(states), dtype=f"u{self.spec.mark_bytes}")
+        self.survey(address(states), address(marks), len(states))
+        return marks.astype(np.uint64)
 
-    def ways_out(self, states: Words) -> tuple[Words, npt.NDArray[np.int64], Words]:
+    def exits_of(self, states: Words) -> tuple[Words, npt.NDArray[np.int64], Words]:
         """By which transitions states without a bit "reaches" may get it.
 
         Returns:
             (packed state, bits that flow back) records, how many each state has, and each state's bits "leaves".
         """
         spec, n = self.spec, len(states)
-        missing = ~self.marks(states) & np.uint64((1 << spec.recoveries) - 1)
+        missing = ~self.marks(states) & np.uint64((1 << spec.recovers) - 1)
         out = np.empty((n * spec.instances + 1, spec.record), dtype=np.uint64)
         counts, frame = np.zeros(n, dtype=np.int64), np.zeros(spec.frame, dtype=np.int64)
         leaves = np.zeros(n, dtype=np.uint64)
         arrays = (address(frame), address(out), address(counts), address(leaves))
         records = out[: self.exits(address(states), address(missing), n, *arrays)]
-        records[:, -1] = np.array(spec.ways, dtype=np.uint64)[records[:, -1].astype(np.int64)]
+        records[:, -1] = np.array(spec.flows, dtype=np.uint64)[records[:, -1].astype(np.int64)]
         return records, counts, leaves
 
 
 @functools.lru_cache(maxsize=4)
-def loaded(spec: BlockSpec) -> BlockKernel:
+def load_block_kernel(spec: BlockSpec) -> BlockKernel:
     """The kernel of a spec, loaded once in a process."""
     return BlockKernel(spec)
 
 
-class Candidates:
+class CandidateSet:
     """A set of records of a fixed capacity, in insertion order; the first record of a state stays."""
 
     def __init__(self, kernel: BlockKernel, capacity: int) -> None:
@@ -167,24 +167,24 @@ class Candidates:
 
     @property
     def records(self) -> Words:
-        """What it holds."""
+        """The records of the set."""
         return self._records[: int(self.control[COUNT])]
 
     def clear(self) -> None:
-        """Hold nothing."""
+        """Empty the set."""
         self._table[:] = 0
         self.control[COUNT] = 0
 
     def gather(self, records: Words) -> None:
         """Insert records, for which there must be room."""
-        taken = self._kernel.gather(address(self.control), address(records), len(records), address(self._hashes))
-        if taken != len(records):
-            raise OverflowError(f"a set of {int(self.control[LIMIT])} records took {taken} of {len(records)}")
+        inserted = self._kernel.gather(address(self.control), address(records), len(records), address(self._hashes))
+        if inserted != len(records):
+            raise OverflowError(f"a set of {int(self.control[LIMIT])} records took {inserted} of {len(records)}")
 
-    def strike(self, states: Words, known: npt.NDArray[np.uint8]) -> None:
-        """Set `known[i]` to 1 for each record whose state is among the states."""
+    def mark_duplicates(self, states: Words, duplicates: npt.NDArray[np.uint8]) -> None:
+        """Set `duplicates[i]` to 1 for each record whose state is among the states."""
         control, hashes = address(self.control), address(self._hashes)
-        self._kernel.strike(control, address(states), len(states), address(known), hashes)
+        self._kernel.strike(control, address(states), len(states), address(duplicates), hashes)
 
 
 @define
@@ -200,17 +200,17 @@ class Expansion:
     kernel: BlockKernel
     capacity: int = CANDIDATES
     frame: npt.NDArray[np.int64] = field(init=False)
-    _set: Candidates = field(init=False)
+    _set: CandidateSet = field(init=False)
     _filter: Words | None = field(init=False, default=None)
     _scratch: Words = field(init=False)
     _hashes: Words = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Nothing is known yet: a retried task never sees what its first attempt did."""
+        """Start with an empty set: a retried task sees nothing of its first attempt."""
         spec = self.kernel.spec
         self.capacity = max(self.capacity, 2 * spec.instances + 2)
         self.frame = np.zeros(spec.frame, dtype=np.int64)
-        self._set = Candidates(self.kernel, self.capacity)
+        self._set = CandidateSet(self.kernel, self.capacity)
         self._scratch = np.empty((spec.instances + 1) * spec.record, dtype=np.uint64)
         self._hashes = np.empty(spec.instances + 1, dtype=np.uint64)
 
@@ -231,7 +231,7 @@ class Expansion:
                 yield from self.empty()
 
     def empty(self) -> Iterator[tuple[int, Words]]:
-        """What the set holds, as blocks; afterwards it holds nothing."""
+        """Yield the records of the set as blocks, and empty it."""
         records, counts = self.kernel.by_bucket(self._set.records)
         ends = np.cumsum(counts)
         for bucket in np.flatnonzero(counts).tolist():
@@ -250,23 +250,23 @@ def sift(kernel: BlockKernel, blocks: Sequence[Words], visited: Iterable[Words])
     Returns:
         The records, and how many each bucket has.
     """
-    candidates = Candidates(kernel, sum(len(block) for block in blocks) + BATCH)
+    candidates = CandidateSet(kernel, sum(len(block) for block in blocks) + BATCH)
     for block in blocks:
         candidates.gather(block)
-    known = np.zeros(len(candidates.records), dtype=np.uint8)
+    duplicates = np.zeros(len(candidates.records), dtype=np.uint8)
     for states in visited:
-        candidates.strike(states, known)
-    return kernel.by_bucket(np.ascontiguousarray(candidates.records[known == 0]))
+        candidates.mark_duplicates(states, duplicates)
+    return kernel.by_bucket(np.ascontiguousarray(candidates.records[duplicates == 0]))
 
 
 def first_claims(bits: Words) -> dict[int, int]:
     """For each claim that occurs in rows of claim bits, the first row that shows it."""
-    found: dict[int, int] = {}
+    first_rows: dict[int, int] = {}
     for at in range(bits.shape[1]):
         column = bits[:, at]
-        left = int(np.bitwise_or.reduce(column)) if len(column) else 0
-        while left:
-            position = (left & -left).bit_length() - 1
-            found[at * CLAIMS_PER_WORD + position] = int(np.argmax(column & np.uint64(1 << position) != 0))
-            left &= left - 1
-    return found
+        bits_left = int(np.bitwise_or.reduce(column)) if len(column) else 0
+        while bits_left:
+            position = (bits_left & -bits_left).bit_length() - 1
+            first_rows[at * CLAIMS_PER_WORD + position] = int(np.argmax(column & np.uint64(1 << position) != 0))
+            bits_left &= bits_left - 1
+    return first_rows

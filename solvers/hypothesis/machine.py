@@ -1,6 +1,7 @@
-"""A stateful Hypothesis test of any system, on ints: long runs at bounds that no packed state could hold.
+"""A stateful Hypothesis test of any system: long runs on ints, at bounds that no packed state could hold.
 
-    Machine = machine(Integers(ELECTIONS, ELECTIONS.beyond(overrides={"brokers": 9}, rules=parse("fixed"))))
+    setting = ELECTIONS.unlimited_setting(overrides={"brokers": 9}, rules=parse("fixed"))
+    Machine = machine(Integers(ELECTIONS, setting))
     TestElections = Machine.TestCase          # pytest and unittest run it
     run(Machine)                              # or so, with its statistics checked
 
@@ -22,7 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from kraftcheck.solvers.hypothesis.tally import Tally
 from kraftcheck.solvers.program.verdict import Trace
-from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Taken, shuffled, trace_of
+from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Transition, permutation, trace_of
 from kraftcheck.solvers.reference.shrink import shrink
 from kraftcheck.solvers.traces.render import call, lines
 
@@ -43,12 +44,12 @@ class Violation(AssertionError):
     Attributes:
         trace: the run.
         start: the state that it began in.
-        taken: its steps.
+        transitions: its steps.
     """
 
-    def __init__(self, start: Any, taken: Sequence[Taken], broken: Broken) -> None:
-        self.start, self.taken, self.broken = start, tuple(taken), broken
-        self.trace: Trace = trace_of(start, taken, broken)
+    def __init__(self, start: Any, transitions: Sequence[Transition], broken: Broken) -> None:
+        self.start, self.transitions, self.broken = start, tuple(transitions), broken
+        self.trace: Trace = trace_of(start, transitions, broken)
         super().__init__("\n".join([f"{broken.claim} does not hold", *lines(self.trace)]))
 
 
@@ -56,15 +57,15 @@ class LeavesDomainError(AssertionError):
     """A run whose last step takes a field out of its domain where no cap is declared.
 
     Attributes:
-        taken: its steps.
+        transitions: its steps.
     """
 
-    def __init__(self, start: Any, taken: Sequence[Taken], fault: str) -> None:
-        self.taken = tuple(taken)
-        step = self.taken[-1].step
-        told = f"{fault} after {call(step.action, step.arguments)}: widen it, declare its cap, or mend the rules"
-        shown = Trace(start, tuple(one.shown() for one in self.taken), "domains", "always")
-        super().__init__("\n".join([told, *lines(shown)]))
+    def __init__(self, start: Any, transitions: Sequence[Transition], fault: str) -> None:
+        self.transitions = tuple(transitions)
+        step = self.transitions[-1].step
+        message = f"{fault} after {call(step.action, step.arguments)}: widen it, declare its cap, or mend the rules"
+        trace = Trace(start, tuple(transition.trace_step() for transition in self.transitions), "domains", "always")
+        super().__init__("\n".join([message, *lines(trace)]))
 
 
 class SystemMachine(RuleBasedStateMachine):
@@ -74,7 +75,7 @@ class SystemMachine(RuleBasedStateMachine):
         engine, starts, tally: set by `machine`.
         pool: the actions, each as often as it weighs.
         start, state: the state it began in, and the present one; None before the first step.
-        taken: the steps so far.
+        transitions: the steps so far.
     """
 
     engine: ClassVar[Integers]
@@ -87,59 +88,59 @@ class SystemMachine(RuleBasedStateMachine):
         self.start: Any = None
         self.state: Any = None
         self.swarm: frozenset[int] = frozenset()
-        self.taken: list[Taken] = []
+        self.transitions: list[Transition] = []
 
-    @initialize(start=CHOICES, left_out=CHOICES)
-    def begin(self, start: int, left_out: int) -> None:
+    @initialize(start=CHOICES, omitted=CHOICES)
+    def begin(self, start: int, omitted: int) -> None:
         """Draw the initial state, and the actions that this example does without: each with probability 1/2."""
-        without = left_out * SPREAD >> 24
-        self.swarm = frozenset(kind for kind in range(len(self.engine.actions)) if not without >> kind % 40 & 1)
+        omitted_bits = omitted * SPREAD >> 24
+        self.swarm = frozenset(kind for kind in range(len(self.engine.actions)) if not omitted_bits >> kind % 40 & 1)
         self.start = self.state = self.starts[start % len(self.starts)]
         self.tally.examples += 1
-        self.tally.reached(self.engine.reached(self.state, None))
+        self.tally.add_goals(self.engine.reached_goals(self.state, None))
 
     @rule(action=CHOICES, row=CHOICES)
     def act(self, action: int, row: int) -> None:
         """Take one of the enabled steps."""
         move = self.enabled(action, row)
         if move is None:
-            self._fail(self.engine.stuck(self.state))
+            self._fail(self.engine.deadlock(self.state))
             return
-        taken = self.engine.take(self.state, move)
-        note(call(taken.step.action, taken.step.arguments))
-        cut = self.engine.outside(taken.step.after)
-        if cut is not None:
-            self._leave(taken)
-            self.tally.cut[cut] += 1
+        transition = self.engine.take(self.state, move)
+        note(call(transition.step.action, transition.step.arguments))
+        field_cut = self.engine.field_outside(transition.step.after)
+        if field_cut is not None:
+            self._check_domain(transition)
+            self.tally.cut[field_cut] += 1
             return
-        self.taken.append(taken)
-        self.state = taken.step.after
-        self.tally.action(taken.step.action)
-        self.tally.reached(self.engine.reached(self.state, taken.step))
+        self.transitions.append(transition)
+        self.state = transition.step.after
+        self.tally.add_action(transition.step.action)
+        self.tally.add_goals(self.engine.reached_goals(self.state, transition.step))
 
     @invariant()
     def keeps_its_properties(self) -> None:
         """Every safety property holds of the state and of the step that led to it."""
         if self.state is not None:
-            step = self.taken[-1].step if self.taken else None
+            step = self.transitions[-1].step if self.transitions else None
             for broken in self.engine.broken(self.state, step):
                 self._fail(broken)
 
     def enabled(self, action: int, row: int) -> Move | None:
         """An enabled instance of an action of the swarm; of another action where the swarm has none."""
-        kinds = dict.fromkeys(self.pool[position] for position in shuffled(len(self.pool), action))
+        kinds = dict.fromkeys(self.pool[position] for position in permutation(len(self.pool), action))
         preferred = sorted(kinds, key=lambda kind: kind not in self.swarm)
-        found = (self.engine.first_enabled(self.state, kind, row) for kind in preferred)
-        return next((move for move in found if move is not None), None)
+        enabled = (self.engine.first_enabled(self.state, kind, row) for kind in preferred)
+        return next((move for move in enabled if move is not None), None)
 
-    def _leave(self, taken: Taken) -> None:
-        fault = self.engine.fault(taken.step.after)
+    def _check_domain(self, transition: Transition) -> None:
+        fault = self.engine.domain_fault(transition.step.after)
         if fault is not None:
-            raise LeavesDomainError(self.start, [*self.taken, taken], fault)
+            raise LeavesDomainError(self.start, [*self.transitions, transition], fault)
 
     def _fail(self, broken: Broken | None) -> None:
         if broken is not None:
-            raise Violation(self.start, self.taken, broken)
+            raise Violation(self.start, self.transitions, broken)
 
 
 def demanded(*engines: Integers) -> Tally:
@@ -168,12 +169,12 @@ def machine(
     Raises:
         ValueError: when a start is outside the domains of the setting, where no rule need make sense.
     """
-    known, begins = weights or {}, tuple(starts) or engine.initial
+    weight_of, begins = weights or {}, tuple(starts) or engine.initial
     for state in begins:
-        stray = engine.outside(state)
+        stray = engine.field_outside(state)
         if stray is not None:
             raise ValueError(f"{engine.system.name}: {stray} of a state to start in is outside its domain")
-    pool = [kind for kind, action in enumerate(engine.actions) for _ in range(known.get(action.name, 1))]
+    pool = [kind for kind, action in enumerate(engine.actions) for _ in range(weight_of.get(action.name, 1))]
     body = {
         "engine": engine,
         "starts": begins,
@@ -186,23 +187,23 @@ def machine(
     return type(title, (SystemMachine,), body)
 
 
-def shortened(made: type[SystemMachine], found: Violation) -> Violation:
+def shorten(machine_class: type[SystemMachine], violation: Violation) -> Violation:
     """The violation with the shortest run that shrinking finds."""
-    moves = [one.move for one in found.taken]
-    short = shrink(made.engine, found.start, moves, found.broken.claim, made.starts)
-    return Violation(short.start, short.taken, short.broken)
+    moves = [transition.move for transition in violation.transitions]
+    short = shrink(machine_class.engine, violation.start, moves, violation.broken.claim, machine_class.starts)
+    return Violation(short.start, short.transitions, short.broken)
 
 
-def other_examples(made: type[Machine], suffix: str) -> type[Machine]:
+def other_examples(machine_class: type[Machine], suffix: str) -> type[Machine]:
     """A machine that draws other examples, though always the same ones for the same suffix where draws are fixed.
 
     Derandomised, Hypothesis derives what it draws from the name of a class, among other things. Where a seed is given
     (`--hypothesis-seed`) it draws from that alone, so that every round of a test would repeat the first.
     """
-    name = made.__name__ + suffix
-    again = type(name, (made,), {"__module__": made.__module__})
-    given = core.global_force_seed
-    return again if given is None else seed(f"{given} {name}")(again)
+    name = machine_class.__name__ + suffix
+    renamed = type(name, (machine_class,), {"__module__": machine_class.__module__})
+    forced_seed = core.global_force_seed
+    return renamed if forced_seed is None else seed(f"{forced_seed} {name}")(renamed)
 
 
 def run(*machines: type[SystemMachine], chosen: settings | None = None, rounds: int = 1) -> None:
@@ -219,12 +220,12 @@ def run(*machines: type[SystemMachine], chosen: settings | None = None, rounds: 
         VacuousRun: when an action or a goal never occurred.
     """
     for number in range(rounds):
-        for position, made in enumerate(machines):
+        for position, machine_class in enumerate(machines):
             try:
-                run_state_machine_as_test(other_examples(made, f"{position}Round{number}"), settings=chosen)
-            except Violation as found:
-                raise shortened(made, found) from found
-        if not any(made.tally.missing() for made in machines):
+                run_state_machine_as_test(other_examples(machine_class, f"{position}Round{number}"), settings=chosen)
+            except Violation as violation:
+                raise shorten(machine_class, violation) from violation
+        if not any(machine_class.tally.missing() for machine_class in machines):
             break
-    for made in machines:
-        made.tally.verify()
+    for machine_class in machines:
+        machine_class.tally.verify()

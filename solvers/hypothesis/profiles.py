@@ -1,4 +1,4 @@
-"""How much the property-based tests draw: `dev` while working, `ci` on every change, `nightly` for long.
+"""Profiles of the property-based tests: `dev` while working, `ci` on every change, `nightly` for long runs.
 
 `ci` is derandomised: the same sources draw the same examples, so a change is
 never blamed for another's bad luck, and no seed or example database is needed

@@ -68,22 +68,22 @@ def _maybe(strategy: Strategy[Any]) -> Strategy[Any]:
 @st.composite
 def changes(draw: st.DrawFn, boundary: bool = False) -> PartitionChange:
     """Any change of a partition, its directories belonging to its replicas."""
-    of, nobody = _Leaves(boundary), absent(IdList())
+    of, no_brokers = _Leaves(boundary), absent(IdList())
     lists = ("replicas", "isr", "elr", "last_known_elr", "removing", "adding")
-    made: dict[str, Maybe[Any]] = {}
+    fields: dict[str, Maybe[Any]] = {}
     for name in lists:
-        found = draw(_maybe(of.brokers))
-        made[name] = nobody if found is None else present(IdList(found))
+        ids_drawn = draw(_maybe(of.brokers))
+        fields[name] = no_brokers if ids_drawn is None else present(IdList(ids_drawn))
     leader, recovering = draw(_maybe(of.leader)), draw(_maybe(st.booleans()))
-    made["leader"] = absent(NO_LEADER) if leader is None else present(leader)
-    made["recovering"] = absent(False) if recovering is None else present(recovering)
-    made["directories"] = absent(DirectoryList((), ()))
+    fields["leader"] = absent(NO_LEADER) if leader is None else present(leader)
+    fields["recovering"] = absent(False) if recovering is None else present(recovering)
+    fields["directories"] = absent(DirectoryList((), ()))
     if draw(st.booleans()):
-        replicas = tuple(made["replicas"].value)
-        size = len(replicas) if made["replicas"].present else 3
+        replicas = tuple(fields["replicas"].value)
+        size = len(replicas) if fields["replicas"].present else 3
         ids = draw(st.lists(of.directory, min_size=size, max_size=size).map(tuple))
-        made["directories"] = present(DirectoryList(replicas, ids))
-    return PartitionChange(**made)
+        fields["directories"] = present(DirectoryList(replicas, ids))
+    return PartitionChange(**fields)
 
 
 def records_of(kind: type, boundary: bool = False) -> Strategy[Any]:
@@ -96,8 +96,8 @@ def records_of(kind: type, boundary: bool = False) -> Strategy[Any]:
     of = _Leaves(boundary)
     listener = st.builds(Listener, st.sampled_from("AB"), of.name, of.port, st.sampled_from(PROTOCOLS))
     feature = st.builds(Feature, st.sampled_from("fg"), of.level, of.level)
-    listeners = st.lists(listener, max_size=2, unique_by=lambda known: known.name).map(tuple)
-    features = st.lists(feature, max_size=2, unique_by=lambda known: known.name).map(tuple)
+    listeners = st.lists(listener, max_size=2, unique_by=lambda item: item.name).map(tuple)
+    features = st.lists(feature, max_size=2, unique_by=lambda item: item.name).map(tuple)
     parts: dict[type, dict[str, Strategy[Any]]] = {
         TopicRecord: {"name": of.name, "topic_id": of.topic},
         RemoveTopicRecord: {"topic_id": of.topic},
@@ -168,22 +168,22 @@ def illegal_documents(draw: st.DrawFn) -> tuple[dict[str, Any], str]:
     """A document that no codec may accept, and the key in which it differs from a legal one."""
     document = encode(draw(records()))
     data: dict[str, Any] = document["data"]
-    ways = ["type", "version", "extra", "missing", "kind"]
-    ways += ["range"] * any(_is_int(value) for value in data.values())
-    way = draw(st.sampled_from(ways))
-    if way == "type":
+    faults = ["type", "version", "extra", "missing", "kind"]
+    faults += ["range"] * any(_is_int(value) for value in data.values())
+    fault = draw(st.sampled_from(faults))
+    if fault == "type":
         return {**document, "type": "NO_RECORD"}, "type"
-    if way == "version":
+    if fault == "version":
         return {**document, "version": draw(st.sampled_from([-1, 9, True, "1"]))}, "version"
-    if way == "extra":
+    if fault == "extra":
         return {**document, "data": {**data, "surprise": 1}}, "data.surprise"
-    named = [key for key, value in data.items() if way != "range" or _is_int(value)]
-    mandatory = [key for key in named if key in _MANDATORY] if way == "missing" else named
+    keys = [key for key, value in data.items() if fault != "range" or _is_int(value)]
+    mandatory = [key for key in keys if key in _MANDATORY] if fault == "missing" else keys
     key = draw(st.sampled_from(sorted(mandatory)))
-    if way == "missing":
+    if fault == "missing":
         return {**document, "data": {name: value for name, value in data.items() if name != key}}, f"data.{key}"
-    wrong: Any = draw(st.sampled_from([INT64[0] - 1, INT64[1] + 1])) if way == "range" else {"an": "object"}
-    return {**document, "data": {**data, key: wrong}}, f"data.{key}"
+    value_: Any = draw(st.sampled_from([INT64[0] - 1, INT64[1] + 1])) if fault == "range" else {"an": "object"}
+    return {**document, "data": {**data, key: value_}}, f"data.{key}"
 
 
 def _is_int(value: Any) -> bool:

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from kraftcheck.model.language.layout import Domain, Flag, leaves, rebuild
 from kraftcheck.model.language.system import Action
 from kraftcheck.solvers.hypothesis.machine import CHOICES
-from kraftcheck.solvers.reference.interpreter import Integers, shuffled
+from kraftcheck.solvers.reference.interpreter import Integers, permutation
 
 Strategy = st.SearchStrategy
 
-FAR = 1 << 70
+OUT_OF_RANGE = 1 << 70
 """Beyond every field, and beyond 64 bits."""
 
 SORTS = ("legal", "boundary", "illegal")
@@ -42,16 +42,16 @@ def values(domain: Domain, sort: str = "legal") -> Strategy[Any]:
     """
     lo, hi = domain.lo, domain.hi
     if sort == "illegal":
-        return st.sampled_from([lo - 1, hi + 1, lo - FAR, hi + FAR])
+        return st.sampled_from([lo - 1, hi + 1, lo - OUT_OF_RANGE, hi + OUT_OF_RANGE])
     if isinstance(domain, Flag):
-        found: Strategy[Any] = st.sampled_from([bool(value) for value in range(lo, hi + 1)])
+        strategy: Strategy[Any] = st.sampled_from([bool(value) for value in range(lo, hi + 1)])
     elif sort == "boundary":
-        found = st.sampled_from(sorted({lo, min(lo + 1, hi), max(hi - 1, lo), hi}))
+        strategy = st.sampled_from(sorted({lo, min(lo + 1, hi), max(hi - 1, lo), hi}))
     else:
-        found = st.integers(lo, hi)
+        strategy = st.integers(lo, hi)
     if sort not in SORTS:
         raise ValueError(f"{sort!r} is none of {', '.join(SORTS)}")
-    return found
+    return strategy
 
 
 @st.composite
@@ -67,7 +67,7 @@ def states(draw: st.DrawFn, shape: Any, sort: str = "legal") -> Any:
     sorts = ["legal" if sort == "illegal" else sort] * len(domains)
     if sort == "illegal":
         sorts[draw(st.integers(0, len(domains) - 1))] = sort
-    chosen = iter([draw(values(domain, which)) for domain, which in zip(domains, sorts, strict=True)])
+    chosen = iter([draw(values(domain, sort_)) for domain, sort_ in zip(domains, sorts, strict=True)])
     return rebuild(shape, lambda: next(chosen))
 
 
@@ -94,19 +94,19 @@ def arguments(draw: st.DrawFn, action: Action, sort: str = "legal") -> dict[str,
         if not tables:
             raise ValueError(f"action {action.name} takes no arguments, so none are illegal")
         name = draw(st.sampled_from(sorted(tables)))
-        chosen[name] = draw(_strange(tables[name]))
+        chosen[name] = draw(_illegal_argument(tables[name]))
     return chosen
 
 
 @st.composite
-def _strange(draw: st.DrawFn, table: Sequence[Any]) -> Any:
+def _illegal_argument(draw: st.DrawFn, table: Sequence[Any]) -> Any:
     """A value of a table with one leaf outside what the table spans."""
     columns = list(zip(*([int(leaf) for _, leaf in leaves(value)] for value in table), strict=True))
-    odd = draw(st.integers(0, len(columns) - 1))
-    found = [leaf for _, leaf in leaves(draw(st.sampled_from(list(table))))]
-    lo, hi = min(columns[odd]), max(columns[odd])
-    found[odd] = draw(st.sampled_from([lo - 1, hi + 1, lo - FAR, hi + FAR]))
-    feed = iter(found)
+    position = draw(st.integers(0, len(columns) - 1))
+    row = [leaf for _, leaf in leaves(draw(st.sampled_from(list(table))))]
+    lo, hi = min(columns[position]), max(columns[position])
+    row[position] = draw(st.sampled_from([lo - 1, hi + 1, lo - OUT_OF_RANGE, hi + OUT_OF_RANGE]))
+    feed = iter(row)
     return rebuild(table[0], lambda: next(feed))
 
 
@@ -114,9 +114,9 @@ def _strange(draw: st.DrawFn, table: Sequence[Any]) -> Any:
 def moves(draw: st.DrawFn, engine: Integers, state: Any) -> Any:
     """An enabled instance in a state; None where there is none."""
     order, row = draw(CHOICES), draw(CHOICES)
-    kinds = shuffled(len(engine.actions), order)
-    found = (engine.first_enabled(state, kind, row) for kind in kinds)
-    return next((move for move in found if move is not None), None)
+    kinds = permutation(len(engine.actions), order)
+    enabled = (engine.first_enabled(state, kind, row) for kind in kinds)
+    return next((move for move in enabled if move is not None), None)
 
 
 @st.composite
@@ -128,7 +128,7 @@ def reachable(draw: st.DrawFn, engine: Integers, steps: int = 12) -> Any:
         if move is None:
             return state
         after = engine.take(state, move).step.after
-        if engine.outside(after) is not None:
+        if engine.field_outside(after) is not None:
             return state
         state = after
     return state

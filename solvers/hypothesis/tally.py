@@ -1,4 +1,4 @@
-"""How often each action, error and goal occurred in a run, so that nothing passes for want of cases."""
+"""Counts of the actions, errors and goals that occurred in a run: a run without the demanded ones is vacuous."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class VacuousRun(AssertionError):
         verdicts: one for each action, error or goal that never occurred.
     """
 
-    def __init__(self, verdicts: tuple[Vacuous, ...], told: str) -> None:
-        super().__init__(f"never reached: {', '.join(v.goal for v in verdicts)}\n{told}")
+    def __init__(self, verdicts: tuple[Vacuous, ...], counts: str) -> None:
+        super().__init__(f"never reached: {', '.join(v.goal for v in verdicts)}\n{counts}")
         self.verdicts = verdicts
 
 
@@ -40,34 +40,34 @@ class Tally:
     counts: Counter[tuple[str, str]] = field(factory=Counter)
     cut: Counter[str] = field(factory=Counter)
 
-    def action(self, name: str) -> None:
+    def add_action(self, name: str) -> None:
         """An action was taken."""
         self.counts["action", name] += 1
 
-    def error(self, name: str) -> None:
+    def add_error(self, name: str) -> None:
         """An error code was returned."""
         self.counts["error", name] += 1
 
-    def reached(self, goals: Iterable[str]) -> None:
+    def add_goals(self, goals: Iterable[str]) -> None:
         """Goals were shown."""
         self.counts.update(("goal", goal) for goal in goals)
 
     def missing(self) -> tuple[Vacuous, ...]:
-        """What had to occur and did not."""
-        wanted = [("action", name) for name in self.actions]
-        wanted += [("error", name) for name in self.errors]
-        wanted += [("goal", name) for name in self.goals]
-        return tuple(Vacuous(f"{kind} {name}") for kind, name in wanted if not self.counts[kind, name])
+        """A vacuous verdict for each demanded item that did not occur."""
+        required = [("action", name) for name in self.actions]
+        required += [("error", name) for name in self.errors]
+        required += [("goal", name) for name in self.goals]
+        return tuple(Vacuous(f"{kind} {name}") for kind, name in required if not self.counts[kind, name])
 
     def lines(self) -> list[str]:
         """The counts, a line for each kind of thing."""
-        told = [f"{self.examples:,} examples"]
+        lines = [f"{self.examples:,} examples"]
         for kind in ("action", "error", "goal"):
-            found = sorted((name, count) for (of, name), count in self.counts.items() if of == kind)
-            if found:
-                told.append(f"{kind}s: " + ", ".join(f"{name} {count:,}" for name, count in found))
-        told += [f"bound on {path} cut {count:,} steps" for path, count in sorted(self.cut.items())]
-        return told
+            counts = sorted((name, count) for (of, name), count in self.counts.items() if of == kind)
+            if counts:
+                lines.append(f"{kind}s: " + ", ".join(f"{name} {count:,}" for name, count in counts))
+        lines += [f"bound on {path} cut {count:,} steps" for path, count in sorted(self.cut.items())]
+        return lines
 
     def verify(self) -> None:
         """Refuse a run that shows too little.

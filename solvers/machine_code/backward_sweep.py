@@ -1,4 +1,4 @@
-"""The backward search's kernel: marks on states, swept over the explored graph until nothing changes.
+"""The kernel of the backward search: it sweeps marks of states over the explored graph until none changes.
 
 No transition is stored: a sweep computes the successors of a state again and
 looks them up in the visited set. A mark has three groups of n bits for n
@@ -41,25 +41,25 @@ OWNERS = 16
 """States whose successors are looked up together, so that memory is fetched for many at once."""
 
 
-def way_mask(program: Program, kind: Kind) -> int:
+def recovers_mask(program: Program, kind: Kind) -> int:
     """The properties, one bit each, whose way out may use some instance of a kind."""
-    return functools.reduce(int.__or__, by_way(program, kind))
+    return functools.reduce(int.__or__, rows_by_recovers(program, kind))
 
 
-def by_way(program: Program, kind: Kind) -> dict[int, list[int]]:
+def rows_by_recovers(program: Program, kind: Kind) -> dict[int, list[int]]:
     """The rows of a kind by the properties, one bit each, whose way out may use them."""
-    found: dict[int, list[int]] = {}
+    groups: dict[int, list[int]] = {}
     for row in range(len(kind.instances)):
-        ways = sum(1 << n for n, one in enumerate(program.recoveries) if one.allowed[kind.first + row])
-        found.setdefault(ways, []).append(row)
-    return found
+        claims = sum(1 << n for n, recovers in enumerate(program.recovers) if recovers.allowed[kind.first + row])
+        groups.setdefault(claims, []).append(row)
+    return groups
 
 
 class _Marks:
     """The marks of states, which several threads read and write; a mark only rises."""
 
-    def __init__(self, b: ir.IRBuilder, recoveries: int) -> None:
-        self._b, self.size = b, mark_bytes(recoveries)
+    def __init__(self, b: ir.IRBuilder, claims: int) -> None:
+        self._b, self.size = b, mark_bytes(claims)
         self._type = ir.IntType(8 * self.size)
 
     def at(self, marks: Any, index: Any) -> Any:
@@ -73,40 +73,42 @@ class _Marks:
 
     def raise_by(self, place: Any, bits: Any) -> None:
         """Add bits to a mark."""
-        narrow = bits if self.size == 8 else self._b.trunc(bits, self._type)
-        self._b.atomic_rmw("or", place, narrow, "monotonic")
+        value = bits if self.size == 8 else self._b.trunc(bits, self._type)
+        self._b.atomic_rmw("or", place, value, "monotonic")
 
 
 def emit_survey(module: ir.Module, program: Program) -> None:
     """`survey(states, marks, count) -> count`: set marks of 0 from their states alone."""
-    n = len(program.recoveries)
+    n = len(program.recovers)
     function, b = begin(module, "survey", [POINTER, POINTER, WORD], public=True)
     states, places, count = function.args
     marks = _Marks(b, n)
     with count_up(b, word(0), count) as index:
         scope = state_scope(b, program, element(b, states, b.mul(index, word(program.layout.words))))
         bits: Any = word(0)
-        for number, one in enumerate(program.recoveries):
-            bits = b.or_(bits, b.shl(b.zext(scope.value(one.goal), WORD), word(number)))
-            bits = b.or_(bits, b.shl(b.zext(scope.value(one.when), WORD), word(2 * n + number)))
+        for number, recovers in enumerate(program.recovers):
+            bits = b.or_(bits, b.shl(b.zext(scope.value(recovers.goal), WORD), word(number)))
+            bits = b.or_(bits, b.shl(b.zext(scope.value(recovers.when), WORD), word(2 * n + number)))
         marks.raise_by(marks.at(places, index), bits)
     b.ret(count)
 
 
-def emit_sweep(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], shards: int, least: Any) -> None:
-    """`sweep(frame, controls, ways, scratch, shard, first, last, down) -> changed marks`.
+def emit_sweep(
+    module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], shards: int, canonical: Any
+) -> None:
+    """`sweep(frame, controls, flows, scratch, shard, first, last, down) -> changed marks`.
 
     Renews the marks of the states first..last-1 of a shard from those of their
     successors, downward from the last if `down`. `controls` are the addresses
-    of all control blocks; `ways` has for each instance the bits that may flow
-    back through it; `scratch` holds the successors of `OWNERS` states. `least`
+    of all control blocks; `flows` has for each instance the bits that may flow
+    back through it; `scratch` holds the successors of `OWNERS` states. `canonical`
     reduces a record by symmetry; None: nothing is reduced.
     """
-    n = len(plan.program.recoveries)
-    recall = _emit_recall(module, plan.program, shards, least)
+    n = len(plan.program.recovers)
+    recall = _emit_recall(module, plan.program, shards, canonical)
     follow = emit_follow(module, plan, kinds, n)
     function, b = begin(module, "sweep", [*[POINTER] * 4, *[WORD] * 4], public=True)
-    frame, controls, ways, scratch, shard, first, last, down = function.args
+    frame, controls, flows, scratch, shard, first, last, down = function.args
     parts = ShardParts(b, b.inttoptr(load(b, controls, shard), POINTER), plan.program.layout.words)
     marks, owners = _Marks(b, n), _Owners(b)
     changed, step, count = Local(b, word(0)), Local(b, word(0)), b.sub(last, first)
@@ -120,7 +122,7 @@ def emit_sweep(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, A
                 end = b.call(follow, [parts.state(index), owners.end.get(), frame, missing, owners.leaves])
                 owners.add(index, end)
             step.add(word(1))
-        b.call(recall, [scratch, owners.end.get(), controls, ways])
+        b.call(recall, [scratch, owners.end.get(), controls, flows])
         place = Local(b, scratch)
         with count_up(b, word(0), owners.count.get()) as owner:
             bits = Local(b, load(b, owners.cuts, owner))
@@ -138,7 +140,7 @@ def emit_sweep(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, A
 
 
 class _Owners:
-    """The states at work, whose successors lie one after the other: their indices, and where those end."""
+    """A group of states whose successors are looked up together: their indices, and the ends of their successors."""
 
     def __init__(self, b: ir.IRBuilder) -> None:
         self._b = b
@@ -157,76 +159,78 @@ class _Owners:
 
     def add(self, index: Any, end: Any) -> None:
         """Another state, whose successors end here, and what it leaves by."""
-        b, here = self._b, self.count.get()
-        store(b, index, self.indices, here)
-        store(b, b.load(self.leaves, typ=WORD), self.cuts, here)
-        store(b, end, self.ends, here, POINTER)
+        b, count = self._b, self.count.get()
+        store(b, index, self.indices, count)
+        store(b, b.load(self.leaves, typ=WORD), self.cuts, count)
+        store(b, end, self.ends, count, POINTER)
         self.end.set(end)
         self.count.add(word(1))
 
 
 def emit_follow(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], n: int) -> Any:
-    """`(state, out, frame, missing, found) -> out`: the successors by which a missing bit may flow back.
+    """`(state, out, frame, missing, cut_bits) -> out`: the successors by which a missing bit may flow back.
 
-    Sets `found` to the bits "leaves" of properties whose way a field's domain cut.
+    Sets `cut_bits` to the bits "leaves" of properties whose recovery a field's domain cut.
     """
     function, b = begin(module, "follow", [POINTER, POINTER, POINTER, WORD, POINTER], POINTER)
-    state, start, frame, missing, found = function.args
+    state, start, frame, missing, cut_bits = function.args
     out, leaves = Local(b, start), Local(b, word(0))
     for kind, part in kinds:
-        mask = way_mask(plan.program, kind)
+        mask = recovers_mask(plan.program, kind)
         if not mask:
             continue
-        number = next(n for n, one in enumerate(plan.program.kinds) if one is kind)
-        groups = _cutting(module, plan, number, part)
+        number = next(n for n, other in enumerate(plan.program.kinds) if other is kind)
+        groups = _cut_counters(module, plan, number, part)
         with b.if_then(b.icmp_unsigned("!=", b.and_(missing, word(mask)), word(0))):
             places = [place for place, _ in plan.crossings_of(number)]
-            for ways, some in groups:
+            for claims, some in groups:
                 for place in places:
                     store(b, word(0), frame, place)
                 end = b.call(some, [state, out.get(), frame, word(0)])
                 for place in places:
-                    cut = b.icmp_unsigned("!=", load(b, frame, place), word(0))
-                    leaves.set(b.or_(leaves.get(), b.select(cut, word(ways << n), word(0))))
+                    is_cut = b.icmp_unsigned("!=", load(b, frame, place), word(0))
+                    leaves.set(b.or_(leaves.get(), b.select(is_cut, word(claims << n), word(0))))
             # What some of the instances wrote is written over by all of them.
             out.set(end if groups == [(mask, part)] else b.call(part, [state, out.get(), frame, word(0)]))
-    b.store(leaves.get(), found)
+    b.store(leaves.get(), cut_bits)
     b.ret(out.get())
     return function
 
 
-def _cutting(module: ir.Module, plan: FramePlan, number: int, part: Any) -> list[tuple[int, Any]]:
+def _cut_counters(module: ir.Module, plan: FramePlan, number: int, part: Any) -> list[tuple[int, Any]]:
     """Functions that count what a domain cuts, each with the properties whose way out may use all of its instances."""
     kind = plan.program.kinds[number]
-    groups = {ways: rows for ways, rows in by_way(plan.program, kind).items() if ways}
+    groups = {claims: rows for claims, rows in rows_by_recovers(plan.program, kind).items() if claims}
     uniform = len(groups) == 1 and len(kind.instances) == sum(map(len, groups.values()))
     if not kind.unchecked or uniform:
-        return [(way_mask(plan.program, kind), part)]
-    made = []
-    for ways, rows in groups.items():
-        some = evolve(kind, instances=tuple(kind.instances[r] for r in rows), table=tuple(kind.table[r] for r in rows))
-        made.append((ways, KindFunction(module, plan, number, some, f"{number}.way{ways}").function))
-    return made
+        return [(recovers_mask(plan.program, kind), part)]
+    functions = []
+    for claims, rows in groups.items():
+        subset = evolve(
+            kind, instances=tuple(kind.instances[r] for r in rows), table=tuple(kind.table[r] for r in rows)
+        )
+        functions.append((claims, KindFunction(module, plan, number, subset, f"{number}.way{claims}").function))
+    return functions
 
 
-def _emit_recall(module: ir.Module, program: Program, shards: int, least: Any) -> Any:
-    """`(records, end, controls, ways)`: replace each record's instance by the bits that flow back from its state.
+def _emit_recall(module: ir.Module, program: Program, shards: int, canonical: Any) -> Any:
+    """`(records, end, controls, flows)`: replace each record's instance by the bits that flow back from its state.
 
     Records are looked up in batches: hash all, fetch table lines, fetch states and marks, then compare.
     """
     words, size = program.layout.words, record_words(program)
     function, b = begin(module, "recall", [POINTER] * 4, ir.VoidType())
-    records, end, controls, ways = function.args
+    records, end, controls, flows = function.args
     slots, blocks = b.alloca(WORD, word(BATCH)), b.alloca(WORD, word(BATCH))
-    at, marks = Local(b, records), _Marks(b, len(program.recoveries))
+    at, marks = Local(b, records), _Marks(b, len(program.recovers))
     with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
         first = at.get()
-        left = b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(first, WORD)), word(8 * size))
-        count = b.select(b.icmp_unsigned("<", left, word(BATCH)), left, word(BATCH))
+        rest = b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(first, WORD)), word(8 * size))
+        count = b.select(b.icmp_unsigned("<", rest, word(BATCH)), rest, word(BATCH))
         with count_up(b, word(0), count) as k:
             record = element(b, first, b.mul(k, word(size)))
-            if least is not None:
-                b.call(least, [record])
+            if canonical is not None:
+                b.call(canonical, [record])
             hashed = hash_words(b, state_at(b, record, words))
             block = load(b, controls, shard_of_hash(b, hashed, shards))
             parts = ShardParts(b, b.inttoptr(block, POINTER), words)
@@ -242,8 +246,8 @@ def _emit_recall(module: ir.Module, program: Program, shards: int, least: Any) -
         with count_up(b, word(0), count) as k:
             record = element(b, first, b.mul(k, word(size)))
             parts = ShardParts(b, b.inttoptr(load(b, blocks, k), POINTER), words)
-            way = load(b, ways, load(b, record, words))
-            store(b, b.and_(way, _mark_of(b, program, record, parts, load(b, slots, k))), record, words)
+            flow = load(b, flows, load(b, record, words))
+            store(b, b.and_(flow, _mark_of(b, program, record, parts, load(b, slots, k))), record, words)
         at.set(element(b, first, b.mul(count, word(size))))
     b.ret_void()
     return function
@@ -251,15 +255,15 @@ def _emit_recall(module: ir.Module, program: Program, shards: int, least: Any) -
 
 def _mark_of(b: ir.IRBuilder, program: Program, record: Any, parts: ShardParts, first: Any) -> Any:
     """The mark of the state of a record; "leaves" for every property where the visited set lacks it."""
-    words, n = program.layout.words, len(program.recoveries)
+    words, n = program.layout.words, len(program.recovers)
     state = state_at(b, record, words)
     marks = _Marks(b, n)
     slot, mark = Local(b, first), Local(b, word(((1 << n) - 1) << n))
-    with repeat(b, lambda: b.icmp_unsigned("!=", parts.entry(slot.get()), word(0))) as done:
+    with repeat(b, lambda: b.icmp_unsigned("!=", parts.entry(slot.get()), word(0))) as end:
         index = b.sub(parts.entry(slot.get()), word(1))
-        known = parts.state(index)
-        with b.if_then(same_words(b, state, state_at(b, known, len(state)))):
+        candidate = parts.state(index)
+        with b.if_then(same_words(b, state, state_at(b, candidate, len(state)))):
             mark.set(marks.get(marks.at(parts.marks, index)))
-            b.branch(done)
+            b.branch(end)
         slot.set(b.and_(b.add(slot.get(), word(1)), parts.mask))
     return mark.get()

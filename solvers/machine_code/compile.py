@@ -1,4 +1,4 @@
-"""Compiled kernels: LLVM modules to object code to functions that can be called.
+"""Compiled kernels: LLVM modules are compiled to object code, which is loaded as callable functions.
 
 Calls release the interpreter's lock, so that threads run kernels side by side.
 """
@@ -56,7 +56,7 @@ def cache_key(program: Program) -> str:
 
 
 def _machine() -> bytes:
-    """What compiled code depends on besides its source."""
+    """The machine and the compiler version that compiled code depends on."""
     machine = (llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     return repr((*machine, llvm.get_default_triple())).encode()
 
@@ -144,16 +144,16 @@ class Compiler:
     cache_dir: Path | None
     clock: Callable[[], float]
     seconds: float = 0.0
-    _made: list[Kernel] = field(factory=list)
+    _kernels: list[Kernel] = field(factory=list)
 
     def kernel(self, *, quick: bool) -> Kernel:
         """A kernel as of `load_kernel`, cached if all so far were, with the warnings of all so far."""
-        begun = self.clock()
-        self._made.append(load_kernel(self.program, self.cache_dir, quick=quick))
-        self.seconds += self.clock() - begun
-        warnings = dict.fromkeys(warning for kernel in self._made for warning in kernel.warnings)
-        cached = all(kernel.cached for kernel in self._made)
-        return evolve(self._made[-1], cached=cached, warnings=tuple(warnings))
+        start = self.clock()
+        self._kernels.append(load_kernel(self.program, self.cache_dir, quick=quick))
+        self.seconds += self.clock() - start
+        warnings = dict.fromkeys(warning for kernel in self._kernels for warning in kernel.warnings)
+        cached = all(kernel.cached for kernel in self._kernels)
+        return evolve(self._kernels[-1], cached=cached, warnings=tuple(warnings))
 
 
 def _try_load(code: bytes, cache: ObjectCache) -> Library | None:
@@ -179,12 +179,12 @@ class RowFunction:
         self, graph: Graph, variables: Sequence[Term] | None, roots: Sequence[Term], cache_dir: Path | None = None,
         *, quick: bool = False,
     ) -> None:  # fmt: skip
-        made = sorted((node for node in graph.nodes if node.op == "var"), key=lambda node: node.value)
+        in_order = sorted((node for node in graph.nodes if node.op == "var"), key=lambda node: node.value)
         module = ir.Module("terms")
-        lower.lower_rows(module, "rows", made if variables is None else variables, roots)
+        lower.lower_rows(module, "rows", in_order if variables is None else variables, roots)
         parts = (Path(str(objectcode.__file__)).read_bytes(), str(module).encode(), _machine())
         key = hashlib.sha256(b"".join(parts)).hexdigest()
-        self._library, _ = load_library(module, lambda made: made, key, ObjectCache(cache_dir), quick=quick)
+        self._library, _ = load_library(module, lambda in_order: in_order, key, ObjectCache(cache_dir), quick=quick)
         self._columns = len(roots)
 
     def __call__(self, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:

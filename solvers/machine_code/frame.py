@@ -1,4 +1,4 @@
-"""The frame: one thread's counters, which the compiled search writes and the explorer reads.
+"""The frame: the counters of one thread, which the compiled search writes and the explorer reads.
 
 A frame is an array of 64-bit integers; `FramePlan` says what lies where.
 """
@@ -58,10 +58,10 @@ class FramePlan:
 
     Attributes:
         shard, index: where expansion resumes when a buffer is full.
-        enabled: nonzero when the state at work has an enabled instance.
-        found: nonzero when a claim was recorded in this piece.
+        enabled: nonzero when the current state has an enabled instance.
+        claim_found: nonzero when a claim was recorded in this piece.
         claims: for each claim (always, sometimes, deadlock, step, happens) 0, or 1 + the
-            mark (state id << 16 | instance) of the first occasion.
+            mark (state id << 16 | instance) of the first occurrence.
         fired: transitions taken, for each kind.
         pruned: transitions cut because they left a domain, for each of `crossings`.
         covered: for each kind the first of its words "ever true", then "ever false".
@@ -73,7 +73,7 @@ class FramePlan:
     shard: int = field(init=False, default=0)
     index: int = field(init=False, default=1)
     enabled: int = field(init=False, default=2)
-    found: int = field(init=False, default=3)
+    claim_found: int = field(init=False, default=3)
     claims: int = field(init=False, default=4)
     fired: int = field(init=False)
     pruned: int = field(init=False)
@@ -86,23 +86,25 @@ class FramePlan:
         p = self.program
         fired = self.claims + self.claim_count
         pruned = fired + len(p.kinds)
-        crossed = tuple(crossings(p))
-        at = pruned + len(crossed)
+        bounds = tuple(crossings(p))
+        at = pruned + len(bounds)
         covered = []
         for kind in p.kinds:
             covered.append(at)
             at += 2 * self.coverage_words(kind)
-        parts = {"fired": fired, "pruned": pruned, "covered": tuple(covered), "size": at, "crossings": crossed}
+        parts = {"fired": fired, "pruned": pruned, "covered": tuple(covered), "size": at, "crossings": bounds}
         for name, value in parts.items():
             object.__setattr__(self, name, value)
 
     def crossings_of(self, kind: int) -> list[tuple[int, Crossing]]:
         """The crossings by transitions of a kind, by its number, each with the place of its counter."""
-        return [(self.pruned + n, one) for n, one in enumerate(self.crossings) if one.kind == kind]
+        return [(self.pruned + n, crossing) for n, crossing in enumerate(self.crossings) if crossing.kind == kind]
 
-    def left(self, counters: npt.NDArray[np.int64]) -> frozenset[int]:
+    def slots_left(self, counters: npt.NDArray[np.int64]) -> frozenset[int]:
         """The slots whose domain some transition left, by a frame."""
-        return frozenset(one.slot for number, one in enumerate(self.crossings) if counters[self.pruned + number])
+        return frozenset(
+            crossing.slot for number, crossing in enumerate(self.crossings) if counters[self.pruned + number]
+        )
 
     def join(self, frames: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Frames (one a row) as one: counts added, coverage bits joined, of each claim the smallest mark."""
@@ -111,8 +113,8 @@ class FramePlan:
         joined[covered] = np.bitwise_or.reduce(frames[:, covered], axis=0)
         claims = slice(self.claims, self.claims + self.claim_count)
         marks = frames[:, claims]
-        least = np.where(marks == 0, np.iinfo(np.int64).max, marks).min(axis=0)
-        joined[claims] = np.where(marks.any(axis=0), least, 0)
+        smallest = np.where(marks == 0, np.iinfo(np.int64).max, marks).min(axis=0)
+        joined[claims] = np.where(marks.any(axis=0), smallest, 0)
         return joined
 
     @staticmethod
@@ -128,7 +130,7 @@ class FramePlan:
 
     @property
     def deadlock(self) -> int:
-        """Number of the claim that no state is stuck."""
+        """Number of the built-in deadlock claim."""
         return len(self.program.always) + len(self.program.sometimes)
 
     @property
@@ -138,7 +140,7 @@ class FramePlan:
 
     @property
     def goals(self) -> frozenset[int]:
-        """Numbers of the claims whose occasion is welcome."""
+        """Numbers of the goals: claims that have to occur."""
         p = self.program
         happens = self.first_step + len(p.steps)
         return frozenset((*range(len(p.always), self.deadlock), *range(happens, happens + len(p.happens))))

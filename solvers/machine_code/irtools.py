@@ -1,4 +1,4 @@
-"""Small conveniences for writing LLVM IR by hand: locals, loops, memory."""
+"""Helpers for writing LLVM IR: local variables, loops, access to memory."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ class Local:
 @contextmanager
 def repeat(builder: ir.IRBuilder, condition: Callable[[], Any]) -> Iterator[Any]:
     """A loop while the condition holds; yields the block that follows the loop, as a target for breaks."""
-    head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
+    head, body, end = (builder.append_basic_block(name) for name in ("head", "body", "done"))
     builder.branch(head)
     builder.position_at_end(head)
-    builder.cbranch(condition(), body, done)
+    builder.cbranch(condition(), body, end)
     builder.position_at_end(body)
-    yield done
+    yield end
     if not builder.block.is_terminated:
         builder.branch(head)
-    builder.position_at_end(done)
+    builder.position_at_end(end)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Terms as LLVM values: words are i64, truths are i1.
+"""Terms lowered to LLVM values: words are i64, truths are i1.
 
 `kraftcheck.model.language.terms.evaluate` defines every operator; a property-based test compares
 this reader with it on random graphs.
@@ -24,18 +24,18 @@ class LoweringError(ValueError):
     """A term that does not fit 64-bit words."""
 
 
-def closure(roots: Iterable[Term], known: Container[int] = ()) -> list[Term]:
-    """The terms that the roots need, arguments first, without the known ones."""
-    seen = set[int]()
+def closure(roots: Iterable[Term], computed: Container[int] = ()) -> list[Term]:
+    """The terms that the roots need, arguments first, without those that are computed already."""
+    visited = set[int]()
     needed: list[Term] = []
-    pending = [root for root in roots if root.index not in known]
+    pending = [root for root in roots if root.index not in computed]
     while pending:
         term = pending.pop()
-        if term.index in seen:
+        if term.index in visited:
             continue
-        seen.add(term.index)
+        visited.add(term.index)
         needed.append(term)
-        pending.extend(arg for arg in term.args if arg.index not in seen and arg.index not in known)
+        pending.extend(arg for arg in term.args if arg.index not in visited and arg.index not in computed)
     return sorted(needed, key=lambda term: term.index)
 
 
@@ -87,7 +87,7 @@ class Scope:
 
 
 def lower_operator(b: ir.IRBuilder, term: Term, values: Sequence[Any]) -> Any:
-    """One operator applied to LLVM values; the term tells the intervals."""
+    """One operator applied to LLVM values; the term has the intervals."""
     match term.op:
         case "ite":
             return b.select(*values)
@@ -116,8 +116,8 @@ def lower_operator(b: ir.IRBuilder, term: Term, values: Sequence[Any]) -> Any:
         case "count":
             return b.ctpop(values[0])
         case "lowest":
-            found = b.cttz(values[0], ir.Constant(TRUTH, 0))
-            return b.select(b.icmp_unsigned("==", values[0], word(0)), word(-1), found)
+            position = b.cttz(values[0], ir.Constant(TRUTH, 0))
+            return b.select(b.icmp_unsigned("==", values[0], word(0)), word(-1), position)
     raise LoweringError(f"unknown operator {term.op}")
 
 
@@ -166,9 +166,9 @@ def pack(b: ir.IRBuilder, layout: Layout, state: Sequence[Term], after: Sequence
             continue
         value = b.zext(scope.value(new), WORD) if new.is_truth else scope.value(new)
         raw = b.sub(value, word(slot.domain.lo)) if slot.domain.lo else value
-        placed = b.shl(raw, word(slot.shift)) if slot.shift else raw
-        hole = ~(((1 << slot.domain.bits) - 1) << slot.shift)
-        result[slot.word] = b.or_(b.and_(result[slot.word], word(hole)), placed)
+        shifted = b.shl(raw, word(slot.shift)) if slot.shift else raw
+        mask = ~(((1 << slot.domain.bits) - 1) << slot.shift)
+        result[slot.word] = b.or_(b.and_(result[slot.word], word(mask)), shifted)
     return result
 
 
@@ -187,6 +187,6 @@ def lower_rows(module: ir.Module, name: str, variables: Sequence[Term], roots: S
         scope = Scope(b, read)
         for place, root in enumerate(roots):
             value = scope.value(root)
-            wide = b.zext(value, WORD) if root.is_truth else value
-            store(b, wide, target, b.add(b.mul(row, word(len(roots))), word(place)))
+            widened = b.zext(value, WORD) if root.is_truth else value
+            store(b, widened, target, b.add(b.mul(row, word(len(roots))), word(place)))
     b.ret(count)

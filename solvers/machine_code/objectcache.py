@@ -1,4 +1,4 @@
-"""Compiled object code on disk, by content.
+"""A cache of compiled object code on disk, keyed by content.
 
 An entry is named by a hash of everything the code depends on. It is written
 to a temporary name and renamed; its own checksum tells whether it is whole.

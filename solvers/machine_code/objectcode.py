@@ -1,4 +1,4 @@
-"""Object code for a processor: made on one machine, loaded on another of the same kind.
+"""Object code for a processor: compiled on one machine, loaded on another of the same kind.
 
 Nothing here knows the model: a process that only runs kernels imports this and no rule.
 """
@@ -24,8 +24,8 @@ class ForeignCodeError(RuntimeError):
 
 
 @frozen
-class Target:
-    """What object code was made for.
+class CodeTarget:
+    """The processor that object code is compiled for.
 
     Attributes:
         triple: architecture, vendor and system, as LLVM writes them.
@@ -42,37 +42,39 @@ class Target:
         return frozenset(word[1:] for word in self.features.split(",") if word.startswith("+"))
 
 
-def host() -> Target:
+def host() -> CodeTarget:
     """This machine's processor."""
     features = llvm.get_host_cpu_features().flatten()
-    return Target(llvm.get_default_triple(), llvm.get_host_cpu_name(), features)
+    return CodeTarget(llvm.get_default_triple(), llvm.get_host_cpu_name(), features)
 
 
-def portable() -> Target:
+def portable() -> CodeTarget:
     """The oldest processor of this machine's architecture: every worker of that architecture runs its code."""
     triple = llvm.get_default_triple()
     old = {"x86_64": ("x86-64", "+cmov,+cx8,+fxsr,+mmx,+sse,+sse2"), "aarch64": ("generic", "+neon")}
-    return Target(triple, *old.get(triple.split("-")[0], ("generic", "")))
+    return CodeTarget(triple, *old.get(triple.split("-")[0], ("generic", "")))
 
 
-def check_target(made_for: Target, here: Target) -> None:
+def check_target(made_for: CodeTarget, worker: CodeTarget) -> None:
     """Refuse code that this processor would trap on.
 
     Raises:
         ForeignCodeError: naming what is missing.
     """
-    there, mine = made_for.triple.split("-")[0], here.triple.split("-")[0]
-    if there != mine:
-        raise ForeignCodeError(f"the kernel was compiled for {there} and this worker is {mine}")
-    missing = sorted(made_for.needs() - here.needs())
+    code_architecture, worker_architecture = made_for.triple.split("-")[0], worker.triple.split("-")[0]
+    if code_architecture != worker_architecture:
+        raise ForeignCodeError(
+            f"the kernel was compiled for {code_architecture} and this worker is {worker_architecture}"
+        )
+    missing = sorted(made_for.needs() - worker.needs())
     if missing:
         raise ForeignCodeError(
-            f"the kernel was compiled for {made_for.cpu} and this worker's {here.cpu} lacks {', '.join(missing[:4])}; "
-            "use --portable-code"
+            f"the kernel was compiled for {made_for.cpu} and this worker's {worker.cpu} lacks "
+            f"{', '.join(missing[:4])}; use --portable-code"
         )
 
 
-def _machine(target: Target) -> Any:
+def _machine(target: CodeTarget) -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
@@ -80,7 +82,7 @@ def _machine(target: Target) -> Any:
     )
 
 
-def object_code(module: ir.Module, target: Target | None = None, *, quick: bool = False) -> bytes:
+def object_code(module: ir.Module, target: CodeTarget | None = None, *, quick: bool = False) -> bytes:
     """The module optimised and compiled for a processor.
 
     Args:

@@ -27,8 +27,8 @@ from kraftcheck.solvers.machine_code.irtools import (
     store,
     word,
 )
-from kraftcheck.solvers.machine_code.symmetry_step import emit_inspect, emit_least, emit_reduced_step
-from kraftcheck.solvers.machine_code.transition import emit_judge, emit_kinds, emit_step, emit_stuck
+from kraftcheck.solvers.machine_code.symmetry_step import emit_canonical, emit_inspect, emit_reduced_step
+from kraftcheck.solvers.machine_code.transition import emit_deadlock, emit_judge, emit_kinds, emit_step
 from kraftcheck.solvers.machine_code.visited_table import emit_insert, emit_rehash, emit_seek, hash_words, shard_of_hash
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.recovers import mark_bytes
@@ -60,7 +60,7 @@ class Geometry:
         """The sizes for a program."""
         words = program.layout.words
         slots = 8192 if words == 1 else 4096
-        return cls(words, program.instances, 1024 + program.instances, slots, mark_bytes(len(program.recoveries)))
+        return cls(words, program.instances, 1024 + program.instances, slots, mark_bytes(len(program.recovers)))
 
     @property
     def record(self) -> int:
@@ -78,21 +78,21 @@ def emit_kernel(program: Program) -> ir.Module:
     module = ir.Module("kraftcheck")
     plan, geometry = FramePlan(program), Geometry.of(program)
     kinds = emit_kinds(module, plan)
-    step, judge, stuck = emit_step(module, kinds), emit_judge(module, plan), emit_stuck(module, plan)
+    step, judge, deadlock = emit_step(module, kinds), emit_judge(module, plan), emit_deadlock(module, plan)
     _emit_successors(module, step)
-    least = None
+    canonical = None
     if program.reduction is not None:
-        least = emit_least(module, program, program.reduction)
-        emit_inspect(module, plan, judge, step, stuck)
-        step = emit_reduced_step(module, program, step, least)
-    _emit_expand(module, plan, geometry, judge, step, stuck, _emit_sift(module, geometry))
+        canonical = emit_canonical(module, program, program.reduction)
+        emit_inspect(module, plan, judge, step, deadlock)
+        step = emit_reduced_step(module, program, step, canonical)
+    _emit_expand(module, plan, geometry, judge, step, deadlock, _emit_sift(module, geometry))
     _emit_shard_of(module, geometry)
     emit_insert(module, geometry.words, geometry.room, SHARDS)
     emit_rehash(module, geometry.words)
     emit_seek(module, geometry.words)
-    if program.recoveries:
+    if program.recovers:
         emit_survey(module, program)
-        emit_sweep(module, plan, kinds, SHARDS, least)
+        emit_sweep(module, plan, kinds, SHARDS, canonical)
     return module
 
 
@@ -131,7 +131,7 @@ def _emit_sift(module: ir.Module, geometry: Geometry) -> Any:
         hashed = hash_words(b, words)
         slot = b.and_(b.lshr(hashed, word(32)), word(geometry.filter_slots - 1))
         entry = element(b, recent, b.mul(slot, word(geometry.words)))
-        known = b.or_(same_words(b, words, own), same_words(b, words, state_at(b, entry, geometry.words)))
+        duplicate = b.or_(same_words(b, words, own), same_words(b, words, state_at(b, entry, geometry.words)))
         for i, value in enumerate(words):
             store(b, value, entry, i)
         shard = shard_of_hash(b, hashed, SHARDS)
@@ -139,16 +139,16 @@ def _emit_sift(module: ir.Module, geometry: Geometry) -> Any:
         record = b.mul(b.add(b.mul(shard, word(geometry.room)), used), word(geometry.record))
         for i, value in enumerate((*words, mark)):
             store(b, value, element(b, piece, record), i)
-        now = b.add(used, b.zext(b.not_(known), WORD))
-        store(b, now, counts, shard)
-        best = fullest.get()
-        fullest.set(b.select(b.icmp_unsigned(">", now, best), now, best))
+        count = b.add(used, b.zext(b.not_(duplicate), WORD))
+        store(b, count, counts, shard)
+        highest = fullest.get()
+        fullest.set(b.select(b.icmp_unsigned(">", count, highest), count, highest))
     b.ret(fullest.get())
     return function
 
 
 def _emit_expand(
-    module: ir.Module, plan: FramePlan, geometry: Geometry, judge: Any, step: Any, stuck: Any, sift: Any
+    module: ir.Module, plan: FramePlan, geometry: Geometry, judge: Any, step: Any, deadlock: Any, sift: Any
 ) -> None:
     """`expand(frame, stores, ranges, piece, counts, filter, scratch, judge_only) -> finished`.
 
@@ -162,10 +162,10 @@ def _emit_expand(
     fullest = Local(b, word(0))
     searching = b.icmp_unsigned("==", judge_only, word(0))
     with repeat(b, lambda: b.icmp_unsigned("<", shard.get(), word(SHARDS))):
-        here = shard.get()
-        states = b.inttoptr(load(b, stores, here), POINTER)
-        begins = load(b, ranges, b.shl(here, word(1)))
-        stop = load(b, ranges, b.add(b.shl(here, word(1)), word(1)))
+        number = shard.get()
+        states = b.inttoptr(load(b, stores, number), POINTER)
+        begins = load(b, ranges, b.shl(number, word(1)))
+        stop = load(b, ranges, b.add(b.shl(number, word(1)), word(1)))
         at = index.get()
         index.set(b.select(b.icmp_unsigned("<", at, begins), begins, at))
         with repeat(b, lambda: b.icmp_unsigned("<", index.get(), stop)):
@@ -175,13 +175,13 @@ def _emit_expand(
                 b.ret(word(0))
             position = index.get()
             state = element(b, states, b.mul(position, word(geometry.words)))
-            identity = b.add(b.mul(position, word(SHARDS)), here)
+            identity = b.add(b.mul(position, word(SHARDS)), number)
             b.call(judge, [state, frame, identity])
             with b.if_then(searching, likely=True):
                 store(b, word(0), frame, plan.enabled)
                 end = b.call(step, [state, scratch, frame, identity])
                 with b.if_then(b.icmp_unsigned("==", load(b, frame, plan.enabled), word(0)), likely=False):
-                    b.call(stuck, [state, frame, identity])
+                    b.call(deadlock, [state, frame, identity])
                 fullest.set(b.call(sift, [state, identity, scratch, end, recent, piece, counts, fullest.get()]))
             index.add(word(1))
         index.set(word(0))

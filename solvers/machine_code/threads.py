@@ -1,4 +1,4 @@
-"""A few threads that share numbered jobs."""
+"""A thread pool that runs numbered jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attrs import define, field
 
 
 @define
-class Crew:
+class ThreadPool:
     """Runs numbered jobs on a fixed number of threads, of which the caller's is one.
 
     Each thread takes jobs in increasing order.
@@ -22,7 +22,7 @@ class Crew:
     threads: int
     _pool: ThreadPoolExecutor | None = field(init=False, default=None)
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> ThreadPool:
         """Start the threads."""
         if self.threads > 1:
             self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="explore")
@@ -38,7 +38,7 @@ class Crew:
         numbers = itertools.count()
         failed: list[BaseException] = []
 
-        def labour(thread: int) -> None:
+        def take_jobs(thread: int) -> None:
             try:
                 while (job := next(numbers)) < jobs and not failed and not stopped():
                     work(thread, job)
@@ -46,9 +46,9 @@ class Crew:
                 failed.append(error)
 
         helpers = min(self.threads, jobs) - 1
-        waiting = [self._pool.submit(labour, i + 1) for i in range(helpers)] if self._pool is not None else []
-        labour(0)
-        for helper in waiting:
+        futures = [self._pool.submit(take_jobs, i + 1) for i in range(helpers)] if self._pool is not None else []
+        take_jobs(0)
+        for helper in futures:
             helper.result()
         if failed:
             raise failed[0]

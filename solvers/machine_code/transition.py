@@ -57,24 +57,24 @@ def emit_step(module: ir.Module, parts: Sequence[tuple[Kind, Any]]) -> Any:
 
 
 def record_claim(b: ir.IRBuilder, plan: FramePlan, frame: Any, claim: int, occurs: Any, mark: Any) -> None:
-    """Note the first occasion of a claim in this piece."""
+    """Record the first occurrence of a claim in this expansion."""
     place = plan.claims + claim
     fresh = b.and_(occurs, b.icmp_unsigned("==", load(b, frame, place), word(0)))
     with b.if_then(fresh):
         store(b, b.add(mark, word(1)), frame, place)
-        store(b, word(1), frame, plan.found)
+        store(b, word(1), frame, plan.claim_found)
 
 
 def record_claims(b: ir.IRBuilder, plan: FramePlan, frame: Any, first: int, occur: Sequence[Any], mark: Any) -> None:
-    """Note those of consecutive claims that occur; one branch when none does."""
+    """Record those of consecutive claims that occur; one branch when none does."""
     if not occur:
         return
     some = occur[0]
-    for one in occur[1:]:
-        some = b.or_(some, one)
+    for occurs in occur[1:]:
+        some = b.or_(some, occurs)
     with b.if_then(some, likely=False):
-        for offset, one in enumerate(occur):
-            record_claim(b, plan, frame, first + offset, one, mark)
+        for offset, occurs in enumerate(occur):
+            record_claim(b, plan, frame, first + offset, occurs, mark)
 
 
 def state_mark(b: ir.IRBuilder, identity: Any) -> Any:
@@ -95,7 +95,7 @@ def emit_judge(module: ir.Module, plan: FramePlan) -> Any:
     return function
 
 
-def emit_stuck(module: ir.Module, plan: FramePlan) -> Any:
+def emit_deadlock(module: ir.Module, plan: FramePlan) -> Any:
     """A function `(state, frame, id)` for states without an enabled instance: a deadlock unless quiescent."""
     function, b = begin(module, "stuck", [POINTER, POINTER, WORD], ir.VoidType())
     state, frame, identity = function.args
@@ -118,7 +118,7 @@ class KindFunction:
         module, plan: where to.
         number: of the kind.
         kind: the kind, or one with some of its instances; the instances that it writes are numbered from its first.
-        name: of the function, told apart from those of other instances.
+        name: of the function, distinct from those of other instances.
     """
 
     def __init__(self, module: ir.Module, plan: FramePlan, number: int, kind: Kind, name: str = "") -> None:
@@ -126,7 +126,9 @@ class KindFunction:
         self._program = plan.program
         self._rows = len(kind.instances)
         name = name or str(number)
-        self._columns = [self._column(module, f"table{name}.{i}", column) for i, column in enumerate(self._turned())]
+        self._columns = [
+            self._column(module, f"table{name}.{i}", column) for i, column in enumerate(self._table_columns())
+        ]
         self.function, self._b = begin(module, f"kind{name}", [POINTER, POINTER, POINTER, WORD], POINTER)
         self.function.attributes.add("noinline")
         self._state, self._start, self._frame, self._identity = self.function.args
@@ -134,7 +136,7 @@ class KindFunction:
         self._by_row = depends_on(kind.variables, closure(roots))
         self._emit()
 
-    def _turned(self) -> list[tuple[int, ...]]:
+    def _table_columns(self) -> list[tuple[int, ...]]:
         return list(zip(*self._kind.table, strict=True)) if self._kind.variables else []
 
     def _column(self, module: ir.Module, name: str, column: Sequence[int]) -> Any:
@@ -183,8 +185,8 @@ class KindFunction:
         b = self._b
         rows: Any = word(self._rows)
         if self._rows > ROWS_PER_MASK:
-            left = b.sub(rows, first)
-            rows = b.select(b.icmp_signed("<", left, word(ROWS_PER_MASK)), left, word(ROWS_PER_MASK))
+            rest = b.sub(rows, first)
+            rows = b.select(b.icmp_signed("<", rest, word(ROWS_PER_MASK)), rest, word(ROWS_PER_MASK))
         mask = Local(b, word(0))
         with count_up(b, word(0), rows) as offset:
             holds = self._guard(scope, b.add(first, offset), cover)
@@ -194,7 +196,7 @@ class KindFunction:
     def _guard(self, scope: Scope, row: Any, cover: _Coverage) -> Any:
         inner = self._row_scope(scope, row)
         parts = [inner.value(part) for part in self._kind.guard.values()]
-        cover.note(parts)
+        cover.add(parts)
         holds: Any = ir.Constant(TRUTH, 1)
         for part in parts:
             holds = self._b.and_(holds, part)
@@ -206,11 +208,11 @@ class KindFunction:
             store(b, word(1), self._frame, self._plan.enabled)
             inner = scope.child()
             inner.emit((*self._kind.after, *self._kind.steps), unless=self._by_row)
-            left = Local(b, mask)
-            with repeat(b, lambda: b.icmp_unsigned("!=", left.get(), word(0))):
-                now = left.get()
-                left.set(b.and_(now, b.sub(now, word(1))))
-                row = b.add(first, b.cttz(now, ir.Constant(TRUTH, 1)))
+            pending = Local(b, mask)
+            with repeat(b, lambda: b.icmp_unsigned("!=", pending.get(), word(0))):
+                mask_ = pending.get()
+                pending.set(b.and_(mask_, b.sub(mask_, word(1))))
+                row = b.add(first, b.cttz(mask_, ir.Constant(TRUTH, 1)))
                 self._take(self._row_scope(inner, row), words, row, out)
 
     def _take(self, scope: Scope, words: Sequence[Any], row: Any, out: Local) -> None:
@@ -221,14 +223,14 @@ class KindFunction:
             self._write(scope, words, row, out)
             return
         some: Any = ir.Constant(TRUTH, 0)
-        for outside in leaves.values():
-            some = b.or_(some, outside)
-        with b.if_else(some, likely=False) as (pruned, taken):
+        for leaves_slot in leaves.values():
+            some = b.or_(some, leaves_slot)
+        with b.if_else(some, likely=False) as (pruned, within):
             with pruned:
-                for place, one in plan.crossings_of(self._number):
-                    crosses = b.and_(leaves[one.slot], self._is_side(scope, one))
+                for place, crossing in plan.crossings_of(self._number):
+                    crosses = b.and_(leaves[crossing.slot], self._is_side(scope, crossing))
                     bump(b, self._frame, place, b.zext(crosses, WORD))
-            with taken:
+            with within:
                 self._write(scope.child(), words, row, out)
 
     def _leaves_domain(self, scope: Scope, slot: int) -> Any:
@@ -236,11 +238,11 @@ class KindFunction:
         offset = self._b.sub(self._value_after(scope, slot), word(domain.lo))
         return self._b.icmp_unsigned(">", offset, word(domain.hi - domain.lo))
 
-    def _is_side(self, scope: Scope, one: Crossing) -> Any:
+    def _is_side(self, scope: Scope, crossing: Crossing) -> Any:
         """Whether a value outside the domain is on the side of a crossing: each such value is on one."""
-        lo = word(self._program.layout.slots[one.slot].domain.lo)
-        below = self._b.icmp_signed("<", self._value_after(scope, one.slot), lo)
-        return self._b.not_(below) if one.above else below
+        lo = word(self._program.layout.slots[crossing.slot].domain.lo)
+        below = self._b.icmp_signed("<", self._value_after(scope, crossing.slot), lo)
+        return self._b.not_(below) if crossing.above else below
 
     def _value_after(self, scope: Scope, slot: int) -> Any:
         after = self._kind.after[slot]
@@ -263,8 +265,8 @@ class KindFunction:
         b = self._b
         cover.store(self._frame, self._plan.covered[self._number])
         length = b.sub(b.ptrtoint(out.get(), WORD), b.ptrtoint(self._start, WORD))
-        taken = b.udiv(length, word(8 * record_words(self._program)))
-        bump(b, self._frame, self._plan.fired + self._number, taken)
+        transitions = b.udiv(length, word(8 * record_words(self._program)))
+        bump(b, self._frame, self._plan.fired + self._number, transitions)
         b.ret(out.get())
 
 
@@ -279,13 +281,13 @@ class _Coverage:
         self._true = [Local(b, word(0)) for _ in self._counts]
         self._always = [Local(b, word(-1)) for _ in self._counts]
 
-    def note(self, parts: Sequence[Any]) -> None:
+    def add(self, parts: Sequence[Any]) -> None:
         """Account for one evaluation of all conjuncts."""
-        b, left = self._b, list(parts)
+        b, pending = self._b, list(parts)
         for count, true, always in zip(self._counts, self._true, self._always, strict=True):
             bits: Any = word(0)
             for position in range(count):
-                bits = b.or_(bits, b.shl(b.zext(left.pop(0), WORD), word(position)))
+                bits = b.or_(bits, b.shl(b.zext(pending.pop(0), WORD), word(position)))
             true.set(b.or_(true.get(), bits))
             always.set(b.and_(always.get(), bits))
 

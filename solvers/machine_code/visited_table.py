@@ -40,17 +40,17 @@ MARKS is the address of the marks of a backward search.
 CONTROL_WORDS = 10
 BATCH = 32
 
-_ODD = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+_MULTIPLIERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def hash_words(b: ir.IRBuilder, words: Sequence[Any]) -> Any:
     """A 64-bit hash whose every bit depends on every input bit (the finaliser of splitmix64)."""
     h = words[0]
     for other in words[1:]:
-        h = b.mul(h, word(_ODD[0]))
+        h = b.mul(h, word(_MULTIPLIERS[0]))
         h = b.xor(b.xor(h, b.lshr(h, word(32))), other)
-    h = b.add(h, word(_ODD[0]))
-    for shift, factor in ((30, _ODD[1]), (27, _ODD[2])):
+    h = b.add(h, word(_MULTIPLIERS[0]))
+    for shift, factor in ((30, _MULTIPLIERS[1]), (27, _MULTIPLIERS[2])):
         h = b.mul(b.xor(h, b.lshr(h, word(shift))), word(factor))
     return b.xor(h, b.lshr(h, word(31)))
 
@@ -99,16 +99,16 @@ def emit_insert(module: ir.Module, words: int, room: int, shards: int) -> None:
     control, pieces, counts, how_many, shard = function.args
     piece, offset = Local(b, load(b, control, PIECE)), Local(b, load(b, control, OFFSET))
     with repeat(b, lambda: b.icmp_unsigned("<", piece.get(), how_many)):
-        here = piece.get()
-        total = load(b, counts, b.add(b.mul(here, word(shards)), shard))
+        number = piece.get()
+        total = load(b, counts, b.add(b.mul(number, word(shards)), shard))
         first = b.mul(shard, word(room * (words + 1)))
-        records = element(b, b.inttoptr(load(b, pieces, here), POINTER), first)
+        records = element(b, b.inttoptr(load(b, pieces, number), POINTER), first)
         with repeat(b, lambda: b.icmp_unsigned("<", offset.get(), total)):
-            left = b.sub(total, offset.get())
-            size = b.select(b.icmp_unsigned("<", left, word(BATCH)), left, word(BATCH))
+            rest = b.sub(total, offset.get())
+            size = b.select(b.icmp_unsigned("<", rest, word(BATCH)), rest, word(BATCH))
             after = b.add(load(b, control, COUNT), size)
             with b.if_then(b.icmp_unsigned(">", after, load(b, control, LIMIT)), likely=False):
-                store(b, here, control, PIECE)
+                store(b, number, control, PIECE)
                 store(b, offset.get(), control, OFFSET)
                 b.ret(word(0))
             b.call(batch, [control, element(b, records, b.mul(offset.get(), word(words + 1))), size])
@@ -134,15 +134,15 @@ def _emit_batch(module: ir.Module, words: int) -> Any:
         prefetch(b, shard.state(b.sub(entry, word(1))))
     with count_up(b, word(0), size) as k:
         record = element(b, records, b.mul(k, word(words + 1)))
-        _insert_one(b, control, shard, record, load(b, slots, k))
+        _insert_record(b, control, shard, record, load(b, slots, k))
     b.ret_void()
     return function
 
 
-def _insert_one(b: ir.IRBuilder, control: Any, shard: ShardParts, record: Any, first: Any) -> None:
+def _insert_record(b: ir.IRBuilder, control: Any, shard: ShardParts, record: Any, first: Any) -> None:
     state = state_at(b, record, shard.words)
     slot = Local(b, first)
-    with repeat(b, lambda: ir.Constant(TRUTH, 1)) as done:
+    with repeat(b, lambda: ir.Constant(TRUTH, 1)) as end:
         entry = shard.entry(slot.get())
         with b.if_then(b.icmp_unsigned("==", entry, word(0))):
             index = load(b, control, COUNT)
@@ -153,10 +153,10 @@ def _insert_one(b: ir.IRBuilder, control: Any, shard: ShardParts, record: Any, f
             store(b, b.trunc(mark, U16), shard.actions, index, U16)
             shard.occupy(slot.get(), index)
             store(b, b.add(index, word(1)), control, COUNT)
-            b.branch(done)
-        known = shard.state(b.sub(entry, word(1)))
-        with b.if_then(same_words(b, state, state_at(b, known, len(state)))):
-            b.branch(done)
+            b.branch(end)
+        candidate = shard.state(b.sub(entry, word(1)))
+        with b.if_then(same_words(b, state, state_at(b, candidate, len(state)))):
+            b.branch(end)
         slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
 
 
@@ -179,13 +179,13 @@ def emit_rehash(module: ir.Module, words: int) -> None:
 def emit_seek(module: ir.Module, words: int) -> None:
     """`seek(control, state) -> index + 1`: where a shard holds a state; 0 where it does not."""
     function, b = begin(module, "seek", [POINTER, POINTER], public=True)
-    control, wanted = function.args
-    shard, state = ShardParts(b, control, words), state_at(b, wanted, words)
+    control, place = function.args
+    shard, state = ShardParts(b, control, words), state_at(b, place, words)
     slot = Local(b, b.and_(hash_words(b, state), shard.mask))
     with repeat(b, lambda: b.icmp_unsigned("!=", shard.entry(slot.get()), word(0))):
         entry = shard.entry(slot.get())
-        known = shard.state(b.sub(entry, word(1)))
-        with b.if_then(same_words(b, state, state_at(b, known, len(state)))):
+        candidate = shard.state(b.sub(entry, word(1)))
+        with b.if_then(same_words(b, state, state_at(b, candidate, len(state)))):
             b.ret(entry)
         slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
     b.ret(word(0))

@@ -31,7 +31,7 @@ Leaves = tuple[int, ...]
 
 @frozen
 class Disproof:
-    """What a mutant breaks, and how.
+    """The refutation of a claim by a mutant.
 
     Attributes:
         claim: the property, `deadlock`, or the field that leaves its domain.
@@ -60,11 +60,11 @@ def disproof(search: Search, mutations: Mutations, mutant: Mutant, number: int) 
         instances = [*instances, last]
         states.append(interpret.successor(program, last, states[-1]))
     elif number == plan.deadlock:
-        _confirm_stuck(program, states[-1])
+        _confirm_deadlock(program, states[-1])
     elif interpret.holds(program.always_terms[number], program, states[-1]):
         raise EngineDisagreement(f"mutant {mutant.key}: {program.always[number].id} holds on ints")
     claim = _claim(program, number, plan.deadlock, plan.first_step)
-    on_rules(program, mutations, mutant, claim, states, instances)
+    confirm_on_rules(program, mutations, mutant, claim, states, instances)
     return Disproof(claim, calls(program, instances))
 
 
@@ -76,8 +76,8 @@ def _claim(program: Program, number: int, deadlock: int, first_step: int) -> str
 
 def calls(program: Program, instances: Sequence[int]) -> tuple[str, ...]:
     """Action instances as calls."""
-    named = (program.instance(instance) for instance in instances)
-    return tuple(call(action.name, arguments) for action, arguments in named)
+    pairs = (program.instance(instance) for instance in instances)
+    return tuple(call(action.name, arguments) for action, arguments in pairs)
 
 
 def run(program: Program, initial: Sequence[int], instances: Sequence[int]) -> list[Leaves]:
@@ -93,26 +93,26 @@ def run(program: Program, initial: Sequence[int], instances: Sequence[int]) -> l
         if not interpret.enabled(program, instance, states[-1]):
             raise EngineDisagreement(f"{calls(program, [instance])[0]} is not enabled on ints")
         states.append(interpret.successor(program, instance, states[-1]))
-        if interpret.outside(program, states[-1]):
+        if interpret.fields_outside(program, states[-1]):
             raise EngineDisagreement(f"{calls(program, [instance])[0]} leaves a domain on ints")
     return states
 
 
 def _confirm_step(program: Program, claim: int, instance: int, state: Leaves) -> None:
-    named = calls(program, [instance])[0]
+    call_text = calls(program, [instance])[0]
     if not interpret.enabled(program, instance, state):
-        raise EngineDisagreement(f"{named} is not enabled on ints")
+        raise EngineDisagreement(f"{call_text} is not enabled on ints")
     if interpret.step_holds(claim, program, instance, state):
-        raise EngineDisagreement(f"{program.steps[claim].id} holds of {named} on ints")
+        raise EngineDisagreement(f"{program.steps[claim].id} holds of {call_text} on ints")
 
 
-def _confirm_stuck(program: Program, state: Leaves) -> None:
+def _confirm_deadlock(program: Program, state: Leaves) -> None:
     moving = [n for n in range(program.instances) if interpret.enabled(program, n, state)]
     if moving or interpret.holds(program.quiescent, program, state):
         raise EngineDisagreement(f"deadlock: on ints it is quiescent, or {calls(program, moving[:1])} is enabled")
 
 
-def on_rules(
+def confirm_on_rules(
     program: Program, mutations: Mutations, mutant: Mutant, claim: str, states: Sequence[Leaves],
     instances: Sequence[int],
 ) -> None:  # fmt: skip
@@ -126,24 +126,24 @@ def on_rules(
     plain = [interpret.concrete(program, state).state for state in states]
     if rule is not None and rule.kind == "always" and all(rule.parts(plain[-1]).values()):
         raise EngineDisagreement(f"mutant {mutant.key}: {claim} holds by the rules on ints")
-    if rule is not None and rule.kind == "recovers" and not _stuck(rule, plain[-1]):
+    if rule is not None and rule.kind == "recovers" and not _has_to_recover(rule, plain[-1]):
         raise EngineDisagreement(f"mutant {mutant.key}: {claim} asks for nothing by the rules on ints")
-    if mutant.how != GUARD:
+    if mutant.kind != GUARD:
         return
     actions = {action.name: action for action in mutations.original.actions(setting)}
     step: Step | None = None
     for before, after, instance in zip(plain, plain[1:], instances, strict=False):
         name, arguments = program.instance(instance)[0].name, program.instance(instance)[1]
         parts = actions[name].guards(before, arguments)
-        kept = {part: truth for part, truth in parts.items() if (name, part) != (mutant.group, mutant.part)}
+        others = {part: truth for part, truth in parts.items() if (name, part) != (mutant.group, mutant.part)}
         outcome = actions[name].outcome(before, arguments)
-        if not all(kept.values()) or outcome.state != after:
+        if not all(others.values()) or outcome.state != after:
             raise EngineDisagreement(f"mutant {mutant.key}: {call(name, arguments)} differs by the rules on ints")
         step = Step(before, after, name, arguments, outcome.event)
     _judge_step(mutant, rule, step)
 
 
-def _stuck(rule: Property, state: Any) -> bool:
+def _has_to_recover(rule: Property, state: Any) -> bool:
     return bool(all_of(rule.concerns(state), negate(all_of(*rule.parts(state).values()))))
 
 
@@ -152,19 +152,19 @@ def _judge_step(mutant: Mutant, rule: Property | None, step: Step | None) -> Non
         raise EngineDisagreement(f"mutant {mutant.key}: {rule.id} holds by the rules on ints")
 
 
-def leaving(search: Search, slot: int) -> Disproof:
-    """The shortest way to a step that takes a field out of its domain.
+def leave_domain(search: Search, slot: int) -> Disproof:
+    """The shortest run to a step that takes a field out of its domain.
 
     Raises:
         EngineDisagreement: when ints know no such step.
     """
     program, path = search.kernel.program, search.kernel.program.layout.slots[slot].path
-    ways = [search.store.path(identity) for identity in _pruning(search, search.kernel, slot)]
-    first, instances = min(ways, key=lambda way: len(way[1]))
+    runs = [search.store.path(identity) for identity in _pruning(search, search.kernel, slot)]
+    first, instances = min(runs, key=lambda run_: len(run_[1]))
     state = run(program, search.store.state(first), instances)[-1]
     for number in range(program.instances):
         after = interpret.successor(program, number, state)
-        if path in interpret.outside(program, after) and interpret.enabled(program, number, state):
+        if path in interpret.fields_outside(program, after) and interpret.enabled(program, number, state):
             return Disproof(path.removeprefix("state."), calls(program, [*instances, number]))
     raise EngineDisagreement(f"{path} stays in its domain on ints")
 
@@ -172,14 +172,14 @@ def leaving(search: Search, slot: int) -> Disproof:
 def _pruning(search: Search, kernel: Kernel, slot: int) -> list[int]:
     """The first state of each shard in which a step is cut because of a field."""
     successors = kernel.library.function("successors", 3)
-    out = np.empty((kernel.geometry.instances + 1) * kernel.geometry.record, dtype=np.uint64)
+    buffer = np.empty((kernel.geometry.instances + 1) * kernel.geometry.record, dtype=np.uint64)
     counters = np.zeros(kernel.plan.size, dtype=np.int64)
-    found = []
+    identities = []
     for number, shard in enumerate(search.store.shards):
         for index in range(shard.count):
-            successors(address(shard.states[index]), address(out), address(counters))
-            if slot in kernel.plan.left(counters):
-                found.append(index * SHARDS + number)
+            successors(address(shard.states[index]), address(buffer), address(counters))
+            if slot in kernel.plan.slots_left(counters):
+                identities.append(index * SHARDS + number)
                 counters[:] = 0
                 break
-    return found
+    return identities

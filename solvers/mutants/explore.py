@@ -1,4 +1,4 @@
-"""What each mutant of a system breaks: one compiled kernel, one exploration for each mutant.
+"""Exploration of the mutants of a system: one compiled kernel, and one search for each mutant.
 
 A mutant's exploration ends with the level that refutes a property, so the
 trace reported is among the shortest. Every counterexample is confirmed on
@@ -16,17 +16,17 @@ from attrs import evolve, field, frozen
 
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.solvers.machine_code.compile import Kernel, load_kernel
-from kraftcheck.solvers.machine_code.threads import Crew
-from kraftcheck.solvers.mutants.counterexamples import Disproof, disproof, leaving
+from kraftcheck.solvers.machine_code.threads import ThreadPool
+from kraftcheck.solvers.mutants.counterexamples import Disproof, disproof, leave_domain
 from kraftcheck.solvers.mutants.mutate import DIFFERS, Leave, Mutant, Mutations, mutate
-from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, Outcome, Survived, Undecided
-from kraftcheck.solvers.mutants.recovery import Findings, graph_findings, judge_recovery
+from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, MutantOutcome, Survived, Undecided
+from kraftcheck.solvers.mutants.recoverability import Findings, compare_recoverability, graph_findings
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.search.levels import STOPPED, Limits, Search
 
 
 @frozen
-class Base:
+class Baseline:
     """The exploration without a mutant, which the others are compared with.
 
     Attributes:
@@ -35,7 +35,7 @@ class Base:
         pruned: fields whose bound it meets.
         fired: transitions of each action kind.
         states: its packed states, sorted, without the number of the mutant.
-        recovery: what its graph says about the `recovers` properties.
+        recoverability: what its graph says about the `recovers` properties.
     """
 
     distinct: int
@@ -44,16 +44,16 @@ class Base:
     pruned: frozenset[int]
     fired: tuple[int, ...]
     states: bytes = field(repr=False)
-    recovery: Findings
+    recoverability: Findings
 
 
-class BrokenBase(ValueError):
-    """The rules as they are could not be explored to the end, so that nothing can be said of mutants."""
+class BaselineFault(ValueError):
+    """The unmutated rules could not be explored to the end, so that mutants have nothing to be compared with."""
 
 
 @frozen
-class Explanation:
-    """What became of the mutants.
+class MutantExplanation:
+    """The outcomes of all mutants of a system.
 
     Attributes:
         mutations: the system and its mutants.
@@ -63,17 +63,17 @@ class Explanation:
     """
 
     mutations: Mutations
-    base: Base
+    base: Baseline
     refuted: tuple[str, ...]
-    outcomes: tuple[tuple[Mutant, Outcome], ...]
+    outcomes: tuple[tuple[Mutant, MutantOutcome], ...]
 
 
 @frozen
-class Budget:
-    """What the explorations may use.
+class MutantBudget:
+    """The resources of the explorations.
 
     Attributes:
-        threads: mutants at work at a time.
+        threads: mutants that are explored at the same time.
         memory: bytes for all of them.
         max_states: states of one mutant.
     """
@@ -84,17 +84,17 @@ class Budget:
 
 
 def explain(
-    system: System, setting: Setting, budget: Budget, *, leave: Leave = (),
-    wanted: Callable[[Mutations, Mutant], bool] = lambda mutations, mutant: True, cache_dir: Path | None = None,
-    progress: Callable[[int, int, str], None] = lambda done, of, what: None, stop: threading.Event | None = None,
-) -> Explanation:  # fmt: skip
+    system: System, setting: Setting, budget: MutantBudget, *, leave: Leave = (),
+    selected: Callable[[Mutations, Mutant], bool] = lambda mutations, mutant: True, cache_dir: Path | None = None,
+    progress: Callable[[int, int, str], None] = lambda finished, of, what: None, stop: threading.Event | None = None,
+) -> MutantExplanation:  # fmt: skip
     """Explore every mutant of a system.
 
     Args:
         system, setting: what to mutate.
         budget: what it may use; a mutant cut by it is undecided.
         leave: rules to leave as they are.
-        wanted: which mutants to explore.
+        selected: which mutants to explore.
         cache_dir: folder for compiled code; None: keep none.
         progress: called with the number of mutants done and of all, and what is at work.
         stop: once set, the rest is undecided.
@@ -107,22 +107,22 @@ def explain(
     mutations = mutate(system, setting, leave)
     progress(0, 0, f"compiling {len(mutations.mutants)} mutants of {system.name}")
     kernel = load_kernel(mutations.program, cache_dir, quick=False)
-    chosen = [mutant for mutant in mutations.mutants if wanted(mutations, mutant)]
+    chosen = [mutant for mutant in mutations.mutants if selected(mutations, mutant)]
     base = _base(mutations, kernel, budget, stopping)
-    found: dict[int, Outcome] = {}
+    results: dict[int, MutantOutcome] = {}
 
-    def work(_: int, job: int) -> None:
+    def explore_mutant(_: int, job: int) -> None:
         mutant = chosen[job]
-        found[mutant.number] = _outcome(_Run(mutations, kernel, mutant, base, stopping), budget)
-        progress(len(found), len(chosen), f"{mutant.group}: {mutant.part} {mutant.change}")
+        results[mutant.number] = _outcome(_MutantRun(mutations, kernel, mutant, base, stopping), budget)
+        progress(len(results), len(chosen), f"{mutant.group}: {mutant.part} {mutant.change}")
 
-    with Crew(budget.threads) as crew:
-        crew.run(len(chosen), work)
-    outcomes = tuple((mutant, found[mutant.number]) for mutant in chosen)
+    with ThreadPool(budget.threads) as pool:
+        pool.run(len(chosen), explore_mutant)
+    outcomes = tuple((mutant, results[mutant.number]) for mutant in chosen)
     bad = [name for number, name in enumerate(claim_names(kernel))
            if number in base.claims and number not in kernel.plan.goals]  # fmt: skip
-    bad += [one.claim.id for one in base.recovery if one.lost is not None]
-    return Explanation(mutations, base, tuple(bad), outcomes)
+    bad += [finding.claim.id for finding in base.recoverability if finding.unrecoverable is not None]
+    return MutantExplanation(mutations, base, tuple(bad), outcomes)
 
 
 def claim_names(kernel: Kernel) -> list[str]:
@@ -132,18 +132,21 @@ def claim_names(kernel: Kernel) -> list[str]:
     return [DEADLOCK if claim is None else claim.id for claim in claims]
 
 
-def _base(mutations: Mutations, kernel: Kernel, budget: Budget, stop: threading.Event) -> Base:
+def _base(mutations: Mutations, kernel: Kernel, budget: MutantBudget, stop: threading.Event) -> Baseline:
     program = mutations.of(0)
     search = Search(evolve(kernel, program=program), Limits(budget.memory, max_states=budget.max_states), 1, stop,
                     lambda search: None)  # fmt: skip
     search.run()
     if search.cut is not None:
-        raise BrokenBase(f"the rules as they are have more than {search.distinct:,} states here ({search.cut})")
-    recovery = graph_findings(search, stop)
-    if recovery is None:
-        raise BrokenBase(f"the rules as they are were not judged to the end ({STOPPED})")
-    return Base(search.distinct, search.generated, frozenset(search.claims), kernel.plan.left(search.counters()),
-                _fired(search), _states(search), recovery)  # fmt: skip
+        raise BaselineFault(f"the rules as they are have more than {search.distinct:,} states here ({search.cut})")
+    recoverability = graph_findings(search, stop)
+    if recoverability is None:
+        raise BaselineFault(f"the rules as they are were not judged to the end ({STOPPED})")
+    slots = kernel.plan.slots_left(search.counters())
+    return Baseline(
+        search.distinct, search.generated, frozenset(search.claims), slots, _fired(search), _states(search),
+        recoverability,
+    )  # fmt: skip
 
 
 def _fired(search: Search) -> tuple[int, ...]:
@@ -161,13 +164,13 @@ def _states(search: Search) -> bytes:
 
 
 @frozen
-class _Run:
-    """One mutant about to be explored."""
+class _MutantRun:
+    """The exploration of one mutant."""
 
     mutations: Mutations
     kernel: Kernel
     mutant: Mutant
-    base: Base
+    base: Baseline
     stop: threading.Event
     _first: dict[str, int] = field(factory=dict)
 
@@ -192,21 +195,21 @@ class _Run:
 
     def pruned(self, search: Search) -> list[int]:
         """Fields that the mutant takes out of their domain, and the rules as they are do not."""
-        return sorted(self.kernel.plan.left(search.counters()) - self.base.pruned)
+        return sorted(self.kernel.plan.slots_left(search.counters()) - self.base.pruned)
 
 
-def _outcome(run: _Run, budget: Budget) -> Outcome:
+def _outcome(run: _MutantRun, budget: MutantBudget) -> MutantOutcome:
     if run.stop.is_set():
         return Undecided(STOPPED)
     program = run.mutations.of(run.mutant.number)
     enough = threading.Event()
 
-    def look(search: Search) -> None:
+    def check(search: Search) -> None:
         if run.stop.is_set() or (search.queue == 0 and run.decided(search)):
             enough.set()
 
     limits = Limits(budget.memory // budget.threads, max_states=budget.max_states)
-    search = Search(evolve(run.kernel, program=program), limits, 1, enough, look)
+    search = Search(evolve(run.kernel, program=program), limits, 1, enough, check)
     search.run()
     blamed, pruned = run.blamed(search), run.pruned(search)
     if blamed or pruned:
@@ -216,37 +219,37 @@ def _outcome(run: _Run, budget: Budget) -> Outcome:
     return _survival(run, search)
 
 
-def _kill(run: _Run, search: Search, blamed: Sequence[int], pruned: Sequence[int]) -> Outcome:
-    found = [disproof(search, run.mutations, run.mutant, claim) for claim in blamed]
-    left = [leaving(search, slot) for slot in pruned]
+def _kill(run: _MutantRun, search: Search, blamed: Sequence[int], pruned: Sequence[int]) -> MutantOutcome:
+    refutations = [disproof(search, run.mutations, run.mutant, claim) for claim in blamed]
+    exits = [leave_domain(search, slot) for slot in pruned]
     shortest = search.cut in (None, STOPPED)
-    length = min(len(one.steps) for one in (*found, *left))
-    if any(len(one.steps) == length for one in found):
-        return _first(Killed, found, shortest=shortest)
-    return _first(LeavesDomain, left, shortest=shortest)
+    length = min(len(disproof_.steps) for disproof_ in (*refutations, *exits))
+    if any(len(disproof_.steps) == length for disproof_ in refutations):
+        return _first(Killed, refutations, shortest=shortest)
+    return _first(LeavesDomain, exits, shortest=shortest)
 
 
-def _first(kind: Callable[..., Outcome], disproofs: Sequence[Disproof], *, shortest: bool) -> Outcome:
+def _first(kind: Callable[..., MutantOutcome], disproofs: Sequence[Disproof], *, shortest: bool) -> MutantOutcome:
     """The disproofs with the shortest traces."""
-    length = min(len(one.steps) for one in disproofs)
-    first = [one for one in disproofs if len(one.steps) == length]
-    return kind(tuple(one.claim for one in first), first[0].steps, shortest)
+    length = min(len(disproof_.steps) for disproof_ in disproofs)
+    first = [disproof_ for disproof_ in disproofs if len(disproof_.steps) == length]
+    return kind(tuple(disproof_.claim for disproof_ in first), first[0].steps, shortest)
 
 
-def _survival(run: _Run, search: Search) -> Outcome:
-    """What becomes of a mutant that no state and no step refutes."""
+def _survival(run: _MutantRun, search: Search) -> MutantOutcome:
+    """The outcome of a mutant that no state and no step refutes."""
     plan, names = run.kernel.plan, claim_names(run.kernel)
-    found = graph_findings(search, run.stop)
-    if found is None:
+    findings = graph_findings(search, run.stop)
+    if findings is None:
         return Undecided(STOPPED)
-    judged = judge_recovery(search, run.mutations, run.mutant, found, run.base.recovery)
-    if judged.disproofs:
-        return _first(Killed, judged.disproofs, shortest=True)
-    if judged.uncertain:
-        return Undecided(f"{judged.uncertain[0]} may hold only beyond a bound")
-    lost = sorted((plan.goals & run.base.claims) - set(search.claims))
-    if lost or judged.idle:
-        return GoalLost(tuple(names[goal] for goal in lost), judged.idle)
+    change = compare_recoverability(search, run.mutations, run.mutant, findings, run.base.recoverability)
+    if change.disproofs:
+        return _first(Killed, change.disproofs, shortest=True)
+    if change.uncertain:
+        return Undecided(f"{change.uncertain[0]} may hold only beyond a bound")
+    goals = sorted((plan.goals & run.base.claims) - set(search.claims))
+    if goals or change.idle:
+        return GoalLost(tuple(names[goal] for goal in goals), change.idle)
     another = names.index(DIFFERS.id) in search.claims
     if not another and _fired(search) == run.base.fired:
         return Survived("none")

@@ -1,4 +1,4 @@
-"""Mutants of a system: each drops one condition of its rules, all in one traced program.
+"""Mutants of a system: each drops one condition of its rules, and all are in one traced program.
 
 The state gets one more word, the number of the mutant (0: the rules as they
 are), which no action changes. While a rule is traced, every condition it
@@ -38,7 +38,7 @@ class Mutant:
     Attributes:
         number: its value of the state's extra word, from 1.
         group: the action (for a guard) or `module:rule` it belongs to.
-        how: `guard`, `branch`, `conjunct` or `disjunct`.
+        kind: `guard`, `branch`, `conjunct` or `disjunct`.
         part: the condition: the conjunct's name, or as written in the rule.
         change: `dropped`, or for a branch `always` or `never` taken.
         call: the call that decides, as written; the part for a guard.
@@ -47,7 +47,7 @@ class Mutant:
 
     number: int
     group: str
-    how: str
+    kind: str
     part: str
     change: str
     call: str
@@ -55,21 +55,21 @@ class Mutant:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What the mutant is known by: group, call, condition, change."""
+        """The identity of the mutant: group, call, condition, change."""
         return self.group, self.call, self.part, self.change
 
 
 @frozen
 class Mutated:
-    """A state with the number of the mutant at work."""
+    """A state with the number of the active mutant."""
 
     state: Any
     mutant: Word
 
 
 @frozen
-class Noted:
-    """What an effect reported, and whether the step is none of the rules as they are."""
+class MutantEvent:
+    """The event of an effect, and whether the unmutated rules have no such step."""
 
     event: Any
     differs: Truth
@@ -87,19 +87,19 @@ class MutatingGraph(Graph):
     """A graph that joins every condition a rule decides by with the mutants of it.
 
     Attributes:
-        mutant: the variable that holds the mutant's number, once known.
-        mutants: those met so far, in order of number.
-        met: for each mutant the actions in which its condition was met.
+        mutant: the variable that holds the mutant's number, once it exists.
+        mutants: those registered so far, in order of number.
+        actions_of: for each mutant the actions in which its condition was met.
         leave: rules to leave as they are.
     """
 
     leave: Leave = ()
     mutants: list[Mutant] = field(factory=list)
-    met: dict[int, dict[str, None]] = field(factory=dict)
+    actions_of: dict[int, dict[str, None]] = field(factory=dict)
     _action: str | None = None
     _mutant: Term | None = None
     _numbers: dict[tuple[object, ...], tuple[int, ...]] = field(factory=dict)
-    _done: set[tuple[Site, int]] = field(factory=set)
+    _joined: set[tuple[Site, int]] = field(factory=set)
 
     @contextmanager
     def within(self, action: str, mutant: Term) -> Iterator[None]:
@@ -110,21 +110,21 @@ class MutatingGraph(Graph):
         finally:
             self._action = None
 
-    def decided(self, truth: Term, how: str, position: int = 0) -> Truth:
-        """See `Graph.decided`: the condition, or what the mutant at work makes of it."""
-        site = None if self._action is None else find_site(how, position)
-        if site is None or self._left(site) or (site, truth.index) in self._done:
+    def decision(self, truth: Term, kind: str, position: int = 0) -> Truth:
+        """See `Graph.decision`: the condition, as the active mutant changes it."""
+        site = None if self._action is None else find_site(kind, position)
+        if site is None or self._is_left(site) or (site, truth.index) in self._joined:
             return truth
         group = f"{site.module}:{site.rule}"
-        if how == BRANCH:
+        if kind == BRANCH:
             always, never = self._register(group, site, (ALWAYS, NEVER))
             changed = self._or(self._is(always), self._and(self.negate(self._is(never)), truth))
-        elif how == CONJUNCT:
+        elif kind == CONJUNCT:
             changed = self._or(self._is(*self._register(group, site, (DROPPED,))), truth)
         else:
             changed = self._and(self.negate(self._is(*self._register(group, site, (DROPPED,)))), truth)
         if isinstance(changed, Term):
-            self._done.add((site, changed.index))
+            self._joined.add((site, changed.index))
         return changed
 
     def guarded(self, action: str, name: str, part: Truth, mutant: Term) -> Truth:
@@ -137,7 +137,7 @@ class MutatingGraph(Graph):
         self._action = None
         return any_of(part, dropped)
 
-    def _left(self, site: Site) -> bool:
+    def _is_left(self, site: Site) -> bool:
         names = site.rule.split(".")
         owners = [f"{site.module}:{'.'.join(names[:depth])}" for depth in range(1, len(names) + 1)]
         return any(name in self.leave for name in (site.module, *owners))
@@ -149,11 +149,11 @@ class MutatingGraph(Graph):
             numbers = tuple(range(first, first + len(changes)))
             self._numbers[group, site] = numbers
             self.mutants += [
-                Mutant(number, group, site.how, site.part, change, site.call, site.line)
+                Mutant(number, group, site.kind, site.part, change, site.call, site.line)
                 for number, change in zip(numbers, changes, strict=True)
             ]
         for number in numbers:
-            self.met.setdefault(number, {})[str(self._action)] = None
+            self.actions_of.setdefault(number, {})[str(self._action)] = None
         return numbers
 
     def _is(self, number: int) -> Truth:
@@ -176,13 +176,13 @@ class Mutations:
         program: the traced system; its initial states are those of mutant 0.
         original: the system without mutants.
         mutants: in order of number.
-        met: for each mutant the actions in which its condition was met.
+        actions_of: for each mutant the actions in which its condition was met.
     """
 
     program: Program
     original: System
     mutants: tuple[Mutant, ...]
-    met: Mapping[int, tuple[str, ...]]
+    actions_of: Mapping[int, tuple[str, ...]]
 
     def of(self, number: int) -> Program:
         """The program that starts as a mutant; 0 is none."""
@@ -195,26 +195,26 @@ class Mutations:
 
 def mutate(system: System, setting: Setting, leave: Leave = ()) -> Mutations:
     """A system traced with all its mutants; raises as `kraftcheck.solvers.program.trace.trace` does."""
-    counted = _traced(system, setting, 1, leave)[1]
-    program, graph = _traced(system, setting, max(1, len(counted.mutants)), leave)
-    met = {number: tuple(actions) for number, actions in graph.met.items()}
-    return Mutations(program, system, tuple(graph.mutants), met)
+    first_pass = _traced(system, setting, 1, leave)[1]
+    program, graph = _traced(system, setting, max(1, len(first_pass.mutants)), leave)
+    actions_of = {number: tuple(actions) for number, actions in graph.actions_of.items()}
+    return Mutations(program, system, tuple(graph.mutants), actions_of)
 
 
-def _traced(system: System, setting: Setting, most: int, leave: Leave) -> tuple[Program, MutatingGraph]:
+def _traced(system: System, setting: Setting, limit: int, leave: Leave) -> tuple[Program, MutatingGraph]:
     graph = MutatingGraph(leave=leave)
-    return trace(_with_mutants(system, most), setting, graph=graph), graph
+    return trace(_with_mutants(system, limit), setting, graph=graph), graph
 
 
-def _with_mutants(system: System, most: int) -> System:
-    resting = system.quiescent
+def _with_mutants(system: System, limit: int) -> System:
+    quiescent = system.quiescent
     return evolve(
         system,
         initial=lambda setting: [Mutated(state, 0) for state in system.initial(setting)],
-        layout=lambda setting: Mutated(system.layout(setting), ints(0, most)),
+        layout=lambda setting: Mutated(system.layout(setting), ints(0, limit)),
         actions=lambda setting: [_mutated(action) for action in system.actions(setting)],
         properties=lambda setting: [*map(_of_state, system.properties(setting)), DIFFERS],
-        quiescent=None if resting is None else lambda mutated: resting(mutated.state),
+        quiescent=None if quiescent is None else lambda mutated: quiescent(mutated.state),
     )
 
 
@@ -233,7 +233,7 @@ def _mutated(action: Action) -> Action:
         enabled = action.enabled(mutated.state, arguments)
         differs = any_of(negate(enabled), *_differences(right.state, outcome.state),
                          *_differences(right.event, outcome.event))  # fmt: skip
-        return Outcome(Mutated(outcome.state, mutant), Noted(outcome.event, differs))
+        return Outcome(Mutated(outcome.state, mutant), MutantEvent(outcome.event, differs))
 
     return evolve(action, guard=guard, effect=effect)
 
@@ -245,9 +245,9 @@ def _parts(mutated: Mutated) -> tuple[Term, MutatingGraph]:
     return mutant, mutant.graph
 
 
-def _differences(right: Any, found: Any) -> Iterator[Truth]:
+def _differences(right: Any, mutated: Any) -> Iterator[Truth]:
     """For each leaf of two values of one shape the truth that it differs."""
-    for (_, a), (_, b) in zip(leaves(right), leaves(found), strict=True):
+    for (_, a), (_, b) in zip(leaves(right), leaves(mutated), strict=True):
         if isinstance(a, Term) or isinstance(b, Term):
             yield negate(a == b)
         elif a != b:
@@ -256,12 +256,12 @@ def _differences(right: Any, found: Any) -> Iterator[Truth]:
 
 def _of_state(claim: Property) -> Property:
     """The property of a system, of its mutants' states."""
-    judged: Callable[[Any], Any] = claim.predicate
+    predicate: Callable[[Any], Any] = claim.predicate
     if claim.kind in ("step", "happens"):
-        return evolve(claim, predicate=lambda step: judged(plain(step)))
-    about = claim.when
-    when = None if about is None else lambda mutated: about(mutated.state)
-    return evolve(claim, predicate=lambda mutated: judged(mutated.state), when=when)
+        return evolve(claim, predicate=lambda step: predicate(plain(step)))
+    when_ = claim.when
+    when = None if when_ is None else lambda mutated: when_(mutated.state)
+    return evolve(claim, predicate=lambda mutated: predicate(mutated.state), when=when)
 
 
 def plain(step: Step) -> Step:

@@ -1,4 +1,4 @@
-"""What can become of a mutant."""
+"""The outcomes of a mutant: killed, survived, and what lies between."""
 
 from __future__ import annotations
 
@@ -63,4 +63,4 @@ class Undecided:
     cut: str
 
 
-Outcome: TypeAlias = Killed | LeavesDomain | GoalLost | Survived | Undecided
+MutantOutcome: TypeAlias = Killed | LeavesDomain | GoalLost | Survived | Undecided

@@ -1,9 +1,9 @@
-"""Where a rule decides: the place in the source of every condition that a trace meets.
+"""Sites: the places in the source at which a rule decides by a condition.
 
-A condition is found by looking at the call stack while the rule is traced:
-the innermost caller that is no part of the word machinery is the rule. Code
-positions tell which call it is at, so a place is known by what is written
-there, not by its line, and survives edits elsewhere.
+A condition is found in the call stack while the rule is traced: the innermost
+caller that is no part of the word machinery is the rule. Code positions give
+the call, so that a site is identified by its source text, not by its line, and
+survives edits elsewhere.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Site:
 
     Attributes:
         module, rule: where it is written; the rule is a function or method.
-        how: `branch`, `conjunct` or `disjunct`, as `kraftcheck.model.language.words` names them.
+        kind: `branch`, `conjunct` or `disjunct`, as `kraftcheck.model.language.words` names them.
         call: the call that decides, as written.
         part: the condition, as written.
         line: its line, which is no part of its identity.
@@ -49,17 +49,17 @@ class Site:
 
     module: str
     rule: str
-    how: str
+    kind: str
     call: str
     part: str
     line: int = field(eq=False)
 
 
-def find_site(how: str, position: int) -> Site | None:
-    """The condition that the rule at work is deciding by; None for the machinery's own.
+def find_site(kind: str, position: int) -> Site | None:
+    """The condition by which the traced rule decides; None for conditions of the machinery itself.
 
     Args:
-        how: how the innermost operation decides.
+        kind: how the innermost operation decides.
         position: which of its operands is meant.
     """
     frame: FrameType | None = sys._getframe(1)
@@ -72,9 +72,9 @@ def find_site(how: str, position: int) -> Site | None:
     if frame is None or outermost is None:
         return None
     name = outermost.rpartition(".")[2]
-    if name not in _DECIDING or (name in _FIELDS and how != BRANCH):
+    if name not in _DECIDING or (name in _FIELDS and kind != BRANCH):
         return None
-    return _site(frame.f_code, frame.f_lasti, str(frame.f_globals.get("__name__")), how, position)
+    return _site(frame.f_code, frame.f_lasti, str(frame.f_globals.get("__name__")), kind, position)
 
 
 def _is_machinery(frame: FrameType) -> bool:
@@ -82,16 +82,16 @@ def _is_machinery(frame: FrameType) -> bool:
 
 
 @functools.cache
-def _site(code: CodeType, at: int, module: str, how: str, position: int) -> Site | None:
+def _site(code: CodeType, at: int, module: str, kind: str, position: int) -> Site | None:
     start, end, left, right = next(itertools.islice(code.co_positions(), at // 2, None))
     if start is None or end is None or left is None or right is None:
         return None
     call = _call(_source(code.co_filename, start, end, left, right))
-    part = None if call is None else _part(call, how, position)
+    part = None if call is None else _part(call, kind, position)
     if call is None or part is None:
         return None
     rule = _INNER.sub("", code.co_qualname).replace(".<locals>", "")
-    return Site(module, rule, how, ast.unparse(call), part, start)
+    return Site(module, rule, kind, ast.unparse(call), part, start)
 
 
 def _source(filename: str, start: int, end: int, left: int, right: int) -> str:
@@ -110,11 +110,11 @@ def _call(text: str) -> ast.Call | None:
     return parsed if isinstance(parsed, ast.Call) else None
 
 
-def _part(call: ast.Call, how: str, position: int) -> str | None:
+def _part(call: ast.Call, kind: str, position: int) -> str | None:
     """The condition among the arguments; None where they are drawn from a collection."""
     if isinstance(call.func, ast.Attribute) and call.func.attr == "or_else":
         return f"{ast.unparse(call.func.value)} is present"
-    index = 0 if how == BRANCH else position
+    index = 0 if kind == BRANCH else position
     if index >= len(call.args) or any(isinstance(argument, ast.Starred) for argument in call.args):
         return None
     return ast.unparse(call.args[index])
@@ -122,8 +122,8 @@ def _part(call: ast.Call, how: str, position: int) -> str | None:
 
 def first_sentence(module: str, rule: str) -> str:
     """The first sentence of a rule's docstring, or nothing."""
-    found: object = sys.modules.get(module)
+    rule_object: object = sys.modules.get(module)
     for name in rule.split("."):
-        found = getattr(found, name, None)
-    told = (getattr(found, "__doc__", None) or "").strip().split("\n\n")[0]
-    return " ".join(told.split())
+        rule_object = getattr(rule_object, name, None)
+    paragraph = (getattr(rule_object, "__doc__", None) or "").strip().split("\n\n")[0]
+    return " ".join(paragraph.split())

@@ -1,4 +1,4 @@
-"""A system traced into terms: what every engine reads, and the verdicts that every engine gives.
+"""Programs: systems traced into terms, which every engine reads, and the verdicts that every engine gives.
 
 Nothing here compiles or searches; the readers of a program are in the packages beside this one.
 """

@@ -1,4 +1,4 @@
-"""What the rules of a system answer, as terms of one graph."""
+"""The answers of rules, read as terms of one graph."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Truths:
 
     Attributes:
         graph: holds every term.
-        twice: whether each rule has to give its answer twice; a graph that mutates rules answers once.
+        ask_twice: whether each rule has to give its answer twice; a graph that mutates rules answers once.
     """
 
     graph: Graph
-    twice: bool
+    ask_twice: bool
 
     def answer(self, what: str, question: Callable[[], T]) -> T:
-        """What a rule answers; blames the rule for what it raises."""
-        return (ask_twice if self.twice else ask)(what, question)
+        """The answer of a rule; what the rule raises is reported as its fault."""
+        return (ask_twice if self.ask_twice else ask)(what, question)
 
     def guard(self, action: Action, state: Any, arguments: Mapping[str, Any]) -> dict[str, Term]:
         """The named conjuncts of an action's guard."""
@@ -48,7 +48,7 @@ class Truths:
             result = self.graph.lift(self.graph.apply("and", result, self.truth(f"{what} ({name})", part)))
         return result
 
-    def asked(self, what: str, question: Callable[[], Truth]) -> Term:
+    def truth_of(self, what: str, question: Callable[[], Truth]) -> Term:
         """The truth that a rule answers."""
         return self.truth(what, self.answer(what, question))
 

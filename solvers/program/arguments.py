@@ -1,4 +1,4 @@
-"""Arguments of actions as terms: over a table of instances, or free within a condition."""
+"""The arguments of actions as terms: a table of instances for explorers, free variables for provers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def free_arguments(action: Action, graph: Graph) -> Choices:
     arguments, variables, allowed = {}, list[Term](), {}
     for name, values in action.parameters.items():
         if isinstance(values, Family):
-            made = [_of_domain(graph, f"{action.name}.{path}", d) for path, d in leaves(values.shape, name)]
+            symbols = [_of_domain(graph, f"{action.name}.{path}", d) for path, d in leaves(values.shape, name)]
             shape: Any = values.shape
         else:
             rows = [[_leaf(action, path, v) for path, v in leaves(value, name)] for value in values]
@@ -79,11 +79,11 @@ def free_arguments(action: Action, graph: Graph) -> Choices:
                 raise SystemFault(f"action {action.name}: argument values differ in shape")
             shape = values[0]
             paths = [path for path, _ in leaves(shape, name)]
-            made = [_variable(graph, action, p, c) for p, c in zip(paths, zip(*rows, strict=True), strict=True)]
-        feed = iter(made)
+            symbols = [_variable(graph, action, p, c) for p, c in zip(paths, zip(*rows, strict=True), strict=True)]
+        feed = iter(symbols)
         arguments[name] = rebuild(shape, lambda feed=feed: next(feed))  # type: ignore[misc]
-        variables += made
-        member = values.member(arguments[name]) if isinstance(values, Family) else _one_of(rows, made)
+        variables += symbols
+        member = values.member(arguments[name]) if isinstance(values, Family) else _one_of(rows, symbols)
         allowed[name] = graph.lift(member)
     return Choices(arguments, tuple(variables), allowed=allowed)
 

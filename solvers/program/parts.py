@@ -1,7 +1,7 @@
-"""The parts of a system, asked so that nothing that is wrong with one goes unnoticed.
+"""Checked access to the parts of a system: rules are called twice, and their answers must agree.
 
 A rule may depend on nothing but its arguments. It cannot change them, for
-states are frozen; it is asked twice, and both answers must be the same terms.
+states are frozen. It is called twice, and both answers must be the same terms.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def check_distinct(what: str, names: Iterable[str]) -> None:
     Raises:
         SystemFault: naming the first.
     """
-    twice = [name for name, number in Counter(names).items() if number > 1]
-    if twice:
-        raise SystemFault(f"two {what} have the name {twice[0]!r}; rename one")
+    duplicates = [name for name, number in Counter(names).items() if number > 1]
+    if duplicates:
+        raise SystemFault(f"two {what} have the name {duplicates[0]!r}; rename one")
 
 
 def check_frozen(what: str, value: Any) -> None:
@@ -122,9 +122,9 @@ def same_classes(what: str, shape: Any, values: Sequence[Any]) -> None:
     Raises:
         SystemFault: naming both classes.
     """
-    wanted = _classes(shape)
+    expected = _classes(shape)
     for value in values:
-        for ours, theirs in zip(wanted, _classes(value), strict=False):
+        for ours, theirs in zip(expected, _classes(value), strict=False):
             if ours is not theirs:
                 where = f"where the layout has a {ours.__name__}; use one class"
                 raise SystemFault(f"{what} gave a {theirs.__name__} {where}")

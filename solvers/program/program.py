@@ -17,7 +17,7 @@ from kraftcheck.model.language.layout import (
 )
 from kraftcheck.model.language.system import Action, Property, Setting, System
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.solvers.program.recovers import Recovery
+from kraftcheck.solvers.program.recovers import RecoversClaim
 from kraftcheck.solvers.program.reduction import Reduction
 
 KINDS = ("always", "step", "sometimes", "happens", "recovers")
@@ -71,7 +71,7 @@ class Program:
         always, steps, sometimes, happens: the properties of each kind, in order.
         always_terms, sometimes_terms: their truths, of the state.
         quiescent: truth that the state may have no successor.
-        recoveries: the `recovers` properties.
+        recovers: the `recovers` properties.
         initial: packed initial states, distinct, sorted.
         reduction: the symmetries by which states are reduced, see `symmetry.reduced`.
     """
@@ -89,14 +89,14 @@ class Program:
     always_terms: tuple[Term, ...]
     sometimes_terms: tuple[Term, ...]
     quiescent: Term
-    recoveries: tuple[Recovery, ...]
+    recovers: tuple[RecoversClaim, ...]
     initial: tuple[tuple[int, ...], ...]
     reduction: Reduction | None = None
 
     @property
     def claims(self) -> tuple[Property, ...]:
         """Every property."""
-        return (*self.always, *self.steps, *self.sometimes, *self.happens, *(r.claim for r in self.recoveries))
+        return (*self.always, *self.steps, *self.sometimes, *self.happens, *(r.claim for r in self.recovers))
 
     @property
     def instances(self) -> int:
@@ -120,10 +120,10 @@ class Program:
             text.update(f"{_indices(groups)} {kind.unchecked} {kind.table}\n".encode())
         claims = (self.state, self.always_terms, self.sometimes_terms, (self.quiescent,))
         text.update(f"{_indices(claims)} {len(self.steps)} {self.layout.slots}".encode())
-        for one in self.recoveries:
-            text.update(f"{one.when.index} {one.goal.index} {one.allowed}".encode())
+        for claim in self.recovers:
+            text.update(f"{claim.when.index} {claim.goal.index} {claim.allowed}".encode())
         if self.reduction is not None:
-            text.update(f"least {_indices([self.reduction.least])}".encode())
+            text.update(f"least {_indices([self.reduction.canonical])}".encode())
         return text.hexdigest()
 
 

@@ -1,9 +1,9 @@
-"""Transitions that explorers leave out because a field would leave its domain: which, and whether that is meant.
+"""Pruned transitions: explorers leave out a step that takes a field out of its domain, and report it.
 
 A domain may declare a cap, the reason why its upper bound is meant
 (`kraftcheck.model.language.layout.Range`). Steps beyond a cap are left out, and the verdict says
 so. Any other step out of a domain is a fault of the system or of its layout:
-what lies behind it was not looked at, so nothing holds of it. TLC stops there,
+the states behind it were not explored, so no property holds. TLC stops there,
 at the invariant TypeOK, and leaves a state beyond its CONSTRAINT unexpanded.
 """
 
@@ -43,27 +43,27 @@ class Pruning:
         """How many transitions."""
         return sum(self.actions.values())
 
-    def told(self) -> str:
-        """What was left out, and why or what mends it."""
-        many = f"{self.count:,} transition{'s' if self.count > 1 else ''}"
+    def text(self) -> str:
+        """The count of pruned transitions, with the reason of the cap, or else the mend."""
+        count = f"{self.count:,} transition{'s' if self.count > 1 else ''}"
         if self.cap:
-            return f"bound on {self.field} pruned {many}: {self.cap}"
-        way = "widen it, or declare its cap" if self.above else "widen it, or mend the rules"
+            return f"bound on {self.field} pruned {count}: {self.cap}"
+        mend = "widen it, or declare its cap" if self.above else "widen it, or mend the rules"
         where = f"{self.lo}..{self.hi}, {'above' if self.above else 'below'}"
-        return f"{self.field} left its domain {where}, in {many} by {', '.join(self.actions)}: {way}"
+        return f"{self.field} left its domain {where}, in {count} by {', '.join(self.actions)}: {mend}"
 
 
 def prunings(plan: FramePlan, counters: npt.NDArray[np.int64]) -> tuple[Pruning, ...]:
-    """What a frame says was left out, by slot and side; sides that nothing crossed are absent."""
+    """The prunings that a frame has counted, by slot and side; sides that no transition crossed are absent."""
     layout, kinds = plan.program.layout, plan.program.kinds
-    found: dict[tuple[int, bool], dict[str, int]] = {}
-    for number, one in enumerate(plan.crossings):
+    by_side: dict[tuple[int, bool], dict[str, int]] = {}
+    for number, crossing in enumerate(plan.crossings):
         count = int(counters[plan.pruned + number])
         if count:
-            actions = found.setdefault((one.slot, one.above), {})
-            name = kinds[one.kind].action.name
+            actions = by_side.setdefault((crossing.slot, crossing.above), {})
+            name = kinds[crossing.kind].action.name
             actions[name] = actions.get(name, 0) + count
-    slots = [(layout.slots[slot], above, actions) for (slot, above), actions in sorted(found.items())]
+    slots = [(layout.slots[slot], above, actions) for (slot, above), actions in sorted(by_side.items())]
     return tuple(
         Pruning(layout.name(slot.path), slot.domain.lo, slot.domain.hi, above, actions,
                 cap_of(slot.domain) if above else "")
@@ -71,20 +71,20 @@ def prunings(plan: FramePlan, counters: npt.NDArray[np.int64]) -> tuple[Pruning,
     )  # fmt: skip
 
 
-def by_field(found: Iterable[Pruning]) -> dict[str, int]:
+def by_field(pruned: Iterable[Pruning]) -> dict[str, int]:
     """How many transitions were left out because of each field."""
     counts: dict[str, int] = {}
-    for one in found:
-        counts[one.field] = counts.get(one.field, 0) + one.count
+    for pruning in pruned:
+        counts[pruning.field] = counts.get(pruning.field, 0) + pruning.count
     return counts
 
 
-def fault(found: Sequence[Pruning], strict: bool) -> str | None:
-    """Why nothing holds that was not refuted; None where all that was left out is meant.
+def pruning_fault(pruned: Sequence[Pruning], strict: bool) -> str | None:
+    """Why unrefuted properties are not proven to hold; None where caps declare every pruning.
 
     Args:
-        found: what was left out.
+        pruned: what was left out.
         strict: whether declared caps count as well.
     """
-    undeclared = [one.told() for one in found if not one.cap]
-    return "; ".join(undeclared or [f"strict: {one.told()}" for one in found if strict]) or None
+    undeclared = [pruning.text() for pruning in pruned if not pruning.cap]
+    return "; ".join(undeclared or [f"strict: {pruning.text()}" for pruning in pruned if strict]) or None

@@ -1,4 +1,4 @@
-"""`recovers` properties, traced: which states they concern, what they ask for, by which action instances."""
+"""Traced `recovers` properties: the states they concern, their goal, and the action instances they allow."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import Action, Property
 from kraftcheck.model.language.terms import Term
 
-MAX_RECOVERIES = 21
+MAX_RECOVERS = 21
 """A state's mark has three bits for each, in 64."""
 
 
 @frozen
-class Recovery:
+class RecoversClaim:
     """A `recovers` property, traced.
 
     Attributes:
@@ -31,32 +31,32 @@ class Recovery:
     allowed: tuple[bool, ...]
 
 
-def mark_bytes(recoveries: int) -> int:
+def mark_bytes(claims: int) -> int:
     """Bytes of a state's mark in the backward search: three bits for each `recovers` property."""
-    return next(size for size in (0, 1, 2, 4, 8) if 3 * recoveries <= 8 * size)
+    return next(size for size in (0, 1, 2, 4, 8) if 3 * claims <= 8 * size)
 
 
-def way_bits(recoveries: Sequence[Recovery], instances: int) -> tuple[int, ...]:
+def recovery_action_bits(claims: Sequence[RecoversClaim], instances: int) -> tuple[int, ...]:
     """For each action instance the bits of a mark that flow back through it: "reaches" and "leaves" where it may."""
-    n = len(recoveries)
+    n = len(claims)
     return tuple(
-        sum((1 << number) | (1 << n + number) for number, one in enumerate(recoveries) if one.allowed[row])
+        sum((1 << number) | (1 << n + number) for number, claim in enumerate(claims) if claim.allowed[row])
         for row in range(instances)
     )
 
 
-def unknown_way(claim: Property, actions: Sequence[Action]) -> str | None:
-    """What a property's way out names that the system does not have, with the nearest names; None: nothing."""
-    known = {action.name: action for action in actions}
-    for name, wanted in claim.by.items():
-        if name not in known:
-            return f"property {claim.id}: its way out names the action {name!r}; {nearest(name, known)}"
-        parameters = known[name].parameters
-        for argument, value in wanted.items():
+def unknown_recovery_action(claim: Property, actions: Sequence[Action]) -> str | None:
+    """A name in a property's way out that the system does not have, with the nearest names; None where all exist."""
+    by_name = {action.name: action for action in actions}
+    for name, restriction in claim.by.items():
+        if name not in by_name:
+            return f"property {claim.id}: its way out names the action {name!r}; {nearest(name, by_name)}"
+        parameters = by_name[name].parameters
+        for argument, value in restriction.items():
             if argument not in parameters:
                 hint = nearest(argument, parameters)
                 return f"property {claim.id}: action {name} has no argument {argument!r}; {hint}"
-            for one in value if isinstance(value, tuple) else (value,):
-                if one not in parameters[argument]:
-                    return f"property {claim.id}: action {name} never has {argument} = {one!r}"
+            for item in value if isinstance(value, tuple) else (value,):
+                if item not in parameters[argument]:
+                    return f"property {claim.id}: action {name} never has {argument} = {item!r}"
     return None

@@ -1,10 +1,10 @@
-"""The symmetries of a traced system, and the state that stands for all that are like it."""
+"""The symmetry reduction of a traced system: its symmetries, and the terms of the canonical state."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
-from kraftcheck.model.language.symmetry import Fields
+from kraftcheck.model.language.symmetry import SymmetryFields
 from kraftcheck.model.language.terms import Term
 
 
@@ -14,8 +14,8 @@ class Reduction:
 
     Attributes:
         fields: each symmetry with its places in the layout, in the order they are applied.
-        least: for each layout slot, the leaf of the state that stands for a state.
+        canonical: for each layout slot, the leaf of the state that stands for a state.
     """
 
-    fields: tuple[Fields, ...]
-    least: tuple[Term, ...]
+    fields: tuple[SymmetryFields, ...]
+    canonical: tuple[Term, ...]

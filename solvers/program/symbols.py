@@ -1,4 +1,4 @@
-"""What stands for the leaves of a state: a term, or a sequence of them."""
+"""Symbols for the leaves of a state: a term for each, or an endless sequence of terms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.arguments import SystemFault
 
 
-def named(symbol: Term | Sequence) -> Term:
+def term_of(symbol: Term | Sequence) -> Term:
     """The term that names what stands for a leaf."""
     if isinstance(symbol, Term):
         return symbol
@@ -31,16 +31,16 @@ def word_of(what: str, path: str, value: Any) -> Term:
     return value.anywhere()
 
 
-def inside(word: Term, domain: Domain, beyond_cap: bool = False) -> Term:
+def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
     """The truth that a word of a state is in its domain; of what stands for a sequence, that all its words are.
 
-    With `beyond_cap` it may also be beyond a declared cap: then it is false of faults alone.
+    With `or_capped` it may also be beyond a declared cap: then it is false of faults alone.
     """
     graph = word.graph
-    open_above = domain.hi >= UNBOUNDED or (beyond_cap and bool(cap_of(domain)))
+    open_above = domain.hi >= UNBOUNDED or (or_capped and bool(cap_of(domain)))
 
-    def within(found: Word) -> Truth:
-        return all_of(found >= domain.lo, True if open_above else found <= domain.hi)
+    def within(value: Word) -> Truth:
+        return all_of(value >= domain.lo, True if open_above else value <= domain.hi)
 
     if not isinstance(domain, Endless):
         return graph.lift(within(word))
@@ -48,7 +48,7 @@ def inside(word: Term, domain: Domain, beyond_cap: bool = False) -> Term:
 
 
 def symbol(graph: Graph, slot: Slot) -> Any:
-    """What stands for a leaf of the state: a term, or a sequence of them."""
+    """The symbol of a leaf of the state: a term, or an endless sequence of terms."""
     lo, hi = slot.domain.lo, slot.domain.hi
     if isinstance(slot.domain, Flag):
         return graph.truth_variable(slot.path)

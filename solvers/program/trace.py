@@ -1,4 +1,4 @@
-"""Tracing: each rule of a system is called once with symbolic words, and what it answers becomes terms."""
+"""Tracing: each rule of a system is called with symbolic words, and its answers become terms."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from kraftcheck.solvers.program.answers import Truths
 from kraftcheck.solvers.program.arguments import Choices, SystemFault, free_arguments, listed_arguments
 from kraftcheck.solvers.program.parts import ask, check_distinct, check_frozen, check_refusals, same_classes
 from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
-from kraftcheck.solvers.program.recovers import MAX_RECOVERIES, Recovery, unknown_way
-from kraftcheck.solvers.program.symbols import named, symbol, word_of
+from kraftcheck.solvers.program.recovers import MAX_RECOVERS, RecoversClaim, unknown_recovery_action
+from kraftcheck.solvers.program.symbols import symbol, term_of, word_of
 
 
 def trace(system: System, setting: Setting, free: bool = False, graph: Graph | None = None) -> Program:
@@ -46,7 +46,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     check_frozen("layout", layout.shape)
     properties = tuple(ask("properties", lambda: system.properties(setting)))
     check_distinct("properties", (claim.id for claim in properties))
-    truths = Truths(Graph() if graph is None else graph, twice=graph is None)
+    truths = Truths(Graph() if graph is None else graph, ask_twice=graph is None)
     graph = truths.graph
     variables, state = _state(graph, layout)
     grouped = {kind: tuple(p for p in properties if p.kind == kind) for kind in KINDS}
@@ -62,16 +62,16 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         first += len(kind.instances)
     if first > MAX_INSTANCES:
         raise LayoutError(f"{system.name} has {first} action instances; the limit is {MAX_INSTANCES}: lower a bound")
-    if len(grouped["recovers"]) > MAX_RECOVERIES:
-        raise SystemFault(f"{len(grouped['recovers'])} recovers properties; the limit is {MAX_RECOVERIES}")
-    resting = system.quiescent
+    if len(grouped["recovers"]) > MAX_RECOVERS:
+        raise SystemFault(f"{len(grouped['recovers'])} recovers properties; the limit is {MAX_RECOVERS}")
+    quiescent = system.quiescent
     program = Program(
         system, setting, layout, graph, variables, tuple(kinds),
         grouped["always"], grouped["step"], grouped["sometimes"], grouped["happens"],
         tuple(truths.claim(p, state) for p in grouped["always"]),
         tuple(truths.claim(p, state) for p in grouped["sometimes"]),
-        truths.asked("quiescent", lambda: False if resting is None else resting(state)),
-        tuple(_recovery(truths, p, state, kinds) for p in grouped["recovers"]),
+        truths.truth_of("quiescent", lambda: False if quiescent is None else quiescent(state)),
+        tuple(_recovers_claim(truths, p, state, kinds) for p in grouped["recovers"]),
         _initial(system, setting, layout),
     )  # fmt: skip
     check_refusals(graph)
@@ -87,13 +87,13 @@ def _actions(system: System, setting: Setting) -> tuple[Action, ...]:
     return actions
 
 
-def _recovery(truths: Truths, claim: Property, state: Any, kinds: Sequence[Kind]) -> Recovery:
-    fault = unknown_way(claim, [kind.action for kind in kinds])
+def _recovers_claim(truths: Truths, claim: Property, state: Any, kinds: Sequence[Kind]) -> RecoversClaim:
+    fault = unknown_recovery_action(claim, [kind.action for kind in kinds])
     if fault is not None:
         raise SystemFault(fault)
     allowed = tuple(claim.allows(kind.action.name, arguments) for kind in kinds for arguments in kind.instances)
-    concerned = truths.asked(f"property {claim.id}, when", lambda: claim.concerns(state))
-    return Recovery(claim, concerned, truths.claim(claim, state), allowed)
+    concerned = truths.truth_of(f"property {claim.id}, when", lambda: claim.concerns(state))
+    return RecoversClaim(claim, concerned, truths.claim(claim, state), allowed)
 
 
 def _initial(system: System, setting: Setting, layout: Layout) -> tuple[tuple[int, ...], ...]:
@@ -122,7 +122,7 @@ def _trace_action(
     outcome: Outcome = truths.answer(f"{what}, effect", lambda: action.outcome(state, arguments))
     after = _after(what, graph, layout, outcome.state)
     same_classes(what, layout.shape, [outcome.state])
-    step = Step(state, _within(layout, outcome.state), action.name, arguments, outcome.event)
+    step = Step(state, _within_domains(layout, outcome.state), action.name, arguments, outcome.event)
     unchecked = tuple(
         i for i, (term, slot) in enumerate(zip(after, layout.slots, strict=True))
         if term.lo < slot.domain.lo or term.hi > slot.domain.hi
@@ -139,21 +139,21 @@ def _never(action: Action, choices: Choices, first: int, truths: Truths, after: 
     return Kind(action, first, (), (), choices.allowed, {}, (), {UNNAMED: false}, after, (), (true,) * claims)
 
 
-def _within(layout: Layout, state: Any) -> Any:
+def _within_domains(layout: Layout, state: Any) -> Any:
     """The state after a step as claims see it: each field in its domain, for a step that leaves one is not taken.
 
     The words are new nodes, so that guards and effects, which are asked of every step, never read them.
     """
-    found = iter(zip((value for _, value in leaves(state)), layout.slots, strict=True))
+    pairs = iter(zip((value for _, value in leaves(state)), layout.slots, strict=True))
 
-    def narrowed() -> Any:
-        value, slot = next(found)
+    def narrow() -> Any:
+        value, slot = next(pairs)
         if not isinstance(value, Term) or value.is_truth or max(value.hi, slot.domain.hi) >= UNBOUNDED // 2:
             return value
         graph = value.graph
         return graph.apply("narrow", value, graph.constant(slot.domain.lo), graph.constant(slot.domain.hi))
 
-    return rebuild(state, narrowed)
+    return rebuild(state, narrow)
 
 
 def _state(graph: Graph, layout: Layout) -> tuple[tuple[Term, ...], Any]:
@@ -161,7 +161,7 @@ def _state(graph: Graph, layout: Layout) -> tuple[tuple[Term, ...], Any]:
     symbols = [symbol(graph, slot) for slot in layout.slots]
     # A field of one value is a constant: rules that read it are traced the smaller for it.
     feed = iter([v if s.domain.bits else _only_value(s.domain) for v, s in zip(symbols, layout.slots, strict=True)])
-    return tuple(map(named, symbols)), rebuild(layout.shape, lambda: next(feed))
+    return tuple(map(term_of, symbols)), rebuild(layout.shape, lambda: next(feed))
 
 
 def _only_value(domain: Domain) -> int:
@@ -169,20 +169,20 @@ def _only_value(domain: Domain) -> int:
 
 
 def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, ...]:
-    found = list(leaves(state))
-    if [path for path, _ in found] != [slot.path for slot in layout.slots]:
-        odd = sorted({path for path, _ in found} ^ {slot.path for slot in layout.slots})
-        named = type(state).__name__
-        raise SystemFault(f"{what} gave a state of another shape: {', '.join(filter(None, odd[:4])) or named}")
+    entries = list(leaves(state))
+    if [path for path, _ in entries] != [slot.path for slot in layout.slots]:
+        paths = sorted({path for path, _ in entries} ^ {slot.path for slot in layout.slots})
+        class_name = type(state).__name__
+        raise SystemFault(f"{what} gave a state of another shape: {', '.join(filter(None, paths[:4])) or class_name}")
     result = []
-    for (path, value), slot in zip(found, layout.slots, strict=True):
+    for (path, value), slot in zip(entries, layout.slots, strict=True):
         if isinstance(slot.domain, Endless):
             result.append(word_of(what, path, value))
             continue
         truth = isinstance(slot.domain, Flag)
         is_truth = value.is_truth if isinstance(value, Term) else isinstance(value, bool)
         if not isinstance(value, int | Term) or truth != is_truth:
-            wanted = "a truth" if truth else "a word"
-            raise SystemFault(f"{what} set {path or 'the state'} to {described(value)}, not {wanted}")
+            expected = "a truth" if truth else "a word"
+            raise SystemFault(f"{what} set {path or 'the state'} to {described(value)}, not {expected}")
         result.append(graph.lift(value))
     return tuple(result)

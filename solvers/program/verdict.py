@@ -1,4 +1,4 @@
-"""Verdicts: what an engine says about a property. Only `Holds` is a pass.
+"""Verdicts: the answers of an engine about a property. Only `Holds` is a pass.
 
 A verdict is one of five classes, never a bare bool. Exit codes follow TLC
 where TLC has one.
@@ -33,17 +33,17 @@ class TraceStep:
 
 @frozen
 class Closure:
-    """What can follow a state that never recovers, as the rules on ints tell.
+    """The states that can follow a state that never recovers, by the rules on ints.
 
     Attributes:
-        states: how many of the states that can follow (itself included) were looked at; none satisfies the claim.
+        states: how many of the states that can follow (itself included) were checked; none satisfies the claim.
         complete: whether those are all.
-        way: the actions that may follow, in words; empty: every action.
+        actions: the actions that may follow, in words; empty: every action.
     """
 
     states: int
     complete: bool
-    way: str = ""
+    actions: str = ""
 
 
 @frozen
@@ -90,14 +90,14 @@ class Refuted:
 
 @frozen
 class Incomplete:
-    """Nothing was found, but not everything was looked at."""
+    """No counterexample was found, but the search is not complete."""
 
     cut: str
 
 
 @frozen
 class Unknown:
-    """The engine cannot tell."""
+    """The engine could not decide."""
 
     reason: str
 
@@ -107,7 +107,7 @@ class Vacuous:
     """A goal that had to be reached is not reachable, or a claim has no case."""
 
     goal: str
-    why: str = "no reachable case shows it"
+    reason: str = "no reachable case shows it"
 
 
 Verdict: TypeAlias = Holds | Refuted | Incomplete | Unknown | Vacuous

@@ -1,4 +1,4 @@
-"""Witnesses of engines, replayed on Python ints before they are reported.
+"""Confirmation: a witness of an engine is replayed on Python ints before it is reported.
 
 The rules on ints are the definition; a native result that they do not confirm
 is a fault of the engine, never a verdict.
@@ -84,10 +84,10 @@ def confirm(
     if end is not None and program.layout.pack(state) != tuple(end):
         raise EngineDisagreement(f"the engine reached {program.layout.unpack(end)} and ints {state}")
     if claim is None:
-        _confirm_stuck(program, state)
+        _confirm_deadlock(program, state)
         return Trace(first, steps, DEADLOCK, DEADLOCK)
     if claim.kind == "recovers":
-        return _never(program, claim, first, steps)
+        return _unrecovered_trace(program, claim, first, steps)
     subject = state
     if claim.kind in ("step", "happens"):
         if not steps:
@@ -101,7 +101,7 @@ def confirm(
     return Trace(first, steps, claim.id, claim.kind, failing)
 
 
-def _never(program: Program, claim: Property, first: Any, steps: tuple[TraceStep, ...]) -> Trace:
+def _unrecovered_trace(program: Program, claim: Property, first: Any, steps: tuple[TraceStep, ...]) -> Trace:
     """The trace to a state that the claim is about, fails in, and never recovers from."""
     state = steps[-1].state if steps else first
     failing = tuple(name for name, part in claim.parts(state).items() if not part)
@@ -111,7 +111,7 @@ def _never(program: Program, claim: Property, first: Any, steps: tuple[TraceStep
 
 
 def closure(program: Program, claim: Property, start: Any) -> Closure:
-    """Look, on ints, at the states that the way out of a `recovers` property leads to, nearest first.
+    """Check, on ints, the states that the way out of a `recovers` property leads to, nearest first.
 
     Args:
         program: what was explored.
@@ -121,9 +121,9 @@ def closure(program: Program, claim: Property, start: Any) -> Closure:
     Raises:
         EngineDisagreement: when one of them satisfies the claim, or a way leads out of a field's domain.
     """
-    instances = [n for n in range(program.instances) if claim.allows(*_called(program, n))]
-    seen, waiting = {program.layout.pack(start)}, [start]
-    for state in waiting:
+    instances = [n for n in range(program.instances) if claim.allows(*_call(program, n))]
+    visited, queue = {program.layout.pack(start)}, [start]
+    for state in queue:
         if all_of(*claim.parts(state).values()):
             raise EngineDisagreement(f"{claim.id}: on ints it recovers, in {state}")
         for number in instances:
@@ -132,21 +132,21 @@ def closure(program: Program, claim: Property, start: Any) -> Closure:
             except DomainError as error:
                 raise EngineDisagreement(f"{claim.id}: a way out leaves its domain on ints: {error}") from error
             packed = None if step is None else program.layout.pack(step.state)
-            if step is None or packed is None or packed in seen:
+            if step is None or packed is None or packed in visited:
                 continue
-            if len(seen) == CLOSURE_LIMIT:
-                return Closure(len(seen), complete=False, way=claim.way())
-            seen.add(packed)
-            waiting.append(step.state)
-    return Closure(len(seen), complete=True, way=claim.way())
+            if len(visited) == CLOSURE_LIMIT:
+                return Closure(len(visited), complete=False, actions=claim.recovery_actions())
+            visited.add(packed)
+            queue.append(step.state)
+    return Closure(len(visited), complete=True, actions=claim.recovery_actions())
 
 
-def _called(program: Program, number: int) -> tuple[str, Mapping[str, Any]]:
+def _call(program: Program, number: int) -> tuple[str, Mapping[str, Any]]:
     action, arguments = program.instance(number)
     return action.name, arguments
 
 
-def _confirm_stuck(program: Program, state: Any) -> None:
+def _confirm_deadlock(program: Program, state: Any) -> None:
     quiescent = program.system.quiescent
     if quiescent is not None and all_of(quiescent(state)):
         raise EngineDisagreement(f"deadlock: {state} is quiescent on ints")

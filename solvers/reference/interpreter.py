@@ -1,7 +1,7 @@
-"""The engine on ints: a system at a setting, run step by step with nothing packed or compiled.
+"""The interpreter: a system at a setting, run step by step on Python ints; nothing is packed or compiled.
 
 It goes where no layout fits: the bounds of its setting may be those of
-`System.beyond`. Every other engine is judged by the same functions of the
+`System.unlimited_setting`. Every other engine is judged by the same functions of the
 system, on ints too.
 """
 
@@ -22,7 +22,7 @@ from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.parts import check_distinct
 from kraftcheck.solvers.program.verdict import DEADLOCK, Trace, TraceStep
 
-TRIED_ONE_BY_ONE = 16
+GUARDS_TRIED = 16
 """Instances of an action whose guards are cheaper to try than to trace."""
 
 
@@ -40,7 +40,7 @@ class Move:
 
 
 @frozen
-class Taken:
+class Transition:
     """A step that was taken.
 
     Attributes:
@@ -51,7 +51,7 @@ class Taken:
     move: Move
     step: Step
 
-    def shown(self) -> TraceStep:
+    def trace_step(self) -> TraceStep:
         """The step as traces have it."""
         s = self.step
         return TraceStep(s.action, s.arguments, s.after, s.event)
@@ -74,7 +74,7 @@ class Broken:
 
 @frozen
 class Integers:
-    """A system at a setting, asked its questions once.
+    """A system at a setting, with its parts read once.
 
     Attributes:
         system, setting: what is run.
@@ -118,9 +118,9 @@ class Integers:
 
     def arguments(self, move: Move) -> dict[str, Any]:
         """The argument values of an instance."""
-        left, chosen = move.row, dict[str, Any]()
+        rest, chosen = move.row, dict[str, Any]()
         for name, values in reversed(list(self.actions[move.action].parameters.items())):
-            left, position = divmod(left, len(values))
+            rest, position = divmod(rest, len(values))
             chosen[name] = values[position]
         return dict(reversed(list(chosen.items())))
 
@@ -131,12 +131,12 @@ class Integers:
     def first_enabled(self, state: Any, action: int, choice: int = 0) -> Move | None:
         """The first enabled instance of an action in the order that a choice stands for; None where none is."""
         rows = self.rows(action)
-        if rows > TRIED_ONE_BY_ONE and self._is_shut(state, action):
+        if rows > GUARDS_TRIED and self._is_disabled(state, action):
             return None
-        tried = (Move(action, row) for row in shuffled(rows, choice))
-        return next((move for move in tried if self.is_enabled(state, move)), None)
+        moves = (Move(action, row) for row in permutation(rows, choice))
+        return next((move for move in moves if self.is_enabled(state, move)), None)
 
-    def _is_shut(self, state: Any, action: int) -> bool:
+    def _is_disabled(self, state: Any, action: int) -> bool:
         """Whether a conjunct of the guard is false whatever the arguments: asked once, with symbolic arguments."""
         graph = Graph()
         arguments = {name: _symbolic(graph, shape) for name, shape in self._shapes[action].items()}
@@ -151,17 +151,17 @@ class Integers:
         moves = (Move(action, row) for action in range(len(self.actions)) for row in range(self.rows(action)))
         return (move for move in moves if self.is_enabled(state, move))
 
-    def take(self, state: Any, move: Move) -> Taken:
+    def take(self, state: Any, move: Move) -> Transition:
         """The step of an instance, whether or not its guard holds."""
         action, arguments = self.actions[move.action], self.arguments(move)
         outcome = action.outcome(state, arguments)
-        return Taken(move, Step(state, outcome.state, action.name, arguments, outcome.event))
+        return Transition(move, Step(state, outcome.state, action.name, arguments, outcome.event))
 
-    def outside(self, state: Any) -> str | None:
+    def field_outside(self, state: Any) -> str | None:
         """The first field that is outside its domain, None where all are within: explorers cut such a step."""
         return next((path or "(state)" for path, _, _ in self._stray(state)), None)
 
-    def fault(self, state: Any) -> str | None:
+    def domain_fault(self, state: Any) -> str | None:
         """The first field outside its domain where no cap is declared, with its value; None where there is none."""
         name = Layout(self.system.layout(self.setting), packed=False).name
         faults = (
@@ -178,10 +178,10 @@ class Integers:
 
     def move_of(self, action: str, arguments: Mapping[str, Any]) -> Move | None:
         """The instance with this name and these argument values; None where there is none."""
-        for number, known in enumerate(self.actions):
-            if known.name == action and known.parameters.keys() == arguments.keys():
+        for number, candidate in enumerate(self.actions):
+            if candidate.name == action and candidate.parameters.keys() == arguments.keys():
                 row = 0
-                for name, values in known.parameters.items():
+                for name, values in candidate.parameters.items():
                     if arguments[name] not in values:
                         break
                     row = row * len(values) + list(values).index(arguments[name])
@@ -191,17 +191,17 @@ class Integers:
 
     def broken(self, state: Any, step: Step | None) -> list[Broken]:
         """The safety properties that a state, and the step that led to it, break."""
-        found = []
+        broken = []
         for claim in self.of_kind("always", "step"):
             if claim.kind == "step" and step is None:
                 continue
             parts = claim.parts(step if claim.kind == "step" else state)
             failing = tuple(name for name, part in parts.items() if not part)
             if failing:
-                found.append(Broken(claim.id, claim.kind, failing))
-        return found
+                broken.append(Broken(claim.id, claim.kind, failing))
+        return broken
 
-    def reached(self, state: Any, step: Step | None) -> list[str]:
+    def reached_goals(self, state: Any, step: Step | None) -> list[str]:
         """The goals that a state, and the step that led to it, show."""
         goals = self.of_kind("sometimes", "happens")
         subjects = [(claim, step if claim.kind == "happens" else state) for claim in goals]
@@ -212,7 +212,7 @@ class Integers:
         quiescent = self.system.quiescent
         return quiescent is not None and bool(all_of(quiescent(state)))
 
-    def stuck(self, state: Any) -> Broken | None:
+    def deadlock(self, state: Any) -> Broken | None:
         """The deadlock of a state without an enabled instance, unless it is quiescent."""
         if self.may_rest(state) or next(self.enabled(state), None) is not None:
             return None
@@ -228,16 +228,16 @@ def _spanned(values: Sequence[Any]) -> Any:
 
 def _symbolic(graph: Graph, shape: Any) -> Any:
     """The shape with a variable for each domain."""
-    made = iter(
+    variables = iter(
         [
             graph.truth_variable(path) if isinstance(domain, Flag) else graph.variable(path, domain.lo, domain.hi)
             for path, domain in leaves(shape)
         ]
     )
-    return rebuild(shape, lambda: next(made))
+    return rebuild(shape, lambda: next(variables))
 
 
-def shuffled(count: int, choice: int) -> Iterator[int]:
+def permutation(count: int, choice: int) -> Iterator[int]:
     """The numbers 0..count-1 in one of many orders, the natural one for 0.
 
     The orders are the lines n -> a + b n modulo a prime: over all choices each
@@ -252,7 +252,8 @@ def shuffled(count: int, choice: int) -> Iterator[int]:
     return (n for n in ((start + step * i) % prime for i in range(prime)) if n < count)
 
 
-def trace_of(initial: Any, taken: Sequence[Taken], broken: Broken) -> Trace:
+def trace_of(initial: Any, transitions: Sequence[Transition], broken: Broken) -> Trace:
     """A run as a trace of what it breaks."""
-    return Trace(initial, tuple(one.shown() for one in taken), broken.claim, broken.kind, broken.failing)
+    steps = tuple(transition.trace_step() for transition in transitions)
+    return Trace(initial, steps, broken.claim, broken.kind, broken.failing)
 

@@ -1,4 +1,4 @@
-"""Shorter runs that break the same property: what is shown after a random run found it.
+"""Shrinking: a run that breaks a property is shortened to one that breaks the same property.
 
 Runs are shortened on ints, by the rules themselves:
 
@@ -21,13 +21,13 @@ from attrs import define, field, frozen
 
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.verdict import DEADLOCK
-from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Taken
+from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Transition
 
 GOALS = ("sometimes", "happens")
 KINDS = ("always", "step", *GOALS)
 """Kinds of property that one run decides."""
 
-MANY = 64
+FEW_INSTANCES = 64
 """Instances of an action that are too many to try each at every state."""
 
 BUDGET = 8_000
@@ -35,23 +35,23 @@ BUDGET = 8_000
 
 
 @frozen
-class Run:
+class BrokenRun:
     """A run that breaks a property in its last state or step.
 
     Attributes:
         start: the state it begins in.
-        taken: its steps.
+        transitions: its steps.
         broken: what it breaks.
     """
 
     start: Any
-    taken: tuple[Taken, ...]
+    transitions: tuple[Transition, ...]
     broken: Broken
 
     @property
     def moves(self) -> tuple[Move, ...]:
         """The action instances."""
-        return tuple(one.move for one in self.taken)
+        return tuple(transition.move for transition in self.transitions)
 
 
 class _SpentError(Exception):
@@ -63,108 +63,108 @@ class _Shrinker:
     engine: Integers
     claim: str
     starts: tuple[Any, ...]
-    best: Run
-    left: int
+    best: BrokenRun
+    budget: int
     _property: Property | None = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        found = [one for one in self.engine.of_kind(*KINDS) if one.id == self.claim]
-        self._property = found[0] if found else None
+        matches = [claim for claim in self.engine.of_kind(*KINDS) if claim.id == self.claim]
+        self._property = matches[0] if matches else None
 
-    def broken(self, taken: Taken | None, state: Any) -> Broken | None:
-        """What a state and the step to it break of the claim, or show of a goal."""
+    def broken(self, transition: Transition | None, state: Any) -> Broken | None:
+        """The violation of the claim, or witness of the goal, in a state and the step to it; None if there is none."""
         claim = self._property
         if claim is None:
-            return self.engine.stuck(state)
+            return self.engine.deadlock(state)
         on_step = claim.kind in ("step", "happens")
-        if on_step and taken is None:
+        if on_step and transition is None:
             return None
-        parts = claim.parts(taken.step if on_step and taken is not None else state)
+        parts = claim.parts(transition.step if on_step and transition is not None else state)
         failing = tuple(name for name, part in parts.items() if not part)
-        wanted = claim.kind in GOALS
-        return Broken(claim.id, claim.kind, failing) if bool(failing) != wanted else None
+        is_goal = claim.kind in GOALS
+        return Broken(claim.id, claim.kind, failing) if bool(failing) != is_goal else None
 
-    def step(self, state: Any, move: Move) -> Taken | None:
+    def step(self, state: Any, move: Move) -> Transition | None:
         """The step, if it is enabled and stays within the domains."""
-        self.left -= 1
-        if self.left < 0:
+        self.budget -= 1
+        if self.budget < 0:
             raise _SpentError
         if not self.engine.is_enabled(state, move):
             return None
-        taken = self.engine.take(state, move)
-        return taken if self.engine.outside(taken.step.after) is None else None
+        transition = self.engine.take(state, move)
+        return transition if self.engine.field_outside(transition.step.after) is None else None
 
-    def attempt(self, start: Any, moves: Sequence[Move]) -> Run | None:
+    def attempt(self, start: Any, moves: Sequence[Move]) -> BrokenRun | None:
         """The run of those moves that are enabled, up to where the claim breaks."""
-        state, steps = start, list[Taken]()
-        found = self.broken(None, state)
+        state, steps = start, list[Transition]()
+        broken = self.broken(None, state)
         for move in moves:
-            if found is not None:
+            if broken is not None:
                 break
-            taken = self.step(state, move)
-            if taken is not None:
-                steps.append(taken)
-                state = taken.step.after
-                found = self.broken(taken, state)
-        return Run(start, tuple(steps), found) if found is not None else None
+            transition = self.step(state, move)
+            if transition is not None:
+                steps.append(transition)
+                state = transition.step.after
+                broken = self.broken(transition, state)
+        return BrokenRun(start, tuple(steps), broken) if broken is not None else None
 
-    def keep(self, run: Run | None, strictly: bool = True) -> bool:
+    def keep(self, run: BrokenRun | None, strictly: bool = True) -> bool:
         """Take a run over where it is shorter, or else no longer."""
-        better = run is not None and len(run.taken) < len(self.best.taken) + (not strictly)
+        better = run is not None and len(run.transitions) < len(self.best.transitions) + (not strictly)
         if better and run is not None:
             self.best = run
         return better
 
     def leave_out(self) -> None:
         """Blocks of steps, long ones first, the last block first."""
-        length = len(self.best.taken) // 2
+        length = len(self.best.transitions) // 2
         while length > 0:
-            for first in range(len(self.best.taken) - length, -1, -1):
+            for first in range(len(self.best.transitions) - length, -1, -1):
                 moves = self.best.moves
                 self.keep(self.attempt(self.best.start, (*moves[:first], *moves[first + length :])))
-            length = min(length, len(self.best.taken)) // 2 if length > 1 else 0
+            length = min(length, len(self.best.transitions)) // 2 if length > 1 else 0
 
     def cut_across(self) -> None:
         """A step from each state to the latest state of the run that one step reaches."""
         first = 0
-        while first < len(self.best.taken):
-            states = [self.best.start, *(one.step.after for one in self.best.taken)]
+        while first < len(self.best.transitions):
+            states = [self.best.start, *(transition.step.after for transition in self.best.transitions)]
             later = {state: number for number, state in enumerate(states) if number > first + 1}
-            for move in self._few():
-                taken = self.step(states[first], move)
-                if taken is not None and taken.step.after in later:
+            for move in self._small_actions():
+                shortcut = self.step(states[first], move)
+                if shortcut is not None and shortcut.step.after in later:
                     moves = self.best.moves
-                    rest = moves[later[taken.step.after] :]
+                    rest = moves[later[shortcut.step.after] :]
                     if self.keep(self.attempt(self.best.start, (*moves[:first], move, *rest))):
                         break
             first += 1
 
-    def _few(self) -> list[Move]:
+    def _small_actions(self) -> list[Move]:
         """The instances of actions that have few."""
         counts = [(kind, self.engine.rows(kind)) for kind in range(len(self.engine.actions))]
-        return [Move(kind, row) for kind, rows in counts if rows <= MANY for row in range(rows)]
+        return [Move(kind, row) for kind, rows in counts if rows <= FEW_INSTANCES for row in range(rows)]
 
     def search(self, alphabet: Sequence[Move], share: int) -> None:
         """The shortest run of some moves, as far as a share of the budget goes."""
-        stop = max(0, self.left - share)
-        known: dict[Hashable, tuple[Any, Taken | None]] = dict.fromkeys((self.best.start,), (None, None))
+        stop = max(0, self.budget - share)
+        parents: dict[Hashable, tuple[Any, Transition | None]] = dict.fromkeys((self.best.start,), (None, None))
         frontier = [self.best.start]
-        for _ in range(len(self.best.taken) - 1):
+        for _ in range(len(self.best.transitions) - 1):
             after = []
             for state in frontier:
                 for move in alphabet:
-                    if self.left <= stop:
+                    if self.budget <= stop:
                         return
-                    taken = self.step(state, move)
-                    if taken is None:
+                    transition = self.step(state, move)
+                    if transition is None:
                         continue
-                    found = self.broken(taken, taken.step.after)
-                    if found is not None:
-                        self.keep(Run(self.best.start, (*_path(known, state), taken), found))
+                    broken = self.broken(transition, transition.step.after)
+                    if broken is not None:
+                        self.keep(BrokenRun(self.best.start, (*_path(parents, state), transition), broken))
                         return
-                    if taken.step.after not in known:
-                        known[taken.step.after] = (state, taken)
-                        after.append(taken.step.after)
+                    if transition.step.after not in parents:
+                        parents[transition.step.after] = (state, transition)
+                        after.append(transition.step.after)
             frontier = after
 
     def alphabets(self) -> Iterator[list[Move]]:
@@ -172,15 +172,15 @@ class _Shrinker:
         own = list(dict.fromkeys(self.best.moves))
         yield own
         kinds = {move.action for move in own}
-        yield [move for move in self._few() if move.action in kinds]
+        yield [move for move in self._small_actions() if move.action in kinds]
 
     def lower(self) -> None:
         """Earlier initial states, and earlier rows of arguments, where the run gets no longer."""
         for start in self.starts:
             if start == self.best.start or self.keep(self.attempt(start, self.best.moves), strictly=False):
                 break
-        for position in range(len(self.best.taken)):
-            if position >= len(self.best.taken):
+        for position in range(len(self.best.transitions)):
+            if position >= len(self.best.transitions):
                 break
             move = self.best.moves[position]
             for row in range(min(move.row, 64)):
@@ -190,9 +190,9 @@ class _Shrinker:
                     break
 
 
-def _path(known: dict[Hashable, tuple[Any, Taken | None]], state: Any) -> tuple[Taken, ...]:
-    steps: list[Taken] = []
-    while (entry := known[state])[1] is not None:
+def _path(parents: dict[Hashable, tuple[Any, Transition | None]], state: Any) -> tuple[Transition, ...]:
+    steps: list[Transition] = []
+    while (entry := parents[state])[1] is not None:
         steps.append(entry[1])
         state = entry[0]
     return tuple(reversed(steps))
@@ -200,7 +200,7 @@ def _path(known: dict[Hashable, tuple[Any, Taken | None]], state: Any) -> tuple[
 
 def shrink(
     engine: Integers, start: Any, moves: Sequence[Move], claim: str, starts: Sequence[Any] = (), budget: int = BUDGET
-) -> Run:
+) -> BrokenRun:
     """A run that breaks the claim, no longer than the one given, and usually much shorter.
 
     Args:
@@ -213,22 +213,22 @@ def shrink(
     Raises:
         ValueError: when the run does not break the claim.
     """
-    if claim != DEADLOCK and claim not in {one.id for one in engine.of_kind(*KINDS)}:
+    if claim != DEADLOCK and claim not in {claim_.id for claim_ in engine.of_kind(*KINDS)}:
         raise ValueError(f"{engine.system.name} has no safety property or goal {claim!r}")
-    whole = _Shrinker(engine, claim, tuple(starts), Run(start, (), Broken(claim, "", ())), len(moves) + 1)
-    found = whole.attempt(start, moves)
-    if found is None:
+    replay = _Shrinker(engine, claim, tuple(starts), BrokenRun(start, (), Broken(claim, "", ())), len(moves) + 1)
+    run = replay.attempt(start, moves)
+    if run is None:
         raise ValueError(f"the run does not break {claim}")
-    work = _Shrinker(engine, claim, tuple(starts) or engine.initial, found, budget)
+    shrinker = _Shrinker(engine, claim, tuple(starts) or engine.initial, run, budget)
     try:
         before = -1
-        while before != len(work.best.taken):
-            before = len(work.best.taken)
-            work.leave_out()
-            work.cut_across()
-            for alphabet in work.alphabets():
-                work.search(alphabet, work.left // 2)
-            work.lower()
+        while before != len(shrinker.best.transitions):
+            before = len(shrinker.best.transitions)
+            shrinker.leave_out()
+            shrinker.cut_across()
+            for alphabet in shrinker.alphabets():
+                shrinker.search(alphabet, shrinker.budget // 2)
+            shrinker.lower()
     except _SpentError:
         pass
-    return work.best
+    return shrinker.best

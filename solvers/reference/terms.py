@@ -1,4 +1,4 @@
-"""Terms on ints, by the definition of the operators: slow, and no part of any compiled engine.
+"""Evaluation of terms on ints, by the definition of the operators: slow, and part of no compiled engine.
 
 What a mutant's counterexample is confirmed with: a mutated graph has no
 counterpart among the rules on ints.
@@ -20,16 +20,16 @@ Values = Mapping[int, int]
 
 def evaluated(roots: Sequence[Term], variables: Values) -> dict[int, int]:
     """The values of the roots and of all they need, given those of the variables."""
-    found = dict(variables)
-    for node in closure(roots, found):
+    values = dict(variables)
+    for node in closure(roots, values):
         if node.op == "const":
-            found[node.index] = node.value
+            values[node.index] = node.value
         elif node.op == "ite":
             condition, then, otherwise = node.args
-            found[node.index] = found[(then if found[condition.index] else otherwise).index]
+            values[node.index] = values[(then if values[condition.index] else otherwise).index]
         else:
-            found[node.index] = int(evaluate(node.op, [found[arg.index] for arg in node.args]))
-    return found
+            values[node.index] = int(evaluate(node.op, [values[arg.index] for arg in node.args]))
+    return values
 
 
 def holds(claim: Term, program: Program, state: Sequence[int]) -> bool:
@@ -56,15 +56,15 @@ def enabled(program: Program, instance: int, state: Sequence[int]) -> bool:
     """Whether every conjunct of an instance's guard holds."""
     kind, row = kind_of(program, instance)
     parts = list(kind.guard.values())
-    found = evaluated(parts, _at(program, kind, row, state))
-    return all(found[part.index] for part in parts)
+    values = evaluated(parts, _at(program, kind, row, state))
+    return all(values[part.index] for part in parts)
 
 
 def successor(program: Program, instance: int, state: Sequence[int]) -> tuple[int, ...]:
     """The leaves after an action instance, whether or not they are in their domains."""
     kind, row = kind_of(program, instance)
-    found = evaluated(kind.after, _at(program, kind, row, state))
-    return tuple(found[leaf.index] for leaf in kind.after)
+    values = evaluated(kind.after, _at(program, kind, row, state))
+    return tuple(values[leaf.index] for leaf in kind.after)
 
 
 def step_holds(claim: int, program: Program, instance: int, state: Sequence[int]) -> bool:
@@ -73,7 +73,7 @@ def step_holds(claim: int, program: Program, instance: int, state: Sequence[int]
     return bool(evaluated([kind.steps[claim]], _at(program, kind, row, state))[kind.steps[claim].index])
 
 
-def outside(program: Program, leaves: Sequence[int]) -> list[str]:
+def fields_outside(program: Program, leaves: Sequence[int]) -> list[str]:
     """The fields that are outside their domains."""
     pairs = zip(program.layout.slots, leaves, strict=True)
     return [slot.path for slot, value in pairs if not slot.domain.lo <= value <= slot.domain.hi]

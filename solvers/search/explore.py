@@ -15,27 +15,27 @@ from attrs import frozen
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
-from kraftcheck.solvers.audit.visited_space import Discovered
+from kraftcheck.solvers.audit.visited_space import VisitedSpace
 from kraftcheck.solvers.machine_code.compile import Compiler, Kernel
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.pruning import Pruning, by_field, fault, prunings
+from kraftcheck.solvers.program.pruning import Pruning, by_field, pruning_fault, prunings
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
-from kraftcheck.solvers.search.backward import NOT_RECOVERED, Recovered, recover, recovery_verdicts
+from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability, recoverability_verdicts, search_backward
 from kraftcheck.solvers.search.guard_coverage import never_met
 from kraftcheck.solvers.search.levels import Limits, Search
-from kraftcheck.solvers.search.symmetry import look_after, look_before
-from kraftcheck.solvers.search.visited import Store
+from kraftcheck.solvers.search.symmetry import check_after, check_before
+from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.search.witness import witness
 from kraftcheck.solvers.traces.path import Origins
 
 DEFAULT_MEMORY = 4 << 30
 
 Mark = TypeVar("Mark")
-"""What an engine notes of the first occasion of a claim; only its own store can read it."""
+"""What an engine notes of the first occurrence of a claim; only its own store can read it."""
 
 
 @frozen
-class Progress:
+class SearchProgress:
     """How far an exploration is.
 
     Attributes:
@@ -56,7 +56,7 @@ class Progress:
 
 @frozen
 class Exploration:
-    """What an exploration found.
+    """The result of an exploration.
 
     Attributes:
         program: what was explored.
@@ -64,7 +64,7 @@ class Exploration:
         distinct, generated, depth: size of the space; generated counts initial states and every transition taken.
         levels: distinct states by depth.
         seconds, compile_seconds: time of the search and of making its code.
-        recovered: what a backward search found, and what it took.
+        recoverability: what a backward search found, and what it took.
         cached: whether the code came from the cache.
         fired: transitions taken, by action; 0: never fired.
         never_true, never_false: guard conjuncts as (action, conjunct).
@@ -84,7 +84,7 @@ class Exploration:
     levels: tuple[int, ...]
     seconds: float
     compile_seconds: float
-    recovered: Recovered
+    recoverability: Recoverability
     cached: bool
     fired: Mapping[str, int]
     never_true: tuple[tuple[str, str], ...]
@@ -93,7 +93,7 @@ class Exploration:
     bytes_per_state: float
     cut: str | None
     warnings: tuple[str, ...]
-    store: Store | None
+    store: VisitedSet | None
     audit: Audit
 
     @property
@@ -107,7 +107,7 @@ class Exploration:
         Raises:
             KeyError: for an unknown id.
         """
-        return {found.claim: found for found in self.verdicts}[claim]
+        return {verdict.claim: verdict for verdict in self.verdicts}[claim]
 
     def states(self) -> Iterator[tuple[int, ...]]:
         """All packed states, in an order that does not depend on the number of threads.
@@ -115,13 +115,13 @@ class Exploration:
         Raises:
             ValueError: when the exploration did not keep them.
         """
-        return iter(self._kept())
+        return iter(self._store())
 
     def packed(self) -> npt.NDArray[np.uint64]:
         """All packed states as an array, one row a state; raises as `states` does."""
-        return np.concatenate([shard.states[: shard.count] for shard in self._kept().shards])
+        return np.concatenate([shard.states[: shard.count] for shard in self._store().shards])
 
-    def _kept(self) -> Store:
+    def _store(self) -> VisitedSet:
         if self.store is None:
             raise ValueError("the states were not kept; explore with keep=True")
         return self.store
@@ -130,7 +130,7 @@ class Exploration:
 def explore(
     program: Program, *, clock: Callable[[], float], threads: int = 1, memory: int = DEFAULT_MEMORY,
     max_depth: int | None = None, max_states: int | None = None, stop_at_first: bool = False,
-    cache_dir: Path | None = None, progress: Callable[[Progress], None] | None = None,
+    cache_dir: Path | None = None, progress: Callable[[SearchProgress], None] | None = None,
     stop: threading.Event | None = None, keep: bool = True, quick: bool = True, strict: bool = False,
     sampling: Sampling = DEFAULT,
 ) -> Exploration:  # fmt: skip
@@ -154,28 +154,31 @@ def explore(
         LoweringError: when a term does not fit 64 bits.
         SymmetryError: when states are reduced by a symmetry that is none, or that a property names.
     """
-    begun, compiler = clock(), Compiler(program, cache_dir, clock)
-    look_before(kernel := compiler.kernel(quick=quick))
+    start, compiler = clock(), Compiler(program, cache_dir, clock)
+    check_before(kernel := compiler.kernel(quick=quick))
 
-    def report(search: Search, sweep: int = 0, left: int = 0) -> None:
+    def report(search: Search, sweep: int = 0, queue: int = 0) -> None:
         if progress is not None:
-            depth, spent = max(0, len(search.levels) - 1), clock() - begun - compiler.seconds
-            progress(Progress(depth, search.generated, search.distinct, left if sweep else search.queue, spent, sweep))
+            depth, seconds = max(0, len(search.levels) - 1), clock() - start - compiler.seconds
+            waiting = queue if sweep else search.queue
+            progress(SearchProgress(depth, search.generated, search.distinct, waiting, seconds, sweep))
 
     search = Search(kernel, Limits(memory, max_depth, max_states, stop_at_first), max(1, threads),
                     stop or threading.Event(), report)  # fmt: skip
-    space = Discovered(search.store)
-    search.on_level = space.note
-    search.better = partial(compiler.kernel, quick=False) if quick else None
+    space = VisitedSpace(search.store)
+    search.on_level = space.note_level
+    search.recompile = partial(compiler.kernel, quick=False) if quick else None
     search.run()
-    look_after(search.kernel, search.store)
-    took = (clock() - begun - compiler.seconds, compiler.seconds)
-    audit = space.audited(search, kernel, sampling, clock)
-    return concluded(search, search.kernel, *took, audit, recover(search, report, clock), keep=keep, strict=strict)
+    check_after(search.kernel, search.store)
+    times = (clock() - start - compiler.seconds, compiler.seconds)
+    audit = space.audit(search, kernel, sampling, clock)
+    return conclude(
+        search, search.kernel, *times, audit, search_backward(search, report, clock), keep=keep, strict=strict
+    )
 
 
-class Findings(Protocol[Mark]):
-    """What a search found, whichever engine made it; as in `Search`."""
+class SearchResult(Protocol[Mark]):
+    """The result of a search by any engine; the attributes are those of `Search`."""
 
     @property
     def levels(self) -> list[int]:
@@ -183,7 +186,7 @@ class Findings(Protocol[Mark]):
 
     @property
     def claims(self) -> Mapping[int, Mark]:
-        """For each claim that occurred, the mark of its first occasion."""
+        """For each claim that occurred, the mark of its first occurrence."""
 
     @property
     def cut(self) -> str | None:
@@ -204,13 +207,13 @@ class Findings(Protocol[Mark]):
     def counters(self) -> npt.NDArray[np.int64]:
         """All frames added up."""
 
-    def touched(self) -> int:
+    def bytes_in_use(self) -> int:
         """Bytes in use."""
 
 
-def concluded(
-    search: Findings[Mark], kernel: Kernel, seconds: float, compile_seconds: float, audit: Audit,
-    recovered: Recovered = NOT_RECOVERED, *, keep: bool = False, strict: bool = False,
+def conclude(
+    search: SearchResult[Mark], kernel: Kernel, seconds: float, compile_seconds: float, audit: Audit,
+    recoverability: Recoverability = NOT_SEARCHED, *, keep: bool = False, strict: bool = False,
 ) -> Exploration:  # fmt: skip
     """The verdicts and numbers of a search that has ended; raises as `explore` does.
 
@@ -219,7 +222,7 @@ def concluded(
         kernel: the program, compiled.
         seconds, compile_seconds: how long it took.
         audit: what was compared with the rules on ints.
-        recovered: what a backward search found; without one, `recovers` properties are unknown.
+        recoverability: what a backward search found; without one, `recovers` properties are unknown.
         keep: whether the result holds the states, where they are in memory.
         strict: whether a declared cap that cut a transition makes it incomplete too.
     """
@@ -228,55 +231,55 @@ def concluded(
     fired: dict[str, int] = {}
     for number, kind in enumerate(program.kinds):
         fired[kind.action.name] = fired.get(kind.action.name, 0) + int(counters[plan.fired + number])
-    left_out = prunings(plan, counters)
-    why = _cut_text(search) if search.cut is not None else fault(left_out, strict)
-    bound = _bound_text(search, kernel, left_out)
+    pruned = prunings(plan, counters)
+    reason = _cut_text(search) if search.cut is not None else pruning_fault(pruned, strict)
+    bound = _bound_text(search, kernel, pruned)
     never_true, never_false = never_met(kernel, counters)
     return Exploration(
-        program, _verdicts(search, kernel, recovered, bound, why), search.distinct, search.generated,
-        len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recovered, kernel.cached, fired,
-        never_true, never_false, left_out, search.touched() / max(1, search.distinct), search.cut or why,
-        (*kernel.warnings, *recovered.warnings()),
-        search.store if keep and isinstance(search.store, Store) else None, audit,
+        program, _verdicts(search, kernel, recoverability, bound, reason), search.distinct, search.generated,
+        len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recoverability, kernel.cached, fired,
+        never_true, never_false, pruned, search.bytes_in_use() / max(1, search.distinct), search.cut or reason,
+        (*kernel.warnings, *recoverability.warnings()),
+        search.store if keep and isinstance(search.store, VisitedSet) else None, audit,
     )  # fmt: skip
 
 
-def _bound_text(search: Findings[Mark], kernel: Kernel, left_out: Sequence[Pruning]) -> str:
+def _bound_text(search: SearchResult[Mark], kernel: Kernel, pruned: Sequence[Pruning]) -> str:
     program = kernel.program
     text, bounds = f"all {search.distinct:,} states of {program.system.name}", program.setting.text()
     text += f" with {bounds}" if bounds else ""
     text += " up to symmetry" if program.reduction is not None else ""
-    return "; ".join([text, *(one.told() for one in left_out)])
+    return "; ".join([text, *(pruning.text() for pruning in pruned)])
 
 
 def _verdicts(
-    search: Findings[Mark], kernel: Kernel, recovered: Recovered, bound: str, why: str | None
+    search: SearchResult[Mark], kernel: Kernel, recoverability: Recoverability, bound: str, reason: str | None
 ) -> tuple[PropertyVerdict, ...]:
-    """The verdict of each property: `bound` says what holds, `why` why nothing does that is not shown."""
+    """The verdict of each property: `bound` says what holds, `reason` why nothing does that is not shown."""
     program, plan = kernel.program, kernel.plan
     claims = list(enumerate((*program.always, *program.sometimes)))
     claims += list(enumerate((*program.steps, *program.happens), plan.first_step))
-    judged = [_verdict(search, kernel, bound, why, number, claim) for number, claim in claims]
-    judged += recovery_verdicts(kernel.program, recovered, bound, why)
-    return (*judged, _verdict(search, kernel, bound, why, plan.deadlock, None))
+    verdicts = [_verdict(search, kernel, bound, reason, number, claim) for number, claim in claims]
+    verdicts += recoverability_verdicts(kernel.program, recoverability, bound, reason)
+    return (*verdicts, _verdict(search, kernel, bound, reason, plan.deadlock, None))
 
 
 def _verdict(
-    search: Findings[Mark], kernel: Kernel, bound: str, why: str | None, number: int, claim: Property | None
+    search: SearchResult[Mark], kernel: Kernel, bound: str, reason: str | None, number: int, claim: Property | None
 ) -> PropertyVerdict:
     kind, name = (claim.kind, claim.id) if claim is not None else (DEADLOCK, DEADLOCK)
-    found = number in search.claims
-    trace = witness(kernel.program, claim, *search.store.occasion(search.claims[number])) if found else None
+    occurs = number in search.claims
+    trace = witness(kernel.program, claim, *search.store.occurrence(search.claims[number])) if occurs else None
     is_goal = number in kernel.plan.goals
     verdict: Verdict
     if trace is not None:
         verdict = Holds(bound, trace) if is_goal else Refuted(trace)
-    elif why is not None:
-        verdict = Incomplete(why)
+    elif reason is not None:
+        verdict = Incomplete(reason)
     else:
         verdict = Vacuous(name) if is_goal else Holds(bound)
     return PropertyVerdict(name, kind, verdict, len(trace.steps) if trace is not None else None)
 
 
-def _cut_text(search: Findings[Mark]) -> str:
+def _cut_text(search: SearchResult[Mark]) -> str:
     return f"{search.cut}, after {search.distinct:,} states to depth {len(search.levels) - 1}"

@@ -21,8 +21,8 @@ from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.frame import NO_ACTION
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
-from kraftcheck.solvers.machine_code.threads import Crew
-from kraftcheck.solvers.search.visited import NO_PARENT, Store
+from kraftcheck.solvers.machine_code.threads import ThreadPool
+from kraftcheck.solvers.search.visited import NO_PARENT, VisitedSet
 
 SLICE = 64
 """Most states that one chunk takes from each shard."""
@@ -30,10 +30,10 @@ SLICE = 64
 CHUNKS = 32
 """Most chunks of a round."""
 
-HOT = 1 << 27
+RECOMPILE_AFTER = 1 << 27
 """Generated states after which better code pays for the seconds that it takes to compile."""
 
-ALONE = 4096
+SMALL_BATCH = 4096
 """Candidates that one thread inserts sooner than several threads meet."""
 
 CANDIDATES = 1 << 24
@@ -54,7 +54,7 @@ class Limits:
     Attributes:
         memory: bytes for the visited set and the buffers.
         max_depth: levels after the initial states; states there are judged, not expanded.
-        max_states: no further round once so many distinct states are known.
+        max_states: no further round once so many distinct states are visited.
         stop_at_first: no further round once a property is refuted.
     """
 
@@ -64,37 +64,37 @@ class Limits:
     stop_at_first: bool = False
 
 
-class Piece:
-    """Candidate buffers, one for each shard, and what expansion found meanwhile."""
+class CandidateBuffers:
+    """Candidate buffers, one for each shard, and the claims that occurred while they were filled."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.records = np.empty((SHARDS, kernel.geometry.room, kernel.geometry.record), dtype=np.uint64)
         self.counts = np.zeros(SHARDS, dtype=np.int64)
-        self.touched = np.zeros(SHARDS, dtype=np.int64)
+        self.peak_counts = np.zeros(SHARDS, dtype=np.int64)
         self.claims: Counters | None = None
 
     def reset(self) -> None:
         """Forget the candidates."""
-        np.maximum(self.touched, self.counts, out=self.touched)
+        np.maximum(self.peak_counts, self.counts, out=self.peak_counts)
         self.counts[:] = 0
         self.claims = None
 
 
-class Hand:
-    """What belongs to one thread: a frame, a filter of recent successors, room for one state's successors."""
+class ThreadBuffers:
+    """The buffers of one thread: a frame, a filter of recent successors, room for one state's successors."""
 
     def __init__(self, kernel: Kernel) -> None:
         geometry = kernel.geometry
         self.frame = np.zeros(kernel.plan.size, dtype=np.int64)
-        known = np.array(kernel.program.initial[0], dtype=np.uint64)
-        self.recent = np.tile(known, geometry.filter_slots)  # a state already visited: dropping it is sound
+        initial = np.array(kernel.program.initial[0], dtype=np.uint64)
+        self.recent = np.tile(initial, geometry.filter_slots)  # a state already visited: dropping it is sound
         self.scratch = np.empty((geometry.instances + 1) * geometry.record, dtype=np.uint64)
         self.ranges = np.zeros((SHARDS, 2), dtype=np.int64)
 
 
 @define
 class Search:
-    """One exploration at work.
+    """One exploration, level by level.
 
     Attributes:
         kernel: the compiled program.
@@ -103,11 +103,11 @@ class Search:
         stop: set from outside to end it.
         on_round: called after each round.
         on_level: called before a level is expanded; true cuts the search there.
-        better: makes better code, asked for once where the search turns out long; None: there is none.
+        recompile: makes faster code, called once when the search turns out long; None: keep the code.
         store: the visited set.
-        hands: one for each thread.
+        buffers: one for each thread.
         levels: distinct states found at each depth.
-        claims: for each claim that occurred, the mark of its first occasion.
+        claims: for each claim that occurred, the mark of its first occurrence.
         queue: states waiting for expansion at this depth.
         cut: why the search is not complete; None when it is.
     """
@@ -118,18 +118,18 @@ class Search:
     stop: threading.Event
     on_round: Callable[[Search], None]
     on_level: Callable[[Search, list[int]], bool] = lambda search, ends: False
-    better: Callable[[], Kernel] | None = None
-    store: Store = field(init=False)
-    hands: list[Hand] = field(init=False)
+    recompile: Callable[[], Kernel] | None = None
+    store: VisitedSet = field(init=False)
+    buffers: list[ThreadBuffers] = field(init=False)
     levels: list[int] = field(factory=list)
     claims: dict[int, int] = field(factory=dict)
     queue: int = 0
     cut: str | None = None
-    pieces: list[Piece] = field(factory=list)
+    pieces: list[CandidateBuffers] = field(factory=list)
     _slice: int = field(init=False)
     _chunks: int = field(init=False)
-    _idle: list[Piece] = field(factory=list)
-    _crew: Crew = field(init=False)
+    _idle: list[CandidateBuffers] = field(factory=list)
+    _pool: ThreadPool = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Choose the size of a round; allocate what each thread needs."""
@@ -138,9 +138,9 @@ class Search:
         self._slice = max(1, min(SLICE, CANDIDATES // each))
         affordable = self.limits.memory // (64 * geometry.piece)
         self._chunks = max(1, min(CHUNKS, CANDIDATES // (each * self._slice), affordable))
-        self.store = Store(self.kernel)
-        self.hands = [Hand(self.kernel) for _ in range(self.threads)]
-        self._crew = Crew(self.threads)
+        self.store = VisitedSet(self.kernel)
+        self.buffers = [ThreadBuffers(self.kernel) for _ in range(self.threads)]
+        self._pool = ThreadPool(self.threads)
 
     @property
     def distinct(self) -> int:
@@ -151,22 +151,22 @@ class Search:
     def generated(self) -> int:
         """Transitions taken so far, and the initial states."""
         plan = self.kernel.plan
-        taken = sum(int(hand.frame[plan.fired : plan.pruned].sum()) for hand in self.hands)
-        return taken + len(self.kernel.program.initial)
+        transitions = sum(int(buffers.frame[plan.fired : plan.pruned].sum()) for buffers in self.buffers)
+        return transitions + len(self.kernel.program.initial)
 
     def counters(self) -> Counters:
         """The frames of all threads: counts added, coverage bits joined."""
-        return self.kernel.plan.join(np.stack([hand.frame for hand in self.hands]))
+        return self.kernel.plan.join(np.stack([buffers.frame for buffers in self.buffers]))
 
-    def touched(self) -> int:
+    def bytes_in_use(self) -> int:
         """Bytes of memory in use: visited set, buffers, filters."""
         record = 8 * self.kernel.geometry.record
-        buffers = sum(int(np.maximum(piece.touched, piece.counts).sum()) for piece in self.pieces) * record
-        return self.store.touched() + buffers + sum(hand.recent.nbytes for hand in self.hands)
+        candidates = sum(int(np.maximum(piece.peak_counts, piece.counts).sum()) for piece in self.pieces) * record
+        return self.store.bytes_in_use() + candidates + sum(own.recent.nbytes for own in self.buffers)
 
     def run(self) -> None:
         """Search until nothing is left or the search is cut."""
-        with self._crew:
+        with self._pool:
             begins = [0] * SHARDS
             self._seed()
             while self.cut is None:
@@ -177,14 +177,14 @@ class Search:
                 if self.on_level(self, ends):
                     self.cut = HANDED_OVER
                     return
-                if self.better is not None and self.generated >= HOT:
-                    self.kernel, self.better = self.better(), None
+                if self.recompile is not None and self.generated >= RECOMPILE_AFTER:
+                    self.kernel, self.recompile = self.recompile(), None
                     self.store.work_with(self.kernel)
                 self._level(begins, ends)
                 begins = ends
-            found = self.distinct - sum(begins)
-            if found:
-                self.levels.append(found)
+            distinct = self.distinct - sum(begins)
+            if distinct:
+                self.levels.append(distinct)
 
     def _seed(self) -> None:
         """Insert the initial states."""
@@ -233,49 +233,49 @@ class Search:
 
     def _round(self, starts: Counters, stops: Counters, chunks: int, judge_only: bool) -> None:
         stores = self.store.addresses()
-        done: list[list[Piece]] = [[] for _ in range(chunks)]
+        batches: list[list[CandidateBuffers]] = [[] for _ in range(chunks)]
 
         def expand(thread: int, chunk: int) -> None:
-            hand = self.hands[thread]
-            np.minimum(starts + chunk * self._slice, stops, out=hand.ranges[:, 0])
-            np.minimum(starts + (chunk + 1) * self._slice, stops, out=hand.ranges[:, 1])
-            hand.frame[self.kernel.plan.shard] = hand.frame[self.kernel.plan.index] = 0
+            own = self.buffers[thread]
+            np.minimum(starts + chunk * self._slice, stops, out=own.ranges[:, 0])
+            np.minimum(starts + (chunk + 1) * self._slice, stops, out=own.ranges[:, 1])
+            own.frame[self.kernel.plan.shard] = own.frame[self.kernel.plan.index] = 0
             finished = False
             while not finished:
                 piece = self._take_piece()
-                finished = self._expand(hand, stores, piece, judge_only)
-                done[chunk].append(piece)
+                finished = self._expand(own, stores, piece, judge_only)
+                batches[chunk].append(piece)
 
-        self._crew.run(chunks, expand, self.stop.is_set)
-        pieces = [piece for group in done for piece in group]
+        self._pool.run(chunks, expand, self.stop.is_set)
+        pieces = [piece for group in batches for piece in group]
         for piece in pieces:
             self._note_claims(piece)
         self._insert(pieces)
 
-    def _expand(self, hand: Hand, stores: Counters, piece: Piece, judge_only: bool) -> bool:
+    def _expand(self, buffers: ThreadBuffers, stores: Counters, piece: CandidateBuffers, judge_only: bool) -> bool:
         plan = self.kernel.plan
         claims = slice(plan.claims, plan.claims + plan.claim_count)
         finished = self.kernel.expand(
-            address(hand.frame), address(stores), address(hand.ranges), address(piece.records), address(piece.counts),
-            address(hand.recent), address(hand.scratch), int(judge_only),
+            address(buffers.frame), address(stores), address(buffers.ranges), address(piece.records),
+            address(piece.counts), address(buffers.recent), address(buffers.scratch), int(judge_only),
         )  # fmt: skip
-        if hand.frame[plan.found]:
-            piece.claims = hand.frame[claims].copy()
-            hand.frame[claims] = 0
-            hand.frame[plan.found] = 0
+        if buffers.frame[plan.claim_found]:
+            piece.claims = buffers.frame[claims].copy()
+            buffers.frame[claims] = 0
+            buffers.frame[plan.claim_found] = 0
         return bool(finished)
 
-    def _note_claims(self, piece: Piece) -> None:
+    def _note_claims(self, piece: CandidateBuffers) -> None:
         if piece.claims is not None:
             for claim in np.flatnonzero(piece.claims).tolist():
                 self.claims.setdefault(claim, int(piece.claims[claim]) - 1)
 
-    def _insert(self, pieces: list[Piece]) -> None:
+    def _insert(self, pieces: list[CandidateBuffers]) -> None:
         """Insert the candidates of pieces, in order; a full shard cuts the search."""
         addresses = np.array([address(piece.records) for piece in pieces], dtype=np.int64)
         counts = np.array([piece.counts for piece in pieces], dtype=np.int64)
-        buffers = min(self.limits.memory // 4, 8 * self.kernel.geometry.piece * self._chunks)
-        budget = (self.limits.memory - buffers) // SHARDS
+        buffer_bytes = min(self.limits.memory // 4, 8 * self.kernel.geometry.piece * self._chunks)
+        budget = (self.limits.memory - buffer_bytes) // SHARDS
         full: list[int] = []
         receiving = np.flatnonzero(counts.any(axis=0)).tolist() if pieces else []
 
@@ -284,17 +284,17 @@ class Search:
             if not self.store.shards[shard].insert(address(addresses), address(counts), len(pieces), shard, budget):
                 full.append(shard)
 
-        (self._crew if counts.sum() > ALONE else Crew(1)).run(len(receiving), insert)
+        (self._pool if counts.sum() > SMALL_BATCH else ThreadPool(1)).run(len(receiving), insert)
         for piece in pieces:
             piece.reset()
             self._idle.append(piece)
         if full:
             self.cut = f"{OUT_OF_MEMORY} {self.limits.memory:,} bytes"
 
-    def _take_piece(self) -> Piece:
+    def _take_piece(self) -> CandidateBuffers:
         try:
             return self._idle.pop()
         except IndexError:
-            piece = Piece(self.kernel)
+            piece = CandidateBuffers(self.kernel)
             self.pieces.append(piece)
             return piece

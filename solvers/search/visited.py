@@ -26,7 +26,7 @@ from kraftcheck.solvers.machine_code.visited_table import (
     STATES,
     TABLE,
 )
-from kraftcheck.solvers.traces.path import Way
+from kraftcheck.solvers.traces.path import PackedRun
 
 T = TypeVar("T", bound=np.generic)
 
@@ -70,7 +70,7 @@ class Shard:
         """Bytes of a state with its parent, its action, and its mark in a backward search."""
         return 8 * self.kernel.geometry.words + 6 + self.kernel.geometry.mark
 
-    def touched(self) -> int:
+    def bytes_in_use(self) -> int:
         """Bytes in use."""
         return self.count * self.row + self.table.nbytes
 
@@ -110,9 +110,9 @@ class Shard:
         if capacity < need or capacity * self.row + 4 * slots > budget:
             return False
         if capacity != len(self.states):
-            self.states = _longer(self.states, capacity, self.count)
-            self.parents = _longer(self.parents, capacity, self.count)
-            self.actions = _longer(self.actions, capacity, self.count)
+            self.states = _resized(self.states, capacity, self.count)
+            self.parents = _resized(self.parents, capacity, self.count)
+            self.actions = _resized(self.actions, capacity, self.count)
         if slots != len(self.table):
             self.table = np.zeros(slots, dtype=np.uint32)
         self._announce(rehash=slots != int(self.control[MASK]) + 1)
@@ -134,13 +134,13 @@ class Shard:
             self.kernel.rehash(address(self.control))
 
 
-def _longer(array: npt.NDArray[T], length: int, used: int) -> npt.NDArray[T]:
-    longer = np.empty((length, *array.shape[1:]), dtype=array.dtype)
-    longer[:used] = array[:used]
-    return longer
+def _resized(array: npt.NDArray[T], length: int, used: int) -> npt.NDArray[T]:
+    resized = np.empty((length, *array.shape[1:]), dtype=array.dtype)
+    resized[:used] = array[:used]
+    return resized
 
 
-class Store:
+class VisitedSet:
     """All shards. The id of a state is its index in its shard * number of shards + the shard."""
 
     def __init__(self, kernel: Kernel) -> None:
@@ -155,9 +155,9 @@ class Store:
         """States in each shard."""
         return [shard.count for shard in self.shards]
 
-    def touched(self) -> int:
+    def bytes_in_use(self) -> int:
         """Bytes in use."""
-        return sum(shard.touched() for shard in self.shards)
+        return sum(shard.bytes_in_use() for shard in self.shards)
 
     def addresses(self) -> npt.NDArray[np.int64]:
         """Where each shard's states are."""
@@ -182,21 +182,21 @@ class Store:
             parent, action = self.origin(identity)
         return identity, instances[::-1]
 
-    def way(self, identity: int) -> Way:
+    def run_to(self, identity: int) -> PackedRun:
         """How the state of an id is reached."""
         root, instances = self.path(identity)
-        return Way(self.state(root), tuple(instances), self.state(identity))
+        return PackedRun(self.state(root), tuple(instances), self.state(identity))
 
-    def occasion(self, mark: int) -> tuple[Way, int]:
-        """The way to the state of a mark (id << 16 | action instance), and the instance."""
-        return self.way(mark >> 16), mark & NO_ACTION
+    def occurrence(self, mark: int) -> tuple[PackedRun, int]:
+        """The run to the state of a mark (id << 16 | action instance), and the instance."""
+        return self.run_to(mark >> 16), mark & NO_ACTION
 
     def identify(self, state: Sequence[int]) -> int | None:
         """The id of a packed state; None when it is not there."""
-        wanted = np.array(state, dtype=np.uint64)
+        packed = np.array(state, dtype=np.uint64)
         kernel = self.shards[0].kernel
-        number = kernel.shard_of(address(wanted))
-        entry = kernel.library.function("seek", 2)(address(self.shards[number].control), address(wanted))
+        number = kernel.shard_of(address(packed))
+        entry = kernel.library.function("seek", 2)(address(self.shards[number].control), address(packed))
         identity = (entry - 1) * SHARDS + number
         return identity if entry and self.state(identity) == tuple(state) else None
 

@@ -1,4 +1,4 @@
-"""What a solver says to one query."""
+"""The answer of a solver to one query."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from attrs import frozen
 
 
 @frozen
-class Said:
+class SolverAnswer:
     """A solver's answer.
 
     Attributes:
         result: PROVEN, REFUTED or UNDECIDED of `kraftcheck.solvers.smt.queries`.
-        used: premises of the proof, by their names.
+        core: premises of the proof, by their names.
         values: of a countermodel, in the order of the premises' symbols; None unless refuted.
         reason: why it is undecided.
     """
 
     result: str
-    used: tuple[str, ...] = ()
+    core: tuple[str, ...] = ()
     values: tuple[int, ...] | None = None
     reason: str = ""

@@ -1,4 +1,4 @@
-"""Runs of a bounded number of steps in Z3: bounded model checking and k-induction.
+"""Bounded model checking and k-induction: runs of a bounded number of steps, unrolled in Z3.
 
 Biere et al., "Symbolic Model Checking without BDDs" (1999); Sheeran et al.,
 "Checking Safety Properties Using Induction and a SAT-Solver" (2000).
@@ -17,19 +17,19 @@ from attrs import define, frozen
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Trace, Unknown, Verdict
-from kraftcheck.solvers.smt.bounds import faultless, leaves_text, left_out
-from kraftcheck.solvers.smt.countermodels import Taken, trace_on_ints
+from kraftcheck.solvers.smt.bounds import capped_texts, domain_obligations, leaves_text
+from kraftcheck.solvers.smt.countermodels import ModelAction, trace_on_ints
 from kraftcheck.solvers.smt.queries import Effort, Questions, new_solver
 from kraftcheck.solvers.smt.theory import Theory
-from kraftcheck.solvers.smt.z3terms import Reader, conjunction, disjunction, value_of
+from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction, disjunction, value_of
 
 
 @frozen
-class Choice:
+class ActionChoice:
     """One action in one step of an unrolling: the literal that takes it, and its argument symbols."""
 
     action: str
-    taken: Any
+    literal: Any
     arguments: tuple[Any, ...]
     names: tuple[Term, ...]
 
@@ -42,7 +42,7 @@ class Unrolling:
         solver: holds the domains of all states and the steps between them.
     """
 
-    _held: list[Any]
+    _assertions: list[Any]
 
     def __init__(self, subject: Theory, effort: Effort, initial: bool) -> None:
         self.subject, self.length = subject, 0
@@ -51,24 +51,24 @@ class Unrolling:
             graph.truth_variable(f"{s.path}'") if t.is_truth else graph.variable(f"{s.path}'", s.domain.lo, s.domain.hi)
             for t, s in zip(program.state, program.layout.slots, strict=True)
         )
-        given = Questions(subject).premises(program.kinds[0].action.name, ())
-        self._new = functools.partial(new_solver, given, effort, z3.main_ctx())
-        self.solver, self._held = self._new(), []
-        self._readers: list[Reader] = []
+        premises = Questions(subject).premises(program.kinds[0].action.name, ())
+        self._new = functools.partial(new_solver, premises, effort, z3.main_ctx())
+        self.solver, self._assertions = self._new(), []
+        self._readers: list[Z3Reader] = []
         self._states: list[tuple[Any, ...]] = []
-        self._choices: list[list[Choice]] = []
+        self._choices: list[list[ActionChoice]] = []
         self._begin()
         if initial:
             self.hold(disjunction([self._is(state) for state in program.initial]))
 
     def hold(self, *truths: Any) -> None:
         """Let truths hold of every run."""
-        self._held += truths
+        self._assertions += truths
         self.solver.add(*truths)
 
     def _begin(self) -> None:
         """Symbols for one more state, within their domains."""
-        reader, depth = Reader(), len(self._states)
+        reader, depth = Z3Reader(), len(self._states)
         program = self.subject.program
         symbols = tuple(
             reader.variable(term, f"{slot.path}@{depth}")
@@ -93,19 +93,19 @@ class Unrolling:
             reader.bind(term, symbol)
         choices = []
         for kind in self.subject.program.kinds:
-            taken = z3.Bool(f"{kind.action.name}@{depth}")
+            literal = z3.Bool(f"{kind.action.name}@{depth}")
             symbols, parts = self._instance(kind, reader, depth)
             graph = self.subject.program.graph
             equal = [graph.lift(graph.apply("eq", a, b)) for a, b in zip(self._after, kind.after, strict=True)]
-            self.hold(z3.Implies(taken, conjunction([*parts, *map(reader.expression, equal)])))
-            choices.append(Choice(kind.action.name, taken, symbols, kind.variables))
-        literals = [choice.taken for choice in choices]
+            self.hold(z3.Implies(literal, conjunction([*parts, *map(reader.expression, equal)])))
+            choices.append(ActionChoice(kind.action.name, literal, symbols, kind.variables))
+        literals = [choice.literal for choice in choices]
         self.hold(disjunction(literals), z3.AtMost(*literals, 1))
         self._choices.append(choices)
         self.length += 1
 
     @staticmethod
-    def _instance(kind: Kind, reader: Reader, depth: int) -> tuple[tuple[Any, ...], list[Any]]:
+    def _instance(kind: Kind, reader: Z3Reader, depth: int) -> tuple[tuple[Any, ...], list[Any]]:
         """Symbols for the arguments of an action at a depth, and what makes it an enabled instance."""
         symbols = tuple(reader.variable(v, f"{v.graph.variables[v.value]}@{depth}") for v in kind.variables)
         for variable, symbol in zip(kind.variables, symbols, strict=True):
@@ -117,28 +117,28 @@ class Unrolling:
         """The fields that a step from the last state may take out of their domain, no cap declared; no run has it."""
         reader, leaving = self._readers[-1], dict[str, list[Any]]()
         for kind in self.subject.program.kinds:
-            kept = faultless(self.subject.program, kind)
-            _, parts = self._instance(kind, reader, self.length) if kept else ((), [])
-            for path, term in kept.items():
+            stays = domain_obligations(self.subject.program, kind)
+            _, parts = self._instance(kind, reader, self.length) if stays else ((), [])
+            for path, term in stays.items():
                 leaving.setdefault(path, []).append(conjunction([*parts, z3.Not(reader.expression(term))]))
-        if not leaving or not self._may(disjunction([one for ways in leaving.values() for one in ways])):
+        if not leaving or not self._possible(disjunction([exit_ for exits in leaving.values() for exit_ in exits])):
             return []
-        return [path for path, ways in leaving.items() if self._may(disjunction(ways))]
+        return [path for path, exits in leaving.items() if self._possible(disjunction(exits))]
 
-    def _may(self, truth: Any) -> bool:
+    def _possible(self, truth: Any) -> bool:
         """Whether a truth can hold of a run, as far as Z3 can tell."""
         self.solver.push()
         self.solver.add(truth)
-        found = self.solver.check()
-        self._pop(found)
-        return bool(found != z3.unsat)
+        result = self.solver.check()
+        self._pop(result)
+        return bool(result != z3.unsat)
 
-    def _pop(self, found: Any) -> None:
-        """Forget what was asked; a solver that was cut while it read its assertions may have lost some of them."""
+    def _pop(self, result: Any) -> None:
+        """Drop the last query; a solver that was cut while it read its assertions is replaced."""
         self.solver.pop()
-        if found == z3.unknown:
+        if result == z3.unknown:
             self.solver = self._new()
-            self.solver.add(*self._held)
+            self.solver.add(*self._assertions)
 
     def assume(self, claims: Sequence[str]) -> None:
         """Let claims hold of the last state and step."""
@@ -147,10 +147,10 @@ class Unrolling:
     def truth(self, claim: str, depth: int) -> Any:
         """The truth of a claim: of the state at a depth, or of the step that leads to it."""
         if self.subject.claim(claim).kind == "always":
-            return self._readers[depth].expression(self.subject.now()[claim])
+            return self._readers[depth].expression(self.subject.state_truths()[claim])
         program, reader = self.subject.program, self._readers[depth - 1]
         return conjunction([
-            z3.Implies(choice.taken, reader.expression(self.subject.then(kind, claim)))
+            z3.Implies(choice.literal, reader.expression(self.subject.step_truth(kind, claim)))
             for kind, choice in zip(program.kinds, self._choices[depth - 1], strict=True)
         ])  # fmt: skip
 
@@ -158,66 +158,66 @@ class Unrolling:
         """A run whose last state or step breaks a claim, on ints; None when there is none; why, if Z3 gave up."""
         self.solver.push()
         self.solver.add(z3.Not(self.truth(claim, self.length)))
-        found = self.solver.check()
-        result: Trace | str | None = self._run(claim) if found == z3.sat else None
-        if found == z3.unknown:
+        answer = self.solver.check()
+        result: Trace | str | None = self._run(claim) if answer == z3.sat else None
+        if answer == z3.unknown:
             result = str(self.solver.reason_unknown())
-        self._pop(found)
+        self._pop(answer)
         return result
 
     def _run(self, claim: str) -> Trace:
         model = self.solver.model()
         first = [value_of(model, t, s) for t, s in zip(self.subject.program.state, self._states[0], strict=True)]
-        taken = [next(self._taken(model, choices)) for choices in self._choices]
-        return trace_on_ints(self.subject, self.subject.claim(claim), first, taken)
+        actions = [next(self._actions_of(model, choices)) for choices in self._choices]
+        return trace_on_ints(self.subject, self.subject.claim(claim), first, actions)
 
     @staticmethod
-    def _taken(model: z3.ModelRef, choices: Sequence[Choice]) -> Iterator[Taken]:
+    def _actions_of(model: z3.ModelRef, choices: Sequence[ActionChoice]) -> Iterator[ModelAction]:
         for choice in choices:
-            if z3.is_true(model.eval(choice.taken, model_completion=True)):
+            if z3.is_true(model.eval(choice.literal, model_completion=True)):
                 pairs = zip(choice.names, choice.arguments, strict=True)
-                yield Taken(choice.action, tuple(value_of(model, term, symbol) for term, symbol in pairs))
+                yield ModelAction(choice.action, tuple(value_of(model, term, symbol) for term, symbol in pairs))
 
 
-Told = Callable[[int, int], None]
+DepthReport = Callable[[int, int], None]
 """Told the depth reached, and the depth wanted."""
 
 
 @define
-class Search:
-    """What bounded model checking has found so far.
+class BoundedSearch:
+    """The progress of bounded model checking.
 
     Attributes:
         verdicts: by claim; claims without one are still looked for.
         claims: all of them.
-        reached: length of the runs that were looked at; -1: none.
-        fault: why longer runs than a certain length were not all looked at; None where all were.
+        depth: length of the runs that were checked; -1: none.
+        fault: why runs beyond a certain length were not all checked; None where all were.
     """
 
     claims: tuple[str, ...]
     verdicts: dict[str, Verdict]
-    reached: int = -1
+    depth: int = -1
     fault: str | None = None
 
     def open(self) -> list[str]:
         """Claims without a verdict."""
         return [claim for claim in self.claims if claim not in self.verdicts]
 
-    def judge(self, unrolled: Unrolling, steps_too: bool) -> None:
+    def judge(self, unrolling: Unrolling, with_steps: bool) -> None:
         """Look for a claim that the last state or step breaks."""
         for name in self.open():
-            if unrolled.subject.claim(name).kind == "step" and not steps_too:
+            if unrolling.subject.claim(name).kind == "step" and not with_steps:
                 continue
-            found = unrolled.broken(name)
-            if isinstance(found, Trace):
-                self.verdicts[name] = Refuted(found)
-            elif found is not None:
-                self.verdicts[name] = Unknown(f"no answer at depth {unrolled.length}: {found}")
+            broken = unrolling.broken(name)
+            if isinstance(broken, Trace):
+                self.verdicts[name] = Refuted(broken)
+            elif broken is not None:
+                self.verdicts[name] = Unknown(f"no answer at depth {unrolling.length}: {broken}")
 
 
 def check_bounded(
     subject: Theory, claims: Sequence[str], depth: int, effort: Effort, stop: threading.Event,
-    told: Told = lambda now, last: None,
+    report: DepthReport = lambda now, last: None,
 ) -> dict[str, Verdict]:  # fmt: skip
     """Bounded model checking: runs of at most `depth` steps from the initial states.
 
@@ -225,32 +225,32 @@ def check_bounded(
 
     Args:
         subject, claims: what to look for.
-        depth: most steps.
-        effort: limits of each query.
-        stop: once set, nothing more is asked.
-        told: told how far it is.
+        depth, effort: most steps, and the limits of each query.
+        stop: once set, no further query is made.
+        report: called with the depth that is reached, and the depth that is wanted.
     """
-    search = _searched(subject, claims, depth, effort, stop, told)
-    cut = Incomplete(search.fault or f"no counterexample of at most {search.reached} steps")
-    return {claim: search.verdicts.get(claim, cut) for claim in claims}
+    search = _search(subject, claims, depth, effort, stop, report)
+    incomplete = Incomplete(search.fault or f"no counterexample of at most {search.depth} steps")
+    return {claim: search.verdicts.get(claim, incomplete) for claim in claims}
 
 
-def _searched(
-    subject: Theory, claims: Sequence[str], depth: int, effort: Effort, stop: threading.Event, told: Told
-) -> Search:
+def _search(
+    subject: Theory, claims: Sequence[str], depth: int, effort: Effort, stop: threading.Event, report: DepthReport
+) -> BoundedSearch:
     """Runs of at most `depth` steps, and the first step of them that leaves a domain and should not."""
-    unrolled, search = Unrolling(subject, effort, initial=True), Search(tuple(claims), {})
-    for now in range(depth + 1):
+    unrolling, search = Unrolling(subject, effort, initial=True), BoundedSearch(tuple(claims), {})
+    for length in range(depth + 1):
         if stop.is_set() or not search.open():
             break
-        if now:
-            faults = unrolled.faults() if search.fault is None else []
+        if length:
+            faults = unrolling.faults() if search.fault is None else []
             if faults:
-                search.fault = f"no counterexample of at most {now - 1} steps; {leaves_text(faults, f'in step {now}')}"
-            unrolled.extend()
-        told(now, depth)
-        search.judge(unrolled, steps_too=now > 0)
-        search.reached = now
+                where = leaves_text(faults, f"in step {length}")
+                search.fault = f"no counterexample of at most {length - 1} steps; {where}"
+            unrolling.extend()
+        report(length, depth)
+        search.judge(unrolling, with_steps=length > 0)
+        search.depth = length
     return search
 
 
@@ -266,35 +266,35 @@ def check_inductive(
         k: length of the runs, from 1.
         effort, stop: as in `check_bounded`.
     """
-    based = _searched(subject, claims, k, effort, stop, lambda now, last: None)
-    verdicts, left = based.verdicts, based.open()
-    if based.fault is not None:
-        return {claim: verdicts.get(claim, Incomplete(based.fault)) for claim in claims}
-    held = Holds("; ".join([f"any number of steps, by {k}-induction", *left_out(subject.program)]))
-    while left and not stop.is_set():
-        unrolled, faults = _held(subject, left, k, effort)
-        failed = {claim: found for claim in left if (found := unrolled.broken(claim)) is not None}
+    base = _search(subject, claims, k, effort, stop, lambda now, last: None)
+    verdicts, open_claims = base.verdicts, base.open()
+    if base.fault is not None:
+        return {claim: verdicts.get(claim, Incomplete(base.fault)) for claim in claims}
+    holds = Holds("; ".join([f"any number of steps, by {k}-induction", *capped_texts(subject.program)]))
+    while open_claims and not stop.is_set():
+        unrolling, faults = _unroll_assuming(subject, open_claims, k, effort)
+        failed = {claim: broken for claim in open_claims if (broken := unrolling.broken(claim)) is not None}
         if not failed and faults:
             where = f"in step {k} from some state"
-            unshown = Unknown(f"not {k}-inductive: {leaves_text(faults, where)}")
-            return {claim: verdicts.get(claim, unshown) for claim in claims}
+            unknown = Unknown(f"not {k}-inductive: {leaves_text(faults, where)}")
+            return {claim: verdicts.get(claim, unknown) for claim in claims}
         if not failed:
-            return {claim: verdicts.get(claim, held) for claim in claims}
-        for claim, found in failed.items():
-            why = found if isinstance(found, str) else f"a run of {k} steps from some state breaks it"
-            verdicts[claim] = Unknown(f"not {k}-inductive: {why}")
-        left = [claim for claim in left if claim not in failed]
+            return {claim: verdicts.get(claim, holds) for claim in claims}
+        for claim, broken in failed.items():
+            reason = broken if isinstance(broken, str) else f"a run of {k} steps from some state breaks it"
+            verdicts[claim] = Unknown(f"not {k}-inductive: {reason}")
+        open_claims = [claim for claim in open_claims if claim not in failed]
     return {claim: verdicts.get(claim, Incomplete("stopped on request")) for claim in claims}
 
 
-def _held(subject: Theory, claims: Sequence[str], k: int, effort: Effort) -> tuple[Unrolling, list[str]]:
+def _unroll_assuming(subject: Theory, claims: Sequence[str], k: int, effort: Effort) -> tuple[Unrolling, list[str]]:
     """k steps from any state, the claims true of all but the last state and step; what that step may take out."""
-    unrolled, faults = Unrolling(subject, effort, initial=False), list[str]()
+    unrolling, faults = Unrolling(subject, effort, initial=False), list[str]()
     for depth in range(k):
         if depth:
-            unrolled.assume(claims)
+            unrolling.assume(claims)
         else:
-            unrolled.assume([claim for claim in claims if subject.claim(claim).kind == "always"])
-        faults = unrolled.faults() if depth == k - 1 else []
-        unrolled.extend()
-    return unrolled, faults
+            unrolling.assume([claim for claim in claims if subject.claim(claim).kind == "always"])
+        faults = unrolling.faults() if depth == k - 1 else []
+        unrolling.extend()
+    return unrolling, faults

@@ -1,4 +1,4 @@
-"""Runs that a prover found, made again on ints."""
+"""Countermodels of a prover, replayed as runs on ints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kraftcheck.solvers.smt.theory import Theory
 
 
 @frozen
-class Taken:
+class ModelAction:
     """An action that a model takes.
 
     Attributes:
@@ -29,16 +29,16 @@ class Taken:
     leaves: tuple[int, ...] = ()
 
 
-def kind_named(subject: Theory, action: str) -> Kind:
+def kind_of_action(subject: Theory, action: str) -> Kind:
     """The traced action of a name."""
     return next(kind for kind in subject.program.kinds if kind.action.name == action)
 
 
-def arguments_of(subject: Theory, taken: Taken) -> dict[str, Any]:
+def arguments_of(subject: Theory, chosen: ModelAction) -> dict[str, Any]:
     """The arguments of an action that a model takes."""
-    kind = kind_named(subject, taken.action)
-    typed = iter([bool(x) if v.is_truth else x for x, v in zip(taken.leaves, kind.variables, strict=True)])
-    return {name: _concrete(value, lambda: next(typed)) for name, value in kind.arguments.items()}
+    kind = kind_of_action(subject, chosen.action)
+    values = iter([bool(x) if v.is_truth else x for x, v in zip(chosen.leaves, kind.variables, strict=True)])
+    return {name: _concrete(value, lambda: next(values)) for name, value in kind.arguments.items()}
 
 
 def _concrete(value: Any, take: Any) -> Any:
@@ -46,47 +46,47 @@ def _concrete(value: Any, take: Any) -> Any:
     return take() if isinstance(value, Term) else rebuild(value, take)
 
 
-def step_on_ints(subject: Theory, before: Any, taken: Taken) -> TraceStep:
+def step_on_ints(subject: Theory, before: Any, chosen: ModelAction) -> TraceStep:
     """The step of an action on ints.
 
     Raises:
         EngineDisagreement: when it is not enabled there, or leaves the layout.
     """
-    kind, arguments = kind_named(subject, taken.action), arguments_of(subject, taken)
+    kind, arguments = kind_of_action(subject, chosen.action), arguments_of(subject, chosen)
     if not kind.action.enabled(before, arguments):
-        raise EngineDisagreement(f"{taken.action}({arguments}) is not enabled on ints in {before}")
+        raise EngineDisagreement(f"{chosen.action}({arguments}) is not enabled on ints in {before}")
     outcome = kind.action.outcome(before, arguments)
     try:
         subject.program.layout.values(outcome.state)
     except DomainError as error:
-        raise EngineDisagreement(f"{taken.action}: the step leaves the layout on ints: {error}") from error
-    return TraceStep(taken.action, arguments, outcome.state, outcome.event)
+        raise EngineDisagreement(f"{chosen.action}: the step leaves the layout on ints: {error}") from error
+    return TraceStep(chosen.action, arguments, outcome.state, outcome.event)
 
 
-def trace_on_ints(subject: Theory, claim: Property, first: Sequence[int], taken: Sequence[Taken]) -> Trace:
+def trace_on_ints(subject: Theory, claim: Property, first: Sequence[int], actions: Sequence[ModelAction]) -> Trace:
     """The run from a state that breaks a claim at its end.
 
     Args:
         subject: the theory.
         claim: what fails: of the last state, or of the last step.
         first: leaves of the state it starts in.
-        taken: the actions.
+        actions: the actions.
 
     Raises:
         EngineDisagreement: when ints do not agree.
     """
     initial = state = before = subject.program.layout.state(first)
     steps: list[TraceStep] = []
-    for one in taken:
+    for chosen in actions:
         before = state
-        steps.append(step_on_ints(subject, before, one))
+        steps.append(step_on_ints(subject, before, chosen))
         state = steps[-1].state
-    judged: Any = state
+    subject_judged: Any = state
     if claim.kind == "step":
         if not steps:
             raise EngineDisagreement(f"{claim.id}: a claim about steps fails without a step")
-        judged = Step(before, state, steps[-1].action, steps[-1].arguments, steps[-1].event)
-    failing = tuple(name for name, part in claim.parts(judged).items() if not part)
+        subject_judged = Step(before, state, steps[-1].action, steps[-1].arguments, steps[-1].event)
+    failing = tuple(name for name, part in claim.parts(subject_judged).items() if not part)
     if not failing:
-        raise EngineDisagreement(f"{claim.id}: Z3 and ints differ on {judged}")
+        raise EngineDisagreement(f"{claim.id}: Z3 and ints differ on {subject_judged}")
     return Trace(initial, tuple(steps), claim.id, claim.kind, failing)

@@ -17,8 +17,8 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
 from kraftcheck.solvers.search.explore import Exploration
-from kraftcheck.solvers.smt.countermodels import Taken, trace_on_ints
-from kraftcheck.solvers.smt.queries import INITIATION, Answer
+from kraftcheck.solvers.smt.countermodels import ModelAction, trace_on_ints
+from kraftcheck.solvers.smt.queries import INITIATION, ObligationAnswer
 from kraftcheck.solvers.smt.theory import Theory
 
 REACHABLE, UNREACHABLE, NOT_DECIDED = "reachable", "unreachable", "not decided"
@@ -31,7 +31,7 @@ class Counterexample:
     Attributes:
         step: from a state that the invariants allow; its initial state need not be reachable.
         reach: REACHABLE, UNREACHABLE or NOT_DECIDED.
-        where: what the explorer looked at, in words.
+        where: the space in which the state was looked up, in words.
         trace: a run from an initial state to the end of the step, if reachable.
     """
 
@@ -41,7 +41,7 @@ class Counterexample:
     trace: Trace | None = None
 
 
-def replayed(subject: Theory, answer: Answer, assumed: Sequence[str]) -> Trace:
+def replay_countermodel(subject: Theory, answer: ObligationAnswer, assumed: Sequence[str]) -> Trace:
     """A countermodel as a step on ints.
 
     Args:
@@ -52,31 +52,32 @@ def replayed(subject: Theory, answer: Answer, assumed: Sequence[str]) -> Trace:
     Raises:
         EngineDisagreement: when ints do not agree that it is one.
     """
-    found, asked = answer.counterexample, answer.obligation
-    if found is None:
-        raise EngineDisagreement(f"{asked.claim}, {asked.action}: refuted without a countermodel")
-    if asked.action == INITIATION:
-        if found.state not in subject.program.initial:
-            raise EngineDisagreement(f"{asked.claim}: {found.state} is not an initial state on ints")
-        return trace_on_ints(subject, subject.claim(asked.claim), found.state, ())
-    before = subject.program.layout.state(found.state)
+    countermodel, obligation = answer.counterexample, answer.obligation
+    if countermodel is None:
+        raise EngineDisagreement(f"{obligation.claim}, {obligation.action}: refuted without a countermodel")
+    if obligation.action == INITIATION:
+        if countermodel.state not in subject.program.initial:
+            raise EngineDisagreement(f"{obligation.claim}: {countermodel.state} is not an initial state on ints")
+        return trace_on_ints(subject, subject.claim(obligation.claim), countermodel.state, ())
+    before = subject.program.layout.state(countermodel.state)
     for name in assumed:
         if not all_of(*subject.claim(name).parts(before).values()):
-            raise EngineDisagreement(f"{asked.claim}, {asked.action}: {name} is false on ints in {before}")
-    return trace_on_ints(subject, subject.claim(asked.claim), found.state, [Taken(asked.action, found.arguments)])
+            raise EngineDisagreement(f"{obligation.claim}, {obligation.action}: {name} is false on ints in {before}")
+    action = ModelAction(obligation.action, countermodel.arguments)
+    return trace_on_ints(subject, subject.claim(obligation.claim), countermodel.state, [action])
 
 
-def locate(step: Trace, claim: Property, explored: Exploration | None, why_not: str = "") -> Counterexample:
+def locate(step: Trace, claim: Property, explored: Exploration | None, reason: str = "") -> Counterexample:
     """A counterexample with its tag.
 
     Args:
         step: the replayed step.
         claim: what it breaks.
         explored: the search of a scope, its states kept; None where there is none.
-        why_not: why there is none.
+        reason: why there is none.
     """
     if explored is None or explored.store is None:
-        return Counterexample(step, NOT_DECIDED, why_not)
+        return Counterexample(step, NOT_DECIDED, reason)
     program = explored.program
     where = f"{explored.distinct:,} states of scope {program.setting.scope}"
     try:
@@ -89,12 +90,12 @@ def locate(step: Trace, claim: Property, explored: Exploration | None, why_not: 
             return Counterexample(step, NOT_DECIDED, f"not among {where}; {explored.cut}")
         return Counterexample(step, UNREACHABLE, f"not among all {where}")
     first, instances = explored.store.path(identity)
-    instances += [_instance(program, taken) for taken in step.steps]
+    instances += [_instance(program, step_) for step_ in step.steps]
     trace = confirm(program, claim, explored.store.state(first), instances, None)
     return Counterexample(step, REACHABLE, f"among {where}", trace)
 
 
-def reached(run: Trace, explored: Exploration) -> Counterexample:
+def reachable_counterexample(run: Trace, explored: Exploration) -> Counterexample:
     """The end of a run that refutes a claim: what is proven holds wherever a run leads, so before its last step too.
 
     Args:
@@ -106,13 +107,13 @@ def reached(run: Trace, explored: Exploration) -> Counterexample:
     return Counterexample(step, REACHABLE, where, run)
 
 
-def _instance(program: Program, taken: TraceStep) -> int:
+def _instance(program: Program, step: TraceStep) -> int:
     """The number of the instance that a step takes."""
     for kind in program.kinds:
-        if kind.action.name == taken.action:
+        if kind.action.name == step.action:
             for position, arguments in enumerate(kind.instances):
-                if dict(arguments) == dict(taken.arguments):
+                if dict(arguments) == dict(step.arguments):
                     return kind.first + position
-    raise EngineDisagreement(f"{taken.action}({taken.arguments}) is no action instance of the explored scope")
+    raise EngineDisagreement(f"{step.action}({step.arguments}) is no action instance of the explored scope")
 
 

@@ -1,4 +1,4 @@
-"""Proofs by induction: which claims hold of every reachable state and step, for any number of steps.
+"""Proofs by induction: the claims that hold of every reachable state and step, for any number of steps.
 
 An invariant is proven when it holds initially and every action keeps it; a
 step property, when every transition from a state with the proven invariants
@@ -20,11 +20,20 @@ from concurrent.futures.process import BrokenProcessPool
 
 from attrs import define, evolve, field, frozen
 
-from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, PROVEN, Answer, Clock, Effort, Obligation, Questions
-from kraftcheck.solvers.smt.session import Session
+from kraftcheck.solvers.smt.queries import (
+    DOMAINS,
+    INITIATION,
+    PROVEN,
+    Clock,
+    Effort,
+    Obligation,
+    ObligationAnswer,
+    Questions,
+)
+from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory
 
-Build = Callable[[], Theory]
+TheoryBuilder = Callable[[], Theory]
 """Makes the theory anew in a worker process; it must be picklable."""
 
 CHUNK = 10
@@ -33,29 +42,29 @@ CHUNK = 10
 
 @frozen
 class Proof:
-    """What induction found.
+    """The result of a proof by induction.
 
     Attributes:
         theory: what was to be proven.
-        asked: ids of what was asked for: what is judged.
-        claims: ids of what was to be proven: what was asked for, and the invariants that this rests on.
+        targets: ids of the claims that are judged.
+        claims: ids of the claims to be proven: the targets, and the invariants that they rest on.
         answers: the last answer to each obligation.
-        dropped: invariants that are not proven, in the order in which they fell.
+        unproven: invariants that are not proven, in the order in which they fell.
         rounds: how often proofs were made anew, and 1.
         stopped: whether it was asked to stop before it was finished.
     """
 
     theory: Theory
-    asked: tuple[str, ...]
+    targets: tuple[str, ...]
     claims: tuple[str, ...]
-    answers: Mapping[Obligation, Answer]
-    dropped: tuple[str, ...]
+    answers: Mapping[Obligation, ObligationAnswer]
+    unproven: tuple[str, ...]
     rounds: int
     stopped: bool = False
 
-    def of(self, claim: str) -> list[Answer]:
+    def of(self, claim: str) -> list[ObligationAnswer]:
         """The answers about a claim, initiation first."""
-        return [answer for asked, answer in self.answers.items() if asked.claim == claim]
+        return [answer for obligation, answer in self.answers.items() if obligation.claim == claim]
 
     def proven(self, claim: str) -> bool:
         """Whether a claim is proven: inductive, and no step is left out but where a cap says that this is meant."""
@@ -63,36 +72,36 @@ class Proof:
 
     def inductive(self, claim: str) -> bool:
         """Whether a claim holds for any number of steps within the domains; nothing while the proof is unfinished."""
-        if self.stopped or claim in self.dropped:
+        if self.stopped or claim in self.unproven:
             return False
-        wanted = {asked.action for asked in obligations(self.theory, [claim])}
-        return {answer.obligation.action for answer in self.of(claim) if answer.result == PROVEN} == wanted
+        required = {obligation.action for obligation in obligations(self.theory, [claim])}
+        return {answer.obligation.action for answer in self.of(claim) if answer.result == PROVEN} == required
 
     def assumed(self) -> list[str]:
         """The invariants that the proofs may rest on."""
-        return [claim.id for claim in self.theory.invariants if claim.id not in self.dropped]
+        return [claim.id for claim in self.theory.invariants if claim.id not in self.unproven]
 
-    def failures(self, claim: str) -> list[Answer]:
+    def failures(self, claim: str) -> list[ObligationAnswer]:
         """The answers that keep a claim from being proven."""
         return [answer for answer in self.of(claim) if answer.result != PROVEN]
 
-    def used(self, claim: str) -> list[str]:
+    def core(self, claim: str) -> list[str]:
         """The premises that the proofs of a claim used, as `group: name`."""
-        return sorted({name for answer in self.of(claim) for name in answer.used})
+        return sorted({name for answer in self.of(claim) for name in answer.core})
 
     def support(self, claim: str) -> list[str]:
         """The other invariants that the proof of a claim rests on, at any remove."""
-        found, pending = {claim}, [claim]
+        support, pending = {claim}, [claim]
         while pending:
-            below = {name for answer in self.of(pending.pop()) for name in rests_on(answer)} - found
-            found |= below
-            pending += below
-        return sorted(found - {claim})
+            further = {name for answer in self.of(pending.pop()) for name in rests_on(answer)} - support
+            support |= further
+            pending += further
+        return sorted(support - {claim})
 
     def idle_lemmas(self) -> list[str]:
         """Proven lemmas that no proof of another claim used."""
-        spent = {name for asked, a in self.answers.items() for name in rests_on(a) if name != asked.claim}
-        return sorted(self.theory.lemmas.intersection(self.claims) - spent - set(self.dropped))
+        cited = {name for obligation, a in self.answers.items() for name in rests_on(a) if name != obligation.claim}
+        return sorted(self.theory.lemmas.intersection(self.claims) - cited - set(self.unproven))
 
     def bounded(self) -> list[str]:
         """Fields whose bound a step might leave, so that such steps are left out: what the proof is bounded by."""
@@ -106,80 +115,85 @@ class Proof:
 def obligations(subject: Theory, claims: Sequence[str]) -> list[Obligation]:
     """Everything to show about some claims (and about domains, where these are named), in a fixed order."""
     actions = [kind.action.name for kind in subject.program.kinds]
-    listed = [Obligation(claim.id, INITIATION) for claim in subject.invariants if claim.id in claims]
-    known = [*(claim.id for claim in subject.claims), *DOMAINS]
-    return listed + [Obligation(name, action) for action in actions for name in known if name in claims]
+    result = [Obligation(claim.id, INITIATION) for claim in subject.invariants if claim.id in claims]
+    names = [*(claim.id for claim in subject.claims), *DOMAINS]
+    return result + [Obligation(name, action) for action in actions for name in names if name in claims]
 
 
 @define
-class Worker:
+class ProofWorker:
     """Answers obligations about one theory."""
 
     questions: Questions
     effort: Effort
     clock: Clock
 
-    def answer(self, asked: Sequence[Obligation], assumed: Sequence[str]) -> list[Answer]:
+    def answer(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
         """The answers to obligations about one action, in order."""
-        given = self.questions.premises(asked[0].action, assumed, asked[0].claim not in DOMAINS)
-        session = Session(self.questions, given, self.effort, self.clock)
-        found = [session.ask(one) for one in asked]
-        return [self._located(session, a) if a.obligation.claim in DOMAINS and a.result != PROVEN else a for a in found]
+        premises = self.questions.premises(batch[0].action, assumed, batch[0].claim not in DOMAINS)
+        session = SolverSession(self.questions, premises, self.effort, self.clock)
+        answers = [session.ask(obligation) for obligation in batch]
+        return [
+            self._with_fields(session, a) if a.obligation.claim in DOMAINS and a.result != PROVEN else a
+            for a in answers
+        ]
 
     @staticmethod
-    def _located(session: Session, answer: Answer) -> Answer:
+    def _with_fields(session: SolverSession, answer: ObligationAnswer) -> ObligationAnswer:
         """An answer about domains, with the fields that may leave theirs."""
         action = answer.obligation.action
-        fields, faults = session.leaving(action), session.leaving(action, beyond_cap=True)
+        fields, faults = session.fields_left(action), session.fields_left(action, or_capped=True)
         return evolve(answer, fields=tuple(fields), faults=tuple(faults))
 
 
-_WORKER: list[Worker] = []
+_WORKER: list[ProofWorker] = []
 """The worker of this process, once a pool has started it."""
 
 
-def _start(build: Build, effort: Effort, clock: Clock) -> None:
+def _start(build: TheoryBuilder, effort: Effort, clock: Clock) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides what a Ctrl-C ends
-    _WORKER[:] = [Worker(Questions(build()), effort, clock)]
+    _WORKER[:] = [ProofWorker(Questions(build()), effort, clock)]
 
 
-def _work(asked: Sequence[Obligation], assumed: Sequence[str]) -> list[Answer]:
-    return _WORKER[0].answer(asked, assumed)
+def _answer(batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
+    return _WORKER[0].answer(batch, assumed)
 
 
 STOP_SECONDS = 1.0
 """How long a lost worker waits to be explained by a stop."""
 
-Progress = Callable[[int, int], None]
-"""Told how many obligations are answered, and of how many."""
+ProofProgress = Callable[[int, int], None]
+"""Called with the number of answered obligations, and of all."""
 
 
 @define
-class Bench:
+class ProofPool:
     """Where obligations are answered: worker processes, or this one.
 
     Attributes:
         pool: the processes; None for this one.
         worker: what answers here.
-        stop: once set, nothing more is asked.
-        progress: told how far a round is.
+        stop: once set, no further obligation is answered.
+        progress: called with the number of answers in this round, and of obligations.
     """
 
     pool: ProcessPoolExecutor | None
-    worker: Worker | None
+    worker: ProofWorker | None
     stop: threading.Event
-    progress: Progress
-    _waiting: set[Future[list[Answer]]] = field(factory=set)
+    progress: ProofProgress
+    _futures: set[Future[list[ObligationAnswer]]] = field(factory=set)
 
-    def answers(self, asked: Sequence[Obligation], assumed: Sequence[str]) -> Iterator[Answer]:
-        """Answers as they come; fewer than asked once `stop` is set."""
-        chunks, done = list(chunked(asked)), 0
-        for answered in self._chunks(chunks, assumed):
-            done += len(answered)
-            self.progress(done, len(asked))
-            yield from answered
+    def answers(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> Iterator[ObligationAnswer]:
+        """The answers in the order in which they arrive; fewer than obligations once `stop` is set."""
+        chunks, count = list(chunks_of(batch)), 0
+        for chunk_answers in self._chunks(chunks, assumed):
+            count += len(chunk_answers)
+            self.progress(count, len(batch))
+            yield from chunk_answers
 
-    def _chunks(self, chunks: Iterable[Sequence[Obligation]], assumed: Sequence[str]) -> Iterator[list[Answer]]:
+    def _chunks(
+        self, chunks: Iterable[Sequence[Obligation]], assumed: Sequence[str]
+    ) -> Iterator[list[ObligationAnswer]]:
         if self.pool is None:
             assert self.worker is not None
             for chunk in chunks:
@@ -187,38 +201,38 @@ class Bench:
                     return
                 yield self.worker.answer(chunk, assumed)
             return
-        self._waiting = {self.pool.submit(_work, chunk, assumed) for chunk in chunks}
-        while self._waiting:
+        self._futures = {self.pool.submit(_answer, chunk, assumed) for chunk in chunks}
+        while self._futures:
             if self.stop.is_set():
                 return
-            ready, self._waiting = wait(self._waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+            finished, self._futures = wait(self._futures, timeout=0.2, return_when=FIRST_COMPLETED)
             try:
-                yield from [one.result() for one in ready]
+                yield from [future.result() for future in finished]
             except BrokenProcessPool:
                 if self.stop.wait(STOP_SECONDS):
                     return  # what asks this process to stop may ask its workers too
                 raise
 
 
-def chunked(asked: Sequence[Obligation]) -> Iterator[Sequence[Obligation]]:
+def chunks_of(batch: Sequence[Obligation]) -> Iterator[Sequence[Obligation]]:
     """Obligations about one action at a time, a few of them; those about domains apart."""
-    for _, group in itertools.groupby(asked, key=lambda one: (one.action, one.claim in DOMAINS)):
-        listed = list(group)
-        yield from (listed[i : i + CHUNK] for i in range(0, len(listed), CHUNK))
+    for _, group in itertools.groupby(batch, key=lambda obligation: (obligation.action, obligation.claim in DOMAINS)):
+        same_action = list(group)
+        yield from (same_action[i : i + CHUNK] for i in range(0, len(same_action), CHUNK))
 
 
 @contextlib.contextmanager
-def bench(
-    build: Build, effort: Effort, clock: Clock, workers: int, stop: threading.Event, progress: Progress
-) -> Iterator[Bench]:
+def proof_pool(
+    build: TheoryBuilder, effort: Effort, clock: Clock, workers: int, stop: threading.Event, progress: ProofProgress
+) -> Iterator[ProofPool]:
     """A bench with so many worker processes; with one, this process works."""
     if workers == 1:
-        yield Bench(None, Worker(Questions(build()), effort, clock), stop, progress)
+        yield ProofPool(None, ProofWorker(Questions(build()), effort, clock), stop, progress)
         return
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, spawn, _start, (build, effort, clock))
     try:
-        yield Bench(pool, None, stop, progress)
+        yield ProofPool(pool, None, stop, progress)
     finally:
         # A query cannot be interrupted from here: without this the end would wait for its timeout.
         if stop.is_set():
@@ -228,8 +242,8 @@ def bench(
 
 
 def prove(
-    build: Build, *, effort: Effort, clock: Clock, only: Sequence[str] = (), workers: int = 1,
-    stop: threading.Event | None = None, progress: Progress = lambda done, total: None,
+    build: TheoryBuilder, *, effort: Effort, clock: Clock, only: Sequence[str] = (), workers: int = 1,
+    stop: threading.Event | None = None, progress: ProofProgress = lambda count, total: None,
 ) -> Proof:  # fmt: skip
     """Prove the claims of a theory.
 
@@ -240,32 +254,36 @@ def prove(
         only: ids of the claims wanted; what they rest on is proven too. Empty: all claims.
         workers: processes.
         stop: once set, the proof ends unfinished.
-        progress: told how far each round is.
+        progress: called with the number of answers in each round, and of obligations.
     """
     halt, subject = stop or threading.Event(), build()
-    asked = tuple(dict.fromkeys(only)) or tuple(claim.id for claim in subject.claims)
-    claims = [*asked, *DOMAINS]
-    answers: dict[Obligation, Answer] = {}
-    dropped: list[str] = []
-    todo, rounds = obligations(subject, claims), 0
-    with bench(build, effort, clock, workers, halt, progress) as place:
-        while todo and not halt.is_set():
+    targets = tuple(dict.fromkeys(only)) or tuple(claim.id for claim in subject.claims)
+    claims = [*targets, *DOMAINS]
+    answers: dict[Obligation, ObligationAnswer] = {}
+    unproven: list[str] = []
+    pending, rounds = obligations(subject, claims), 0
+    with proof_pool(build, effort, clock, workers, halt, progress) as pool:
+        while pending and not halt.is_set():
             rounds += 1
-            assumed = [claim.id for claim in subject.invariants if claim.id not in dropped]
-            answers |= {answer.obligation: answer for answer in place.answers(todo, assumed)}
+            assumed = [claim.id for claim in subject.invariants if claim.id not in unproven]
+            answers |= {answer.obligation: answer for answer in pool.answers(pending, assumed)}
             failing = {answer.obligation.claim for answer in answers.values() if answer.result != PROVEN}
-            fallen = [name for name in assumed if name in failing]
-            dropped += fallen
-            claims += sorted({name for a in answers.values() for name in rests_on(a)} - {*claims, *dropped})
-            wanted = [one for one in obligations(subject, claims) if one.claim not in dropped]
-            todo = [one for one in wanted if one not in answers or {*fallen} & {*rests_on(answers[one])}]
-    order = {asked: answers[asked] for asked in obligations(subject, claims) if asked in answers}
-    return Proof(subject, asked, tuple(claims), order, tuple(dropped), rounds, halt.is_set())
+            failed = [name for name in assumed if name in failing]
+            unproven += failed
+            claims += sorted({name for a in answers.values() for name in rests_on(a)} - {*claims, *unproven})
+            required = [obligation for obligation in obligations(subject, claims) if obligation.claim not in unproven]
+            pending = [
+                obligation
+                for obligation in required
+                if obligation not in answers or {*failed} & {*rests_on(answers[obligation])}
+            ]
+    order = {targets: answers[targets] for targets in obligations(subject, claims) if targets in answers}
+    return Proof(subject, targets, tuple(claims), order, tuple(unproven), rounds, halt.is_set())
 
 
-def rests_on(answer: Answer) -> list[str]:
+def rests_on(answer: ObligationAnswer) -> list[str]:
     """The invariants that a proof used."""
-    return [name.removeprefix(PREMISE) for name in answer.used if name.startswith(PREMISE)]
+    return [name.removeprefix(PREMISE) for name in answer.core if name.startswith(PREMISE)]
 
 
 PREMISE = "invariant: "

@@ -1,7 +1,7 @@
-"""Claims about every place of endless sequences, as claims about the places of interest.
+"""Instantiation: claims about every place of endless sequences become claims about the places of interest.
 
-To refute a query it is enough to know what a claim about every place says of
-some places: whoever assumes less has more models. So each `every` is a truth of its
+To refute a query, instances of a claim about every place at some places are
+enough: weaker assumptions have more models. So each `every` is a truth of its
 own. It implies the claim at each place of interest; and its negation implies
 that the claim fails at some place, which gets a name (Skolem). Places of
 interest are those named so, those that a rule reads, and the first places that
@@ -19,7 +19,7 @@ from attrs import define, field
 from kraftcheck.model.language.terms import Graph, Term, Truth, lower
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.solvers.machine_code.lower import closure
-from kraftcheck.solvers.smt.places import Swap
+from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.sorts import Sort, Sorts
 
 POSITIVE, NEGATIVE = 1, 2
@@ -27,7 +27,7 @@ BOTH = POSITIVE | NEGATIVE
 """Where a truth stands in another: that one needs it to hold, to fail, or asks for both."""
 
 
-def below(term: Term, polarity: int) -> Iterator[tuple[Term, int]]:
+def arguments_with_polarity(term: Term, polarity: int) -> Iterator[tuple[Term, int]]:
     """The arguments of a term that stands at a polarity, with theirs."""
     match term.op:
         case "not":
@@ -42,59 +42,59 @@ def below(term: Term, polarity: int) -> Iterator[tuple[Term, int]]:
 
 
 @define
-class Part:
+class DeniedPart:
     """One of the truths of which one is to fail.
 
     Attributes:
         number: 0 for what holds whichever fails.
         chosen: the truth that it is this one; None for part 0.
-        named: how many places it has named.
+        place_count: how many places it has named.
     """
 
     number: int = 0
     chosen: Term | None = None
-    named: int = 0
+    place_count: int = 0
 
 
 @define
 class Instances:
-    """What holds besides some truths: instances of what they say of every place.
+    """Instances of claims about every place, which follow from some truths.
 
     Attributes:
         graph: holds every term.
-        facts: truths that follow from what was told, in order; whoever asserts them takes them out.
+        facts: truths that follow from the required and denied ones, in order.
         places: the places of interest, each with its sort.
     """
 
     graph: Graph
     facts: list[Term] = field(factory=list)
     places: list[tuple[Term, Sort]] = field(factory=list)
-    _swap: Swap = field(init=False)
-    _seen: dict[tuple[int, int], int] = field(factory=dict)
+    _substitution: Substitution = field(init=False)
+    _polarities: dict[tuple[int, int], int] = field(factory=dict)
     _read: set[int] = field(factory=set)
-    _typed: set[int] = field(factory=set)
+    _ranged: set[int] = field(factory=set)
     _claims: dict[int, Term] = field(factory=dict)
     _sorts: Sorts = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Nothing is substituted yet."""
-        self._swap = Swap(self.graph)
-        self._sorts = Sorts(self._swap)
+        self._substitution = Substitution(self.graph)
+        self._sorts = Sorts(self._substitution)
 
     def branch(self) -> Instances:
         """A copy that knows what this one does and has no facts to tell; this one stays as it is."""
-        made = Instances(self.graph, [], [*self.places])
-        made._swap = self._swap
-        made._seen, made._read, made._claims = dict(self._seen), set(self._read), dict(self._claims)
-        made._typed, made._sorts = set(self._typed), self._sorts.copy()
-        return made
+        copy = Instances(self.graph, [], [*self.places])
+        copy._substitution = self._substitution
+        copy._polarities, copy._read, copy._claims = dict(self._polarities), set(self._read), dict(self._claims)
+        copy._ranged, copy._sorts = set(self._ranged), self._sorts.copy()
+        return copy
 
     def require(self, truths: Iterable[Term]) -> None:
         """Say what truths mean that are asserted elsewhere."""
-        listed = list(truths)
-        self._type(listed)
-        self._reads(listed)
-        self._walk([(truth, POSITIVE) for truth in listed], Part())
+        roots = list(truths)
+        self._range_words(roots)
+        self._add_places_read(roots)
+        self._unfold([(truth, POSITIVE) for truth in roots], DeniedPart())
 
     def deny(self, conjuncts: Sequence[Term]) -> None:
         """Say that one of some truths fails.
@@ -102,54 +102,56 @@ class Instances:
         Which one is chosen by a truth of its own, so that all can give the place where
         they fail the same name: only the chosen one says anything of it.
         """
-        self._type(conjuncts)
-        self._reads(conjuncts)
-        chosen = [self._swap.named(f"part {number} fails", truth=True) for number in range(len(conjuncts))]
-        self._tell(any_of(*chosen))
-        for number, (one, conjunct) in enumerate(zip(chosen, conjuncts, strict=True)):
-            self._tell(implies(one, negate(conjunct)))
-            self._walk([(conjunct, NEGATIVE)], Part(number + 1, one))
+        self._range_words(conjuncts)
+        self._add_places_read(conjuncts)
+        chosen = [
+            self._substitution.named_place(f"part {number} fails", truth=True) for number in range(len(conjuncts))
+        ]
+        self._add_fact(any_of(*chosen))
+        for number, (choice, conjunct) in enumerate(zip(chosen, conjuncts, strict=True)):
+            self._add_fact(implies(choice, negate(conjunct)))
+            self._unfold([(conjunct, NEGATIVE)], DeniedPart(number + 1, choice))
 
-    def _tell(self, fact: Truth) -> None:
+    def _add_fact(self, fact: Truth) -> None:
         if fact is not True:
             self.facts.append(self.graph.lift(fact))
-            self._type([self.facts[-1]])
+            self._range_words([self.facts[-1]])
 
-    def _type(self, roots: Iterable[Term]) -> None:
+    def _range_words(self, roots: Iterable[Term]) -> None:
         """Words of sequences are in their domains."""
-        for node in closure(roots, self._typed):
-            self._typed.add(node.index)
-            if node.op == "read" and not self._swap.free(node):
-                self.facts += self._swap.within(node)
+        for node in closure(roots, self._ranged):
+            self._ranged.add(node.index)
+            if node.op == "read" and not self._substitution.free(node):
+                self.facts += self._substitution.within(node)
 
-    def _reads(self, roots: Iterable[Term]) -> None:
+    def _add_places_read(self, roots: Iterable[Term]) -> None:
         """Places that rules read, or single out, are of interest."""
         for node in closure(roots, self._read):
             self._read.add(node.index)
-            for place, sort in self._sorts.named(node):
-                if not self._swap.free(place):
-                    self._interest(place, sort)
+            for place, sort in self._sorts.places_of(node):
+                if not self._substitution.free(place):
+                    self._add_place(place, sort)
 
-    def _walk(self, roots: Iterable[tuple[Term, int]], part: Part) -> None:
+    def _unfold(self, roots: Iterable[tuple[Term, int]], part: DeniedPart) -> None:
         """Find what truths say of every place, each at its polarity, and say what it means."""
         pending = list(roots)
         while pending:
             term, polarity = pending.pop()
             key = (term.index, part.number)
-            known = self._seen.get(key, 0) | self._seen.get((term.index, 0), 0)
-            fresh = polarity & ~known
+            polarities = self._polarities.get(key, 0) | self._polarities.get((term.index, 0), 0)
+            fresh = polarity & ~polarities
             if not fresh:
                 continue
-            self._seen[key] = known | polarity
+            self._polarities[key] = polarities | polarity
             if term.op == "every":
                 if fresh & POSITIVE:
                     self._general(term)
                 if fresh & NEGATIVE:
                     self._witness(term, part)
             elif term.op in ("least", "greatest"):
-                self._singled_out(term)
+                self._extreme_place(term)
             else:
-                pending.extend(below(term, fresh))
+                pending.extend(arguments_with_polarity(term, fresh))
 
     def _general(self, claim: Term) -> None:
         """A claim says something of every place of interest."""
@@ -159,43 +161,43 @@ class Instances:
                 self._instance(claim, place, sort)
 
     def _instance(self, claim: Term, place: Term, sort: Sort) -> None:
-        wanted, sort = self._sorts.of(claim), self._sorts.now(sort)
-        if None not in (wanted, sort) and wanted != sort:
+        claim_sort, sort = self._sorts.of(claim), self._sorts.current(sort)
+        if None not in (claim_sort, sort) and claim_sort != sort:
             return
-        said = lower(self._swap.at(claim, place))
+        body = lower(self._substitution.at(claim, place))
         if claim.op in ("least", "greatest"):
-            said = negate(said)
-            passed = place < claim if claim.op == "least" else all_of(claim < place, place <= claim.args[2])
-            self._tell(any_of(place < 0, negate(passed), said))
+            body = negate(body)
+            before = place < claim if claim.op == "least" else all_of(claim < place, place <= claim.args[2])
+            self._add_fact(any_of(place < 0, negate(before), body))
         else:
-            self._tell(any_of(place < 0, negate(claim), said))
-        self._walk([(self.graph.lift(said), POSITIVE)], Part())
+            self._add_fact(any_of(place < 0, negate(claim), body))
+        self._unfold([(self.graph.lift(body), POSITIVE)], DeniedPart())
 
-    def _witness(self, claim: Term, part: Part) -> None:
+    def _witness(self, claim: Term, part: DeniedPart) -> None:
         """Where a claim fails, it does at some place."""
-        name = f"place of {claim.index}" if part.chosen is None else f"place {part.named}"
-        place, part.named = self._swap.named(name), part.named + 1
-        said = self._swap.at(claim, place)
-        fails = any_of(claim, all_of(place >= 0, negate(lower(said))))
-        self._tell(fails if part.chosen is None else implies(part.chosen, fails))
-        self._interest(place, self._sorts.of(claim))
-        self._walk([(said, NEGATIVE)], part)
+        name = f"place of {claim.index}" if part.chosen is None else f"place {part.place_count}"
+        place, part.place_count = self._substitution.named_place(name), part.place_count + 1
+        body = self._substitution.at(claim, place)
+        fails = any_of(claim, all_of(place >= 0, negate(lower(body))))
+        self._add_fact(fails if part.chosen is None else implies(part.chosen, fails))
+        self._add_place(place, self._sorts.of(claim))
+        self._unfold([(body, NEGATIVE)], part)
 
-    def _singled_out(self, claim: Term) -> None:
+    def _extreme_place(self, claim: Term) -> None:
         """What is said of a first place holds there, or there is none, and nowhere before; of a last one, not after."""
-        said, limit = self._swap.at(claim, claim), claim.args[2]
-        self.facts += self._swap.within(claim)
+        body, limit = self._substitution.at(claim, claim), claim.args[2]
+        self.facts += self._substitution.within(claim)
         if claim.op == "least":
-            none = any_of(claim == limit, all_of(limit < 0, claim == 0))
-            self._tell(any_of(none, all_of(claim < limit, lower(said))))
+            no_place = any_of(claim == limit, all_of(limit < 0, claim == 0))
+            self._add_fact(any_of(no_place, all_of(claim < limit, lower(body))))
         else:
-            self._tell(any_of(claim == -1, all_of(claim <= limit, lower(said))))
-        self._walk([(said, POSITIVE)], Part())
-        self._interest(claim, self._sorts.of(claim))
+            self._add_fact(any_of(claim == -1, all_of(claim <= limit, lower(body))))
+        self._unfold([(body, POSITIVE)], DeniedPart())
+        self._add_place(claim, self._sorts.of(claim))
         self._general(claim)
 
-    def _interest(self, place: Term, sort: Sort) -> None:
-        if all(place is not known or sort != other for known, other in self.places):
+    def _add_place(self, place: Term, sort: Sort) -> None:
+        if all(place is not listed_place or sort != other_sort for listed_place, other_sort in self.places):
             self.places.append((place, sort))
             for claim in [*self._claims.values()]:
                 self._instance(claim, place, sort)

@@ -1,4 +1,4 @@
-"""Places of endless sequences put in for bound ones."""
+"""Substitution of places of endless sequences for bound variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BINDERS = ("every", "least", "greatest")
 
 
 @define
-class Swap:
+class Substitution:
     """Puts places in for bound ones, in the terms of one graph, and names places.
 
     Attributes:
@@ -22,7 +22,7 @@ class Swap:
 
     graph: Graph
     _free: dict[int, frozenset[int]] = field(factory=dict)
-    _done: dict[tuple[int, int, int], Term] = field(factory=dict)
+    _memo: dict[tuple[int, int, int], Term] = field(factory=dict)
     _names: dict[str, Term] = field(factory=dict)
 
     def free(self, term: Term) -> frozenset[int]:
@@ -35,11 +35,11 @@ class Swap:
     def _free_of(self, node: Term) -> frozenset[int]:
         if node.op == "bound":
             return frozenset((node.value,))
-        found = frozenset[int]().union(*(self._free[arg.index] for arg in node.args))
-        return found - {node.args[0].value} if node.op in BINDERS else found
+        free = frozenset[int]().union(*(self._free[arg.index] for arg in node.args))
+        return free - {node.args[0].value} if node.op in BINDERS else free
 
     def at(self, claim: Term, place: Term) -> Term:
-        """What an `every`, `least` or `greatest` says of a place that depends on no bound one."""
+        """The body of an `every`, `least` or `greatest` at a place that depends on no bound one."""
         bound, body = claim.args[:2]
         return self._with(body, bound, place)
 
@@ -49,28 +49,28 @@ class Swap:
         if bound.value not in self.free(term):
             return term
         key = (term.index, bound.value, place.index)
-        if key not in self._done:
-            self._done[key] = self._again(term, tuple(self._with(arg, bound, place) for arg in term.args))
-        return self._done[key]
+        if key not in self._memo:
+            self._memo[key] = self._rebuilt(term, tuple(self._with(arg, bound, place) for arg in term.args))
+        return self._memo[key]
 
-    def _again(self, term: Term, args: tuple[Term, ...]) -> Term:
+    def _rebuilt(self, term: Term, args: tuple[Term, ...]) -> Term:
         """The operator of a term with other arguments."""
         graph = self.graph
         if term.op == "read" or term.op in BINDERS:
             return graph.intern(term.op, args, 0, term.lo, term.hi, term.is_truth)
         if term.op != "ite":
             return graph.lift(graph.apply(term.op, *args))
-        condition, then, otherwise = args
+        condition, consequent, otherwise = args
         if condition.op == "const":
-            return then if condition.value else otherwise
-        return graph.lift(graph.ite(condition, then, otherwise))
+            return consequent if condition.value else otherwise
+        return graph.lift(graph.ite(condition, consequent, otherwise))
 
-    def named(self, name: str, truth: bool = False) -> Term:
-        """A place that has a name, or a truth; the same whenever it is asked for. A place may turn out negative."""
+    def named_place(self, name: str, truth: bool = False) -> Term:
+        """The place (or truth) with a name, always the same term. A place may turn out negative."""
         if name not in self._names:
             graph = self.graph
-            made = graph.truth_variable(name) if truth else graph.variable(name, -UNBOUNDED, UNBOUNDED)
-            self._names[name] = made
+            term = graph.truth_variable(name) if truth else graph.variable(name, -UNBOUNDED, UNBOUNDED)
+            self._names[name] = term
         return self._names[name]
 
     def within(self, word: Term) -> list[Term]:
@@ -79,5 +79,5 @@ class Swap:
         ends = [(word, graph.constant(word.lo))]
         if word.hi < UNBOUNDED:
             ends.append((graph.constant(word.hi), word))
-        beyond = [graph.intern("lt", pair, 0, 0, 1, True) for pair in ends]
-        return [graph.intern("not", (one,), 0, 0, 1, True) for one in beyond]
+        outside = [graph.intern("lt", pair, 0, 0, 1, True) for pair in ends]
+        return [graph.intern("not", (truth,), 0, 0, 1, True) for truth in outside]

@@ -1,4 +1,4 @@
-"""Proof obligations as Z3 queries: premises by name, and the negation of what is to be shown."""
+"""Proof obligations as Z3 queries: named premises, and the goal, of which the solver gets the negation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kraftcheck.model.language.sequences import every, word_at
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import choose
 from kraftcheck.solvers.program.program import Kind
-from kraftcheck.solvers.program.symbols import inside
+from kraftcheck.solvers.program.symbols import in_domain
 from kraftcheck.solvers.smt.theory import Theory
-from kraftcheck.solvers.smt.z3terms import Reader, conjunction, disjunction, is_number
+from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction, disjunction, is_number
 
 INITIATION = "initially"
 """Stands for the action in obligations about initial states."""
@@ -40,7 +40,7 @@ class Obligation:
 
 
 @frozen
-class Assignment:
+class Countermodel:
     """Values of a countermodel.
 
     Attributes:
@@ -53,14 +53,14 @@ class Assignment:
 
 
 @frozen
-class Answer:
-    """What the solver said to an obligation.
+class ObligationAnswer:
+    """The answer to an obligation.
 
     Attributes:
-        obligation: what was asked.
+        obligation: the obligation.
         result: PROVEN, REFUTED or UNDECIDED.
         seconds: time of the query.
-        used: premises of the proof as `group: name`; empty unless proven.
+        core: premises of the proof as `group: name`; empty unless proven.
         counterexample: a countermodel; None unless refuted.
         reason: why it is undecided.
         fields: for domains, the fields that may leave theirs.
@@ -70,8 +70,8 @@ class Answer:
     obligation: Obligation
     result: str
     seconds: float
-    used: tuple[str, ...] = ()
-    counterexample: Assignment | None = None
+    core: tuple[str, ...] = ()
+    counterexample: Countermodel | None = None
     reason: str = ""
     fields: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Effort:
 
 @frozen
 class Premises:
-    """What may be assumed, read into Z3.
+    """The premises of obligations, read into Z3.
 
     Attributes:
         truths: by `group: name`.
@@ -130,7 +130,7 @@ class Questions:
 
     def __init__(self, subject: Theory) -> None:
         self.subject = subject
-        self.read = Reader()
+        self.read = Z3Reader()
         self._kinds = {kind.action.name: kind for kind in subject.program.kinds}
 
     def premises(self, action: str, assumed: Sequence[str], within: bool = True) -> Premises:
@@ -144,9 +144,9 @@ class Questions:
         if action == INITIATION:
             return self._initially()
         kind, read, program = self._kinds[action], self.read, self.subject.program
-        truths, now = self.domains(), self.subject.now()
+        truths, state_truths = self.domains(), self.subject.state_truths()
         truths |= {f"argument: {v.graph.variables[v.value]}": read.within(v, v.lo, v.hi) for v in kind.variables}
-        terms = {f"invariant: {name}": now[name] for name in assumed}
+        terms = {f"invariant: {name}": state_truths[name] for name in assumed}
         terms |= {f"argument: {name}": term for name, term in kind.allowed.items()}
         terms |= {f"guard: {name}": t for name, t in kind.guard.items() if t is not t.graph.constant(True)}
         terms |= self.bounds(kind) if within else {}
@@ -154,16 +154,18 @@ class Questions:
         names = (*program.state, *kind.variables)
         return Premises(truths, tuple(map(read.expression, names)), names, len(program.state), terms)
 
-    def goal(self, asked: Obligation) -> Any:
-        """What is to be shown."""
-        return conjunction(self.read.expression(term) for term in self.goals(asked))
+    def goal(self, obligation: Obligation) -> Any:
+        """The goal of an obligation, as one Z3 truth."""
+        return conjunction(self.read.expression(term) for term in self.goals(obligation))
 
-    def goals(self, asked: Obligation) -> list[Term]:
-        """What is to be shown, as truths that must all hold."""
-        if asked.action == INITIATION:
-            return [self.subject.now()[asked.claim]]
-        kind = self._kinds[asked.action]
-        return [*self.bounds(kind).values()] if asked.claim in DOMAINS else [self.subject.then(kind, asked.claim)]
+    def goals(self, obligation: Obligation) -> list[Term]:
+        """The goal of an obligation, as truths that must all hold."""
+        if obligation.action == INITIATION:
+            return [self.subject.state_truths()[obligation.claim]]
+        kind = self._kinds[obligation.action]
+        if obligation.claim in DOMAINS:
+            return [*self.bounds(kind).values()]
+        return [self.subject.step_truth(kind, obligation.claim)]
 
     def _initially(self) -> Premises:
         program, read = self.subject.program, self.read
@@ -184,18 +186,18 @@ class Questions:
         return Premises(truths, symbols, program.state, len(symbols), sequences)
 
     def _initial_sequences(self) -> dict[str, Term]:
-        """What sequences without end hold initially; the same in all initial states."""
-        program, found = self.subject.program, {}
+        """The initial content of endless sequences, which is the same in all initial states."""
+        program, sequences = self.subject.program, {}
         graph = program.graph
         for number, (term, slot) in enumerate(zip(program.state, program.layout.slots, strict=True)):
             leaves = {state[number] for state in program.initial}
             if not any(isinstance(leaf, Filled) for leaf in leaves):
                 continue
             (leaf,) = leaves
-            held = every(graph, lambda at, term=term, leaf=leaf: (  # type: ignore[misc]
+            holds = every(graph, lambda at, term=term, leaf=leaf: (  # type: ignore[misc]
                 word_at(term, at) == choose(at == 0, leaf.first, leaf.rest)))
-            found[f"initial: {slot.path}"] = graph.lift(held)
-        return found
+            sequences[f"initial: {slot.path}"] = graph.lift(holds)
+        return sequences
 
     def domains(self) -> dict[str, Any]:
         """Every field of the state is in its domain: the type of states."""
@@ -205,18 +207,18 @@ class Questions:
             for term, slot in zip(program.state, program.layout.slots, strict=True)
         }
 
-    def bounds_of(self, action: str, beyond_cap: bool = False) -> dict[str, Term]:
+    def bounds_of(self, action: str, or_capped: bool = False) -> dict[str, Term]:
         """As `bounds`, of an action by its name."""
-        return self.bounds(self._kinds[action], beyond_cap)
+        return self.bounds(self._kinds[action], or_capped)
 
-    def bounds(self, kind: Kind, beyond_cap: bool = False) -> dict[str, Term]:
+    def bounds(self, kind: Kind, or_capped: bool = False) -> dict[str, Term]:
         """Fields that the action might take out of their domain stay there; such a step is not taken.
 
-        With `beyond_cap` they may go beyond a declared cap.
+        With `or_capped` they may go beyond a declared cap.
         """
         layout, after = self.subject.program.layout, kind.after
-        left = [(layout.slots[i], after[i]) for i in kind.unchecked]
-        return {f"bound: {layout.name(slot.path)}": inside(term, slot.domain, beyond_cap) for slot, term in left}
+        unchecked = [(layout.slots[i], after[i]) for i in kind.unchecked]
+        return {f"bound: {layout.name(slot.path)}": in_domain(term, slot.domain, or_capped) for slot, term in unchecked}
 
 
 DOMAINS = ("domains",)
@@ -225,9 +227,9 @@ DOMAINS = ("domains",)
 Clock = Callable[[], float]
 
 
-def new_solver(given: Premises, effort: Effort, context: z3.Context) -> Any:
+def new_solver(premises: Premises, effort: Effort, context: z3.Context) -> Any:
     """A solver: propositional for bit-vectors, general where words have no bound."""
-    solver = z3.Solver(ctx=context) if given.numbers() else z3.SolverFor("QF_FD", ctx=context)
+    solver = z3.Solver(ctx=context) if premises.numbers() else z3.SolverFor("QF_FD", ctx=context)
     solver.set("timeout", effort.milliseconds())
     solver.set("random_seed", effort.seed)
     if effort.minimise:

@@ -1,4 +1,4 @@
-"""Proof obligations as SMT-LIB 2 text, and their answers from solvers other than Z3."""
+"""Proof obligations as SMT-LIB 2 text, and the answers of solvers other than Z3 to them."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Script:
     """A query as text.
 
     Attributes:
-        asked: the obligation.
+        obligation: the obligation.
         text: SMT-LIB 2; unsatisfiable iff the obligation holds.
     """
 
-    asked: Obligation
+    obligation: Obligation
     text: str
 
     @property
     def name(self) -> str:
         """A file name that no other query of the proof has."""
-        return f"{self.asked.action}--{self.asked.claim}.smt2"
+        return f"{self.obligation.action}--{self.obligation.claim}.smt2"
 
 
 def scripts(proof: Proof) -> Iterator[Script]:
@@ -46,31 +46,33 @@ def scripts(proof: Proof) -> Iterator[Script]:
     What was proven of a claim before that fell is left out: it may have rested on others that fell.
     """
     questions, assumed = Questions(proof.theory), proof.assumed()
-    given: dict[tuple[str, bool], Premises] = {}
-    for asked, answer in proof.answers.items():
-        if asked.claim in proof.dropped and answer.result == PROVEN:
+    premises_by_key: dict[tuple[str, bool], Premises] = {}
+    for obligation, answer in proof.answers.items():
+        if obligation.claim in proof.unproven and answer.result == PROVEN:
             continue
-        key = (asked.action, asked.claim not in DOMAINS)
-        if key not in given:
-            given[key] = questions.premises(asked.action, assumed, key[1])
-        yield Script(asked, script(asked, given[key], denial(given[key], asked, questions)))
+        key = (obligation.action, obligation.claim not in DOMAINS)
+        if key not in premises_by_key:
+            premises_by_key[key] = questions.premises(obligation.action, assumed, key[1])
+        yield Script(
+            obligation, script(obligation, premises_by_key[key], denial(premises_by_key[key], obligation, questions))
+        )
 
 
-def denial(given: Premises, asked: Obligation, questions: Questions) -> list[Any]:
+def denial(premises: Premises, obligation: Obligation, questions: Questions) -> list[Any]:
     """The negation of what is to be shown; of endless sequences, instances of what is said of every place too."""
-    if given.endless():
-        return [questions.read.expression(fact) for fact in instances(given, questions.goals(asked))]
-    return [z3.Not(questions.goal(asked))]
+    if premises.endless():
+        return [questions.read.expression(fact) for fact in instances(premises, questions.goals(obligation))]
+    return [z3.Not(questions.goal(obligation))]
 
 
-def script(asked: Obligation, given: Premises, denied: Sequence[Any]) -> str:
+def script(obligation: Obligation, assumptions: Premises, denials: Sequence[Any]) -> str:
     """The text of one query: its premises, and the negation of what is to be shown."""
     solver = z3.Solver()
-    solver.add(*given.truths.values(), *denied)
-    logic = "ALL" if given.numbers() else "QF_BV"
-    premises = "".join(f"; {name}\n" for name in given.truths)
+    solver.add(*assumptions.truths.values(), *denials)
+    logic = "ALL" if assumptions.numbers() else "QF_BV"
+    names = "".join(f"; {name}\n" for name in assumptions.truths)
     return (
-        f"; {asked.claim}, {asked.action}: unsat means proven; assertions in order:\n{premises}"
+        f"; {obligation.claim}, {obligation.action}: unsat means proven; assertions in order:\n{names}"
         f"; the negated claim\n(set-logic {logic})\n{solver.to_smt2()}"
     )
 
@@ -81,7 +83,7 @@ def installed(name: str) -> bool:
 
 
 def second_answer(solver: str, text: str, effort: Effort) -> str:
-    """What another solver says to a query: `sat`, `unsat` or `unknown`.
+    """The answer of another solver to a query: `sat`, `unsat` or `unknown`.
 
     Raises:
         SolverMissing: when it is not installed.
@@ -114,15 +116,15 @@ def _ask_cvc5(cvc5: Any, text: str, milliseconds: int) -> str:
     solver.setOption("tlimit-per", str(milliseconds))
     parser = cvc5.InputParser(solver, symbols)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "query")
-    told = ""
+    output = ""
     while not (command := parser.nextCommand()).isNull():
-        told += command.invoke(solver, symbols)
-    return _one_word(told)
+        output += command.invoke(solver, symbols)
+    return _one_word(output)
 
 
-def _one_word(told: str) -> str:
+def _one_word(output: str) -> str:
     """cvc5's answer without the reason in brackets that may follow it, as in `unknown (TIMEOUT)`."""
-    said = told.strip().partition(" ")[0]
-    if said not in ("sat", "unsat", "unknown"):
-        raise RuntimeError(f"cvc5 says neither sat, unsat nor unknown: {told!r}")
-    return said
+    word = output.strip().partition(" ")[0]
+    if word not in ("sat", "unsat", "unknown"):
+        raise RuntimeError(f"cvc5 says neither sat, unsat nor unknown: {output!r}")
+    return word

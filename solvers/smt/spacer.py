@@ -1,4 +1,4 @@
-"""Property-directed reachability: Z3's Spacer looks for an inductive strengthening by itself.
+"""Property-directed reachability: Z3's Spacer searches for an inductive strengthening.
 
 States are handed to it bit by bit, which suits it better than bit-vectors.
 Komuravelli et al., "SMT-Based Model Checking for Recursive Programs" (2014);
@@ -16,15 +16,15 @@ from attrs import frozen
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.verdict import Holds, Unknown, Verdict
-from kraftcheck.solvers.smt.bounds import faultless
+from kraftcheck.solvers.smt.bounds import domain_obligations
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.theory import Theory
-from kraftcheck.solvers.smt.z3terms import Reader, conjunction, is_number, width_of
+from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction, is_number, width_of
 
 
 @frozen
-class Inferred:
-    """What Spacer found for a claim.
+class Inference:
+    """The result of Spacer for a claim.
 
     Attributes:
         verdict: Holds with a strengthening, else Unknown.
@@ -35,7 +35,7 @@ class Inferred:
     lemma: str = ""
 
 
-def infer(subject: Theory, claim: str, effort: Effort) -> Inferred:
+def infer(subject: Theory, claim: str, effort: Effort) -> Inference:
     """An inductive strengthening of one invariant, within a time limit.
 
     What Spacer answers is not trusted: its lemma is checked anew by an ordinary solver.
@@ -46,21 +46,21 @@ def infer(subject: Theory, claim: str, effort: Effort) -> Inferred:
         effort: `timeout` limits the whole search.
     """
     if any(is_number(term) for term in subject.program.state):
-        return Inferred(Unknown("Spacer is given bits, and a field has no bound"))
+        return Inference(Unknown("Spacer is given bits, and a field has no bound"))
     horn = Horn(subject, claim)
     engine = horn.engine(effort)
     try:
-        found = engine.query(horn.failed())
+        result = engine.query(horn.failed_relation())
     except z3.Z3Exception as error:
-        return Inferred(Unknown(f"Spacer found no strengthening in {effort.timeout:g} s: {error.args[0]!r}"))
-    if found == z3.sat:
-        return Inferred(Unknown("Spacer reaches a state that breaks it, or leaves a domain; --bmc finds the run"))
-    if found != z3.unsat:
-        return Inferred(Unknown(f"Spacer found no strengthening in {effort.timeout:g} s: {engine.reason_unknown()}"))
-    lemma = z3.substitute_vars(engine.get_cover_delta(-1, horn.reached), *horn.bits)
+        return Inference(Unknown(f"Spacer found no strengthening in {effort.timeout:g} s: {error.args[0]!r}"))
+    if result == z3.sat:
+        return Inference(Unknown("Spacer reaches a state that breaks it, or leaves a domain; --bmc finds the run"))
+    if result != z3.unsat:
+        return Inference(Unknown(f"Spacer found no strengthening in {effort.timeout:g} s: {engine.reason_unknown()}"))
+    lemma = z3.substitute_vars(engine.get_cover_delta(-1, horn.reached_relation), *horn.bits)
     if not horn.confirms(lemma, effort):
-        return Inferred(Unknown("Spacer's strengthening is not inductive when checked"))
-    return Inferred(Holds("any number of steps, by Spacer's strengthening"), z3.simplify(lemma).sexpr())
+        return Inference(Unknown("Spacer's strengthening is not inductive when checked"))
+    return Inference(Holds("any number of steps, by Spacer's strengthening"), z3.simplify(lemma).sexpr())
 
 
 class Horn:
@@ -68,7 +68,7 @@ class Horn:
 
     Attributes:
         bits: the bits of a state; `later` those of the state after a step.
-        reached, failed: the relations: a state is reached, the claim fails.
+        reached_relation, failed_relation: the relations: a state is reached, the claim fails.
         steps: for each action the truth that a step leads from the bits to the later ones.
         faults: for each action the truth that a step leaves a domain where no cap is declared.
         holds: the claim's truth.
@@ -76,18 +76,18 @@ class Horn:
     """
 
     def __init__(self, subject: Theory, claim: str) -> None:
-        program, self._read = subject.program, Reader()
+        program, self._read = subject.program, Z3Reader()
         paths = [slot.path for slot in program.layout.slots]
         self.bits = [bit for term, path in zip(program.state, paths, strict=True) for bit in self._bits(term, path)]
         self.later = [z3.Bool(f"{bit}'") for bit in self.bits]
         names = [v.graph.variables[v.value] for kind in program.kinds for v in kind.variables]
         variables = [v for kind in program.kinds for v in kind.variables]
         self._arguments = [bit for v, name in zip(variables, names, strict=True) for bit in self._bits(v, name)]
-        self.reached = z3.Function("reached", *[z3.BoolSort()] * len(self.bits), z3.BoolSort())
-        self.failed = z3.Function("failed", z3.BoolSort())
+        self.reached_relation = z3.Function("reached", *[z3.BoolSort()] * len(self.bits), z3.BoolSort())
+        self.failed_relation = z3.Function("failed", z3.BoolSort())
         self.steps = [self._step(program.state, kind) for kind in program.kinds]
-        self.faults = [self._fault(program, kind) for kind in program.kinds if faultless(program, kind)]
-        self.holds = blasted(self._read.expression(subject.now()[claim]))
+        self.faults = [self._domain_fault(program, kind) for kind in program.kinds if domain_obligations(program, kind)]
+        self.holds = bit_blast(self._read.expression(subject.state_truths()[claim]))
         self.starts = [
             [z3.BoolVal(bool(v >> i & 1)) for t, v in zip(program.state, state, strict=True) for i in range(_size(t))]
             for state in program.initial
@@ -109,18 +109,18 @@ class Horn:
             if after.is_truth:
                 parts.append(next(places) == value)
                 continue
-            fitted = read.resized(value, after, _size(before))
-            parts += [next(places) == (z3.Extract(i, i, fitted) == 1) for i in range(_size(before))]
-        return blasted(conjunction(parts))
+            value_bits = read.resize(value, after, _size(before))
+            parts += [next(places) == (z3.Extract(i, i, value_bits) == 1) for i in range(_size(before))]
+        return bit_blast(conjunction(parts))
 
     def _enabled(self, kind: Kind) -> list[Any]:
-        """What makes the argument symbols an enabled instance of an action."""
+        """The truths by which the argument symbols are an enabled instance of an action."""
         parts = [self._read.within(v, v.lo, v.hi) for v in kind.variables]
         return parts + [self._read.expression(term) for term in (*kind.allowed.values(), *kind.guard.values())]
 
-    def _fault(self, program: Program, kind: Kind) -> Any:
-        kept = conjunction([self._read.expression(term) for term in faultless(program, kind).values()])
-        return blasted(conjunction([*self._enabled(kind), z3.Not(kept)]))
+    def _domain_fault(self, program: Program, kind: Kind) -> Any:
+        stays = conjunction([self._read.expression(term) for term in domain_obligations(program, kind).values()])
+        return bit_blast(conjunction([*self._enabled(kind), z3.Not(stays)]))
 
     def engine(self, effort: Effort) -> Any:
         """Spacer with the clauses."""
@@ -130,26 +130,26 @@ class Horn:
         # Its lemma is wanted for all bits and all clauses: nothing may be sliced off or inlined.
         for transformation in ("xform.slice", "xform.inline_eager", "xform.inline_linear"):
             engine.set(transformation, False)
-        engine.register_relation(self.reached, self.failed)
+        engine.register_relation(self.reached_relation, self.failed_relation)
         engine.declare_var(*self.bits, *self.later, *self._arguments)
         for start in self.starts:
-            engine.rule(self.reached(*start))
+            engine.rule(self.reached_relation(*start))
         for step in self.steps:
-            engine.rule(self.reached(*self.later), [self.reached(*self.bits), step])
-        for wrong in (z3.Not(self.holds), *self.faults):
-            engine.rule(self.failed(), [self.reached(*self.bits), wrong])
+            engine.rule(self.reached_relation(*self.later), [self.reached_relation(*self.bits), step])
+        for failure in (z3.Not(self.holds), *self.faults):
+            engine.rule(self.failed_relation(), [self.reached_relation(*self.bits), failure])
         return engine
 
     def confirms(self, lemma: Any, effort: Effort) -> bool:
         """Whether a lemma holds initially, is kept by every step, and implies the claim and that no step is a fault."""
         after = z3.substitute(lemma, *zip(self.bits, self.later, strict=True))
         refutable = [z3.And(lemma, step, z3.Not(after)) for step in self.steps]
-        refutable += [z3.And(lemma, wrong) for wrong in (z3.Not(self.holds), *self.faults)]
+        refutable += [z3.And(lemma, failure) for failure in (z3.Not(self.holds), *self.faults)]
         refutable += [z3.Not(z3.substitute(lemma, *zip(self.bits, start, strict=True))) for start in self.starts]
-        for one in refutable:
+        for truth in refutable:
             solver = z3.Solver()
             solver.set("timeout", max(1, int(effort.timeout * 1000)))
-            solver.add(one)
+            solver.add(truth)
             if solver.check() != z3.unsat:
                 return False
         return True
@@ -159,7 +159,7 @@ def _size(term: Term) -> int:
     return 1 if term.is_truth else width_of(term.lo, term.hi)
 
 
-def blasted(truth: Any) -> Any:
+def bit_blast(truth: Any) -> Any:
     """A truth over bits without bit-vectors."""
     goal = z3.Goal()
     goal.add(truth)

@@ -1,4 +1,4 @@
-"""What is to be proven about a system: claims about every state and every transition, as terms.
+"""The theory of a system: its claims about every state and every transition, as terms to be proven.
 
 A theory is a system traced with free arguments. Besides the truths of its
 invariants now it holds, for each action, their truths after the action.
@@ -61,11 +61,11 @@ class Theory:
         """A claim by its id; raises KeyError for another id."""
         return {claim.id: claim for claim in self.claims}[name]
 
-    def now(self) -> dict[str, Term]:
+    def state_truths(self) -> dict[str, Term]:
         """Each invariant's truth of the state."""
         return {p.id: term for p, term in zip(self.program.always, self.program.always_terms, strict=True)}
 
-    def then(self, kind: Kind, claim: str) -> Term:
+    def step_truth(self, kind: Kind, claim: str) -> Term:
         """The truth of a claim about a transition of an action: a step property, or an invariant after it."""
         return kind.steps[self._positions[claim]]
 
@@ -80,12 +80,12 @@ def theory(system: System, setting: Setting, use_lemmas: bool = True) -> Theory:
     Raises:
         SystemFault, UntraceableRule, LayoutError: as `trace` does.
     """
-    promised = tuple(system.properties(setting))
+    properties = tuple(system.properties(setting))
     lemmas = tuple(system.lemmas(setting)) if use_lemmas else ()
-    invariants = (*(p for p in promised if p.kind == "always"), *lemmas)
-    steps = tuple(p for p in promised if p.kind == "step")
-    listed = (*invariants, *steps, *map(stays, invariants))
-    program = trace(evolve(system, properties=lambda _: listed), setting, free=True)
+    invariants = (*(p for p in properties if p.kind == "always"), *lemmas)
+    steps = tuple(p for p in properties if p.kind == "step")
+    claims = (*invariants, *steps, *map(stays, invariants))
+    program = trace(evolve(system, properties=lambda _: claims), setting, free=True)
     return Theory(program, invariants, frozenset(lemma.id for lemma in lemmas), steps)
 
 

@@ -1,4 +1,4 @@
-"""From proofs to verdicts: what a finished or failed induction says about each claim."""
+"""Verdicts of proofs: the outcome of an induction for each claim."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdic
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.smt.bounds import leaves_text
-from kraftcheck.solvers.smt.cti import REACHABLE, Counterexample, locate, reached, replayed
+from kraftcheck.solvers.smt.cti import REACHABLE, Counterexample, locate, reachable_counterexample, replay_countermodel
 from kraftcheck.solvers.smt.induction import Proof
-from kraftcheck.solvers.smt.queries import REFUTED, UNDECIDED, Answer
+from kraftcheck.solvers.smt.queries import REFUTED, UNDECIDED, ObligationAnswer
 
 
 @frozen
-class Judged:
-    """A claim and what came of its proof.
+class ClaimJudgement:
+    """A claim with the outcome of its proof.
 
     Attributes:
         verdict: proven claims hold; one that the explorer refutes is refuted; the rest is unknown.
@@ -27,61 +27,65 @@ class Judged:
 
 
 @frozen
-class Searched:
-    """What may tell whether a counterexample is reachable.
+class SearchEvidence:
+    """The search that decides whether a counterexample is reachable.
 
     Attributes:
         explored: the search of the scope, states kept; None where there is none.
-        why_not: why there is none.
+        reason: why there is none.
     """
 
     explored: Exploration | None = None
-    why_not: str = "nothing was explored"
+    reason: str = "nothing was explored"
 
 
-def judge(proof: Proof, searched: Searched) -> list[Judged]:
-    """The verdict of each claim that was asked for; domains are part of the bound.
+def judge(proof: Proof, evidence: SearchEvidence) -> list[ClaimJudgement]:
+    """The verdict of each target claim; domains are part of the bound.
 
     What the claims rest on is confronted with the search too, but not judged.
 
     Raises:
         EngineDisagreement: when the search refutes what is proven, or ints do not confirm a countermodel.
     """
-    known = {claim.id for claim in proof.theory.claims}
-    judged = [_judged(proof, name, searched) for name in proof.claims if name in known]
-    return [one for one in judged if one.verdict.claim in proof.asked]
+    names = {claim.id for claim in proof.theory.claims}
+    judgements = [_judge_claim(proof, name, evidence) for name in proof.claims if name in names]
+    return [judgement for judgement in judgements if judgement.verdict.claim in proof.targets]
 
 
-def _judged(proof: Proof, name: str, searched: Searched) -> Judged:
-    claim, broken = proof.theory.claim(name), _refutation(name, searched)
+def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudgement:
+    claim, broken = proof.theory.claim(name), _search_refutation(name, evidence)
     if proof.proven(name):
         if broken is not None:
             raise EngineDisagreement(f"{name} is proven, and a run of {len(broken.trace.steps)} steps refutes it")
-        return Judged(PropertyVerdict(name, claim.kind, Holds(bound_text(proof))))
+        return ClaimJudgement(PropertyVerdict(name, claim.kind, Holds(bound_text(proof))))
     failures = proof.failures(name)
     refuted = [answer for answer in failures if answer.result == REFUTED]
-    found = [locate(replayed(proof.theory, a, proof.assumed()), claim, searched.explored, searched.why_not)
-             for a in refuted]  # fmt: skip
-    best = min(found, key=lambda one: one.reach != REACHABLE, default=None)
-    if broken is not None and searched.explored is not None:
+    steps = [replay_countermodel(proof.theory, answer, proof.assumed()) for answer in refuted]
+    counterexamples = [locate(step, claim, evidence.explored, evidence.reason) for step in steps]
+    counterexample = min(counterexamples, key=lambda candidate: candidate.reach != REACHABLE, default=None)
+    if broken is not None and evidence.explored is not None:
         # Z3's countermodel may start from a state that nothing reaches; the search has a run that ends in one.
-        if best is not None and best.reach != REACHABLE:
-            best = reached(broken.trace, searched.explored)
-        return Judged(PropertyVerdict(name, claim.kind, broken, len(broken.trace.steps)), best)
-    return Judged(PropertyVerdict(name, claim.kind, _verdict(proof, failures, best)), best)
+        if counterexample is not None and counterexample.reach != REACHABLE:
+            counterexample = reachable_counterexample(broken.trace, evidence.explored)
+        return ClaimJudgement(PropertyVerdict(name, claim.kind, broken, len(broken.trace.steps)), counterexample)
+    return ClaimJudgement(PropertyVerdict(name, claim.kind, _verdict(proof, failures, counterexample)), counterexample)
 
 
-def _refutation(name: str, searched: Searched) -> Refuted | None:
-    """What the search refutes: it has the shortest trace, whichever countermodel Z3 found."""
-    told = {} if searched.explored is None else {found.claim: found.verdict for found in searched.explored.verdicts}
-    found = told.get(name)
-    return found if isinstance(found, Refuted) else None
+def _search_refutation(name: str, evidence: SearchEvidence) -> Refuted | None:
+    """The refutation by the search, if any: its trace is the shortest, whichever countermodel Z3 found."""
+    verdicts = (
+        {} if evidence.explored is None else {verdict.claim: verdict.verdict for verdict in evidence.explored.verdicts}
+    )
+    verdict = verdicts.get(name)
+    return verdict if isinstance(verdict, Refuted) else None
 
 
-def _verdict(proof: Proof, failures: list[Answer], best: Counterexample | None) -> Verdict:
-    if best is not None:
+def _verdict(proof: Proof, failures: list[ObligationAnswer], counterexample: Counterexample | None) -> Verdict:
+    if counterexample is not None:
         actions = [a.obligation.action for a in failures if a.result == REFUTED]
-        return Unknown(f"not inductive: {', '.join(actions)}; counterexample {best.reach} ({best.where})")
+        return Unknown(
+            f"not inductive: {', '.join(actions)}; counterexample {counterexample.reach} ({counterexample.where})"
+        )
     if failures:
         undecided = [a for a in failures if a.result == UNDECIDED]
         return Unknown(f"no answer: {', '.join(f'{a.obligation.action} ({a.reason})' for a in undecided)}")
@@ -91,7 +95,7 @@ def _verdict(proof: Proof, failures: list[Answer], best: Counterexample | None) 
 
 
 def bound_text(proof: Proof) -> str:
-    """What a proof covers: any number of steps, at these bounds."""
+    """The coverage of a proof: any number of steps, at these bounds."""
     bounds = proof.theory.program.setting.text()
     text = f"any number of steps of {proof.theory.program.system.name}" + (f" with {bounds}" if bounds else "")
     cuts = proof.bounded()

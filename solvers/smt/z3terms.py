@@ -1,4 +1,4 @@
-"""Terms as Z3 expressions: truths are Bool, words are bit-vectors, or Int where a field has no bound.
+"""Terms as Z3 expressions: truths are Bool; words are bit-vectors, or Int where a field has no bound.
 
 A word's bit-vector is as wide as its interval needs: unsigned where it is
 never negative, else two's complement. A word that depends on an unbounded
@@ -28,7 +28,7 @@ def width_of(lo: int, hi: int) -> int:
     return max(1, hi.bit_length())
 
 
-class Reader:
+class Z3Reader:
     """Z3 expressions of the terms of one graph, each made once.
 
     Attributes:
@@ -37,11 +37,11 @@ class Reader:
 
     def __init__(self, context: z3.Context | None = None) -> None:
         self.context = context or z3.main_ctx()
-        self._made: dict[int, Any] = {}
+        self._expressions: dict[int, Any] = {}
 
     def bind(self, variable: Term, value: Any) -> None:
         """Let a variable stand for an expression of its own sort."""
-        self._made[variable.index] = value
+        self._expressions[variable.index] = value
 
     def expression(self, term: Term) -> Any:
         """The expression of a term.
@@ -49,10 +49,10 @@ class Reader:
         Raises:
             LoweringError: when a mask has no bound.
         """
-        if term.index not in self._made:
-            for node in closure([term], self._made):
-                self._made[node.index] = self._read(node)
-        return self._made[term.index]
+        if term.index not in self._expressions:
+            for node in closure([term], self._expressions):
+                self._expressions[node.index] = self._read(node)
+        return self._expressions[term.index]
 
     def constant(self, term: Term, value: int) -> Any:
         """A value in the sort of a term."""
@@ -102,7 +102,7 @@ class Reader:
             return self._place_operator(node)
         if any(is_number(arg) for arg in node.args) or is_number(node):
             return self._number_operator(node)
-        values = [self._made[arg.index] for arg in node.args]
+        values = [self._expressions[arg.index] for arg in node.args]
         return self._truth_operator(node, values) if node.op in _ON_TRUTHS else self._word_operator(node, values)
 
     def _truth_operator(self, node: Term, values: Sequence[Any]) -> Any:
@@ -118,7 +118,7 @@ class Reader:
                 return z3.If(values[0], *(self._fit(value, arm, node) for value, arm in arms))
         if node.args[0].is_truth:
             return values[0] == values[1]
-        a, b = self._aligned(node.args, values)
+        a, b = self._align(node.args, values)
         if node.op == "eq":
             return a == b
         return a < b if min(arg.lo for arg in node.args) < 0 else z3.ULT(a, b)
@@ -133,13 +133,13 @@ class Reader:
         if node.op == "count":
             return self._count(values[0], width)
         if node.op == "narrow":
-            return self.resized(values[0], node.args[0], width)
+            return self.resize(values[0], node.args[0], width)
         if node.op == "lowest":
-            found = z3.BitVecVal(-1, width, self.context)
+            position = z3.BitVecVal(-1, width, self.context)
             for k in reversed(range(values[0].size())):
-                found = z3.If(_bit(values[0], k), z3.BitVecVal(k, width, self.context), found)
-            return found
-        a, b = (self.resized(v, arg, width) for v, arg in zip(values, node.args, strict=True))
+                position = z3.If(_bit(values[0], k), z3.BitVecVal(k, width, self.context), position)
+            return position
+        a, b = (self.resize(v, arg, width) for v, arg in zip(values, node.args, strict=True))
         match node.op:
             case "add":
                 return a + b
@@ -155,7 +155,7 @@ class Reader:
 
     def _number_operator(self, node: Term) -> Any:
         """Operators with an Int among operands and result."""
-        values = [v if a.is_truth else self._as_int(a) for a, v in ((a, self._made[a.index]) for a in node.args)]
+        values = [v if a.is_truth else self._as_int(a) for a, v in ((a, self._expressions[a.index]) for a in node.args)]
         match node.op:
             case "ite":
                 return z3.If(*values)
@@ -169,18 +169,18 @@ class Reader:
                 return values[0] - values[1]
         if node.op == "single":
             return self.from_bits([values[0] == k for k in range(MASK_BITS)])
-        mask = self._made[node.args[0].index]
+        mask = self._expressions[node.args[0].index]
         if node.op == "member" and not is_number(node.args[0]):
             places = range(min(mask.size(), MASK_BITS))
             return disjunction([z3.And(values[1] == k, _bit(mask, k)) for k in places], self.context)
         raise LoweringError(f"a {node.op} of an unbounded word: masks need a bound")
 
     def _place_operator(self, node: Term) -> Any:
-        """What reads sequences, and claims about every place."""
+        """Operators that read sequences, and claims about every place."""
         if node.op == "bound":
             return z3.Int(f"bound {node.value}", self.context)
         if node.op == "read":
-            return self._made[node.args[0].index](self._as_int(node.args[1]))
+            return self._expressions[node.args[0].index](self._as_int(node.args[1]))
         # What these mean is told apart (`kraftcheck.solvers.smt.instances`).
         name = f"{node.op} {node.index}"
         return z3.Bool(name, self.context) if node.op == "every" else z3.Int(name, self.context)
@@ -193,7 +193,7 @@ class Reader:
 
     def _as_int(self, term: Term) -> Any:
         """A word as an Int."""
-        value = self._made[term.index]
+        value = self._expressions[term.index]
         if is_number(term):
             return value
         if term.op == "const":
@@ -202,10 +202,10 @@ class Reader:
 
     def _member(self, node: Term, values: Sequence[Any]) -> Any:
         of, at = node.args
-        mask, index = self.resized(values[0], of, MASK_BITS) if of.lo < 0 else values[0], values[1]
+        mask, index = self.resize(values[0], of, MASK_BITS) if of.lo < 0 else values[0], values[1]
         if at.op == "const":
-            inside = 0 <= at.value < min(mask.size(), MASK_BITS)
-            return _bit(mask, at.value) if inside else z3.BoolVal(False, self.context)
+            in_range = 0 <= at.value < min(mask.size(), MASK_BITS)
+            return _bit(mask, at.value) if in_range else z3.BoolVal(False, self.context)
         places = range(max(0, at.lo), min(mask.size(), MASK_BITS, at.hi + 1))
         hits = [z3.And(self._is(at, index, k), _bit(mask, k)) for k in places]
         return disjunction(hits, self.context)
@@ -219,8 +219,8 @@ class Reader:
     def _count(self, mask: Any, width: int) -> Any:
         total = z3.BitVecVal(0, width, self.context)
         for k in range(mask.size()):
-            one = z3.Extract(k, k, mask)
-            total = total + (z3.ZeroExt(width - 1, one) if width > 1 else one)
+            bit = z3.Extract(k, k, mask)
+            total = total + (z3.ZeroExt(width - 1, bit) if width > 1 else bit)
         return total
 
     def from_bits(self, bits: Sequence[Any]) -> Any:
@@ -229,24 +229,24 @@ class Reader:
         parts = [z3.If(bit, one, zero) for bit in reversed(bits)]
         return z3.Concat(*parts) if len(parts) > 1 else parts[0]
 
-    def _aligned(self, terms: Sequence[Term], values: Sequence[Any]) -> list[Any]:
+    def _align(self, terms: Sequence[Term], values: Sequence[Any]) -> list[Any]:
         """Two words in one width that keeps both values."""
         width = width_of(min(t.lo for t in terms), max(t.hi for t in terms))
-        return [self.resized(v, t, width) for v, t in zip(values, terms, strict=True)]
+        return [self.resize(v, t, width) for v, t in zip(values, terms, strict=True)]
 
     def _fit(self, value: Any, term: Term, target: Term) -> Any:
-        return value if term.is_truth else self.resized(value, term, width_of(target.lo, target.hi))
+        return value if term.is_truth else self.resize(value, term, width_of(target.lo, target.hi))
 
-    def resized(self, value: Any, term: Term, width: int) -> Any:
+    def resize(self, value: Any, term: Term, width: int) -> Any:
         """A word in another width, its value kept modulo 2**width."""
         if term.op == "const":
             return z3.BitVecVal(term.value, width, self.context)
-        have: int = value.size()
-        if have == width:
+        current: int = value.size()
+        if current == width:
             return value
-        if have > width:
+        if current > width:
             return z3.Extract(width - 1, 0, value)
-        return z3.SignExt(width - have, value) if term.lo < 0 else z3.ZeroExt(width - have, value)
+        return z3.SignExt(width - current, value) if term.lo < 0 else z3.ZeroExt(width - current, value)
 
 
 _ON_PLACES = frozenset({"bound", "read", "every", "least", "greatest"})
@@ -268,32 +268,32 @@ def _bit(mask: Any, place: int) -> Any:
 
 def value_of(model: z3.ModelRef, term: Term, symbol: Any) -> int:
     """The value that a model gives to a symbol of a term's sort; 0 or the smallest where it gives none."""
-    found = model.eval(symbol, model_completion=True)
+    value = model.eval(symbol, model_completion=True)
     if term.is_truth:
-        return int(z3.is_true(found))
-    number: int = found.as_signed_long() if not is_number(term) and term.lo < 0 else found.as_long()
+        return int(z3.is_true(value))
+    number: int = value.as_signed_long() if not is_number(term) and term.lo < 0 else value.as_long()
     return number
 
 
 def conjunction(parts: Iterable[Any], context: z3.Context | None = None) -> Any:
     """The conjunction of any number of truths."""
-    listed = list(parts)
-    return z3.And(*listed) if len(listed) > 1 else listed[0] if listed else z3.BoolVal(True, context)
+    truths = list(parts)
+    return z3.And(*truths) if len(truths) > 1 else truths[0] if truths else z3.BoolVal(True, context)
 
 
 def disjunction(parts: Iterable[Any], context: z3.Context | None = None) -> Any:
     """The disjunction of any number of truths; SMT-LIB has none of a single one."""
-    listed = list(parts)
-    return z3.Or(*listed) if len(listed) > 1 else listed[0] if listed else z3.BoolVal(False, context)
+    truths = list(parts)
+    return z3.Or(*truths) if len(truths) > 1 else truths[0] if truths else z3.BoolVal(False, context)
 
 
 def conjuncts(truth: Any) -> list[Any]:
     """The truths that a truth is the conjunction of, in order; none of them is a conjunction."""
-    found, pending = [], [truth]
+    result, pending = [], [truth]
     while pending:
         part = pending.pop()
         if z3.is_and(part):
             pending.extend(reversed(part.children()))
         else:
-            found.append(part)
-    return found
+            result.append(part)
+    return result

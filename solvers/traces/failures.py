@@ -1,4 +1,4 @@
-"""Which properties fail where along a trace, for people."""
+"""The properties that fail at each step of a trace, as text for people."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kraftcheck.model.language.system import Property, Step
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace
 
-Marks = dict[int, tuple[str, ...]]
+StepMarks = dict[int, tuple[str, ...]]
 """What to say below a step of a trace, by its number; the initial state is 0."""
 
 
 def subjects(trace: Trace, kind: str) -> Iterator[tuple[int, Any]]:
-    """What a claim of this kind is judged on along a trace, by step: each state, or each transition."""
+    """The subjects of a claim of this kind along a trace, by step: each state, or each transition."""
     steps = kind in ("step", "happens")
     if not steps:
         yield 0, trace.initial
@@ -25,7 +25,7 @@ def subjects(trace: Trace, kind: str) -> Iterator[tuple[int, Any]]:
         before = step.state
 
 
-def false_parts(claim: Property, trace: Trace) -> Marks:
+def false_parts(claim: Property, trace: Trace) -> StepMarks:
     """The conjuncts of a claim that fail, by step; steps at which it holds are left out."""
     failing = (
         (number, tuple(name for name, part in claim.parts(subject).items() if not part))
@@ -34,7 +34,7 @@ def false_parts(claim: Property, trace: Trace) -> Marks:
     return {number: names for number, names in failing if names}
 
 
-def already_false(claim: Property | None, trace: Trace) -> Marks:
+def already_false(claim: Property | None, trace: Trace) -> StepMarks:
     """The conjuncts of the refuted property that fail before the last step, which `lines` tells of by itself.
 
     A shortest trace has none.
@@ -45,11 +45,11 @@ def already_false(claim: Property | None, trace: Trace) -> Marks:
     return {n: ("already false: " + ", ".join(names),) for n, names in false_parts(claim, trace).items() if n < last}
 
 
-def every_property(program: Program, trace: Trace) -> Marks:
+def every_property(program: Program, trace: Trace) -> StepMarks:
     """All properties that fail, with their conjuncts, at every step; or that none does."""
-    said: dict[int, list[str]] = {number: [] for number in range(len(trace.steps) + 1)}
+    texts: dict[int, list[str]] = {number: [] for number in range(len(trace.steps) + 1)}
     for claim in (*program.always, *program.steps):
         for number, names in false_parts(claim, trace).items():
             parts = [name for name in names if name != claim.id]
-            said[number].append(f"false: {claim.id}" + (f" ({', '.join(parts)})" if parts else ""))
-    return {number: tuple(told or ["every property holds"]) for number, told in said.items()}
+            texts[number].append(f"false: {claim.id}" + (f" ({', '.join(parts)})" if parts else ""))
+    return {number: tuple(lines or ["every property holds"]) for number, lines in texts.items()}

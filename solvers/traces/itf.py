@@ -1,4 +1,4 @@
-"""Traces as ITF documents (Apalache ADR-015), and back to something that can be replayed.
+"""Traces as ITF documents (Apalache ADR-015): written with all that a replay needs, and read back.
 
 A document holds what is needed to run the trace again: the system, its
 bounds and rules, and for each step the action with its arguments.
@@ -32,7 +32,7 @@ class TraceError(ValueError):
 
 @frozen
 class Recipe:
-    """What a trace document says.
+    """The content of a trace document.
 
     Attributes:
         system: name, or `module:attribute`.
@@ -132,7 +132,7 @@ def _variables(state: Any) -> dict[str, Any]:
 
 
 def recipe(document: Any) -> Recipe:
-    """What a trace document asks to be run.
+    """The recipe in a trace document.
 
     Raises:
         TraceError: naming the key that is missing or malformed.
@@ -172,20 +172,22 @@ def _state_part(state: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _normal(value) for key, value in state.items() if key not in ("#meta", ACTION, PICKS)}
 
 
-def check_states(told: Recipe, trace: Trace) -> None:
+def check_states(recipe_: Recipe, trace: Trace) -> None:
     """Refuse a document whose states are not those that the rules lead to.
 
     Raises:
         TraceError: naming the first state and field that differ.
     """
-    for number, (listed, state) in enumerate(zip(told.states, trace.states, strict=True)):
+    for number, (expected, state) in enumerate(zip(recipe_.states, trace.states, strict=True)):
         actual = _variables(state)
-        for key in [*actual, *(listed.keys() - actual.keys())]:
-            if key not in listed or key not in actual:
+        for key in [*actual, *(expected.keys() - actual.keys())]:
+            if key not in expected or key not in actual:
                 raise TraceError(f"key states[{number}].{key}: {'missing' if key in actual else 'no such field'}")
-            if listed[key] != actual[key]:
-                there, here = json.dumps(listed[key]), json.dumps(actual[key])
-                raise TraceError(f"key states[{number}].{key}: the file says {there}, the rules lead to {here}")
+            if expected[key] != actual[key]:
+                file_text, rules_text = json.dumps(expected[key]), json.dumps(actual[key])
+                raise TraceError(
+                    f"key states[{number}].{key}: the file says {file_text}, the rules lead to {rules_text}"
+                )
 
 
 def _get(document: Any, key: str, kind: type, path: str) -> Any:
@@ -198,26 +200,26 @@ def _get(document: Any, key: str, kind: type, path: str) -> Any:
     return value
 
 
-def instances(told: Recipe, program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def instances(recipe_: Recipe, program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The packed initial state and the action instances that a recipe names.
 
     Raises:
         TraceError: when the system has no such initial state, action or argument.
     """
-    initial = next((s for s in program.initial if _variables(program.layout.unpack(s)) == told.states[0]), None)
+    initial = next((s for s in program.initial if _variables(program.layout.unpack(s)) == recipe_.states[0]), None)
     if initial is None:
         raise TraceError("key states[0]: not an initial state of the system at this setting")
-    known = {}
+    by_key = {}
     for number in range(program.instances):
         action, arguments = program.instance(number)
-        known[_step_key(action.name, {k: encode(v) for k, v in arguments.items()})] = number
-    found = []
-    for number, (name, picks) in enumerate(told.steps, start=1):
-        instance = known.get(_step_key(name, picks))
+        by_key[_step_key(action.name, {k: encode(v) for k, v in arguments.items()})] = number
+    numbers = []
+    for number, (name, picks) in enumerate(recipe_.steps, start=1):
+        instance = by_key.get(_step_key(name, picks))
         if instance is None:
             raise TraceError(f"key states[{number}]: {_unknown_step(name, picks, program)}")
-        found.append(instance)
-    return initial, tuple(found)
+        numbers.append(instance)
+    return initial, tuple(numbers)
 
 
 def _unknown_step(name: str, picks: Mapping[str, Any], program: Program) -> str:

@@ -1,7 +1,7 @@
-"""How a state was reached, in what all engines share: packed states and action instances.
+"""Packed runs: how a state was reached, in terms that all engines share: packed states and action instances.
 
 Each engine numbers states in its own manner. These numbers stay inside the
-engine: what leaves it is a way, which no other engine can misread.
+engine: what leaves it is a packed run, which every engine reads alike.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Protocol, TypeVar
 from attrs import frozen
 
 Mark_contra = TypeVar("Mark_contra", contravariant=True)
-"""What an engine notes of an occasion: one of its own numbers for a state, and the action instance."""
+"""What an engine notes of an occurrence: one of its own numbers for a state, and the action instance."""
 
 
 @frozen
-class Way:
-    """How a state is reached.
+class PackedRun:
+    """The run by which a state is reached.
 
     Attributes:
         initial: packed initial state.
@@ -32,5 +32,5 @@ class Way:
 class Origins(Protocol[Mark_contra]):
     """Where an engine's states came from."""
 
-    def occasion(self, mark: Mark_contra) -> tuple[Way, int]:
-        """The way to the state of a mark, and the action instance taken there, or NO_ACTION."""
+    def occurrence(self, mark: Mark_contra) -> tuple[PackedRun, int]:
+        """The run to the state of a mark, and the action instance taken there, or NO_ACTION."""

@@ -1,4 +1,4 @@
-"""Traces for people: numbered actions, only what changed, in Kafka's words; and shorter ones."""
+"""Traces as text for people: numbered actions and the fields that changed; and minimised traces."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def call(action: str, arguments: Mapping[str, Any]) -> str:
     return f"{action}({', '.join(f'{name}={show(value, name)}' for name, value in arguments.items())})"
 
 
-def _whole(state: Any) -> list[str]:
+def _full_state(state: Any) -> list[str]:
     return [f"{INDENT}{name} = {show(value, name)}" for name, value in fields(state).items()]
 
 
@@ -70,16 +70,16 @@ def _changes(before: Any, after: Any) -> list[str]:
 
 
 def _event(event: Any) -> list[str]:
-    """What the effect reported, where it says something: counts above zero, truths that hold."""
+    """The event of a step: its counts above zero, and its truths that hold."""
     if event is None:
         return []
     context = {f.name for f in attrs.fields(type(event)) if f.metadata.get("context")} if attrs.has(type(event)) else ()
-    told = [
+    texts = [
         f"{name.replace('_', ' ')}{'' if value is True else ' ' + show(value)}"
         for name, value in fields(event).items()
         if name not in context and (value is True or (type(value) is int and value > 0))
     ]
-    return [f"{INDENT}({', '.join(told)})"] if told else []
+    return [f"{INDENT}({', '.join(texts)})"] if texts else []
 
 
 def lines(trace: Trace, full: bool = False, marks: Mapping[int, Sequence[str]] | None = None) -> list[str]:
@@ -90,29 +90,29 @@ def lines(trace: Trace, full: bool = False, marks: Mapping[int, Sequence[str]] |
         full: show whole states instead of changes.
         marks: what else to say below a step, by its number (`kraftcheck.solvers.traces.failures`).
     """
-    marked = {number: [f"{INDENT}{mark}" for mark in said] for number, said in (marks or {}).items()}
-    told = ["  0  initial state", *_whole(trace.initial), *marked.get(0, [])]
+    marked = {number: [f"{INDENT}{mark}" for mark in texts] for number, texts in (marks or {}).items()}
+    text = ["  0  initial state", *_full_state(trace.initial), *marked.get(0, [])]
     before = trace.initial
     for number, step in enumerate(trace.steps, start=1):
-        told.append(f"{number:3d}  {call(step.action, step.arguments)}")
-        changed = _whole(step.state) if full else _changes(before, step.state)
-        told += changed or [f"{INDENT}(the state does not change)"]
-        told += _event(step.event) + marked.get(number, [])
+        text.append(f"{number:3d}  {call(step.action, step.arguments)}")
+        changed = _full_state(step.state) if full else _changes(before, step.state)
+        text += changed or [f"{INDENT}(the state does not change)"]
+        text += _event(step.event) + marked.get(number, [])
         before = step.state
     if trace.failing or trace.kind == DEADLOCK:
-        told.append(f"     fails: {trace.claim}")
-        told += [f"{INDENT}false: {name}" for name in trace.failing if name != trace.claim]
+        text.append(f"     fails: {trace.claim}")
+        text += [f"{INDENT}false: {name}" for name in trace.failing if name != trace.claim]
     if trace.closure is not None:
-        looked = f"{trace.closure.states:,} state{'' if trace.closure.states == 1 else 's'}"
-        how = f"all {looked}" if trace.closure.complete else f"the nearest {looked}, of more,"
-        way = f" by {trace.closure.way}" if trace.closure.way else ""
-        told.append(f"{INDENT}never again: nothing that can follow{way} satisfies it ({how} checked on ints)")
+        states = f"{trace.closure.states:,} state{'' if trace.closure.states == 1 else 's'}"
+        extent = f"all {states}" if trace.closure.complete else f"the nearest {states}, of more,"
+        by = f" by {trace.closure.actions}" if trace.closure.actions else ""
+        text.append(f"{INDENT}never again: nothing that can follow{by} satisfies it ({extent} checked on ints)")
     if trace.kind == DEADLOCK:
-        told.append(f"{INDENT}no action is enabled, and the state is not quiescent")
-    return told
+        text.append(f"{INDENT}no action is enabled, and the state is not quiescent")
+    return text
 
 
-def replayed(program: Program, claim: Property | None, initial: Sequence[int], instances: Sequence[int]) -> Trace:
+def replay_trace(program: Program, claim: Property | None, initial: Sequence[int], instances: Sequence[int]) -> Trace:
     """The trace of action instances, as the rules on ints run it.
 
     Args:
@@ -130,20 +130,22 @@ def replayed(program: Program, claim: Property | None, initial: Sequence[int], i
         step = f"step {number}, {call(action.name, arguments)}"
         false = [name for name, part in action.guards(state, arguments).items() if not part]
         if false:
-            why = "its guard is false" if false == [UNNAMED] else f"false: {', '.join(false)}"
-            raise BrokenTrace(f"{step}, is not enabled: {why}")
+            reason = "its guard is false" if false == [UNNAMED] else f"false: {', '.join(false)}"
+            raise BrokenTrace(f"{step}, is not enabled: {reason}")
         try:
-            taken = successor(program, state, instance)
+            step_taken = successor(program, state, instance)
         except DomainError as error:
             raise BrokenTrace(f"{step}: {error}") from error
-        state = taken.state if taken is not None else state
+        state = step_taken.state if step_taken is not None else state
     try:
         return confirm(program, claim, initial, instances, None)
     except EngineDisagreement as error:
-        raise BrokenTrace(f"every step can be taken, but the last one does not lead to it: {_missed(claim)}") from error
+        raise BrokenTrace(
+            f"every step can be taken, but the last one does not lead to it: {_missing_text(claim)}"
+        ) from error
 
 
-def _missed(claim: Property | None) -> str:
+def _missing_text(claim: Property | None) -> str:
     if claim is None:
         return "the state is quiescent, or an action is enabled"
     if claim.kind == "recovers":
@@ -160,30 +162,30 @@ def minimise(program: Program, claim: Property | None, initial: Sequence[int], i
         EngineDisagreement: when the trace given does not fail the property.
         BrokenTrace: when too much follows its end to be sure on ints that a shorter trace never recovers.
     """
-    best, kept = confirm(program, claim, initial, instances, None), list(instances)
-    if best.closure is not None and not best.closure.complete:
-        raise BrokenTrace(f"more than {best.closure.states:,} states can follow: it cannot be shortened on ints")
-    length = len(kept)
+    shortest, run = confirm(program, claim, initial, instances, None), list(instances)
+    if shortest.closure is not None and not shortest.closure.complete:
+        raise BrokenTrace(f"more than {shortest.closure.states:,} states can follow: it cannot be shortened on ints")
+    length = len(run)
     while length > 0:
-        found = _shorter(program, claim, initial, kept, length)
-        if found is None:
+        shorter = _shorter(program, claim, initial, run, length)
+        if shorter is None:
             length = length // 2 if length > 8 else length - 1
         else:
-            best, kept = found
-            length = min(length, len(kept))
-    return best
+            shortest, run = shorter
+            length = min(length, len(run))
+    return shortest
 
 
 def _shorter(
-    program: Program, claim: Property | None, initial: Sequence[int], kept: Sequence[int], length: int
+    program: Program, claim: Property | None, initial: Sequence[int], run: Sequence[int], length: int
 ) -> tuple[Trace, list[int]] | None:
     """The trace without some run of so many steps, the last such run first; None where each is needed."""
-    for position in range(len(kept) - length, -1, -1):
-        left = [*kept[:position], *kept[position + length :]]
+    for position in range(len(run) - length, -1, -1):
+        rest = [*run[:position], *run[position + length :]]
         try:
-            found = confirm(program, claim, initial, left, None)
+            trace = confirm(program, claim, initial, rest, None)
         except EngineDisagreement:
             continue
-        if found.closure is None or found.closure.complete:
-            return found, left
+        if trace.closure is None or trace.closure.complete:
+            return trace, rest
     return None

@@ -1,4 +1,4 @@
-"""What random walks found, shortened and confirmed on ints."""
+"""Findings of random walks, shortened and confirmed on ints."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from kraftcheck.solvers.program.verdict import DEADLOCK, Trace
 from kraftcheck.solvers.reference.confirm import confirm
 from kraftcheck.solvers.reference.interpreter import Integers, Move
 from kraftcheck.solvers.reference.shrink import BUDGET, shrink
-from kraftcheck.solvers.traces.path import Way
-from kraftcheck.solvers.walks.walks import Occasion, Walks
+from kraftcheck.solvers.traces.path import PackedRun
+from kraftcheck.solvers.walks.walks import Occurrence, Walks
 
 SMALL_BUDGET = 1_000
 """Steps for shrinking what is not shown."""
 
 
 @frozen
-class Finding:
+class WalkFinding:
     """A property that a walk broke, or a goal that it reached.
 
     Attributes:
         run: number of the run.
-        steps: steps from the initial state to the occasion, as walked.
+        steps: steps from the initial state to the occurrence, as walked.
         trace: a shortened one, confirmed on ints.
     """
 
@@ -39,47 +39,51 @@ def moves_of(program: Program, instances: Sequence[int]) -> list[Move]:
     return [Move(owner[instance][0], instance - owner[instance][1]) for instance in instances]
 
 
-def finding(program: Program, engine: Integers, where: Occasion, ways: Sequence[Way], budget: int) -> Finding:
-    """An occasion as a finding.
+def confirm_occurrence(
+    program: Program, engine: Integers, occurrence: Occurrence, runs: Sequence[PackedRun], budget: int
+) -> WalkFinding:
+    """The finding of an occurrence: shortened, and confirmed on ints.
 
     Args:
         program, engine: the system, traced and on ints.
-        where: the occasion.
-        ways: to states that runs may have begun in, besides the initial ones.
+        occurrence: the occurrence.
+        runs: to states that runs may have begun in, besides the initial ones.
         budget: steps for shrinking.
 
     Raises:
         EngineDisagreement: when ints do not confirm it.
     """
-    claim = where.claim.id if where.claim is not None else DEADLOCK
-    before = next((way for way in ways if way.end == where.start), Way(where.start, (), where.start))
-    whole = (*before.instances, *where.instances)
-    confirm(program, where.claim, before.initial, whole, None)
+    claim = occurrence.claim.id if occurrence.claim is not None else DEADLOCK
+    before = next(
+        (run_ for run_ in runs if run_.end == occurrence.start), PackedRun(occurrence.start, (), occurrence.start)
+    )
+    instances = (*before.instances, *occurrence.instances)
+    confirm(program, occurrence.claim, before.initial, instances, None)
     starts = [program.layout.unpack(initial) for initial in program.initial]
-    run = shrink(engine, program.layout.unpack(before.initial), moves_of(program, whole), claim, starts, budget)
+    run = shrink(engine, program.layout.unpack(before.initial), moves_of(program, instances), claim, starts, budget)
     short = [program.kinds[move.action].first + move.row for move in run.moves]
-    trace = confirm(program, where.claim, program.layout.pack(run.start), short, None)
-    return Finding(where.run, len(whole), trace)
+    trace = confirm(program, occurrence.claim, program.layout.pack(run.start), short, None)
+    return WalkFinding(occurrence.run, len(instances), trace)
 
 
-def findings(walks: Walks, ways: Sequence[Way] = (), shown: int = 3) -> tuple[Finding, ...]:
-    """What breaks a property, shortest first; raises as `finding` does.
+def confirm_findings(walks: Walks, runs: Sequence[PackedRun] = (), long_searches: int = 3) -> tuple[WalkFinding, ...]:
+    """The findings that break a property, shortest first; raises as `confirm_occurrence` does.
 
     Args:
         walks: what was walked.
-        ways: to states that runs may have begun in.
-        shown: how many are worth a long search for a shorter run: those that were walked in the fewest steps.
+        runs: to states that runs may have begun in.
+        long_searches: how many are worth a long search for a shorter run: those that were walked in the fewest steps.
     """
     engine = Integers(walks.program.system, walks.program.setting)
-    soonest = sorted(walks.broken, key=lambda where: len(where.instances))
-    found = [
-        finding(walks.program, engine, where, ways, BUDGET if number < shown else SMALL_BUDGET)
-        for number, where in enumerate(soonest)
+    by_length = sorted(walks.broken, key=lambda where: len(where.instances))
+    findings_ = [
+        confirm_occurrence(walks.program, engine, where, runs, BUDGET if number < long_searches else SMALL_BUDGET)
+        for number, where in enumerate(by_length)
     ]
-    return tuple(sorted(found, key=lambda one: (len(one.trace.steps), one.trace.claim)))
+    return tuple(sorted(findings_, key=lambda finding_: (len(finding_.trace.steps), finding_.trace.claim)))
 
 
-def witnesses(walks: Walks, ways: Sequence[Way] = ()) -> tuple[Finding, ...]:
-    """What shows a goal; raises as `finding` does."""
+def witnesses(walks: Walks, runs: Sequence[PackedRun] = ()) -> tuple[WalkFinding, ...]:
+    """The findings that show a goal; raises as `confirm_occurrence` does."""
     engine = Integers(walks.program.system, walks.program.setting)
-    return tuple(finding(walks.program, engine, where, ways, SMALL_BUDGET) for where in walks.shown)
+    return tuple(confirm_occurrence(walks.program, engine, where, runs, SMALL_BUDGET) for where in walks.goals_shown)

@@ -1,4 +1,4 @@
-"""The walk kernel: random runs in compiled code, and a set of the states they visit.
+"""The walk kernel: random runs in compiled code, and a set of the fingerprints of the states they visit.
 
 At every state all successors are computed and all claims judged, as the search
 does; then one successor is taken that is another state, and a run ends where
@@ -10,7 +10,7 @@ there is none. Two schedules say which:
   so that nothing starves for ever (after PCT: Burckhardt et al., ASPLOS 2010,
   whose bounded number of changes would let a self-loop run for ever).
 
-States are told apart by 64-bit fingerprints here: they are counted, not searched.
+States are distinguished by 64-bit fingerprints: they are counted, not searched.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kraftcheck.solvers.machine_code.irtools import (
     store,
     word,
 )
-from kraftcheck.solvers.machine_code.transition import emit_judge, emit_kinds, emit_step, emit_stuck
+from kraftcheck.solvers.machine_code.transition import emit_deadlock, emit_judge, emit_kinds, emit_step
 from kraftcheck.solvers.machine_code.visited_table import hash_words
 from kraftcheck.solvers.program.program import Program
 
@@ -46,7 +46,7 @@ def emit_walks(program: Program) -> ir.Module:
     module = ir.Module("kraftcheck-walks")
     plan = FramePlan(program)
     step = emit_step(module, emit_kinds(module, plan))
-    _emit_walk(module, plan, emit_judge(module, plan), step, emit_stuck(module, plan))
+    _emit_walk(module, plan, emit_judge(module, plan), step, emit_deadlock(module, plan))
     _emit_count_new(module)
     return module
 
@@ -60,12 +60,12 @@ def _random(b: ir.IRBuilder, state: Local) -> Any:
     return b.mul(x, word(0x2545F4914F6CDD1D))
 
 
-def _below(b: ir.IRBuilder, state: Local, bound: Any) -> Any:
+def _random_below(b: ir.IRBuilder, state: Local, bound: Any) -> Any:
     """A random number below a bound of at most 32 bits."""
     return b.lshr(b.mul(b.lshr(_random(b, state), word(32)), bound), word(32))
 
 
-def _emit_walk(module: ir.Module, plan: FramePlan, judge: Any, step: Any, stuck: Any) -> None:
+def _emit_walk(module: ir.Module, plan: FramePlan, judge: Any, step: Any, deadlock: Any) -> None:
     """`walk(frame, state, seed, kinds, weights, priorities, path, prints, scratch, steps, schedule) -> taken`.
 
     Args of the function: `kinds` is the kind of each instance, `weights` the weight of each kind
@@ -78,21 +78,21 @@ def _emit_walk(module: ir.Module, plan: FramePlan, judge: Any, step: Any, stuck:
     random, number = Local(b, seed), Local(b, word(0))
     chosen = Local(b, scratch)
     _draw_priorities(b, priorities, plan.program.instances, random)
-    with repeat(b, lambda: b.icmp_unsigned("<=", number.get(), steps)) as done:
+    with repeat(b, lambda: b.icmp_unsigned("<=", number.get(), steps)) as end_block:
         at = number.get()
         b.call(judge, [state, frame, at])
         store(b, hash_words(b, state_at(b, state, size)), prints, at)
         with b.if_then(b.icmp_unsigned("==", at, steps)):
-            b.branch(done)
+            b.branch(end_block)
         store(b, word(0), frame, plan.enabled)
         end = b.call(step, [state, scratch, frame, at])
         with b.if_then(b.icmp_unsigned("==", end, scratch), likely=False):
             with b.if_then(b.icmp_unsigned("==", load(b, frame, plan.enabled), word(0))):
-                b.call(stuck, [state, frame, at])
-            b.branch(done)
+                b.call(deadlock, [state, frame, at])
+            b.branch(end_block)
         end = _without_stutters(b, state, scratch, end, size)
         with b.if_then(b.icmp_unsigned("==", end, scratch), likely=False):
-            b.branch(done)
+            b.branch(end_block)
         with b.if_else(b.icmp_unsigned("==", schedule, word(PRIORITY))) as (by_priority, by_weight):
             with by_priority:
                 _pick_highest(b, scratch, end, size, priorities, random, chosen, plan.program.instances)
@@ -107,18 +107,18 @@ def _emit_walk(module: ir.Module, plan: FramePlan, judge: Any, step: Any, stuck:
 
 def _without_stutters(b: ir.IRBuilder, state: Any, scratch: Any, end: Any, size: int) -> Any:
     """The end of the records once those that do not change the state are dropped: they lead nowhere."""
-    place, kept = Local(b, scratch), Local(b, scratch)
+    place, target = Local(b, scratch), Local(b, scratch)
     with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
-        at, to = place.get(), kept.get()
+        at, to = place.get(), target.get()
         differs: Any = word(0)
         for i in range(size + 1):
             value = load(b, at, i)
             if i < size:
                 differs = b.or_(differs, b.xor(value, load(b, state, i)))
             store(b, value, to, i)
-        kept.set(b.select(b.icmp_unsigned("!=", differs, word(0)), element(b, to, size + 1), to))
+        target.set(b.select(b.icmp_unsigned("!=", differs, word(0)), element(b, to, size + 1), to))
         place.set(element(b, at, size + 1))
-    return kept.get()
+    return target.get()
 
 
 def _draw_priorities(b: ir.IRBuilder, priorities: Any, instances: int, random: Local) -> None:
@@ -131,12 +131,12 @@ def _draw_priorities(b: ir.IRBuilder, priorities: Any, instances: int, random: L
 def _pick_highest(
     b: ir.IRBuilder, scratch: Any, end: Any, size: int, priorities: Any, random: Local, chosen: Local, instances: int
 ) -> None:
-    place, best = Local(b, scratch), Local(b, word(0))
+    place, highest = Local(b, scratch), Local(b, word(0))
     with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
         at = place.get()
-        mine = load(b, priorities, load(b, at, size))
-        with b.if_then(b.icmp_unsigned(">", mine, best.get())):
-            best.set(mine)
+        priority = load(b, priorities, load(b, at, size))
+        with b.if_then(b.icmp_unsigned(">", priority, highest.get())):
+            highest.set(priority)
             chosen.set(at)
         place.set(element(b, at, size + 1))
     with b.if_then(b.trunc(b.lshr(_random(b, random), word(63)), ir.IntType(1))):
@@ -149,14 +149,14 @@ def _pick_weighted(
     b: ir.IRBuilder, scratch: Any, end: Any, size: int, kinds: Any, weights: Any, random: Local, chosen: Local
 ) -> None:
     """Reservoir sampling: an even choice within each run of records of one kind, a weighted one between runs."""
-    place, mine, count = Local(b, scratch), Local(b, scratch), Local(b, word(0))
+    place, candidate, count = Local(b, scratch), Local(b, scratch), Local(b, word(0))
     kind, total = Local(b, word(-1)), Local(b, word(0))
 
     def close() -> None:
         weight = load(b, weights, kind.get())
         total.add(weight)
-        with b.if_then(b.icmp_unsigned("<", _below(b, random, total.get()), weight)):
-            chosen.set(mine.get())
+        with b.if_then(b.icmp_unsigned("<", _random_below(b, random, total.get()), weight)):
+            chosen.set(candidate.get())
 
     with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
         at = place.get()
@@ -167,8 +167,8 @@ def _pick_weighted(
             kind.set(own)
             count.set(word(0))
         count.add(word(1))
-        with b.if_then(b.icmp_unsigned("==", _below(b, random, count.get()), word(0))):
-            mine.set(at)
+        with b.if_then(b.icmp_unsigned("==", _random_below(b, random, count.get()), word(0))):
+            candidate.set(at)
         place.set(element(b, at, size + 1))
     close()
 
@@ -182,17 +182,17 @@ def _emit_count_new(module: ir.Module) -> None:
     table, mask, prints, number = function.args
     new = Local(b, word(0))
     with count_up(b, word(0), number) as position:
-        given = load(b, prints, position)
-        wanted = b.select(b.icmp_unsigned("==", given, word(0)), word(1), given)
-        slot = Local(b, b.and_(wanted, mask))
+        print_ = load(b, prints, position)
+        fingerprint = b.select(b.icmp_unsigned("==", print_, word(0)), word(1), print_)
+        slot = Local(b, b.and_(fingerprint, mask))
 
-        def free_or_mine(slot: Local = slot, wanted: Any = wanted) -> Any:
+        def occupied(slot: Local = slot, fingerprint: Any = fingerprint) -> Any:
             held = load(b, table, slot.get())
-            return b.and_(b.icmp_unsigned("!=", held, word(0)), b.icmp_unsigned("!=", held, wanted))
+            return b.and_(b.icmp_unsigned("!=", held, word(0)), b.icmp_unsigned("!=", held, fingerprint))
 
-        with repeat(b, free_or_mine):
+        with repeat(b, occupied):
             slot.set(b.and_(b.add(slot.get(), word(1)), mask))
         fresh = b.icmp_unsigned("==", load(b, table, slot.get()), word(0))
         new.add(b.zext(fresh, WORD))
-        store(b, wanted, table, slot.get())
+        store(b, fingerprint, table, slot.get())
     b.ret(new.get())

@@ -1,4 +1,4 @@
-"""The compiled walks of a program: one run at a time, and a set of fingerprints.
+"""The walker of a program: it makes one compiled run at a time.
 
 Run number n of a seed is the same whatever the number of threads and of runs:
 all that it draws comes from a hash of seed and n.
@@ -30,7 +30,7 @@ INCLUDED = 1 << 10
 
 
 @define
-class Seen:
+class FingerprintSet:
     """The fingerprints met so far, in an open-addressing table that is at most half full."""
 
     count_new: Callable[..., int]
@@ -47,7 +47,7 @@ class Seen:
 
 
 @define
-class Run:
+class WalkRun:
     """One run's results."""
 
     start: tuple[int, ...]
@@ -56,9 +56,9 @@ class Run:
     claims: npt.NDArray[np.int64]
 
 
-def drawn(seed: int, run: int, what: str) -> int:
+def draw(seed: int, run: int, purpose: str) -> int:
     """64 random bits, the same for the same seed, run and purpose; never 0."""
-    digest = hashlib.sha256(f"{seed}/{run}/{what}".encode()).digest()
+    digest = hashlib.sha256(f"{seed}/{run}/{purpose}".encode()).digest()
     return int.from_bytes(digest[:8], "little") or 1
 
 
@@ -100,10 +100,10 @@ class Walker:
         self.priorities = np.zeros((threads, program.instances + 1), dtype=np.uint64)
         self._walk = self.library.function("walk", 11)
 
-    def run(self, number: int, thread: int) -> Run:
+    def run(self, number: int, thread: int) -> WalkRun:
         """Make one run."""
-        plan, start = self.plan, self.starts[drawn(self.seed, number, "start") % len(self.starts)]
-        swarm = drawn(self.seed, number, "swarm")
+        plan, start = self.plan, self.starts[draw(self.seed, number, "start") % len(self.starts)]
+        swarm = draw(self.seed, number, "swarm")
         weights = np.array(
             [w * (1 if swarm >> k % 64 & 1 and k < 64 else INCLUDED) for k, w in enumerate(self.weights)],
             dtype=np.uint64,
@@ -111,10 +111,10 @@ class Walker:
         state, frame = np.array(start, dtype=np.uint64), self.frames[thread]
         path, prints = np.zeros(self.steps, dtype=np.uint64), np.zeros(self.steps + 1, dtype=np.uint64)
         frame[plan.claims : plan.claims + plan.claim_count] = 0
-        taken = self._walk(
-            address(frame), address(state), drawn(self.seed, number, "steps"), address(self.kinds), address(weights),
+        steps = self._walk(
+            address(frame), address(state), draw(self.seed, number, "steps"), address(self.kinds), address(weights),
             address(self.priorities[thread]), address(path), address(prints), address(self.scratch[thread]),
             self.steps, self.schedules[number % len(self.schedules)],
         )  # fmt: skip
         claims = frame[plan.claims : plan.claims + plan.claim_count].copy()
-        return Run(start, path[:taken], prints[: taken + 1], claims)
+        return WalkRun(start, path[:steps], prints[: steps + 1], claims)

@@ -1,4 +1,4 @@
-"""Random walks of a program by compiled code: what exhaustive search has no room for."""
+"""Random walks of a program: runs are made in parallel, and their findings and coverage are collected."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from attrs import define, field, frozen
 
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.machine_code.frame import NO_ACTION, FramePlan
-from kraftcheck.solvers.machine_code.threads import Crew
+from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.pruning import Pruning, by_field, fault, prunings
-from kraftcheck.solvers.walks.walker import Run, Seen, Walker
+from kraftcheck.solvers.program.pruning import Pruning, by_field, pruning_fault, prunings
+from kraftcheck.solvers.walks.walker import FingerprintSet, Walker, WalkRun
 
 CHUNK_RUNS, CHUNK_STEPS = 64, 1 << 20
 
 
 @frozen
-class Occasion:
-    """Where a claim was first met: broken, or shown.
+class Occurrence:
+    """The first occurrence of a claim: broken, or shown.
 
     Attributes:
         claim: the property; None: deadlock.
         run: number of the run.
         start: packed state that the run began in.
-        instances: action instances up to the occasion.
+        instances: action instances up to the occurrence.
     """
 
     claim: Property | None
@@ -38,8 +38,8 @@ class Occasion:
 
 
 @frozen
-class Point:
-    """How far a simulation was after a chunk of runs.
+class WalkProgress:
+    """The progress of a simulation after a chunk of runs.
 
     Attributes:
         runs, steps: done so far.
@@ -57,33 +57,33 @@ class Point:
 
 @frozen
 class Walks:
-    """What random walks found; nothing found is no proof.
+    """The result of random walks; the absence of findings is no proof.
 
     Attributes:
         program: what was walked.
         runs, steps, seed: runs finished, steps of all of them together, seed.
-        broken: the first occasion of each property that does not hold, deadlock included.
-        shown: the first occasion of each goal that was reached.
-        missed: goals that no run reached.
-        taken: steps by action.
+        broken: the first occurrence of each property that does not hold, deadlock included.
+        goals_shown: the first occurrence of each goal that was reached.
+        goals_missed: goals that no run reached.
+        steps_by_action: steps by action.
         prunings: the transitions that a field's domain cut, each as often as it was met.
         fault: why some steps that a walk might have taken were left out and should not be; None where none was.
         curve: progress after each chunk of runs.
         seconds, compile_seconds, cached, warnings: as of an exploration.
-        cut: why fewer runs than asked were made; None when all were.
+        cut: why fewer runs were made than requested; None when all were.
     """
 
     program: Program = field(repr=False)
     runs: int
     steps: int
     seed: int
-    broken: tuple[Occasion, ...]
-    shown: tuple[Occasion, ...]
-    missed: tuple[Property, ...]
-    taken: Mapping[str, int]
+    broken: tuple[Occurrence, ...]
+    goals_shown: tuple[Occurrence, ...]
+    goals_missed: tuple[Property, ...]
+    steps_by_action: Mapping[str, int]
     prunings: tuple[Pruning, ...]
     fault: str | None
-    curve: tuple[Point, ...]
+    curve: tuple[WalkProgress, ...]
     seconds: float
     compile_seconds: float
     cached: bool
@@ -103,42 +103,42 @@ class Walks:
 
 @define
 class _Totals:
-    """What the runs add up to, in their order."""
+    """Totals over the runs, in their order."""
 
     walker: Walker
-    seen: Seen
+    fingerprints: FingerprintSet
     runs: int = 0
     steps: int = 0
-    first: dict[int, Occasion] = field(factory=dict)
-    taken: npt.NDArray[np.int64] = field(init=False)
-    curve: list[Point] = field(factory=list)
+    first: dict[int, Occurrence] = field(factory=dict)
+    instance_counts: npt.NDArray[np.int64] = field(init=False)
+    curve: list[WalkProgress] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         """Start from nothing."""
-        self.taken = np.zeros(len(self.walker.kinds), dtype=np.int64)
+        self.instance_counts = np.zeros(len(self.walker.kinds), dtype=np.int64)
 
-    def add(self, run: Run) -> None:
+    def add(self, run: WalkRun) -> None:
         """Account for the next run."""
         for number in np.nonzero(run.claims)[0].tolist():
             if number not in self.first:
                 step, instance = divmod(int(run.claims[number]) - 1, NO_ACTION + 1)
                 instances = [int(i) for i in run.path[:step]] + [instance] * (instance != NO_ACTION)
                 claim = claim_of(self.walker.plan, number)
-                self.first[number] = Occasion(claim, self.runs, run.start, tuple(instances))
-        self.taken += np.bincount(run.path.astype(np.int64), minlength=len(self.taken))
-        self.seen.add(run.prints)
+                self.first[number] = Occurrence(claim, self.runs, run.start, tuple(instances))
+        self.instance_counts += np.bincount(run.path.astype(np.int64), minlength=len(self.instance_counts))
+        self.fingerprints.add(run.prints)
         self.runs += 1
         self.steps += len(run.path)
 
-    def chunk(self, crew: Crew, number: int, stop: threading.Event) -> bool:
+    def chunk(self, pool: ThreadPool, number: int, stop: threading.Event) -> bool:
         """Make the next runs and account for them, or for none once stopped; whether they were made."""
-        first, made = self.runs, list[Run | None]([None] * number)
+        first, results = self.runs, list[WalkRun | None]([None] * number)
 
-        def work(thread: int, job: int) -> None:
-            made[job] = self.walker.run(first + job, thread)
+        def walk_run(thread: int, job: int) -> None:
+            results[job] = self.walker.run(first + job, thread)
 
-        crew.run(number, work, stop.is_set)
-        finished = [run for run in made if run is not None]
+        pool.run(number, walk_run, stop.is_set)
+        finished = [run for run in results if run is not None]
         if len(finished) < number:
             return False
         for run in finished:
@@ -148,7 +148,7 @@ class _Totals:
     def mark(self, seconds: float) -> None:
         """Note how far the runs are."""
         goals = sum(number in self.walker.plan.goals for number in self.first)
-        self.curve.append(Point(self.runs, self.steps, self.seen.number, goals, seconds))
+        self.curve.append(WalkProgress(self.runs, self.steps, self.fingerprints.number, goals, seconds))
 
 
 def claim_of(plan: FramePlan, number: int) -> Property | None:
@@ -169,11 +169,11 @@ def simulate(
     starts: Sequence[tuple[int, ...]] = (),
     weights: Mapping[str, int] | None = None,
     cache_dir: Path | None = None,
-    progress: Callable[[Point], None] | None = None,
+    progress: Callable[[WalkProgress], None] | None = None,
     stop: threading.Event | None = None,
     strict: bool = False,
 ) -> Walks:
-    """Walk at random, and see what breaks.
+    """Walk at random, and collect the claims that break.
 
     Args:
         program: the traced system.
@@ -192,33 +192,37 @@ def simulate(
     Raises:
         LoweringError: when a term does not fit 64 bits.
     """
-    begun, asked = clock(), stop or threading.Event()
+    start, stop_event = clock(), stop or threading.Event()
     walker = Walker(program, steps, seed, schedule, starts, weights or {}, cache_dir, threads)
-    ready = clock()
-    totals = _Totals(walker, Seen(walker.library.function("count_new", 4)))
+    compiled = clock()
+    totals = _Totals(walker, FingerprintSet(walker.library.function("count_new", 4)))
     chunk = max(1, min(CHUNK_RUNS, CHUNK_STEPS // steps))
-    with Crew(threads) as crew:
-        while totals.runs < runs and not asked.is_set() and totals.chunk(crew, min(chunk, runs - totals.runs), asked):
-            totals.mark(clock() - ready)
+    with ThreadPool(threads) as pool:
+        while totals.runs < runs and not stop_event.is_set():
+            if not totals.chunk(pool, min(chunk, runs - totals.runs), stop_event):
+                break
+            totals.mark(clock() - compiled)
             if progress is not None:
                 progress(totals.curve[-1])
     cut = None if totals.runs == runs else f"stopped after {totals.runs:,} of {runs:,} runs"
-    return _result(totals, seed, clock() - ready, ready - begun, cut, strict)
+    return _result(totals, seed, clock() - compiled, compiled - start, cut, strict)
 
 
 def _result(
     totals: _Totals, seed: int, seconds: float, compile_seconds: float, cut: str | None, strict: bool
 ) -> Walks:
     walker, plan, program = totals.walker, totals.walker.plan, totals.walker.program
-    taken: dict[str, int] = {}
+    steps_by_action: dict[str, int] = {}
     for kind in program.kinds:
-        count = int(totals.taken[kind.first : kind.first + len(kind.instances)].sum())
-        taken[kind.action.name] = taken.get(kind.action.name, 0) + count
-    left_out = prunings(plan, walker.frames.sum(axis=0))
+        count = int(totals.instance_counts[kind.first : kind.first + len(kind.instances)].sum())
+        steps_by_action[kind.action.name] = steps_by_action.get(kind.action.name, 0) + count
+    pruned = prunings(plan, walker.frames.sum(axis=0))
     broken = tuple(where for number, where in sorted(totals.first.items()) if number not in plan.goals)
-    shown = tuple(where for number, where in sorted(totals.first.items()) if number in plan.goals)
-    missed = tuple(claim for n in sorted(plan.goals - totals.first.keys()) if (claim := claim_of(plan, n)) is not None)
+    goals_shown = tuple(where for number, where in sorted(totals.first.items()) if number in plan.goals)
+    missed = sorted(plan.goals - totals.first.keys())
+    goals_missed = tuple(claim for number in missed if (claim := claim_of(plan, number)) is not None)
     return Walks(
-        program, totals.runs, totals.steps, seed, broken, shown, missed, taken, left_out,
-        fault(left_out, strict), tuple(totals.curve), seconds, compile_seconds, walker.cached, walker.warnings, cut,
+        program, totals.runs, totals.steps, seed, broken, goals_shown, goals_missed, steps_by_action, pruned,
+        pruning_fault(pruned, strict), tuple(totals.curve), seconds, compile_seconds, walker.cached, walker.warnings,
+        cut,
     )  # fmt: skip

@@ -6,17 +6,17 @@ from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.symmetry import SymmetryError
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.reference import test_confirm_edges
-from tests.solvers.search import test_explorer, test_recovery, test_symmetry
+from tests.solvers.search import test_explorer, test_recoverability, test_symmetry
 from tests.solvers.traces import test_itf
 from tests.solvers.walks import test_walks
 
 WAY_BACK = Killer(test_confirm_edges.test_a_long_way_back_is_found, (0,))
-WAY_OUT = Killer(test_recovery.test_the_way_out_is_restricted)
-CAPPED = Killer(test_recovery.test_a_way_out_that_a_cap_cuts_makes_its_state_uncertain)
-BOUND = Killer(test_recovery.test_a_way_that_a_bound_cuts_is_unknown)
-CASES = Killer(test_recovery.test_a_claim_without_cases_is_vacuous)
-CUT = Killer(test_recovery.test_a_cut_search_never_holds_and_may_refute)
-FOLLOWS = Killer(test_recovery.test_replay_looks_at_what_follows)
+WAY_OUT = Killer(test_recoverability.test_the_way_out_is_restricted)
+CAPPED = Killer(test_recoverability.test_a_way_out_that_a_cap_cuts_makes_its_state_uncertain)
+BOUND = Killer(test_recoverability.test_a_way_that_a_bound_cuts_is_unknown)
+CASES = Killer(test_recoverability.test_a_claim_without_cases_is_vacuous)
+CUT = Killer(test_recoverability.test_a_cut_search_never_holds_and_may_refute)
+FOLLOWS = Killer(test_recoverability.test_replay_looks_at_what_follows)
 SORTED = Killer(test_symmetry.test_every_order_is_tried_or_sorted)
 RENAMED = Killer(test_symmetry.test_words_that_name_elements_are_renamed)
 REPLAY = Killer(test_explorer.test_replay_refuses_what_is_not_a_witness)
@@ -27,76 +27,79 @@ DAMAGED = Killer(test_explorer.test_damaged_code_is_compiled_again_with_a_warnin
 
 RECOVERY = (
     Mutant("sweep-too-few", "The backward search ends after its second sweep.",
-           "solvers.search.backward:Backward.run", "jobs[::-1] if self.sweeps % 2 == 0 else jobs):",
+           "solvers.search.backward:BackwardSearch.run", "jobs[::-1] if self.sweeps % 2 == 0 else jobs):",
            "jobs[::-1] if self.sweeps % 2 == 0 else jobs) or self.sweeps == 2:", WAY_BACK),
     Mutant("sweep-part-lost", "A sweep leaves out the last states of a shard.",
-           "solvers.search.backward:Backward._jobs", "min(count, first + PART))",
+           "solvers.search.backward:BackwardSearch._jobs", "min(count, first + PART))",
            "max(first, min(count, first + PART) - 1))", WAY_BACK),
     Mutant("rises-of-one-job", "Of the marks that a thread raised only those of its last job count.",
-           "solvers.search.backward:Backward._sweep", "rose[thread] +=", "rose[thread] =", WAY_BACK),
+           "solvers.search.backward:BackwardSearch._sweep", "changed[thread] +=", "changed[thread] =", WAY_BACK),
     Mutant("way-out-ignored", "Any action heals.",
-           "solvers.program.recovers:way_bits", "if one.allowed[row])", ")", WAY_OUT),
+           "solvers.program.recovers:recovery_action_bits", "if claim.allowed[row])", ")", WAY_OUT),
     Mutant("way-out-mask", "An action counts as a way out only if all its instances are.",
-           "solvers.machine_code.backward_sweep:way_mask", "int.__or__", "int.__and__", WAY_BACK),
+           "solvers.machine_code.backward_sweep:recovers_mask", "int.__or__", "int.__and__", WAY_BACK),
     Mutant("when-ignored", "A claim is about every state.",
-           "solvers.machine_code.backward_sweep:emit_survey", "b.zext(scope.value(one.when), WORD)", "word(1)", CASES),
+           "solvers.machine_code.backward_sweep:emit_survey", "b.zext(scope.value(recovers.when), WORD)", "word(1)",
+           CASES),
     Mutant("leaves-lost-beyond", "That a way leads beyond what was explored is not noted.",
            "solvers.machine_code.backward_sweep:_mark_of", "word(((1 << n) - 1) << n)", "word(0)", CUT),
     Mutant("leaves-lost-at-a-bound", "That a bound cut a way is not noted.",
            "solvers.machine_code.backward_sweep:emit_follow",
-           "b.select(cut, word(ways << n), word(0))", "word(0)", BOUND),
+           "b.select(is_cut, word(claims << n), word(0))", "word(0)", BOUND),
     Mutant("crossings-of-a-part", "What a domain cuts of an action is not noted where a part of it is a way out.",
            "solvers.machine_code.transition:KindFunction._take", "in plan.crossings_of(self._number):",
            "in plan.crossings_of(self._number) * any(kind is self._kind for kind in self._program.kinds):", CAPPED),
     Mutant("cut-of-any-instance", "What a domain cuts of an action is noted though the way out may not use it.",
-           "solvers.machine_code.backward_sweep:_cutting", "if not kind.unchecked or uniform:", "if True:",
-           Killer(test_recovery.test_what_the_way_out_may_not_use_makes_nothing_uncertain)),
+           "solvers.machine_code.backward_sweep:_cut_counters", "if not kind.unchecked or uniform:", "if True:",
+           Killer(test_recoverability.test_what_the_way_out_may_not_use_makes_nothing_uncertain)),
     Mutant("leaves-does-not-flow", "That a way leads beyond flows no further back than a step.",
-           "solvers.program.recovers:way_bits", "(1 << number) | (1 << n + number)", "1 << number",
+           "solvers.program.recovers:recovery_action_bits", "(1 << number) | (1 << n + number)", "1 << number",
            Killer(test_confirm_edges.test_what_lies_beyond_a_bound_is_unknown_from_far_off)),
     Mutant("uncertain-holds", "A state that recovers, if at all, beyond a bound counts as recovered.",
-           "solvers.search.backward:_unrefuted", "if found.uncertain is not None:",
-           "if found.uncertain is not None and False:", BOUND),
+           "solvers.search.backward:_unrefuted", "if finding.uncertain is not None:",
+           "if finding.uncertain is not None and False:", BOUND),
     Mutant("cut-recovers", "In a search that was cut, what was not found lost recovers.",
-           "solvers.search.backward:recovery_verdicts",
+           "solvers.search.backward:recoverability_verdicts",
            "elif cut is not None:", "elif cut is not None and False:", CUT),
     Mutant("without-cases-holds", "A claim about no state holds.",
-           "solvers.search.backward:_unrefuted", "if not found.concerned:", "if not found.concerned and False:", CASES),
+           "solvers.search.backward:_unrefuted", "if not finding.concerned:", "if not finding.concerned and False:",
+           CASES),
     Mutant("without-need-holds", "A claim that every state satisfies holds instead of being vacuous.",
-           "solvers.search.backward:_unrefuted", "if not found.failing:", "if not found.failing and False:", CASES),
+           "solvers.search.backward:_unrefuted", "if not finding.failing:", "if not finding.failing and False:", CASES),
     Mutant("deepest-lost", "The trace leads to a lost state that is not the shallowest.",
-           "solvers.search.backward:Backward._shallowest", "return min(ways", "return max(ways", WAY_BACK),
+           "solvers.search.backward:BackwardSearch._shallowest", "return min(runs", "return max(runs", WAY_BACK),
 )  # fmt: skip
 
 SYMMETRY = (
     Mutant("not-the-least",
            "Sorting stops a pass too early, so that like states stay apart (sound, but more states).",
-           "model.language.symmetry:Fields.least", "range(len(swaps), 0, -1)", "range(len(swaps), 1, -1)", SORTED),
+           "model.language.symmetry:SymmetryFields.canonical", "range(len(swaps), 0, -1)", "range(len(swaps), 1, -1)",
+           SORTED),
     Mutant("merged-leaf-by-leaf",
            "The lesser of two states has the lesser of each leaf, so that unlike states are one.",
            "model.language.symmetry:_less", "else choose(less, x, y) for x, y",
            "else choose(x < y, x, y) if not _truth(x) else choose(less, x, y) for x, y", SORTED),
     Mutant("tuples-stay", "Tuples are not renamed with their elements.",
-           "model.language.symmetry:Fields.image",
+           "model.language.symmetry:SymmetryFields.image",
            "[moved[source] for source in self._sources[order]]", "moved", RENAMED,
            (SymmetryError,)),
     Mutant("members-stay", "Words that name an element are not renamed.",
-           "model.language.symmetry:Fields._renamed",
+           "model.language.symmetry:SymmetryFields._renamed",
            "if old != new:", "if old != new and False:", RENAMED, (SymmetryError,)),
     Mutant("sets-stay", "Sets of elements are not renamed.",
-           "model.language.symmetry:Fields._renamed", 'choose(apply("member", value, old), 1 << new, 0)',
+           "model.language.symmetry:SymmetryFields._renamed", 'choose(apply("member", value, old), 1 << new, 0)',
            'choose(apply("member", value, old), 1 << old, 0)', RENAMED, (SymmetryError,)),
     Mutant("symmetry-believed", "A declared symmetry is not looked into before the search.",
-           "solvers.search.symmetry:look_before", "inspection.check(state)", "pass",
+           "solvers.search.symmetry:check_before", "inspection.check(state)", "pass",
            Killer(test_symmetry.test_a_false_symmetry_is_caught, (6,))),
     Mutant("starts-unequal", "Initial states may tell the elements apart.",
-           "solvers.search.symmetry:look_before", "!= given:", "!= given and False:",
+           "solvers.search.symmetry:check_before", "!= initial:", "!= initial and False:",
            Killer(test_symmetry.test_a_false_symmetry_is_caught, (0,))),
     Mutant("symmetry-believed-after", "A declared symmetry is not looked into after the search.",
-           "solvers.search.symmetry:look_after", "inspection.check(tuple(shard.states[int(index)].tolist()))", "pass",
+           "solvers.search.symmetry:check_after", "inspection.check(tuple(shard.states[int(index)].tolist()))", "pass",
            Killer(test_symmetry.test_a_false_symmetry_deep_down_is_caught)),
     Mutant("ways-unlike", "Ways out that tell the elements apart are not noticed.",
-           "solvers.search.symmetry:Inspection._compare", "if expected[state][0] != ways:", "if False:",
+           "solvers.search.symmetry:Inspection._compare", "if expected[state][0] != bits:", "if False:",
            Killer(test_symmetry.test_a_false_symmetry_is_caught, (8,))),
     Mutant("compiled-unreduced", "The kernel reduces one successor of each state.",
            "solvers.machine_code.symmetry_step:emit_reduced_step", 'b.icmp_unsigned("!=", place.get(), end)',
@@ -118,10 +121,10 @@ WITNESSES = (
            "solvers.reference.confirm:successor",
            "program.layout.values(outcome.state)", "pass", FOLLOWS, (DomainError,)),
     Mutant("deadlock-unchecked", "A deadlock is reported though an action is enabled.",
-           "solvers.reference.confirm:_confirm_stuck", "if action.enabled(state, arguments):", "if False:", REPLAY),
+           "solvers.reference.confirm:_confirm_deadlock", "if action.enabled(state, arguments):", "if False:", REPLAY),
     Mutant("closure-unchecked", "A lost state is reported though ints recover from it.",
            "solvers.reference.confirm:closure", "if all_of(*claim.parts(state).values()):", "if False:",
-           Killer(test_recovery.test_ints_refuse_a_state_that_can_recover)),
+           Killer(test_recoverability.test_ints_refuse_a_state_that_can_recover)),
     Mutant("itf-field-lost", "A trace document lacks the first field of the states.",
            "solvers.traces.itf:_variables",
            "for f in attrs.fields(type(state))}", "for f in attrs.fields(type(state))[1:]}",
@@ -138,7 +141,7 @@ WALKS = (
            "        with b.if_then(b.icmp_unsigned('!=', at, steps)):\n            b.call(judge, [state, frame, at])\n",
            Killer(test_confirm_edges.test_the_last_state_of_a_walk_is_judged)),
     Mutant("walk-not-stuck", "A walk into a deadlock just ends.",
-           "solvers.walks.kernel:_emit_walk", "b.call(stuck, [state, frame, at])", "pass",
+           "solvers.walks.kernel:_emit_walk", "b.call(deadlock, [state, frame, at])", "pass",
            Killer(test_walks.test_deadlock_is_met)),
     Mutant("walk-of-another", "A walk takes another step than it notes.",
            "solvers.walks.kernel:_emit_walk", "store(b, load(b, chosen.get(), size), path, at)",

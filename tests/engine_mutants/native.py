@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.engine_mutants.mutant import Killer, Mutant
-from tests.solvers.search import test_engine_edges, test_explorer, test_recovery, test_toys
+from tests.solvers.search import test_engine_edges, test_explorer, test_recoverability, test_toys
 
 GRID_Y = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (0,))
 GRID_X = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (1,))
@@ -27,16 +27,19 @@ STOP = Killer(test_explorer.test_a_stop_flag_gives_incomplete)
 
 VISITED = (
     Mutant("collision-is-known", "A state whose slot of the table is taken counts as known.",
-           "solvers.machine_code.visited_table:_insert_one", "same_words(b, state, state_at(b, known, len(state)))",
+           "solvers.machine_code.visited_table:_insert_record",
+           "same_words(b, state, state_at(b, candidate, len(state)))",
            "ir.Constant(TRUTH, 1)", COMMIT_5),
     Mutant("key-truncated", "States are compared by their first word only.",
-           "solvers.machine_code.visited_table:_insert_one", "same_words(b, state, state_at(b, known, len(state)))",
-           "same_words(b, state[:1], state_at(b, known, 1))", GRID_Y),
+           "solvers.machine_code.visited_table:_insert_record",
+           "same_words(b, state, state_at(b, candidate, len(state)))",
+           "same_words(b, state[:1], state_at(b, candidate, 1))", GRID_Y),
     Mutant("key-loses-its-head", "States are compared without their first word.",
-           "solvers.machine_code.visited_table:_insert_one", "same_words(b, state, state_at(b, known, len(state)))",
-           "same_words(b, state[1:], state_at(b, known, len(state))[1:])", GRID_X),
+           "solvers.machine_code.visited_table:_insert_record",
+           "same_words(b, state, state_at(b, candidate, len(state)))",
+           "same_words(b, state[1:], state_at(b, candidate, len(state))[1:])", GRID_X),
     Mutant("action-of-another", "A new state is noted with the action instance after the one that led to it.",
-           "solvers.machine_code.visited_table:_insert_one",
+           "solvers.machine_code.visited_table:_insert_record",
            "b.trunc(mark, U16)", "b.trunc(b.add(mark, word(1)), U16)", COMMIT_3,
            (KeyError,)),
     Mutant("rehash-loses-the-first", "A table that grows forgets the first state of its shard.",
@@ -50,8 +53,8 @@ VISITED = (
            "solvers.search.visited:Shard._grow",
            "rehash=slots != int(self.control[MASK]) + 1", "rehash=False", COMMIT_7),
     Mutant("growth-loses-a-row", "Arrays that grow take one row too few along.",
-           "solvers.search.visited:_longer", "longer[:used] = array[:used]",
-           "longer[:used] = array[:used]; longer[used - 1:used] = 0", COMMIT_7),
+           "solvers.search.visited:_resized", "resized[:used] = array[:used]",
+           "resized[:used] = array[:used]; resized[used - 1:used] = 0", COMMIT_7),
     Mutant("batch-resumed-late", "An insertion that waited for room resumes one record too late.",
            "solvers.machine_code.visited_table:emit_insert", "store(b, offset.get(), control, OFFSET)",
            "store(b, b.add(offset.get(), word(1)), control, OFFSET)", COMMIT_7),
@@ -63,7 +66,8 @@ VISITED = (
            "shard = receiving[job]", "shard = receiving[max(job - 1, 0)]", COMMIT_3),
     Mutant("wrong-shard-backward", "The backward search looks for successors in another shard.",
            "solvers.machine_code.backward_sweep:_emit_recall", "shard_of_hash(b, hashed, shards)",
-           "b.xor(shard_of_hash(b, hashed, shards), word(1))", Killer(test_recovery.test_the_way_out_is_restricted)),
+           "b.xor(shard_of_hash(b, hashed, shards), word(1))",
+           Killer(test_recoverability.test_the_way_out_is_restricted)),
 )  # fmt: skip
 
 EXPANSION = (
@@ -71,8 +75,8 @@ EXPANSION = (
            "solvers.machine_code.search_kernel:_emit_sift", "same_words(b, words, state_at(b, entry, geometry.words))",
            "same_words(b, words[:1], state_at(b, entry, 1))", GRID_Y),
     Mutant("filter-begins-with-zero", "The filter begins with the state of zeros, which nobody has visited.",
-           "solvers.search.levels:Hand.__init__", "np.tile(known, geometry.filter_slots)",
-           "np.tile(known * np.uint64(0), geometry.filter_slots)", LIFT),
+           "solvers.search.levels:ThreadBuffers.__init__", "np.tile(initial, geometry.filter_slots)",
+           "np.tile(initial * np.uint64(0), geometry.filter_slots)", LIFT),
     Mutant("self-loop-by-one-word", "A successor with the first word of its parent is dropped as a self-loop.",
            "solvers.machine_code.search_kernel:_emit_sift",
            "same_words(b, words, own)", "same_words(b, words[:1], own[:1])", GRID_Y),
@@ -92,10 +96,10 @@ EXPANSION = (
            "np.minimum(starts + chunk * self._slice + (chunk > 0), stops", COMMIT_7),
     Mutant("counters-of-one-thread", "Only the first thread's counters count.",
            "solvers.search.levels:Search.counters",
-           "for hand in self.hands]", "for hand in self.hands[:1]]", EVERY_THREAD),
+           "for buffers in self.buffers]", "for buffers in self.buffers[:1]]", EVERY_THREAD),
     Mutant("generated-of-one-thread", "Only the first thread's transitions count.",
            "solvers.search.levels:Search.generated",
-           "for hand in self.hands)", "for hand in self.hands[:1])", EVERY_THREAD),
+           "for buffers in self.buffers)", "for buffers in self.buffers[:1])", EVERY_THREAD),
     Mutant("claims-of-one-piece", "What a round finds broken is noted from its first buffer only.",
            "solvers.search.levels:Search._round", "for piece in pieces:", "for piece in pieces[:1]:", ROUNDS),
     Mutant("claims-overwritten", "The last occasion of a claim is told instead of the first.",
@@ -103,10 +107,10 @@ EXPANSION = (
            "self.claims[claim] = int(piece.claims[claim]) - 1",
            Killer(test_toys.test_hasty_commit_is_refuted_by_a_shortest_trace)),
     Mutant("job-lost", "The last of several jobs that threads share is not done.",
-           "solvers.machine_code.threads:Crew.run", "< jobs and", "< max(1, jobs - 1) and",
+           "solvers.machine_code.threads:ThreadPool.run", "< jobs and", "< max(1, jobs - 1) and",
            Killer(test_engine_edges.test_every_job_is_done_once)),
     Mutant("thread-swallows", "What fails in a thread is forgotten.",
-           "solvers.machine_code.threads:Crew.run", "if failed:", "if failed and False:",
+           "solvers.machine_code.threads:ThreadPool.run", "if failed:", "if failed and False:",
            Killer(test_engine_edges.test_what_fails_in_a_thread_fails_the_run)),
 )  # fmt: skip
 
@@ -140,7 +144,7 @@ LEVELS = (
     Mutant("stop-untold", "A search that was stopped counts as complete.",
            "solvers.search.levels:Search._check_limits", "self.cut = STOPPED", "return", STOP),
     Mutant("cut-holds", "What a cut search did not refute holds.",
-           "solvers.search.explore:_verdict", "elif why is not None:", "elif why is not None and False:",
+           "solvers.search.explore:_verdict", "elif reason is not None:", "elif reason is not None and False:",
            MEMORY),
     Mutant("goal-holds-unseen", "A goal that nothing shows holds.",
            "solvers.search.explore:_verdict", "Vacuous(name) if is_goal else Holds(bound)", "Holds(bound)", DIGRAPH),

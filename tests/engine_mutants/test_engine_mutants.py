@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.solvers.search.visited import Store
+from kraftcheck.solvers.search.visited import VisitedSet
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.engine_mutants.table import MUTANTS, PAGE, page
 from tests.solvers.search import test_toys
@@ -49,19 +49,19 @@ def test_every_mutant_has_a_name_of_its_own_and_a_killer_of_the_suite() -> None:
 
 def example(old: str, new: str) -> Mutant:
     """A mutant of the identity of a packed state, with a test that has nothing to do with it as its killer."""
-    return Mutant("example", "An example.", "solvers.search.visited:Store.state", old, new,
+    return Mutant("example", "An example.", "solvers.search.visited:VisitedSet.state", old, new,
                   Killer(test_toys.test_a_faulty_system_is_named, (0,)))  # fmt: skip
 
 
 def test_a_mutant_that_survives_is_told(tmp_path: Path) -> None:
     """A mutant that its test does not notice survives, and the engine is right again afterwards."""
-    right = Store.state.__code__
+    right = VisitedSet.state.__code__
     mutant = example("identity // SHARDS", "identity // SHARDS + 1")
     with mutant.applied():
-        assert Store.state.__code__ is not right
-    assert Store.state.__code__ is right
+        assert VisitedSet.state.__code__ is not right
+    assert VisitedSet.state.__code__ is right
     assert mutant.survives(tmp_path)
-    assert Store.state.__code__ is right
+    assert VisitedSet.state.__code__ is right
 
 
 def test_a_mutant_of_text_that_is_gone_is_refused() -> None:
@@ -75,7 +75,7 @@ def test_a_mutant_of_text_that_is_gone_is_refused() -> None:
 def test_a_test_that_breaks_does_not_count_as_a_kill(tmp_path: Path) -> None:
     """A mutant whose text names nothing that exists ends with its error, not as killed."""
     broken = Mutant("broken", "An error.",
-                    "solvers.search.visited:Store.counts", "shard.count for", "shard.nothing for",
+                    "solvers.search.visited:VisitedSet.counts", "shard.count for", "shard.nothing for",
                     Killer(test_toys.test_a_clock_ticks_for_ever))  # fmt: skip
     with pytest.raises(AttributeError, match="nothing"):
         broken.survives(tmp_path)

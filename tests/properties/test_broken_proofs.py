@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.prove import broken_proofs as bugs_z3
-from kraftcheck.ci.prove.broken_proofs import Row, attempt, rows
+from kraftcheck.ci.prove.broken_proofs import BrokenProofRow, attempt, rows
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.matrix import BUGS
@@ -27,9 +27,9 @@ SAMPLE = (
 
 
 @pytest.mark.parametrize("row", one_in(3, (r for r in rows() if r.variant in SAMPLE)), ids=lambda r: r.variant)
-def test_a_variant_breaks_the_proofs_of_what_it_refutes(row: Row) -> None:
+def test_a_variant_breaks_the_proofs_of_what_it_refutes(row: BrokenProofRow) -> None:
     """Under each variant of a sample, no property that names it is proven; `bugs --engine z3` does all."""
-    assert attempt(row, 1, quiet=True).unbroken == []
+    assert attempt(row, 1, quiet=True).proven == []
 
 
 def test_every_proven_property_has_a_row() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.explore.command import Budget
+from kraftcheck.ci.explore.command import SearchBudget
 from kraftcheck.ci.verdicts import defects as bugs
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import parse, variants
@@ -51,7 +51,9 @@ SCOPES = {scope_of(bug): bug for bug in QUICK}
 def explored(scope: Scope, rules: str) -> Exploration:
     """The whole exploration of a scope, made once."""
     system, name, bounds, base = scope
-    return bugs.explored(Bug("", "", system, name, {}, dict(bounds), base), rules, Budget(1, 4 << 30), quiet=True)
+    return bugs.explore_defect(
+        Bug("", "", system, name, {}, dict(bounds), base), rules, SearchBudget(1, 4 << 30), quiet=True
+    )
 
 
 def claims_of(bug: Bug) -> dict[str, Property]:
@@ -78,7 +80,7 @@ def test_a_defect_refutes_exactly_what_is_named_for_it(bug: Bug) -> None:
 def test_the_right_rules_hold_in_the_same_scope(bug: Bug) -> None:
     """Without the defect the scope is explored to its end, no bound cuts it short, and everything holds."""
     found = explored(scope_of(bug), bug.base)
-    assert bugs.wrong(found) == {}
+    assert bugs.failing_properties(found) == {}
     assert (found.cut, dict(found.pruned)) == (None, {})
 
 
@@ -223,6 +225,6 @@ def test_bad_input_is_refused(words: list[object], message: str) -> None:
 def test_a_cut_search_is_never_as_expected() -> None:
     """A defect whose search was cut has a fault and exit code 20, even where it found just what was expected."""
     row = BUGS[2]
-    cut = bugs.Judged(row, row.refutes, {}, 1, 0.0, cut="memory limit")
+    cut = bugs.DefectJudgement(row, row.refutes, {}, 1, 0.0, cut="memory limit")
     assert cut.faults() == ["incomplete: memory limit"]
     assert bugs._exit_code([cut]) == 20

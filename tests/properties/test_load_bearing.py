@@ -7,12 +7,12 @@ import re
 import pytest
 
 from kraftcheck.ci.mutants.page import Tally, anchor, cell, condition, summary
-from kraftcheck.ci.mutants.table import ELSEWHERE, NO_EFFECT, OPEN, STEPS_ONLY, Row, judged, rows
+from kraftcheck.ci.mutants.table import ELSEWHERE, NO_EFFECT, OPEN, STEPS_ONLY, MutantRow, judge_survivors, rows
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.properties.mutants.survivors import JUDGEMENTS, KINDS
 from kraftcheck.properties.mutants.tables import LEFT, TABLES, Table
-from kraftcheck.solvers.mutants.explore import Budget, explain
+from kraftcheck.solvers.mutants.explore import MutantBudget, explain
 from kraftcheck.solvers.mutants.mutate import DROPPED, GUARD, Mutant, Mutations, mutate
 from kraftcheck.solvers.mutants.outcome import Killed, Survived
 from tests.shared.places import DOCS
@@ -35,11 +35,11 @@ def shown(system: str) -> dict[tuple[str, str, str], str]:
     return found
 
 
-def place(row: Row) -> tuple[str, str, str]:
+def place(row: MutantRow) -> tuple[str, str, str]:
     """Where a row is on the page, lines aside."""
     module, _, rule = row.mutant.group.partition(":")
     path = module.removeprefix("kraftcheck.").replace(".", "/")
-    group = module if row.mutant.how == GUARD else f"{rule} ({path}.py)"
+    group = module if row.mutant.kind == GUARD else f"{rule} ({path}.py)"
     return group, condition(row), row.change()
 
 
@@ -53,7 +53,7 @@ def of_table(table: Table) -> tuple[Subject, Mutations]:
 def test_every_mutant_is_on_the_page(table: Table) -> None:
     """The page has a row for each mutant of each table, and no other; every survivor is judged, none by default."""
     chosen, mutations = of_table(table)
-    blank = [Row(chosen.name, table.scope, mutant, Survived("none"), {}) for mutant in mutations.mutants]
+    blank = [MutantRow(chosen.name, table.scope, mutant, Survived("none"), {}) for mutant in mutations.mutants]
     cells = shown(table.system)
     assert {place(row) for row in blank} == set(cells), (
         "run `kraftcheck explain --markdown docs/reference/load-bearing.md`"
@@ -68,7 +68,7 @@ def test_no_judgement_is_stale() -> None:
         chosen, mutations = of_table(table)
         cells = shown(table.system)
         for mutant in mutations.mutants:
-            told = cells[place(Row(chosen.name, table.scope, mutant, Survived("none"), {}))]
+            told = cells[place(MutantRow(chosen.name, table.scope, mutant, Survived("none"), {}))]
             for one in JUDGEMENTS:
                 if one.about(chosen.name, mutant.group, mutant.part, mutant.change):
                     key = (one.system, one.group, one.part, one.change, one.why)
@@ -82,8 +82,8 @@ def test_a_sample_is_what_the_page_says() -> None:
     """Mutants of the first table, explored again, break what the page says; survivors survive."""
     table = TABLES[0]
     chosen = subject(table.system, table.scope, table.bounds, "fixed")
-    found = explain(chosen.system, chosen.setting, Budget(1, 1 << 29, 1_000_000), leave=LEFT,
-                    wanted=lambda _, mutant: mutant.number % SAMPLE == 0, cache_dir=cache_folder())  # fmt: skip
+    found = explain(chosen.system, chosen.setting, MutantBudget(1, 1 << 29, 1_000_000), leave=LEFT,
+                    selected=lambda _, mutant: mutant.number % SAMPLE == 0, cache_dir=cache_folder())  # fmt: skip
     cells, listed = shown(table.system), rows(chosen, found, table.scope)
     assert len(listed) > 15
     for row in listed:
@@ -138,9 +138,9 @@ def test_the_summary_counts_the_rows() -> None:
 def test_guards_of_one_name_are_told_apart() -> None:
     """What kills a guard elsewhere says nothing of another system's action of the same name."""
     mutant = Mutant(1, "apply_metadata", GUARD, "broker runs", DROPPED, "broker runs", 0)
-    killed = Row("replication", "tiny", mutant, Killed(("x",), (), True), {"x": "y"})
+    killed = MutantRow("replication", "tiny", mutant, Killed(("x",), (), True), {"x": "y"})
     judgements = {
-        name: judged([killed, Row(name, "tiny", mutant, Survived("none"), {})])[1].judgement
+        name: judge_survivors([killed, MutantRow(name, "tiny", mutant, Survived("none"), {})])[1].judgement
         for name in ("directories", "kraft")
     }
     assert judgements == {"directories": (NO_EFFECT, ""), "kraft": (ELSEWHERE, "see replication")}

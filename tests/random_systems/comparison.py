@@ -167,7 +167,7 @@ def is_witness(case: Case, name: str, shown: Trace) -> None:
     case.same(f"{name}: what its end shows", shows(case, case.claim(name), before, last, state), True)
     if shown.closure is not None:
         follow = followers(case.graph, case.claim(name), state)
-        case.same(f"{name}: what follows", shown.closure, Closure(len(follow), True, shown.closure.way))
+        case.same(f"{name}: what follows", shown.closure, Closure(len(follow), True, shown.closure.actions))
 
 
 def shows(case: Case, claim: Claim, before: State, last: Taken | None, state: State) -> bool:

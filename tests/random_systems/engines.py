@@ -20,8 +20,8 @@ from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.traces import itf
-from kraftcheck.solvers.traces.render import replayed
-from kraftcheck.solvers.walks.walks import Occasion, simulate
+from kraftcheck.solvers.traces.render import replay_trace
+from kraftcheck.solvers.walks.walks import Occurrence, simulate
 from tests.ci.spark.levels import begun, finished
 from tests.random_systems.building import build, state_to_rules, to_plain
 from tests.random_systems.comparison import Case, agrees, is_witness
@@ -37,14 +37,15 @@ EFFORT = Effort(timeout=5)
 def walks_agree(case: Case) -> None:
     """What random walks show is real and not shorter than the shortest; what they miss or take is within the space."""
     found = simulate(case.program, 24, 12, seed=1, clock=lambda: 0.0, cache_dir=case.cache)
-    for shown in (*found.broken, *found.shown):
+    for shown in (*found.broken, *found.goals_shown):
         walked(case, shown)
     fired = case.graph.fired()
-    case.same("taken by walks only", [name for name, count in found.taken.items() if count and not fired[name]], [])
+    unfired = [name for name, count in found.steps_by_action.items() if count and not fired[name]]
+    case.same("taken by walks only", unfired, [])
     case.same("pruned by walks only", sorted(found.pruned.keys() - case.graph.pruned().keys()), [])
 
 
-def walked(case: Case, shown: Occasion) -> None:
+def walked(case: Case, shown: Occurrence) -> None:
     """An occasion of a walk is a witness, and not shorter than the shortest."""
     name = DEADLOCK if shown.claim is None else shown.claim.id
     is_witness(case, name, confirm(case.program, shown.claim, shown.start, shown.instances, None))
@@ -94,12 +95,12 @@ def integers_agree(case: Case, most: int = 24) -> None:
         case.same(f"enabled on ints in {state}", plain, [(one.move, one.arguments) for one in found])
         for move, one in zip(moves, found, strict=True):
             after = engine.take(value, move).step.after
-            cut = engine.outside(after)
+            cut = engine.field_outside(after)
             case.same(f"cut on ints in {state}", cut, (one.cut[0].path or "(state)") if one.cut else None)
             if not one.cut:
                 case.same("led to on ints", after, state_to_rules(case.machine, one.after))
         case.same("may rest on ints", engine.may_rest(value), reader.rests(state))
-        case.same("stuck on ints", engine.stuck(value) is not None, not found and not reader.rests(state))
+        case.same("stuck on ints", engine.deadlock(value) is not None, not found and not reader.rests(state))
 
 
 def round_trips_agree(case: Case) -> None:
@@ -115,7 +116,7 @@ def read_back(case: Case, name: str, shown: Trace) -> None:
     told = itf.recipe(json.loads(written))
     initial, instances = itf.instances(told, case.program)
     claim = next((one for one in case.program.claims if one.id == name), None)
-    again = replayed(case.program, claim, initial, instances)
+    again = replay_trace(case.program, claim, initial, instances)
     itf.check_states(told, again)
     case.same(f"{name}, written and read", again, shown)
 
@@ -127,7 +128,7 @@ def tasks_agree(case: Case, folder: Path) -> None:
     agrees(case, finished(run), recoveries=False)
     states = [case.program.layout.pack(state_to_rules(case.machine, state)) for state in case.graph.depth]
     swept = compare(case.program, block_spec(case.program, 3, ObjectCache(case.cache)), np.array(states, np.uint64))
-    case.same("sweep", (swept.states, swept.transitions, swept.wrong),
+    case.same("sweep", (swept.states, swept.transitions, swept.examples),
               (len(states), sum(1 for _ in case.graph.steps()), ()))  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.spark.jobs import Cluster
+from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from tests.ci.spark.levels import begun, finished
@@ -44,7 +44,7 @@ def test_spark_agrees_with_the_naive_search(seed: int, session: Any, tmp_path: P
     """Levels as jobs of a real Spark give the same numbers and verdicts."""
     case = Case.of_seed(seed)
     run, _ = begun(case.program, tmp_path / "out")
-    run.expand(Cluster.of(session, block_spec(case.program, 3, ObjectCache(None)), tmp_path / "log"))
+    run.expand(SparkCluster.of(session, block_spec(case.program, 3, ObjectCache(None)), tmp_path / "log"))
     agrees(case, finished(run), recoveries=False)
 
 

@@ -14,8 +14,8 @@ from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.solvers.machine_code import lower
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search.levels import Search
-from kraftcheck.solvers.search.visited import Store
-from kraftcheck.solvers.smt.z3terms import Reader as Z3Reader
+from kraftcheck.solvers.search.visited import VisitedSet
+from kraftcheck.solvers.smt.z3terms import Z3Reader as Z3Reader
 from kraftcheck.solvers.traces.render import BrokenTrace
 from tests.random_systems import naive
 from tests.random_systems.comparison import Case, DisagreementError, agrees
@@ -113,8 +113,8 @@ def test_a_state_that_the_engine_loses_is_caught(monkeypatch: pytest.MonkeyPatch
 
 def test_a_witness_that_is_not_the_shortest_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Paths that end in a state and in the state before it alike are noticed."""
-    right = Store.path
-    monkeypatch.setattr(Store, "path", lambda store, state: (right(store, state)[0], right(store, state)[1][:-1]))
+    right = VisitedSet.path
+    monkeypatch.setattr(VisitedSet, "path", lambda store, state: (right(store, state)[0], right(store, state)[1][:-1]))
     assert first_caught(native) is not None
 
 

@@ -181,7 +181,7 @@ def found_on_ints(system: System, scope: str | None = None) -> dict[str, Any]:
                 depths.setdefault(name, depth)
             for move in engine.enabled(state):
                 taken = engine.take(state, move).step
-                outside = engine.outside(taken.after)
+                outside = engine.field_outside(taken.after)
                 if outside is not None:
                     pruned[outside] = pruned.get(outside, 0) + 1
                     continue
@@ -198,5 +198,5 @@ def found_on_ints(system: System, scope: str | None = None) -> dict[str, Any]:
 
 def _said(engine: Integers, state: Any, step: Any) -> set[str]:
     """The claims that a state (or the step to it) breaks, the goals that it shows; a deadlock of the state too."""
-    told = {one.claim for one in engine.broken(state, step)} | {*engine.reached(state, step)}
-    return told | ({DEADLOCK} if step is None and engine.stuck(state) is not None else set())
+    told = {one.claim for one in engine.broken(state, step)} | {*engine.reached_goals(state, step)}
+    return told | ({DEADLOCK} if step is None and engine.deadlock(state) is not None else set())

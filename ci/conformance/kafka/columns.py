@@ -1,4 +1,4 @@
-"""The columns of a question to Kafka's classes and to the model, and of their answers.
+"""The columns of the rows that the driver of Kafka's classes and the model exchange.
 
 A row is 32-bit ints. A list takes `slots` columns, vacant ones last and -1; a
 set is one bit mask; a truth is 0 or 1; directories are small numbers. The
@@ -114,8 +114,8 @@ class Columns:
 
     def slice(self, name: str) -> slice:
         """The columns of a name."""
-        first, wide = self.places[name]
-        return slice(first, first + wide)
+        first, width = self.places[name]
+        return slice(first, first + width)
 
     def is_list(self, name: str) -> bool:
         """Whether the name takes several columns."""
@@ -129,19 +129,19 @@ class Columns:
         """The table, with values written to columns; each of one row, or as many rows as the table has."""
         for name, value in values.items():
             array = np.asarray(value, dtype=np.int32)
-            first, wide = self.places[name]
-            table[:, first : first + wide] = array[:, None] if wide == 1 and array.ndim == 1 else array
+            first, width = self.places[name]
+            table[:, first : first + width] = array[:, None] if width == 1 and array.ndim == 1 else array
         return table
 
     def get(self, table: Rows, name: str) -> Rows:
         """The columns of a name; of one column a flat array."""
-        found: Rows = table[:, self.slice(name)]
-        return found if self.is_list(name) else found[:, 0]
+        values: Rows = table[:, self.slice(name)]
+        return values if self.is_list(name) else values[:, 0]
 
     def read(self, row: npt.NDArray[Any]) -> dict[str, Any]:
         """A row by name: lists without their vacant slots, the rest as ints."""
-        listed = {}
+        by_name = {}
         for name in self:
             values = row[self.slice(name)].tolist()
-            listed[name] = [v for v in values if v != VACANT] if self.is_list(name) else values[0]
-        return listed
+            by_name[name] = [v for v in values if v != VACANT] if self.is_list(name) else values[0]
+        return by_name

@@ -1,4 +1,4 @@
-"""What `kraftcheck conform --kafka` does: presets by version, progress, report, exit code."""
+"""`kraftcheck conform --kafka`: versions and presets, progress, report, exit code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import asdict, frozen
 
-from kraftcheck.ci.conformance.kafka.change.checks import CheckRow, Size, conform_with_kafka, lines
+from kraftcheck.ci.conformance.kafka.change.checks import CheckRow, CheckSize, conform_with_kafka, lines
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.java import DriverError
 from kraftcheck.ci.conformance.kafka.tour.report import TourRow
@@ -26,21 +26,21 @@ EVERY = "all"
 """Stands for every known version."""
 
 
-def run(version: str, rules: str | None, size: Size, target: str | None) -> int:
+def run(version: str, rules: str | None, size: CheckSize, target: str | None) -> int:
     """Compare, report, and say with which exit code the command ends: 0 or 23."""
     check_writable(target)
     versions = _versions(version)
     screen = console(to_stderr=target == "-")
-    found: list[CheckRow] = []
-    for one in versions:
-        name = _rule_set(one, rules)
-        rows = _rows(one, name, size)
+    check_rows: list[CheckRow] = []
+    for release in versions:
+        name = _rule_set(release, rules)
+        rows = _rows(release, name, size)
         screen.plain("\n".join(lines(rows, name)))
-        found += rows
+        check_rows += rows
     if target is not None:
-        write_json(target, _document(found))
-    code = NON_CONFORMANT if any(row.differences for row in found) else 0
-    screen.plain(f"{len(versions)} versions, {sum(row.cases for row in found):,} cases (exit {code})")
+        write_json(target, _document(check_rows))
+    code = NON_CONFORMANT if any(row.differences for row in check_rows) else 0
+    screen.plain(f"{len(versions)} versions, {sum(row.cases for row in check_rows):,} cases (exit {code})")
     return code
 
 
@@ -58,16 +58,18 @@ def run_tour(version: str, rules: str | None, size: TourSize, target: str | None
     """Tour, report, and say with which exit code the command ends: 0 or 23."""
     check_writable(target)
     screen = console(to_stderr=target == "-")
-    found: list[TourRow] = []
-    for one in _versions(version):
-        name = _rule_set(one, rules)
-        found.append(_tour(one, name, size))
-        screen.plain("\n".join(tour_lines(found[-1], name)))
+    tour_rows: list[TourRow] = []
+    for release in _versions(version):
+        name = _rule_set(release, rules)
+        tour_rows.append(_tour(release, name, size))
+        screen.plain("\n".join(tour_lines(tour_rows[-1], name)))
     if target is not None:
-        rows = [{**asdict(row), "share": row.share} for row in found]
+        rows = [{**asdict(row), "share": row.share} for row in tour_rows]
         write_json(target, {"version": DOCUMENT_VERSION, "command": "conform --kafka --tour", "rows": rows})
-    code = NON_CONFORMANT if any(row.differing for row in found) else 0
-    screen.plain(f"{len(found)} versions, {sum(row.covered for row in found):,} transitions executed (exit {code})")
+    code = NON_CONFORMANT if any(row.differing for row in tour_rows) else 0
+    screen.plain(
+        f"{len(tour_rows)} versions, {sum(row.covered for row in tour_rows):,} transitions executed (exit {code})"
+    )
     return code
 
 
@@ -75,7 +77,7 @@ def _tour(version: str, rules: str, size: TourSize) -> TourRow:
     try:
         system = SYSTEMS[size.system]
         setting = system.setting(size.scope, rules=parse(rules))
-        return tour_with_kafka(version, system, setting, size.sample, size.seed, _told)
+        return tour_with_kafka(version, system, setting, size.sample, size.seed, _report_progress)
     except (ScopeError, DriverError, TourError) as reason:
         raise Refusal(str(reason)) from None
 
@@ -94,15 +96,15 @@ def _rule_set(version: str, rules: str | None) -> str:
     return name
 
 
-def _rows(version: str, rules: str, size: Size) -> list[CheckRow]:
+def _rows(version: str, rules: str, size: CheckSize) -> list[CheckRow]:
     try:
         chosen = parse(rules)
-        return list(conform_with_kafka(version, chosen, size, _told))
+        return list(conform_with_kafka(version, chosen, size, _report_progress))
     except (ScopeError, DriverError) as reason:
         raise Refusal(str(reason)) from None
 
 
-def _told(check: str, cases: int, differences: int) -> None:
+def _report_progress(check: str, cases: int, differences: int) -> None:
     """Progress on a terminal; nothing where standard error is a file."""
     if sys.stderr.isatty():
         print(f"\r{check}: {cases:,} cases, {differences:,} differences", end="\r", file=sys.stderr)

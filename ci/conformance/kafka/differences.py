@@ -1,4 +1,4 @@
-"""Kafka's answers beside the model's: what differs, grouped by cause, and the shortest case of each."""
+"""Differences between Kafka's answers and the model's, grouped by cause, each with its shortest case."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ AFTER = "after."
 """What columns of the state after the replay start with; a record that differs is the nearer cause."""
 
 
-class Asked(Protocol):
-    """Who answers questions: Kafka."""
+class KafkaOracle(Protocol):
+    """Kafka's classes, which answer rows of questions."""
 
     def ask(self, rows: Rows) -> Rows:
         """One answer for each question."""
 
 
-class Answering(Protocol):
-    """Who answers questions: the model."""
+class ModelOracle(Protocol):
+    """The model, which answers rows of questions."""
 
     inputs: Columns
     outputs: Columns
@@ -52,8 +52,8 @@ class Cause:
 
 
 @frozen
-class Comparison:
-    """Of one version and one check: how many cases were asked, and what differs."""
+class KafkaComparison:
+    """The result of one check of one version: the number of cases, and the causes of differences."""
 
     cases: int
     causes: tuple[Cause, ...]
@@ -64,25 +64,25 @@ class Comparison:
         return sum(cause.cases for cause in self.causes)
 
 
-def compare(kafka: Asked, model: Answering, tables: Iterable[Rows]) -> Iterator[Comparison]:
-    """What both say to tables of questions: the comparison so far, after each table.
+def compare(kafka: KafkaOracle, model: ModelOracle, tables: Iterable[Rows]) -> Iterator[KafkaComparison]:
+    """Compare the answers to tables of questions; yields the comparison so far after each table.
 
     Kafka answers a table while the model does, and while the next one is made; memory is that of two tables.
     """
     causes: dict[tuple[str, ...], Cause] = {}
     cases = 0
-    with ThreadPoolExecutor(1) as ours, ThreadPoolExecutor(1) as theirs:
-        waiting: tuple[Rows, Future[Rows], Future[npt.NDArray[np.int64]]] | None = None
+    with ThreadPoolExecutor(1) as model_pool, ThreadPoolExecutor(1) as kafka_pool:
+        previous: tuple[Rows, Future[Rows], Future[npt.NDArray[np.int64]]] | None = None
         for table in _with_end(tables):
-            asked = None
+            current = None
             if table is not None:
-                asked = table, theirs.submit(kafka.ask, table), ours.submit(model.answer, table)
-            if waiting is not None:
-                rows, expected, actual = waiting
-                _note(causes, model, rows, expected.result(), actual.result())
+                current = table, kafka_pool.submit(kafka.ask, table), model_pool.submit(model.answer, table)
+            if previous is not None:
+                rows, expected, actual = previous
+                _collect_causes(causes, model, rows, expected.result(), actual.result())
                 cases += len(rows)
-                yield Comparison(cases, _sorted(causes))
-            waiting = asked
+                yield KafkaComparison(cases, _sorted(causes))
+            previous = current
 
 
 def _with_end(tables: Iterable[Rows]) -> Iterator[Rows | None]:
@@ -94,33 +94,39 @@ def _sorted(causes: dict[tuple[str, ...], Cause]) -> tuple[Cause, ...]:
     return tuple(sorted(causes.values(), key=lambda cause: -cause.cases))
 
 
-def _note(
+def _collect_causes(
     causes: dict[tuple[str, ...], Cause],
-    model: Answering,
+    model: ModelOracle,
     rows: Rows,
     expected: Rows,
     actual: npt.NDArray[np.int64],
 ) -> None:
-    wrong = np.flatnonzero((expected != actual).any(axis=1))
-    if not len(wrong):
+    differing = np.flatnonzero((expected != actual).any(axis=1))
+    if not len(differing):
         return
-    differs = expected[wrong] != actual[wrong]
+    differs = expected[differing] != actual[differing]
     names = list(model.outputs)
     by_name = np.stack([differs[:, model.outputs.slice(name)].any(axis=1) for name in names], axis=1)
-    patterns, which = np.unique(by_name, axis=0, return_inverse=True)
-    weights = weight(model.inputs, rows[wrong])
+    patterns, pattern_of = np.unique(by_name, axis=0, return_inverse=True)
+    weights = weight(model.inputs, rows[differing])
     for number, pattern in enumerate(patterns):
-        found = np.flatnonzero(which.ravel() == number)
-        best = wrong[found[np.argmin(weights[found])]]
-        cause = Cause(_near(names, pattern), len(found), rows[best].copy(), expected[best].copy(), actual[best].copy())
+        rows_of_pattern = np.flatnonzero(pattern_of.ravel() == number)
+        shortest = differing[rows_of_pattern[np.argmin(weights[rows_of_pattern])]]
+        cause = Cause(
+            _nearest_columns(names, pattern),
+            len(rows_of_pattern),
+            rows[shortest].copy(),
+            expected[shortest].copy(),
+            actual[shortest].copy(),
+        )
         _merge(causes, model.inputs, cause)
 
 
-def _near(names: list[str], pattern: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+def _nearest_columns(names: list[str], pattern: npt.NDArray[np.bool_]) -> tuple[str, ...]:
     """The record's columns; those of the state after it only where the record is the same."""
-    found = [name for name, wrong in zip(names, pattern, strict=True) if wrong]
-    record = [name for name in found if not name.startswith(AFTER)]
-    return tuple(dict.fromkeys(name.rstrip("?") for name in record or found))
+    columns = [name for name, differs in zip(names, pattern, strict=True) if differs]
+    record = [name for name in columns if not name.startswith(AFTER)]
+    return tuple(dict.fromkeys(name.rstrip("?") for name in record or columns))
 
 
 def _merge(causes: dict[tuple[str, ...], Cause], columns: Columns, new: Cause) -> None:
@@ -155,32 +161,32 @@ PLAIN = {
 """The plainest value of single columns, 0 for the others."""
 
 
-def shrunk(kafka: Asked, model: Answering, cause: Cause) -> Cause:
+def shrink_cause(kafka: KafkaOracle, model: ModelOracle, cause: Cause) -> Cause:
     """The shortest case of the same cause that dropping members and settings one at a time leads to."""
     while True:
         shorter = _neighbours(model.inputs, cause.case)
         if not len(shorter):
             return cause
         causes: dict[tuple[str, ...], Cause] = {}
-        _note(causes, model, shorter, kafka.ask(shorter), model.answer(shorter))
-        found = causes.get(cause.columns)
-        if found is None:
+        _collect_causes(causes, model, shorter, kafka.ask(shorter), model.answer(shorter))
+        shorter_cause = causes.get(cause.columns)
+        if shorter_cause is None:
             return cause
-        found.cases = cause.cases
-        cause = found
+        shorter_cause.cases = cause.cases
+        cause = shorter_cause
 
 
 def _neighbours(columns: Columns, case: Rows) -> Rows:
     """Cases that are shorter by one member of a list or set, or by one setting made plain."""
-    found: list[Rows] = []
+    rows: list[Rows] = []
     for name in columns:
         place = columns.slice(name)
         values: list[int] = case[place].tolist()
-        for other in _shorter(name, values, columns.is_list(name)):
+        for shorter_values in _shorter(name, values, columns.is_list(name)):
             row = case.copy()
-            row[place] = other
-            found.append(row)
-    table = np.array(found, dtype=np.int32).reshape(-1, columns.width)
+            row[place] = shorter_values
+            rows.append(row)
+    table = np.array(rows, dtype=np.int32).reshape(-1, columns.width)
     lighter: Rows = table[weight(columns, table) < weight(columns, case[None])[0]]
     return lighter
 

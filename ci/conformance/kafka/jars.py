@@ -15,9 +15,9 @@ from pathlib import Path
 from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.refusal import Refusal
 
-HERE = Path(__file__).parent
-POM = HERE / "pom.xml"
-DIGESTS = HERE / "digests.txt"
+FOLDER = Path(__file__).parent
+POM = FOLDER / "pom.xml"
+DIGESTS = FOLDER / "digests.txt"
 
 CONTROLLER, SERVER, JUNIT = "controller", "server", "junit"
 """The sets of jars, which are profiles of the pom: the controller's classes, the broker, a runner of tests."""
@@ -35,8 +35,8 @@ SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 def known_versions() -> tuple[str, ...]:
     """The releases whose digests are listed, oldest first."""
     names = {name for name in digests() if name.startswith("kafka-metadata-")}
-    found = (name.removeprefix("kafka-metadata-").removesuffix(".jar") for name in names)
-    return tuple(sorted(found, key=lambda version: [int(part) for part in version.split(".")]))
+    versions = (name.removeprefix("kafka-metadata-").removesuffix(".jar") for name in names)
+    return tuple(sorted(versions, key=lambda version: [int(part) for part in version.split(".")]))
 
 
 def digests() -> dict[str, str]:
@@ -57,11 +57,11 @@ def program(name: str) -> str:
     Raises:
         Refusal: when it is missing.
     """
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         package = "Maven" if name == "mvn" else "a Java 17 development kit"
         raise Refusal(f"{name} is not installed; {package} is needed to run Kafka's own classes")
-    return found
+    return path
 
 
 def jars(version: str, kind: str = CONTROLLER) -> str:
@@ -78,16 +78,16 @@ def jars(version: str, kind: str = CONTROLLER) -> str:
     if version not in known_versions():
         raise Refusal(f"no digests of Kafka {version}; known: {', '.join(known_versions())}")
     place = cache_folder() / (JUNIT if kind == JUNIT else f"{version}/{kind}")
-    with alone():
+    with exclusive_cache():
         if not place.is_dir():
             _fetch(version, kind, place)
-    found = sorted(place.glob("*.jar"))
-    _check(_wanted(version, kind), found, place)
-    return os.pathsep.join(map(str, found))
+    paths = sorted(place.glob("*.jar"))
+    _check(_required_jars(version, kind), paths, place)
+    return os.pathsep.join(map(str, paths))
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[None]:
+def exclusive_cache() -> Iterator[None]:
     """One process at a time fills the cache: Maven's own folder bears no two."""
     with (cache_folder() / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -99,34 +99,34 @@ def _fetch(version: str, kind: str, place: Path) -> None:
     folder(place.parent)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{kind}.") as temporary:
         target = Path(temporary) / kind
-        _maven("-P", kind, f"-Dkafka.version={version}", f"-DoutputDirectory={target}", what=f"Kafka {version}")
+        _maven("-P", kind, f"-Dkafka.version={version}", f"-DoutputDirectory={target}", title=f"Kafka {version}")
         target.rename(place)
 
 
-def _maven(*arguments: str, what: str) -> None:
+def _maven(*arguments: str, title: str) -> None:
     goal = ("dependency:copy-dependencies", "-DincludeScope=runtime")
     command = [program("mvn"), "--batch-mode", "--quiet", "--file", str(POM), *goal, *arguments]
     environment = {"MAVEN_OPTS": " ".join(SHORT_RUN), **os.environ}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    if done.returncode:
-        said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("[ERROR]")]
-        reason = said[0].removeprefix("[ERROR]").strip() if said else f"exit code {done.returncode}"
-        raise Refusal(f"Maven cannot fetch the jars of {what}: {reason}")
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    if result.returncode:
+        errors = [line for line in (result.stdout + result.stderr).splitlines() if line.startswith("[ERROR]")]
+        reason = errors[0].removeprefix("[ERROR]").strip() if errors else f"exit code {result.returncode}"
+        raise Refusal(f"Maven cannot fetch the jars of {title}: {reason}")
 
 
-def _wanted(version: str, kind: str) -> tuple[str, ...]:
+def _required_jars(version: str, kind: str) -> tuple[str, ...]:
     """The jars that a folder must hold."""
     if kind == JUNIT:
         return tuple(name for name in digests() if name.startswith(RUNNER))
     return tuple(f"{artifact}-{version}.jar" for artifact in DRIVEN)
 
 
-def _check(wanted: Iterable[str], found: Iterable[Path], place: Path) -> None:
-    listed, present = digests(), {path.name: path for path in found}
-    for name in wanted:
+def _check(required: Iterable[str], paths: Iterable[Path], place: Path) -> None:
+    expected_digests, present = digests(), {path.name: path for path in paths}
+    for name in required:
         if name not in present:
             raise Refusal(f"{place}: no {name}; remove the folder, and it is fetched again")
     for name, path in present.items():
-        expected = listed.get(name)
+        expected = expected_digests.get(name)
         if expected is not None and hashlib.sha256(path.read_bytes()).hexdigest() != expected:
             raise Refusal(f"{path} differs from its digest; remove the folder {place}, and it is fetched again")

@@ -1,4 +1,4 @@
-"""A process that answers questions with Kafka's own classes."""
+"""The driver process: Java with Kafka's own classes, which answers rows of questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import IO, Self
 import numpy as np
 
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
-from kraftcheck.ci.conformance.kafka.jars import HERE, SHORT_RUN, alone, cache_folder, jars, program
+from kraftcheck.ci.conformance.kafka.jars import FOLDER, SHORT_RUN, cache_folder, exclusive_cache, jars, program
 from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.refusal import Refusal
 
@@ -30,29 +30,29 @@ class DriverError(RuntimeError):
     """The process died or wrote something else than answers; the message has the end of its log."""
 
 
-def compiled(version: str, name: str) -> str:
+def compile_driver(version: str, name: str) -> str:
     """The class path of a driver, compiled for a version where the cache does not hold it yet.
 
     Raises:
         Refusal: where jars or a compiler are missing, or the version's classes are not those the driver knows.
     """
     classes = jars(version)
-    written = sources(version, name)
-    digest = hashlib.sha256(b"".join(source.read_bytes() for source in written)).hexdigest()[:16]
+    source_files = sources(version, name)
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in source_files)).hexdigest()[:16]
     place = folder(cache_folder() / version) / f"driver-{digest}"
-    with alone():
+    with exclusive_cache():
         if not place.is_dir():
-            compile_java(written, classes, place, f"the driver for Kafka {version}")
+            compile_java(source_files, classes, place, f"the driver for Kafka {version}")
     return os.pathsep.join((str(place), classes))
 
 
 def sources(version: str, name: str) -> tuple[Path, ...]:
     """The files of a driver; that of the managers has one more, of what each line of releases has in its own way."""
     line = "39" if version.startswith("3.") else "40"
-    return (HERE / f"{name}.java", *((HERE / f"TourRelease{line}.java",) if name == TOUR else ()))
+    return (FOLDER / f"{name}.java", *((FOLDER / f"TourRelease{line}.java",) if name == TOUR else ()))
 
 
-def compile_java(sources: Sequence[Path], class_path: str, place: Path, what: str) -> None:
+def compile_java(sources: Sequence[Path], class_path: str, place: Path, title: str) -> None:
     """Compile files into a folder, whole or not at all.
 
     Raises:
@@ -63,10 +63,10 @@ def compile_java(sources: Sequence[Path], class_path: str, place: Path, what: st
         target = Path(temporary) / "classes"
         options = [*(f"-J{option}" for option in SHORT_RUN), "-nowarn", "-encoding", "UTF-8"]
         command = [javac, *options, "-cp", class_path, "-d", str(target), *map(str, sources)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            errors = [line for line in done.stderr.splitlines() if "error:" in line] or [done.stderr.strip()]
-            raise Refusal(f"javac cannot compile {what}: {errors[0]}")
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode:
+            errors = [line for line in result.stderr.splitlines() if "error:" in line] or [result.stderr.strip()]
+            raise Refusal(f"javac cannot compile {title}: {errors[0]}")
         target.rename(place)
 
 
@@ -85,7 +85,7 @@ class JavaProcess:
         self, version: str, name: str, arguments: Sequence[str], columns: Columns, options: Sequence[str] = ()
     ) -> None:
         self._columns = columns
-        command = [program("java"), *options, "-cp", compiled(version, name), f"{PACKAGE}.{name}", *arguments]
+        command = [program("java"), *options, "-cp", compile_driver(version, name), f"{PACKAGE}.{name}", *arguments]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
 
@@ -118,10 +118,10 @@ class JavaProcess:
             stream.write(np.ascontiguousarray(rows, dtype="<i4").data)
             stream.flush()
         except BrokenPipeError:
-            raise self._failed() from None
+            raise self._failure() from None
         data = self._pipe(self._process.stdout).read(len(rows) * self._columns.width * 4)
         if len(data) < len(rows) * self._columns.width * 4:
-            raise self._failed()
+            raise self._failure()
         return np.frombuffer(data, dtype="<i4").reshape(len(rows), self._columns.width)
 
     @staticmethod
@@ -130,11 +130,11 @@ class JavaProcess:
             raise DriverError("the driver has no pipe")
         return stream
 
-    def _failed(self) -> DriverError:
+    def _failure(self) -> DriverError:
         code = self._process.wait()
         self._log.seek(0)
-        said = self._log.read().decode(errors="replace").strip().splitlines()
-        relevant = [line for line in said if not line.startswith(("SLF4J", "\tat "))]
+        log_lines = self._log.read().decode(errors="replace").strip().splitlines()
+        relevant = [line for line in log_lines if not line.startswith(("SLF4J", "\tat "))]
         return DriverError(f"the driver ended with code {code}: {' | '.join(relevant[:3]) or 'it wrote no reason'}")
 
 

@@ -1,4 +1,4 @@
-"""A counterexample as a JUnit 5 test of Kafka's own managers."""
+"""Export of a counterexample as a JUnit 5 test of Kafka's own managers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.conformance.kafka.jars import HERE
+from kraftcheck.ci.conformance.kafka.jars import FOLDER
 from kraftcheck.ci.conformance.kafka.java import PACKAGE
 from kraftcheck.ci.conformance.kafka.tour.requests import ARGUMENTS
 from kraftcheck.ci.terminal.files import write
@@ -22,7 +22,7 @@ from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 
-DRIVERS = (HERE / "TourDriver.java", HERE / "TourRelease40.java")
+DRIVERS = (FOLDER / "TourDriver.java", FOLDER / "TourRelease40.java")
 """What a test stands on: the managers of 4.0.0 and later, how they are made, and how events reach them."""
 
 CONTROLLER_STAYS = "controller-stays"
@@ -38,16 +38,16 @@ NAMES = {"removing": "removingReplicas", "adding": "addingReplicas", "last_known
 
 @frozen
 class Act:
-    """One event on the managers, and what the trace says of it.
+    """One event on the managers, with the expectation of the trace.
 
     Attributes:
-        said: the step in the trace.
+        description: the step in the trace.
         action, broker, first, second, target: as `TourDriver.Managers.act` takes them.
         after: the partition after it; None once it is deleted.
         resigned: whether the event ends in an exception.
     """
 
-    said: str
+    description: str
     action: str
     broker: int
     first: int
@@ -78,12 +78,12 @@ def junit(trace: Trace, program: Program, title: str) -> dict[str, str]:
         start, acts = _second(trace.initial), list(_kraft(trace, program.setting.rules))
     else:
         raise Refusal(f"a trace of {name} has no form on the controller's managers; those of elections have")
-    unknown = [act.said for act in acts if act.action in IN_NO_RELEASE]
+    unknown = [act.description for act in acts if act.action in IN_NO_RELEASE]
     if unknown:
         raise Refusal(f"{unknown[0]} is an event of no release: it has no form on the controller's managers")
-    written = f"{''.join(part.title() for part in re.split('[^a-z0-9]+', trace.claim))}Test"
+    test_name = f"{''.join(part.title() for part in re.split('[^a-z0-9]+', trace.claim))}Test"
     drivers = {driver.name: driver.read_text("utf-8") for driver in DRIVERS}
-    return {f"{written}.java": _source(written, trace, title, start, acts), **drivers}
+    return {f"{test_name}.java": _test_source(test_name, trace, title, start, acts), **drivers}
 
 
 def _elections(trace: Trace) -> Iterator[Act]:
@@ -94,13 +94,13 @@ def _elections(trace: Trace) -> Iterator[Act]:
         broker, first, second = values.get("broker", (-1,)), values.get("first", (0,)), values.get("second", (0,))
         target = tuple(member for member in values.get("target", ()) if member >= 0)
         resigned = bool(step.event.resigned)
-        yield Act(_said(step), step.action, broker[0], first[0], second[0], target, step.state, resigned)
+        yield Act(_description(step), step.action, broker[0], first[0], second[0], target, step.state, resigned)
 
 
 def _second(state: Any) -> Elections:
     """The second partition of `kraft` as `elections` has one."""
-    found: Elections = state.others[0].placement(state.placement()).controller
-    return found
+    partition: Elections = state.others[0].placement(state.placement()).controller
+    return partition
 
 
 def _kraft(trace: Trace, rules: RuleSet) -> Iterator[Act]:
@@ -116,21 +116,21 @@ def _kraft(trace: Trace, rules: RuleSet) -> Iterator[Act]:
         if step.action == "assign":
             placed = before.others[0].directories.of(broker), step.state.others[0].directories.of(broker)
             if placed[0] != placed[1]:
-                yield Act(_said(step), "assign", broker, int(placed[1]), 0, (), after, resigned)
+                yield Act(_description(step), "assign", broker, int(placed[1]), 0, (), after, resigned)
         elif step.action in plain:
             action = {"delete_second": "delete_topic", "unfence": "heartbeat", "report": "directories_offline"}
-            named = action.get(step.action, step.action)
-            yield Act(_said(step), named, broker, plain[step.action][0], 0, (), after, resigned)
+            method = action.get(step.action, step.action)
+            yield Act(_description(step), method, broker, plain[step.action][0], 0, (), after, resigned)
         elif before.data.controller != step.state.data.controller:
             raise Refusal(f"{step.action} of kraft has no form on the controller's managers")
         before = step.state
 
 
-def _said(step: TraceStep) -> str:
+def _description(step: TraceStep) -> str:
     return f"{step.action}({', '.join(f'{name}={value}' for name, value in step.arguments.items())})"
 
 
-def _source(name: str, trace: Trace, title: str, start: Elections, acts: list[Act]) -> str:
+def _test_source(name: str, trace: Trace, title: str, start: Elections, acts: list[Act]) -> str:
     method = name[0].lower() + name[1:].removesuffix("Test")
     row = ", ".join(str(int(value)) for _, value in leaves(start))
     brokers, directories = len(start.online_dirs), max(int(dirs.mask).bit_length() for dirs in start.online_dirs)
@@ -144,7 +144,7 @@ def _source(name: str, trace: Trace, title: str, start: Elections, acts: list[Ac
         f"        TourDriver.Managers managers = TourDriver.Managers.in({brokers}, {directories}, {row});",
     ]  # fmt: skip
     for number, act in enumerate(acts, 1):
-        lines += ["", f"        // {number}. {act.said}", *_assertions(act, number)]
+        lines += ["", f"        // {number}. {act.description}", *_assertions(act, number)]
     return "\n".join([*lines, "    }", *HELPERS, "}", ""])
 
 
@@ -157,9 +157,9 @@ HELPERS = (
 
 
 def _assertions(act: Act, number: int) -> Iterator[str]:
-    ended = "RESIGNED" if act.resigned else "DONE"
+    outcome = "RESIGNED" if act.resigned else "DONE"
     arguments = ", ".join(str(value) for value in (act.broker, act.first, act.second, *act.target))
-    yield f'        assertEquals(TourDriver.{ended}, managers.act("{act.action}", {arguments}));'
+    yield f'        assertEquals(TourDriver.{outcome}, managers.act("{act.action}", {arguments}));'
     if act.after is None:
         return
     yield from _fields(act.after, f"after{number}")
@@ -168,12 +168,15 @@ def _assertions(act: Act, number: int) -> Iterator[str]:
 def _fields(after: Elections, p: str) -> Iterator[str]:
     yield f"        PartitionRegistration {p} = managers.partition();"
     yield f'        assertEquals({int(after.leader)}, {p}.leader, "leader");'
-    listed = {"replicas": ("ordered", list(after.replicas)), "last_known_elr": ("ordered", list(after.last_known_elr))}
+    members_by_name = {
+        "replicas": ("ordered", list(after.replicas)),
+        "last_known_elr": ("ordered", list(after.last_known_elr)),
+    }
     for name in SETS:
-        listed[name] = ("sorted", sorted(getattr(after, name)))
-    for name, (how, members) in listed.items():
-        wanted = ", ".join(str(int(member)) for member in members)
-        yield f'        assertEquals(List.of({wanted}), {how}({p}.{NAMES.get(name, name)}), "{name}");'
+        members_by_name[name] = ("sorted", sorted(getattr(after, name)))
+    for name, (ordering, members) in members_by_name.items():
+        values = ", ".join(str(int(member)) for member in members)
+        yield f'        assertEquals(List.of({values}), {ordering}({p}.{NAMES.get(name, name)}), "{name}");'
     state = "RECOVERING" if after.recovering else "RECOVERED"
     yield f"        assertEquals(LeaderRecoveryState.{state}, {p}.leaderRecoveryState);"
 

@@ -4,7 +4,7 @@
 of one vector file. Only `kraftcheck.ci.conformance.vectors.files` touches files.
 """
 
-from kraftcheck.ci.conformance.vectors.core import Outcome, Vector
+from kraftcheck.ci.conformance.vectors.core import Vector, VectorOutcome
 from kraftcheck.ci.conformance.vectors.run import FUNCTIONS, run_vector
 
-__all__ = ["FUNCTIONS", "Outcome", "Vector", "run_vector"]
+__all__ = ["FUNCTIONS", "Vector", "VectorOutcome", "run_vector"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import asdict
 
-from kraftcheck.ci.conformance.vectors.core import Function, KafkaError, Vector, as_exact_says, whole
+from kraftcheck.ci.conformance.vectors.core import Function, KafkaError, Vector, as_exact_says, whole_value
 from kraftcheck.ci.conformance.vectors.forms import (
     directories,
     directory,
@@ -71,23 +71,23 @@ def _assignment_map(vector: Vector, rules: RuleSet) -> dict[str, Any]:
 
 def _is_online(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     online = vector.given.read("online_dirs", directories)
-    wanted = vector.when.read("dir", directory)
-    return {"online": bool(is_online(wanted, True, not online, wanted in online))}
+    directory_id = vector.when.read("dir", directory)
+    return {"online": bool(is_online(directory_id, True, not online, directory_id in online))}
 
 
 _STORED = ("controlled_shutdown_recorded", "directory_assignment_supported")
 
 FUNCTIONS = {
-    "broker_id": Function(_broker_id, ("registration",), (), {"id": whole}),
-    "equals": Function(_equals, ("left", "right"), (), {"equal": whole}),
+    "broker_id": Function(_broker_id, ("registration",), (), {"id": whole_value}),
+    "equals": Function(_equals, ("left", "right"), (), {"equal": whole_value}),
     "registration.record_round_trip": Function(
         _round_trip, ("registration",), _STORED, {"after": as_exact_says}, ("exact",)
     ),
-    "node_for_listener": Function(_node, ("registration",), ("listener",), {"node": whole}),
-    "stored_directory_order": Function(_order, ("dirs",), (), {"dirs": whole}),
-    "has_online_dir": Function(_has_online_dir, ("dirs",), ("dir",), {"online": whole}),
-    "is_reserved": Function(_is_reserved, (), ("dir",), {"reserved": whole}),
-    "create_assignment_map": Function(_assignment_map, (), ("replicas", "directories"), {"map": whole}),
-    "is_online": Function(_is_online, ("online_dirs",), ("dir",), {"online": whole}),
+    "node_for_listener": Function(_node, ("registration",), ("listener",), {"node": whole_value}),
+    "stored_directory_order": Function(_order, ("dirs",), (), {"dirs": whole_value}),
+    "has_online_dir": Function(_has_online_dir, ("dirs",), ("dir",), {"online": whole_value}),
+    "is_reserved": Function(_is_reserved, (), ("dir",), {"reserved": whole_value}),
+    "create_assignment_map": Function(_assignment_map, (), ("replicas", "directories"), {"map": whole_value}),
+    "is_online": Function(_is_online, ("online_dirs",), ("dir",), {"online": whole_value}),
 }
 """The functions of the two files by name; one name is shared with another file and carries a prefix."""

@@ -6,7 +6,15 @@ from typing import Any, cast
 
 from attrs import evolve
 
-from kraftcheck.ci.conformance.vectors.core import Compare, Difference, Function, Vector, compare_values, listed, whole
+from kraftcheck.ci.conformance.vectors.core import (
+    Compare,
+    Function,
+    Vector,
+    VectorDifference,
+    compare_values,
+    listed_keys,
+    whole_value,
+)
 from kraftcheck.ci.conformance.vectors.forms import (
     CHANGE_KEYS,
     brokers,
@@ -63,12 +71,12 @@ def _context(vector: Vector) -> BuildContext:
 
 
 def _target(p: Partition, when: Fields) -> Target:
-    """What the vector wants; absent keys keep what is, empty lists want nothing."""
+    """The target of the vector; absent keys keep the state, empty lists are empty targets."""
     assigned = _set_directories(when)
 
     def assignment(broker: Word) -> Maybe[Word]:
-        found = assigned.get(int(broker))
-        return absent(cast(Word, NOT_GIVEN)) if found is None else present(cast(Word, found))
+        directory_id = assigned.get(int(broker))
+        return absent(cast(Word, NOT_GIVEN)) if directory_id is None else present(cast(Word, directory_id))
 
     return Target(
         isr=when.read_or("target_isr", brokers, cast(IdList, p.isr)),
@@ -93,12 +101,12 @@ def _set_directories(when: Fields) -> dict[int, int]:
 def _build(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     p = vector.given.read("partition", read_partition)
     change = build_change(p, _target(p, vector.when), _context(vector), rules.partition)
-    written = write_change(change)
+    document = write_change(change)
     return {
-        "change": written,
-        "leader_epoch_bump": "leader" in (written or {}),
+        "change": document,
+        "leader_epoch_bump": "leader" in (document or {}),
         "after": _after(p, change),
-        "unchanged": written,
+        "unchanged": document,
     }
 
 
@@ -112,26 +120,26 @@ def _after(p: Partition, change: PartitionChange) -> dict[str, Any]:
         return {"error": str(mismatch)}
 
 
-def _same_change(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+def _same_change(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
     """Exact, or at least the fields listed; the ELR lists compare as sets."""
     expected, actual = elr_sorted(expected), elr_sorted(actual)
     if vector.then.data.get("exact") is not False:
-        return whole(expected, actual, vector)
+        return whole_value(expected, actual, vector)
     if isinstance(expected, dict):
-        return listed(expected, actual or {}, vector)
+        return listed_keys(expected, actual or {}, vector)
     return compare_values(expected, actual, "", partial=False)
 
 
-def _same_after(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
-    return listed(elr_sorted(expected), elr_sorted(actual), vector)
+def _same_after(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
+    return listed_keys(elr_sorted(expected), elr_sorted(actual), vector)
 
 
-def _unchanged(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+def _unchanged(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
     """None of the fields named is in the change."""
     differences = []
     for key in each(choice(*CHANGE_KEYS))(expected, "then.unchanged"):
         if key in (actual or {}):
-            differences.append(Difference(f".{key}", "(unchanged)", actual[key]))
+            differences.append(VectorDifference(f".{key}", "(unchanged)", actual[key]))
     return differences
 
 
@@ -161,11 +169,11 @@ def _bump(vector: Vector, rules: RuleSet) -> dict[str, Any]:
 
 
 def _noop(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    change = vector.when.read("change", lambda value, where: read_change(_NOBODY, value or {}, where))
+    change = vector.when.read("change", lambda value, where: read_change(_EMPTY_PARTITION, value or {}, where))
     return {"noop": change.is_noop()}
 
 
-_NOBODY = Partition(
+_EMPTY_PARTITION = Partition(
     replicas=IdList(),
     directories=DirectoryList((), ()),
     isr=IdList(),
@@ -181,18 +189,21 @@ _NOBODY = Partition(
 
 _BUILD_THEN: dict[str, Compare] = {
     "change": _same_change,
-    "leader_epoch_bump": whole,
+    "leader_epoch_bump": whole_value,
     "after": _same_after,
     "unchanged": _unchanged,
 }
 
 FUNCTIONS = {
     "build_change": Function(_build, GIVEN, WHEN, _BUILD_THEN, ("exact",)),
-    "elect_leader": Function(_elect, GIVEN, WHEN, {"leader": whole, "unclean": whole}),
+    "elect_leader": Function(_elect, GIVEN, WHEN, {"leader": whole_value, "unclean": whole_value}),
     "leader_epoch_bump": Function(
-        _bump, GIVEN, (*WHEN, "triggers", "change_isr"), {"leader_epoch_bump": whole, "change_leader": whole}
+        _bump,
+        GIVEN,
+        (*WHEN, "triggers", "change_isr"),
+        {"leader_epoch_bump": whole_value, "change_leader": whole_value},
     ),
-    "is_noop_change": Function(_noop, (), ("change",), {"noop": whole}),
+    "is_noop_change": Function(_noop, (), ("change",), {"noop": whole_value}),
 }
 """The functions of the file by name."""
 

@@ -1,4 +1,4 @@
-"""What a vector is, what running one yields, and how results are compared."""
+"""Vectors: their form, their outcome, and the comparison of expected and actual results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Vector:
 
 
 @frozen
-class Difference:
+class VectorDifference:
     """One field whose value is not the expected one."""
 
     field: str
@@ -47,7 +47,7 @@ class Difference:
 
 
 @frozen
-class Outcome:
+class VectorOutcome:
     """The judgement of one vector.
 
     Attributes:
@@ -57,7 +57,7 @@ class Outcome:
     """
 
     status: str
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[VectorDifference, ...] = ()
     reason: str = ""
 
 
@@ -77,21 +77,21 @@ class Unsupported(Exception):
     """A part of the vector that would be ignored, so that the vector is not run."""
 
 
-Compare = Callable[[Any, Any, "Vector"], list[Difference]]
+Compare = Callable[[Any, Any, "Vector"], list[VectorDifference]]
 """`(expected, actual, vector)` to differences, with paths below the key."""
 
 
-def whole(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+def whole_value(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
     """Equality; differing objects are reported key by key."""
     return compare_values(expected, actual, "", partial=False)
 
 
-def listed(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+def listed_keys(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
     """Equality of the keys that the expectation lists."""
     return compare_values(expected, actual, "", partial=True)
 
 
-def as_exact_says(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+def as_exact_says(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
     """Equality of the whole unless the vector says `exact: false`."""
     return compare_values(expected, actual, "", partial=vector.then.data.get("exact") is False)
 
@@ -115,12 +115,12 @@ class Function:
 
     def unknown_key(self, vector: Vector) -> str | None:
         """The first key of the vector that would be ignored, or None."""
-        known = {
+        allowed = {
             "given": (*self.given, "metadata_version"),
             "when": (*self.when, "metadata_version"),
             "then": (*self.then, *self.modifiers, "error", "reason"),
         }
-        for part, keys in known.items():
+        for part, keys in allowed.items():
             for key in getattr(vector, part).data:
                 if key not in keys:
                     return f"{part}.{key}"
@@ -139,19 +139,19 @@ def known_keys(step: Fields, *keys: str) -> Fields:
     return step
 
 
-def judge(function: Function, vector: Vector, rules: RuleSet) -> Outcome:
+def judge(function: Function, vector: Vector, rules: RuleSet) -> VectorOutcome:
     """Run a vector and compare every key that it expects.
 
     Raises:
         FormError: when the input is malformed, naming the key.
     """
-    unknown = function.unknown_key(vector)
-    if unknown is not None:
-        return Outcome(UNSUPPORTED, reason=f"unknown key {unknown}")
+    unknown_key = function.unknown_key(vector)
+    if unknown_key is not None:
+        return VectorOutcome(UNSUPPORTED, reason=f"unknown key {unknown_key}")
     try:
         actual = function.run(vector, rules)
     except Unsupported as reason:
-        return Outcome(UNSUPPORTED, reason=str(reason))
+        return VectorOutcome(UNSUPPORTED, reason=str(reason))
     except KafkaError as error:
         actual = error.actual
     expected = vector.then.data
@@ -159,10 +159,10 @@ def judge(function: Function, vector: Vector, rules: RuleSet) -> Outcome:
     for key in dict.fromkeys(("error", *expected)):
         if key in function.modifiers or key == "reason":
             continue
-        compare = function.then.get(key, whole)
-        for found in compare(expected.get(key, MISSING), actual.get(key, MISSING), vector):
-            differences.append(Difference(key + found.field, found.expected, found.actual))
-    return Outcome(FAILED if differences else PASSED, tuple(differences))
+        compare = function.then.get(key, whole_value)
+        for difference in compare(expected.get(key, MISSING), actual.get(key, MISSING), vector):
+            differences.append(VectorDifference(key + difference.field, difference.expected, difference.actual))
+    return VectorOutcome(FAILED if differences else PASSED, tuple(differences))
 
 
 def canonical(value: Any) -> Any:
@@ -179,7 +179,7 @@ def canonical(value: Any) -> Any:
     return value
 
 
-def compare_values(expected: Any, actual: Any, path: str, partial: bool) -> list[Difference]:
+def compare_values(expected: Any, actual: Any, path: str, partial: bool) -> list[VectorDifference]:
     """Differences between two plain values, with paths; `partial` asks for the expected keys only."""
     expected, actual = canonical(expected), canonical(actual)
     if isinstance(expected, dict) and isinstance(actual, dict):
@@ -190,7 +190,7 @@ def compare_values(expected: Any, actual: Any, path: str, partial: bool) -> list
             differences += compare_values(*pair, f"{path}.{key}", partial=False)
         return differences
     same = expected == actual and _kinds(expected) == _kinds(actual)
-    return [] if same else [Difference(path, expected, actual)]
+    return [] if same else [VectorDifference(path, expected, actual)]
 
 
 def _kinds(value: Any) -> Any:

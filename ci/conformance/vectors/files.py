@@ -1,4 +1,4 @@
-"""Reading vector files."""
+"""Reading of vector files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from kraftcheck.ci.conformance.vectors.core import Vector
-from kraftcheck.ci.terminal.files import MOST_JSON, parse_json, read_bytes
+from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, parse_json, read_bytes
 from kraftcheck.model.records.fields import Fields, FormError, items, text
 
 
@@ -30,18 +30,18 @@ def find(paths: tuple[Path, ...]) -> list[Path]:
     Raises:
         VectorError: when a path does not exist, or a folder holds no JSON file.
     """
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            inside = sorted(path.rglob("*.json"))
-            if not inside:
+            below = sorted(path.rglob("*.json"))
+            if not below:
                 raise VectorError(f"no vectors in {path}")
-            found.update(dict.fromkeys(inside))
+            files.update(dict.fromkeys(below))
         elif path.exists():
-            found[path] = None
+            files[path] = None
         else:
             raise VectorError(f"{path}: no such file or folder")
-    return list(found)
+    return list(files)
 
 
 def read(path: Path) -> VectorFile:
@@ -52,11 +52,11 @@ def read(path: Path) -> VectorFile:
         VectorError: when it is malformed.
     """
     try:
-        listed = items(parse_json(path, read_bytes(path, MOST_JSON), _once), "the file")
+        entries = items(parse_json(path, read_bytes(path, MAX_JSON_BYTES), _once), "the file")
     except FormError as reason:
         raise VectorError(f"{path}: {reason}") from None
     vectors: dict[str, Vector] = {}
-    for position, item in enumerate(listed):
+    for position, item in enumerate(entries):
         vector = _vector(path, position, item)
         if vector.id in vectors:
             raise VectorError(f"{path}: {vector.id}: id: used twice")

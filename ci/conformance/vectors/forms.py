@@ -65,11 +65,11 @@ def read_partition(value: object, where: str) -> Partition:
     """A partition from its state."""
     fields = Fields.of(value, where).only(*PARTITION_KEYS)
     replicas = fields.read("replicas", brokers)
-    listed = fields.read("directories", directories)
-    if len(listed) != replicas.size():
-        raise FormError(f"{fields.key('directories')}: {len(listed)} directories for {replicas.size()} replicas")
+    ids = fields.read("directories", directories)
+    if len(ids) != replicas.size():
+        raise FormError(f"{fields.key('directories')}: {len(ids)} directories for {replicas.size()} replicas")
     return Partition(
-        directories=DirectoryList(replicas.ids, listed),
+        directories=DirectoryList(replicas.ids, ids),
         leader=fields.read("leader", integer),
         recovering=fields.read("leader_recovery_state", choice(*RECOVERY)) == "RECOVERING",
         leader_epoch=fields.read("leader_epoch", integer),
@@ -172,8 +172,8 @@ def write_registration(registration: Registration) -> dict[str, Any]:
         "id": registration.id,
         "epoch": registration.epoch,
         "incarnation": registration.incarnation,
-        "listeners": {known.name: [known.host, known.port] for known in registration.listeners},
-        "features": {known.name: [known.min_level, known.max_level] for known in registration.features},
+        "listeners": {item.name: [item.host, item.port] for item in registration.listeners},
+        "features": {item.name: [item.min_level, item.max_level] for item in registration.features},
         "rack": registration.rack,
         "fenced": registration.fenced,
         "in_controlled_shutdown": registration.in_controlled_shutdown,

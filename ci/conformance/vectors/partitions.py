@@ -6,13 +6,13 @@ from itertools import combinations
 from typing import Any
 
 from kraftcheck.ci.conformance.vectors.core import (
-    Difference,
     Function,
     KafkaError,
     Vector,
+    VectorDifference,
     as_exact_says,
-    listed,
-    whole,
+    listed_keys,
+    whole_value,
 )
 from kraftcheck.ci.conformance.vectors.forms import (
     LISTS,
@@ -78,9 +78,11 @@ def _to_record(vector: Vector, rules: RuleSet) -> dict[str, Any]:
 
 
 def _stored(p: Partition, vector: Vector) -> tuple[PartitionRecord, bool]:
-    known = vector.when.read("directory_assignment_supported", flag)
+    with_directories = vector.when.read("directory_assignment_supported", flag)
     elr = vector.when.read("elr_supported", flag)
-    return partition_record(p, "topic", 0, directories=known, elr=elr), not known and loses_directories(p)
+    return partition_record(
+        p, "topic", 0, directories=with_directories, elr=elr
+    ), not with_directories and loses_directories(p)
 
 
 def _write_record(record: PartitionRecord) -> dict[str, Any]:
@@ -100,12 +102,12 @@ def _write_record(record: PartitionRecord) -> dict[str, Any]:
     }
 
 
-def _same_record(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+def _same_record(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
     """Equality; fields that are null and fields that are absent are the same."""
     if isinstance(expected, dict):
         expected = {"elr": None, "last_known_elr": None, **expected}
         expected["directories"] = expected.get("directories") or []
-    return whole(expected, actual, vector)
+    return whole_value(expected, actual, vector)
 
 
 def _from_record(vector: Vector, rules: RuleSet) -> dict[str, Any]:
@@ -151,10 +153,10 @@ def _project(vector: Vector, rules: RuleSet) -> dict[str, Any]:
 def _equality(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     """Each item against each, and against a second reading of itself."""
     states = vector.given.read("items", each(read_partition))
-    again = vector.given.read("items", each(read_partition))
-    same_hash = all(hash(a) == hash(b) for a in states for b in again if a == b)
+    copies = vector.given.read("items", each(read_partition))
+    same_hash = all(hash(a) == hash(b) for a in states for b in copies if a == b)
     return {
-        "equal_implies_same_hash": same_hash and states == again,
+        "equal_implies_same_hash": same_hash and states == copies,
         "all_items_differ": all(a != b for a, b in combinations(states, 2)),
     }
 
@@ -170,19 +172,25 @@ def _directory_of(vector: Vector, rules: RuleSet) -> dict[str, Any]:
 _VERSION = ("elr_supported", "directory_assignment_supported")
 
 FUNCTIONS = {
-    "election_was_clean": Function(_clean, ("previous_isr",), ("new_leader",), {"clean": whole}),
+    "election_was_clean": Function(_clean, ("previous_isr",), ("new_leader",), {"clean": whole_value}),
     "merge": Function(_merge, ("partition",), ("change",), {"after": as_exact_says}, ("exact",)),
-    "diff": Function(_diff, ("before", "after"), (), {"changed": whole}),
-    "construct": Function(_construct, (), ("fields",), {"after": listed, "missing_field": whole}, ("exact",)),
-    "to_record": Function(_to_record, ("partition",), _VERSION, {"record": _same_record, "loses_directories": whole}),
+    "diff": Function(_diff, ("before", "after"), (), {"changed": whole_value}),
+    "construct": Function(
+        _construct, (), ("fields",), {"after": listed_keys, "missing_field": whole_value}, ("exact",)
+    ),
+    "to_record": Function(
+        _to_record, ("partition",), _VERSION, {"record": _same_record, "loses_directories": whole_value}
+    ),
     "from_record": Function(_from_record, (), ("record", *_VERSION), {"after": as_exact_says}, ("exact",)),
     "partition.record_round_trip": Function(
-        _round_trip, ("partition",), _VERSION, {"after": as_exact_says, "loses_directories": whole}, ("exact",)
+        _round_trip, ("partition",), _VERSION, {"after": as_exact_says, "loses_directories": whole_value}, ("exact",)
     ),
     "project_leader_and_isr": Function(
-        _project, ("partition",), ("topic", "partition_index", "is_new"), {"state": whole}
+        _project, ("partition",), ("topic", "partition_index", "is_new"), {"state": whole_value}
     ),
-    "equality": Function(_equality, ("items",), (), {"equal_implies_same_hash": whole, "all_items_differ": whole}),
-    "directory_of": Function(_directory_of, ("partition",), ("broker",), {"directory": whole}),
+    "equality": Function(
+        _equality, ("items",), (), {"equal_implies_same_hash": whole_value, "all_items_differ": whole_value}
+    ),
+    "directory_of": Function(_directory_of, ("partition",), ("broker",), {"directory": whole_value}),
 }
 """The functions of the file by name; one name is shared with another file and carries a prefix."""

@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from kraftcheck.ci.conformance.vectors.core import Difference, Function, KafkaError, Vector, compare_values, whole
+from kraftcheck.ci.conformance.vectors.core import (
+    Function,
+    KafkaError,
+    Vector,
+    VectorDifference,
+    compare_values,
+    whole_value,
+)
 from kraftcheck.model.controller.errors import RequestError
 from kraftcheck.model.controller.topics.placement import RackList, Ring, UsableBroker, place, rack_list
 from kraftcheck.model.controller.topics.streams import RandomStream
@@ -77,7 +84,7 @@ def _topic(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     return {"placements": placements, "placement_counts": placements}
 
 
-def _counted(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+def _count_requests(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
     """How often each replica list was placed; the rows are in no order."""
     if isinstance(actual, list):
         actual = [[list(replicas), number] for replicas, number in Counter(map(tuple, actual)).items()]
@@ -99,16 +106,19 @@ def _equality(vector: Vector, rules: RuleSet) -> dict[str, Any]:
 
 _RING = ("brokers", "initial_epoch", "initial_offset")
 _TOPIC = ("start_partition", "num_partitions", "replication_factor", "repeat")
-_PLACED = {"placements": whole, "placement_counts": _counted}
+_PLACED = {"placements": whole_value, "placement_counts": _count_requests}
 
 FUNCTIONS = {
-    "broker_ring": Function(_ring, _RING, ("next_epochs",), {"size": whole, "returned": whole}),
+    "broker_ring": Function(_ring, _RING, ("next_epochs",), {"size": whole_value, "returned": whole_value}),
     "rack_list_summary": Function(
-        _summary, ("brokers",), (), {"total_brokers": whole, "unfenced_brokers": whole, "rack_names": whole}
+        _summary,
+        ("brokers",),
+        (),
+        {"total_brokers": whole_value, "unfenced_brokers": whole_value, "rack_names": whole_value},
     ),
     "rack_list_place": Function(_rack_list, ("brokers",), ("replication_factors",), _PLACED),
     "place_topic": Function(_topic, ("brokers",), _TOPIC, _PLACED),
-    "assignment_keeps_order": Function(_keeps_order, (), ("replicas",), {"replicas": whole}),
-    "assignment_equality": Function(_equality, (), ("left", "right"), {"equal": whole}),
+    "assignment_keeps_order": Function(_keeps_order, (), ("replicas",), {"replicas": whole_value}),
+    "assignment_equality": Function(_equality, (), ("left", "right"), {"equal": whole_value}),
 }
 """The functions of the file by name."""

@@ -1,11 +1,19 @@
-"""Which function runs a vector."""
+"""Dispatch of a vector to the function that runs it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from kraftcheck.ci.conformance.vectors import brokers, changes, partitions, placements, reassignments, sessions
-from kraftcheck.ci.conformance.vectors.core import FAILED, UNSUPPORTED, Difference, Function, Outcome, Vector, judge
+from kraftcheck.ci.conformance.vectors.core import (
+    FAILED,
+    UNSUPPORTED,
+    Function,
+    Vector,
+    VectorDifference,
+    VectorOutcome,
+    judge,
+)
 from kraftcheck.ci.conformance.vectors.forms import read_partition, write_partition
 from kraftcheck.ci.conformance.vectors.scenarios import run as scenarios
 from kraftcheck.model.partition.directories import DirectoryMismatch
@@ -28,14 +36,14 @@ def function_of(vector: Vector) -> Function | None:
 
     Partitions and registrations share a function name; what is given tells them apart.
     """
-    known = FUNCTIONS.get(vector.function)
+    function = FUNCTIONS.get(vector.function)
     for subject in ("partition", "registration"):
-        if known is None and vector.given.has(subject):
-            known = FUNCTIONS.get(f"{subject}.{vector.function}")
-    return known
+        if function is None and vector.given.has(subject):
+            function = FUNCTIONS.get(f"{subject}.{vector.function}")
+    return function
 
 
-def run_vector(vector: Vector, rules: RuleSet, before: Vector | None = None) -> Outcome:
+def run_vector(vector: Vector, rules: RuleSet, before: Vector | None = None) -> VectorOutcome:
     """Run one vector.
 
     Args:
@@ -48,22 +56,22 @@ def run_vector(vector: Vector, rules: RuleSet, before: Vector | None = None) -> 
     """
     function = function_of(vector)
     if function is None:
-        return Outcome(UNSUPPORTED, reason=f"unknown function {vector.function}")
+        return VectorOutcome(UNSUPPORTED, reason=f"unknown function {vector.function}")
     outcome = judge(function, vector, rules)
     if before is None or outcome.status == UNSUPPORTED:
         return outcome
     broken = _broken_chain(vector, before, rules)
-    return Outcome(FAILED, (*outcome.differences, *broken)) if broken else outcome
+    return VectorOutcome(FAILED, (*outcome.differences, *broken)) if broken else outcome
 
 
-def _broken_chain(vector: Vector, before: Vector, rules: RuleSet) -> tuple[Difference, ...]:
+def _broken_chain(vector: Vector, before: Vector, rules: RuleSet) -> tuple[VectorDifference, ...]:
     """Where the state that a vector starts from is not what the vector before leads to."""
     try:
-        reached = changes.state_after(before, rules)
+        state = changes.state_after(before, rules)
     except DirectoryMismatch as mismatch:
-        return (Difference("given.partition", "the state before", str(mismatch)),)
-    if reached is None:
+        return (VectorDifference("given.partition", "the state before", str(mismatch)),)
+    if state is None:
         return ()
-    given, actual = write_partition(vector.given.read("partition", read_partition)), write_partition(reached)
-    differing = (key for key in given if given[key] != actual[key])
-    return tuple(Difference(f"given.partition.{key}", given[key], actual[key]) for key in differing)
+    expected, actual = write_partition(vector.given.read("partition", read_partition)), write_partition(state)
+    differing = (key for key in expected if expected[key] != actual[key])
+    return tuple(VectorDifference(f"given.partition.{key}", expected[key], actual[key]) for key in differing)

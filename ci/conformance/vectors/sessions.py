@@ -1,4 +1,4 @@
-"""Vectors of heartbeat.json: broker sessions, their orders, the state machine of brokers."""
+"""Vectors of heartbeat.json: broker sessions, their orders, and the state machine of brokers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from functools import partial
 from typing import Any, TypeVar
 
 from kraftcheck.ci.conformance.vectors.core import (
-    Difference,
     Function,
     KafkaError,
     Unsupported,
     Vector,
+    VectorDifference,
     compare_values,
     known_keys,
-    listed,
-    whole,
+    listed_keys,
+    whole_value,
 )
 from kraftcheck.ci.conformance.vectors.placements import write_usable
 from kraftcheck.model.controller.errors import NotTracked, Resignation
@@ -61,17 +61,17 @@ def _run(given: Fields, steps: tuple[Fields, ...]) -> Clocked:
     Raises:
         KafkaError: when a step fails.
     """
-    sessions, now = Sessions(given.read("session_timeout_ms", long)), given.read("now_ms", long)
+    sessions, now_ms = Sessions(given.read("session_timeout_ms", long)), given.read("now_ms", long)
     for step in steps:
         op = step.read("op", text)
         if op == "sleep":
-            now += known_keys(step, "ms").read("ms", long)
+            now_ms += known_keys(step, "ms").read("ms", long)
             continue
         if op not in _STEPS:
             raise Unsupported(f"unknown step {op} of a session")
         keys, run = _STEPS[op]
-        sessions = _checked(partial(run, (sessions, now), known_keys(step, *keys)))
-    return sessions, now
+        sessions = _checked(partial(run, (sessions, now_ms), known_keys(step, *keys)))
+    return sessions, now_ms
 
 
 def _checked(ask: Callable[[], T]) -> T:
@@ -84,7 +84,7 @@ def _checked(ask: Callable[[], T]) -> T:
 
 
 def _tracking(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    """What the sessions tell after the steps; a last step that fails leaves them as they were."""
+    """The state of the sessions after the steps; a last step that fails leaves them as they were."""
     steps = vector.when.read("steps", each(Fields.of))
     sessions, now = _run(vector.given, steps[:-1])
     error: Mapping[str, Any] = {}
@@ -93,21 +93,25 @@ def _tracking(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     except KafkaError as failure:
         error = failure.actual
     racks = vector.given.read_or("racks", Fields.of, Fields({}))
-    asked = {*sessions.tracked, *_asked(vector, "has_valid_session"), *_asked(vector, "controlled_shutdown_offset")}
+    brokers = {
+        *sessions.tracked,
+        *_named_brokers(vector, "has_valid_session"),
+        *_named_brokers(vector, "controlled_shutdown_offset"),
+    }
     usable = sessions.usable(lambda broker: racks.read_or(str(broker), text, None))
     return {
         **error,
-        "has_valid_session": {str(b): sessions.is_valid(b, now) for b in asked},
+        "has_valid_session": {str(b): sessions.is_valid(b, now) for b in brokers},
         "unfenced_order": list(sessions.live),
         "stale_broker": sessions.stale(now),
         "next_check_ms": sessions.next_check(),
         "lowest_active_offset": sessions.lowest_active_offset(),
         "usable_brokers": [write_usable(broker) for broker in usable],
-        "controlled_shutdown_offset": {str(b): sessions.shutdown_offset(b) for b in asked},
+        "controlled_shutdown_offset": {str(b): sessions.shutdown_offset(b) for b in brokers},
     }
 
 
-def _asked(vector: Vector, key: str) -> list[int]:
+def _named_brokers(vector: Vector, key: str) -> list[int]:
     """Brokers that an expectation names, tracked or not."""
     expected = vector.then.data.get(key)
     return [int(b) for b in expected if b.isdecimal()] if isinstance(expected, Mapping) else []
@@ -129,8 +133,8 @@ def _by_offset(vector: Vector, rules: RuleSet) -> dict[str, Any]:
 
 
 def _by_contact(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    gone = vector.when.read("remove", integers) if vector.when.has("remove") else ()
-    order = by_last_contact([pair for pair in _pairs(vector, "last_contact") if pair[0] not in gone])
+    removed = vector.when.read("remove", integers) if vector.when.has("remove") else ()
+    order = by_last_contact([pair for pair in _pairs(vector, "last_contact") if pair[0] not in removed])
     return {"order": list(order), "first": next(iter(order), None)}
 
 
@@ -139,12 +143,12 @@ def _pairs(vector: Vector, key: str) -> list[tuple[int, int]]:
     return [(b.only("id", key).read("id", integer), b.read(key, long)) for b in brokers]
 
 
-def _same_offset(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+def _same_offset(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
     """Equality; no offset at all is infinite, which a vector may write as null or as the largest number."""
-    return whole(None if expected == INT64[1] else expected, actual, vector)
+    return whole_value(None if expected == INT64[1] else expected, actual, vector)
 
 
-def _same_brokers(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+def _same_brokers(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
     """Equality as sets."""
     if isinstance(expected, list) and isinstance(actual, list):
         expected, actual = sorted(expected, key=repr_of), sorted(actual, key=repr_of)
@@ -156,7 +160,7 @@ def repr_of(value: Any) -> str:
     return repr(sorted(value.items())) if isinstance(value, dict) else repr(value)
 
 
-_ORDERS = {"order": whole, "first": whole}
+_ORDERS = {"order": whole_value, "first": whole_value}
 _WISH = ("broker", "want_fence", "want_shutdown", "metadata_offset", "registration_offset", "leads_partitions")
 
 FUNCTIONS = {
@@ -165,17 +169,17 @@ FUNCTIONS = {
         ("session_timeout_ms", "now_ms", "racks"),
         ("steps",),
         {
-            "has_valid_session": listed,
-            "unfenced_order": whole,
-            "stale_broker": whole,
-            "next_check_ms": whole,
+            "has_valid_session": listed_keys,
+            "unfenced_order": whole_value,
+            "stale_broker": whole_value,
+            "next_check_ms": whole_value,
             "lowest_active_offset": _same_offset,
             "usable_brokers": _same_brokers,
-            "controlled_shutdown_offset": listed,
+            "controlled_shutdown_offset": listed_keys,
         },
     ),
     "next_broker_state": Function(
-        _next_state, ("session_timeout_ms", "now_ms", "steps"), _WISH, {"current": whole, "next": whole}
+        _next_state, ("session_timeout_ms", "now_ms", "steps"), _WISH, {"current": whole_value, "next": whole_value}
     ),
     "order_by_metadata_offset": Function(_by_offset, ("brokers",), (), _ORDERS),
     "order_by_last_contact": Function(_by_contact, ("brokers",), ("remove",), _ORDERS),

@@ -18,8 +18,8 @@ from kraftcheck.ci.logs.format.read import LogFiles
 from kraftcheck.ci.logs.output import LOG, SOURCES, filled
 from kraftcheck.ci.logs.replaying import Replaying
 from kraftcheck.ci.logs.spark.tasks import ENDS, Task, started_worker, task
-from kraftcheck.ci.spark.errors import explained
-from kraftcheck.ci.spark.session import parse_conf, started
+from kraftcheck.ci.spark.errors import job_error
+from kraftcheck.ci.spark.session import parse_conf, start_session
 from kraftcheck.ci.spark.shipping import ship_sources
 from kraftcheck.ci.terminal.refusal import Refusal
 
@@ -48,7 +48,7 @@ def replay_with_spark(
         Refusal: when `out` holds anything, a log cannot be read, or Spark does not start or fails.
     """
     with filled(out) as place:
-        session = started(None, workers, parse_conf(conf), out / LOG)
+        session = start_session(None, workers, parse_conf(conf), out / LOG)
         try:
             ship_sources(session, out / SOURCES)
             _started_workers(session, int(session.sparkContext.defaultParallelism))
@@ -57,7 +57,7 @@ def replay_with_spark(
         except Refusal:
             raise
         except Exception as error:
-            raise explained(error, out / LOG) from error
+            raise job_error(error, out / LOG) from error
         finally:
             session.stop()
             (out / SOURCES).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The commit log of a run: which levels are whole, and of what they were explored.
+"""The commit log of a run: which levels are complete, and what was explored.
 
     OUT/run.json                what is explored
     OUT/levels/00012/*.parquet  the states found at depth 12
@@ -25,9 +25,9 @@ from typing import Any
 from attrs import frozen
 
 from kraftcheck.ci.spark.store.lease import Lease
-from kraftcheck.ci.spark.store.manifests import Commit, check, content, parsed, reason
+from kraftcheck.ci.spark.store.manifests import Commit, check, content, parse, reason
 from kraftcheck.ci.spark.store.sealed import read_sealed, write_sealed
-from kraftcheck.ci.spark.tasks import Stored
+from kraftcheck.ci.spark.tasks import StoredLevel
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.sync import sync
@@ -38,7 +38,7 @@ FORMAT = 2
 
 
 def identity(chosen: Subject, traced: Program, bucket_bits: int) -> dict[str, Any]:
-    """What a run is of; a run goes on only where all of it is the same."""
+    """The identity of a run; a run is resumed only where all of it is the same."""
     bounds = {f"bound {name}": value for name, value in sorted(chosen.setting.bounds.items())}
     return {
         "format": FORMAT,
@@ -115,7 +115,7 @@ class CommitLog:
         return self._read_run()[0]
 
     def _read_run(self) -> tuple[dict[str, Any], str]:
-        """What `read_run` gives, and its digest."""
+        """The content of run.json, and its digest."""
         check_local(self.out)
         if not self.exists():
             raise Refusal(
@@ -123,12 +123,13 @@ class CommitLog:
             )
         return read_sealed(self.run_file, "restore it, or explore again into another --out", self._check_format)
 
-    def _check_format(self, found: Any) -> None:
-        made = found.get("identity") if isinstance(found, dict) else None
-        made = made.get("format") if isinstance(made, dict) else None
-        if made != FORMAT:
+    def _check_format(self, document: Any) -> None:
+        version = document.get("identity") if isinstance(document, dict) else None
+        version = version.get("format") if isinstance(version, dict) else None
+        if version != FORMAT:
             raise Refusal(
-                f"{self.run_file} has format {made!r} and this version reads {FORMAT}; explore again into another --out"
+                f"{self.run_file} has format {version!r} and this version reads {FORMAT}; explore again into "
+                "another --out"
             )
 
     def check_same(self, of: Mapping[str, Any]) -> None:
@@ -140,9 +141,10 @@ class CommitLog:
         before = self.read_run()["identity"]
         for name in dict.fromkeys((*before, *of)):
             if before.get(name) != of.get(name):
-                was, now = _difference(before.get(name), of.get(name))
+                before_text, now_text = _difference(before.get(name), of.get(name))
                 raise Refusal(
-                    f"--resume: {self.out} was explored with {name} {was}, now it is {now}; explore into another --out"
+                    f"--resume: {self.out} was explored with {name} {before_text}, now it is {now_text}; "
+                    "explore into another --out"
                 )
 
     def commits(self) -> list[Commit]:
@@ -151,21 +153,21 @@ class CommitLog:
         Raises:
             Refusal: naming the file and the mend, when something was changed, lost, or taken from elsewhere.
         """
-        found: list[Commit] = []
+        levels: list[Commit] = []
         seal = self._read_run()[1]
-        while self._follows(len(found)):
-            place = self.manifest(len(found))
+        while self._follows(len(levels)):
+            place = self.manifest(len(levels))
             mend = f"restore it, or remove it and every later one in {place.parent} and explore --resume"
-            told, made = read_sealed(place, mend)
-            if told.get("previous") != seal:
+            document, digest = read_sealed(place, mend)
+            if document.get("previous") != seal:
                 raise Refusal(f"{place}: it does not follow what is before it, or is another run's; {mend}")
-            seal = made
+            seal = digest
             try:
-                found.append(parsed(told))
-                check(found, self.folder(len(found) - 1))
+                levels.append(parse(document))
+                check(levels, self.folder(len(levels) - 1))
             except (KeyError, TypeError, ValueError, OSError) as error:
                 raise Refusal(f"{place}: {reason(error)}; {mend}") from error
-        return found
+        return levels
 
     def _follows(self, depth: int) -> bool:
         """Whether there is a manifest of this level.
@@ -189,34 +191,34 @@ class CommitLog:
             Refusal: when the lease is lost, the level before was changed meanwhile, or there is no room.
         """
         self._check_lease()
-        told = content(level)
+        document = content(level)
         before = self.manifest(level.depth - 1)
         mend = "explore again into another --out"
-        told["previous"] = (read_sealed(before, mend) if level.depth else self._read_run())[1]
+        document["previous"] = (read_sealed(before, mend) if level.depth else self._read_run())[1]
         if level.files:
             sync(self.folder(level.depth))
         sync(self.manifest(0).parent)
-        write_sealed(self.manifest(level.depth), told)
+        write_sealed(self.manifest(level.depth), document)
 
-    def stored(self, level: Commit) -> Stored:
+    def stored(self, level: Commit) -> StoredLevel:
         """A level as workers see it."""
-        return Stored.of(self.folder(level.depth), level.groups)
+        return StoredLevel.of(self.folder(level.depth), level.groups)
 
     def sweep(self, commits: Sequence[Commit]) -> None:
         """Remove files and folders of levels that no manifest names, and documents that were not renamed."""
         self._check_lease()
-        whole = {self.folder(level.depth): {file.name for file in level.files} for level in commits}
+        named_files = {self.folder(level.depth): {file.name for file in level.files} for level in commits}
         for place in sorted((self.out / "levels").iterdir()):
             if _HALF.match(place.name):
                 place.unlink(missing_ok=True)
-            elif place in whole:
+            elif place in named_files:
                 for file in place.iterdir():
-                    if file.name not in whole[place]:
+                    if file.name not in named_files[place]:
                         file.unlink(missing_ok=True)
             elif _FOLDER.fullmatch(place.name):
-                gone = place.with_name(f"{_GONE}{uuid.uuid4().hex}")
-                place.rename(gone)  # tasks that outlive a dead driver for a moment write no more into it
-                shutil.rmtree(gone)
+                moved_folder = place.with_name(f"{_GONE}{uuid.uuid4().hex}")
+                place.rename(moved_folder)  # tasks that outlive a dead driver for a moment write no more into it
+                shutil.rmtree(moved_folder)
             elif place.name.startswith(_GONE):
                 shutil.rmtree(place)
 
@@ -226,10 +228,10 @@ _FOLDER = re.compile(r"\d{5,}")
 _HALF = re.compile(r"\.\d{5,}\.json\.")
 
 
-def _difference(was: Any, now: Any) -> tuple[str, str]:
+def _difference(before: Any, now: Any) -> tuple[str, str]:
     """Two values in few words: of lists only what differs."""
-    if isinstance(was, list) and isinstance(now, list):
-        only = [[item for item in one if item not in other] for one, other in ((was, now), (now, was))]
+    if isinstance(before, list) and isinstance(now, list):
+        only = [[item for item in first if item not in second] for first, second in ((before, now), (now, before))]
         return ", ".join(only[0][:3]) or "in another order", ", ".join(only[1][:3]) or "in another order"
-    short = (str(value)[:40] if value is not None else "absent" for value in (was, now))
+    short = (str(value)[:40] if value is not None else "absent" for value in (before, now))
     return next(short), next(short)

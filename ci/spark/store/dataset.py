@@ -16,12 +16,12 @@ from attrs import frozen
 
 from kraftcheck.ci.spark.decoding import column_name, field_sql
 from kraftcheck.ci.spark.store.commits import CommitLog, identity
-from kraftcheck.ci.spark.store.digests import checked_here
+from kraftcheck.ci.spark.store.digests import check_locally
 from kraftcheck.ci.spark.store.manifests import Commit
 from kraftcheck.ci.spark.tasks import Batches
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.blocks.tasks import BlockSpec, loaded
+from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
 from kraftcheck.solvers.machine_code.frame import FramePlan
 from kraftcheck.solvers.program.program import Program
 
@@ -66,7 +66,7 @@ class Dataset:
         commits = tuple(log.commits())
         if not commits:
             raise Refusal(f"{out} has no committed level yet; `kraftcheck explore ... --resume` goes on with it")
-        return cls(log, commits, run, run["identity"], checked_here(log, commits))
+        return cls(log, commits, run, run["identity"], check_locally(log, commits))
 
     @property
     def levels(self) -> tuple[Commit, ...]:
@@ -85,9 +85,9 @@ class Dataset:
             Refusal: when it is not the same any more.
         """
         bounds = {name.removeprefix("bound "): value for name, value in self.of.items() if name.startswith("bound ")}
-        found = subject(self.of["system"], self.of["scope"], bounds, self.of["rules"])
+        whole_subject = subject(self.of["system"], self.of["scope"], bounds, self.of["rules"])
         ids = [text.split(" ", 1)[1] for text in self.of["properties"]]
-        chosen = subject(self.of["system"], self.of["scope"], bounds, self.of["rules"], ids) if ids else found
+        chosen = subject(self.of["system"], self.of["scope"], bounds, self.of["rules"], ids) if ids else whole_subject
         traced = program(chosen)
         self.log.check_same(identity(chosen, traced, int(self.of["buckets"]).bit_length() - 1))
         return chosen, traced
@@ -95,21 +95,21 @@ class Dataset:
     def fired(self, traced: Program) -> dict[str, int]:
         """Transitions taken, by action."""
         plan, counters = FramePlan(traced), self.commits[-1].counters
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for number, kind in enumerate(traced.kinds):
-            found[kind.action.name] = found.get(kind.action.name, 0) + counters[plan.fired + number]
-        return found
+            counts[kind.action.name] = counts.get(kind.action.name, 0) + counters[plan.fired + number]
+        return counts
 
     def fields_sql(self, prefix: str = "", words: str = "w") -> list[str]:
         """Named columns of a packed state, `after_` and the like before their names."""
-        made = [(prefix + column_name(f["name"]), field_sql(f, words)) for f in self.table["fields"]]
-        return [f"{expression} AS `{name}`" for name, expression in made]
+        columns = [(prefix + column_name(f["name"]), field_sql(f, words)) for f in self.table["fields"]]
+        return [f"{expression} AS `{name}`" for name, expression in columns]
 
     def action_sql(self, number: str) -> list[str]:
         """Name and arguments of an action instance; null for initial states."""
-        names = ", ".join(f"'{one['name']}'" for one in self.table["actions"])
-        told = (" ".join(f"{k}={v}" for k, v in one["arguments"].items()) for one in self.table["actions"])
-        arguments = ", ".join(f"'{text}'" for text in told)
+        names = ", ".join(f"'{action['name']}'" for action in self.table["actions"])
+        texts = (" ".join(f"{k}={v}" for k, v in action["arguments"].items()) for action in self.table["actions"])
+        arguments = ", ".join(f"'{text}'" for text in texts)
         return [
             f"CASE WHEN {number} >= 0 THEN element_at(array({names}), {number} + 1) END AS action",
             f"CASE WHEN {number} >= 0 THEN element_at(array({arguments}), {number} + 1) END AS arguments",
@@ -117,14 +117,14 @@ class Dataset:
 
     def claims_sql(self) -> list[str]:
         """For each claim about states whether this state breaks (or shows) it."""
-        made = []
+        columns = []
         for number, claim in enumerate(self.table["claims"]):
             verb = "breaks" if claim["kind"] == "always" else "shows"
             name = claim["id"].replace("-", "_").replace(".", "_")
             column = name if name.startswith("shows_") and verb == "shows" else f"{verb}_{name}"
             word, bit = divmod(number, 63)
-            made.append(f"(shiftrightunsigned(claims{word}, {bit}) & 1L) = 1 AS `{column}`")
-        return made
+            columns.append(f"(shiftrightunsigned(claims{word}, {bit}) & 1L) = 1 AS `{column}`")
+        return columns
 
 
 def packed(session: Any, data: Dataset) -> Any:
@@ -153,8 +153,8 @@ def register(session: Any, data: Dataset, spec: Callable[[], BlockSpec] | None) 
         words = data.table["words"]
         after = ", ".join(f"v{i} bigint" for i in range(words))
         schema = ", ".join(["depth int", "id bigint", "instance int", *(f"w{i} bigint" for i in range(words)), after])
-        given = rows.select("depth", "id", *(f"w{i}" for i in range(words)))
-        steps = given.mapInArrow(transition_task(spec), schema)
+        sources = rows.select("depth", "id", *(f"w{i}" for i in range(words)))
+        steps = sources.mapInArrow(transition_task(spec), schema)
         steps.selectExpr(
             "depth", "id", "instance", *data.action_sql("instance"), *data.fields_sql(), *data.fields_sql("after_", "v")
         ).createOrReplaceTempView("transitions")
@@ -181,8 +181,8 @@ def level_rows(data: Dataset) -> list[tuple[Any, ...]]:
 def transition_task(shipped: Callable[[], BlockSpec]) -> Callable[[Batches], Batches]:
     """Every transition of the states given: one row each, computed by the kernel a block at a time."""
 
-    def work(batches: Batches) -> Batches:
-        kernel = loaded(shipped())
+    def compute_transitions(batches: Batches) -> Batches:
+        kernel = load_block_kernel(shipped())
         spec = kernel.spec
         for batch in batches:
             for at in range(0, batch.num_rows, ROWS_AT_ONCE):
@@ -199,10 +199,10 @@ def transition_task(shipped: Callable[[], BlockSpec]) -> Callable[[Batches], Bat
                 names = ["depth", "id", "instance", *(f"{v}{i}" for v in "wv" for i in range(spec.words))]
                 yield pa.RecordBatch.from_arrays(columns, names=names)
 
-    return work
+    return compute_transitions
 
 
-def rows_of(frame: Any, most: int) -> tuple[Sequence[str], list[tuple[Any, ...]], bool]:
+def rows_of(frame: Any, limit: int) -> tuple[Sequence[str], list[tuple[Any, ...]], bool]:
     """Columns, the first rows, and whether there are more."""
-    rows = frame.limit(most + 1).collect()
-    return list(frame.columns), [tuple(row) for row in rows[:most]], len(rows) > most
+    rows = frame.limit(limit + 1).collect()
+    return list(frame.columns), [tuple(row) for row in rows[:limit]], len(rows) > limit

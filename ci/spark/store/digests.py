@@ -1,4 +1,4 @@
-"""The digests of committed files, compared with what is on the disk: here where that is little, else on the workers."""
+"""Verification of committed files by digest: on the driver where they are small, else on the workers."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.spark.errors import explained
+from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.store.commits import CommitLog
 from kraftcheck.ci.spark.store.levelfiles import LevelFile, verify
 from kraftcheck.ci.spark.store.manifests import Commit
 from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, verify_task
 from kraftcheck.ci.terminal.refusal import Refusal
 
-HERE = 256 << 20
+LOCAL_BYTES = 256 << 20
 """Bytes up to which files are read here: less than a second of work, and no Spark has to be started for it."""
 
 
-def checked_here(log: CommitLog, commits: Sequence[Commit]) -> bool:
+def check_locally(log: CommitLog, commits: Sequence[Commit]) -> bool:
     """Check committed files byte by byte; false when they are so large that workers should do it.
 
     Raises:
         Refusal: naming the first file that is not what was committed.
     """
     files = _files(log, commits)
-    if sum(file.bytes for _, file in files) > HERE:
+    if sum(file.bytes for _, file in files) > LOCAL_BYTES:
         return False
     with ThreadPoolExecutor() as pool:
-        _refuse(pool.map(lambda one: verify(Path(one[0]), one[1]), files))
+        _refuse(pool.map(lambda entry: verify(Path(entry[0]), entry[1]), files))
     return True
 
 
@@ -50,7 +50,7 @@ def check_on(session: Any, log: CommitLog, commits: Sequence[Commit], messages: 
     try:
         rows = session.range(0, len(files), 1, tasks).mapInArrow(verify_task(files), RESULT_SCHEMA).collect()
     except Exception as error:
-        raise explained(error, messages) from error
+        raise job_error(error, messages) from error
     _refuse(bytes(row.payload).decode() for row in rows)
 
 
@@ -58,9 +58,10 @@ def _files(log: CommitLog, commits: Sequence[Commit]) -> list[tuple[str, LevelFi
     return [(str(log.folder(level.depth)), file) for level in commits for file in level.files]
 
 
-def _refuse(told: Any) -> None:
-    wrong = sorted(one for one in told if one is not None)
-    if wrong:
+def _refuse(results: Any) -> None:
+    damages = sorted(result for result in results if result is not None)
+    if damages:
         raise Refusal(
-            f"{wrong[0]}; restore it, or remove the manifests of its level and of every later one and explore --resume"
+            f"{damages[0]}; restore it, or remove the manifests of its level and of every later one and explore "
+            "--resume"
         )

@@ -1,4 +1,4 @@
-"""The first levels, explored natively, as committed levels of a distributed run.
+"""Handover: the first levels are explored natively, and written as committed levels of a distributed run.
 
 A level is worth a Spark job only when it is large. The native search runs
 until a level has that many states; then every level so far is written as if a
@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from kraftcheck.ci.spark.store.levelfiles import Group, LevelFile, LevelWriter
-from kraftcheck.ci.spark.store.places import Occasion, Place
+from kraftcheck.ci.spark.store.levelfiles import LevelFile, LevelWriter, RowGroup
+from kraftcheck.ci.spark.store.places import PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, Words, first_claims
 from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.frame import NO_ACTION
@@ -57,7 +57,7 @@ class NativeStart:
         self.ends.append(ends)
         self.counters.append(search.counters())
         self.claims.append(dict(search.claims))
-        return search.levels[-1] >= self.handover or search.touched() > self.memory
+        return search.levels[-1] >= self.handover or search.bytes_in_use() > self.memory
 
     @property
     def handed_over(self) -> bool:
@@ -101,7 +101,7 @@ class Export:
 
     def write(
         self, folder: Path, depth: int, records: Words, ids: npt.NDArray[np.int64]
-    ) -> tuple[LevelFile | None, list[Group], dict[int, int]]:
+    ) -> tuple[LevelFile | None, list[RowGroup], dict[int, int]]:
         """Write one level: its file, its groups, and the first state of each claim about states."""
         spec = self.kernel.spec
         old = records[:, spec.words].copy()
@@ -130,10 +130,10 @@ class Export:
                     claims.setdefault(claim, bucket << ROW_BITS | row)
         return writer.result(), writer.groups, claims
 
-    def occasion(self, mark: int) -> Occasion:
+    def occurrence(self, mark: int) -> PlacedOccurrence:
         """Where the state of a native mark was written, and its action instance."""
         native = mark >> 16
-        at = Place(int(self.depths[native]), int(self.new_ids[native]))
+        at = StatePlace(int(self.depths[native]), int(self.new_ids[native]))
         if min(at.depth, at.id) < 0:
             raise RuntimeError(f"native state {native} is in no level that was written")
-        return Occasion(at, mark & NO_ACTION)
+        return PlacedOccurrence(at, mark & NO_ACTION)

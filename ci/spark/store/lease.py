@@ -1,4 +1,4 @@
-"""A lease on a run's folder: one driver at a time writes there.
+"""The lease of a run's folder: one driver at a time writes there.
 
 The lease is a file that its driver keeps locked (flock). The system releases
 the lock when the driver dies, however it dies, so that a run on the same
@@ -58,25 +58,25 @@ class Lease:
 
 
 @contextlib.contextmanager
-def leased(folder: Path) -> Iterator[Lease]:
+def lease_on(folder: Path) -> Iterator[Lease]:
     """Take the lease on a folder, and release it at the end.
 
     Raises:
         Refusal: when another driver has it, or left it on another machine.
     """
     path = folder / NAME
-    handle = _locked(path)
+    handle = _open_locked(path)
     try:
         before = _owner(os.pread(handle, 1 << 12, 0))
         if before and not _same_machine(before):
             raise Refusal(
-                f"{folder} is {_named(before)}, and its lock cannot be seen from here; "
+                f"{folder} is {_owner_text(before)}, and its lock cannot be seen from here; "
                 f"if that driver has ended, remove {path}, then go on"
             )
         lease = Lease(path, uuid.uuid4().hex)
-        told = {"host": socket.gethostname(), "boot": _boot(), "pid": os.getpid(), "token": lease.token}
+        owner = {"host": socket.gethostname(), "boot": _boot(), "pid": os.getpid(), "token": lease.token}
         os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps(told).encode(), 0)
+        os.pwrite(handle, json.dumps(owner).encode(), 0)
         os.fsync(handle)
         try:
             yield lease
@@ -87,14 +87,14 @@ def leased(folder: Path) -> Iterator[Lease]:
         os.close(handle)
 
 
-def _locked(path: Path) -> int:
+def _open_locked(path: Path) -> int:
     """The file, open and locked."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            owner = _named(_owner(os.pread(handle, 1 << 12, 0)))
+            owner = _owner_text(_owner(os.pread(handle, 1 << 12, 0)))
             os.close(handle)
             raise Refusal(f"{path.parent} is {owner}; wait until it ends, or choose another --out") from error
         except OSError as error:
@@ -115,13 +115,13 @@ def _is(handle: int, path: Path) -> bool:
 def _owner(data: bytes) -> dict[str, Any]:
     """Whom a lease names; nobody when it names none."""
     try:
-        found = json.loads(data)
+        owner = json.loads(data)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return owner if isinstance(owner, dict) else {}
 
 
-def _named(owner: dict[str, Any]) -> str:
+def _owner_text(owner: dict[str, Any]) -> str:
     if not owner:
         return "in use by another driver"
     return f"in use by another driver (process {owner.get('pid')} on {owner.get('host')})"

@@ -1,4 +1,4 @@
-"""Levels as Parquet files, as workers read and write them.
+"""Level files: the states of a level as Parquet, written and read by workers.
 
 A file has one row group for each bucket that it holds, in the order of the
 buckets. It is written under a name of its own; it counts only once the
@@ -35,7 +35,7 @@ class DamagedLevelError(RuntimeError):
 
 
 @frozen
-class Group:
+class RowGroup:
     """Rows of one bucket of a level: a row group of a file."""
 
     bucket: int
@@ -62,7 +62,7 @@ def schema(words: int, claim_words: int) -> pa.Schema:
     return pa.schema(columns)
 
 
-class _Digesting:
+class _DigestingFile:
     """A file that hashes what is written to it."""
 
     closed = False
@@ -121,9 +121,9 @@ class LevelWriter:
     words: int
     claim_words: int
     task: int
-    groups: list[Group] = field(factory=list)
+    groups: list[RowGroup] = field(factory=list)
     _name: str = field(init=False)
-    _file: _Digesting | None = field(init=False, default=None)
+    _file: _DigestingFile | None = field(init=False, default=None)
     _writer: Any = field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
@@ -167,11 +167,11 @@ class LevelWriter:
             self._open(layout)
         table = pa.Table.from_arrays([pa.array(column) for column in columns], schema=layout)
         self._writer.write_table(table, row_group_size=max(1, len(records)))
-        self.groups.append(Group(bucket, self._name, len(self.groups), len(records)))
+        self.groups.append(RowGroup(bucket, self._name, len(self.groups), len(records)))
 
     def _open(self, layout: pa.Schema) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._file = _Digesting(self.folder / self._name)
+        self._file = _DigestingFile(self.folder / self._name)
         plain = [name for name in layout.names if name.startswith("w") or name == "parent"]
         self._writer = pq.ParquetWriter(
             pa.PythonFile(self._file, mode="w"), layout, compression=COMPRESSION, write_page_checksum=True,
@@ -192,37 +192,37 @@ def footer(path: str) -> Any:
     return pq.read_metadata(path)
 
 
-def read_states(folder: Path, groups: Iterable[Group], words: int) -> Iterator[tuple[Group, Words]]:
+def read_states(folder: Path, groups: Iterable[RowGroup], words: int) -> Iterator[tuple[RowGroup, Words]]:
     """The states of row groups of a level, group by group.
 
     Raises:
         DamagedLevelError: when a file is missing, fails its checksums, or has other rows than its manifest says.
     """
-    by_file: dict[str, list[Group]] = {}
+    by_file: dict[str, list[RowGroup]] = {}
     for group in groups:
         by_file.setdefault(group.file, []).append(group)
     names = [f"w{i}" for i in range(words)]
-    for name, wanted in by_file.items():
+    for name, file_groups in by_file.items():
         path = folder / name
         try:
             source = pq.ParquetFile(path, metadata=footer(str(path)), page_checksum_verification=True)
             with source:
-                table = source.read_row_groups([group.group for group in wanted], columns=names, use_threads=False)
+                table = source.read_row_groups([group.group for group in file_groups], columns=names, use_threads=False)
         except (OSError, pa.ArrowException) as error:
             raise DamagedLevelError(f"{path}: {error}") from error
-        if table.num_rows != sum(group.rows for group in wanted):
-            raise DamagedLevelError(f"{path}: {table.num_rows} rows instead of {sum(g.rows for g in wanted)}")
+        if table.num_rows != sum(group.rows for group in file_groups):
+            raise DamagedLevelError(f"{path}: {table.num_rows} rows instead of {sum(g.rows for g in file_groups)}")
         states = np.empty((table.num_rows, words), dtype=np.uint64)
         for i in range(words):
             states[:, i] = table.column(i).to_numpy().view(np.uint64)
         at = 0
-        for group in wanted:
+        for group in file_groups:
             yield group, states[at : at + group.rows]
             at += group.rows
 
 
 def verify(folder: Path, file: LevelFile) -> str | None:
-    """What is wrong with a committed file; None when its bytes are those that were committed."""
+    """The damage of a committed file, in words; None when its bytes are those that were committed."""
     path = folder / file.name
     digest, size = hashlib.sha256(), 0
     try:

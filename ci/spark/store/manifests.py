@@ -1,4 +1,4 @@
-"""Manifests of levels: what a committed level says of itself, as a value and as a JSON document."""
+"""Manifests: the description of a committed level, as a value and as a JSON document."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from attrs import asdict, evolve, field, frozen
 
-from kraftcheck.ci.spark.store.levelfiles import Group, LevelFile
-from kraftcheck.ci.spark.store.places import Occasion, Place
+from kraftcheck.ci.spark.store.levelfiles import LevelFile, RowGroup
+from kraftcheck.ci.spark.store.places import PlacedOccurrence, StatePlace
 
 
 @frozen
@@ -20,7 +20,7 @@ class Commit:
         depth: steps from the initial states.
         files, groups: its Parquet files and their row groups, one for each bucket that has rows.
         counters: the frame of all expansions up to the level before, added up.
-        claims: by number the first occasion.
+        claims: by number the first occurrence.
         engine: `native` or `spark`.
         cost: seconds, tasks, candidates, bytes shuffled and spilled of the job that made it.
         expanded: states of the level before that were expanded to make it, as counted while they were.
@@ -28,9 +28,9 @@ class Commit:
 
     depth: int
     files: tuple[LevelFile, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[RowGroup, ...]
     counters: tuple[int, ...] = field(repr=False)
-    claims: Mapping[int, Occasion]
+    claims: Mapping[int, PlacedOccurrence]
     engine: str
     cost: Mapping[str, float]
     expanded: int
@@ -48,29 +48,35 @@ class Commit:
 
 def content(level: Commit) -> dict[str, Any]:
     """A level as a document."""
-    told = asdict(evolve(level, groups=(), claims={}))
-    told["claims"] = {n: [one.state.depth, one.state.id, one.action] for n, one in level.claims.items()}
-    told["groups"] = [[g.bucket, g.file, g.group, g.rows] for g in level.groups]
-    return told
+    document = asdict(evolve(level, groups=(), claims={}))
+    document["claims"] = {
+        n: [occurrence.state.depth, occurrence.state.id, occurrence.action] for n, occurrence in level.claims.items()
+    }
+    document["groups"] = [[g.bucket, g.file, g.group, g.rows] for g in level.groups]
+    return document
 
 
-def parsed(told: Mapping[str, Any]) -> Commit:
+def parse(document: Mapping[str, Any]) -> Commit:
     """A manifest's content as a commit.
 
     Raises:
         KeyError, TypeError, ValueError: for content of another form, or whose parts do not fit.
     """
-    files = tuple(LevelFile(**file) for file in told["files"])
-    groups = tuple(Group(*row) for row in told["groups"])
+    files = tuple(LevelFile(**file) for file in document["files"])
+    groups = tuple(RowGroup(*row) for row in document["groups"])
     rows = dict.fromkeys((file.name for file in files), 0)
     for group in groups:
         rows[group.file] += group.rows
     if any(rows[file.name] != file.rows for file in files):
         raise ValueError("its groups and its files differ in rows")
-    claims = {int(number): Occasion(Place(int(d), int(i)), int(a)) for number, (d, i, a) in told["claims"].items()}
+    claims = {
+        int(number): PlacedOccurrence(StatePlace(int(d), int(i)), int(a))
+        for number, (d, i, a) in document["claims"].items()
+    }
     return Commit(
-        int(told["depth"]), files, groups, tuple(told["counters"]), claims, told["engine"], told["cost"],
-        int(told["expanded"]),
+        int(document["depth"]), files, groups, tuple(document["counters"]), claims, document["engine"],
+        document["cost"],
+        int(document["expanded"]),
     )  # fmt: skip
 
 
@@ -100,7 +106,7 @@ def check(levels: Sequence[Commit], folder: Path) -> None:
 
 
 def reason(error: Exception) -> str:
-    """What is wrong, in a few words."""
+    """The reason of an error, in a few words."""
     if isinstance(error, KeyError):
         return f"it has no {error}"
     if isinstance(error, OSError):

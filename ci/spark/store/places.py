@@ -1,4 +1,4 @@
-"""The states of a dataset by number: a depth, and an id within it.
+"""Places: a state of a dataset by its depth and its id within the level.
 
 The native engine numbers its states from 0 on, and so does each level here. A
 place is a type of its own, so that neither can pass for the other.
@@ -12,7 +12,7 @@ PLACE_BITS = 48
 
 
 @frozen(order=True)
-class Place:
+class StatePlace:
     """A state of a dataset.
 
     Attributes:
@@ -24,13 +24,13 @@ class Place:
     id: int
 
     @classmethod
-    def of(cls, number: int) -> Place:
+    def of(cls, number: int) -> StatePlace:
         """The place that a query has as one number: depth << 48 | id."""
         return cls(number >> PLACE_BITS, number & (1 << PLACE_BITS) - 1)
 
 
 @frozen
-class Occasion:
+class PlacedOccurrence:
     """Where a claim first occurred.
 
     Attributes:
@@ -38,5 +38,5 @@ class Occasion:
         action: the action instance taken there, or NO_ACTION for a claim about the state.
     """
 
-    state: Place
+    state: StatePlace
     action: int

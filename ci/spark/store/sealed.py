@@ -1,4 +1,4 @@
-"""JSON documents that show when they were changed, and that a crash leaves whole: the old one or the new one.
+"""Sealed documents: JSON with its own digest, replaced atomically.
 
 A document bears the SHA-256 of its content. That is no signature: it shows
 accidents and edits by hand, not what somebody computes anew.
@@ -51,11 +51,11 @@ def read_sealed(
         Refusal: naming the file and the mend, when it cannot be read or was changed.
     """
     try:
-        found = read_json(path)
+        content = read_json(path)
     except Refusal as error:
         raise Refusal(f"{error.message}; {mend}") from error
-    check(found)
-    told = found.pop(SEAL, None) if isinstance(found, dict) else None
-    if told is None or told != digest(found):
+    check(content)
+    seal = content.pop(SEAL, None) if isinstance(content, dict) else None
+    if seal is None or seal != digest(content):
         raise Refusal(f"{path}: it is not what was written (SHA-256 differs); {mend}")
-    return found, told
+    return content, seal

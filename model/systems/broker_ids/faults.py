@@ -9,7 +9,7 @@ from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate, none_of, pick
 from kraftcheck.model.rules.broker_ids import BrokerIdRules
-from kraftcheck.model.systems.broker_ids.startup import Event
+from kraftcheck.model.systems.broker_ids.startup import BrokerIdsEvent
 from kraftcheck.model.systems.broker_ids.state import DOWN, FAILED, NONE, BrokerIds, replaced
 
 
@@ -30,7 +30,7 @@ class Faults:
         left = evolve(state.left, stops=state.left.stops - 1)
         after = evolve(state.with_machine(machine, m.ended(DOWN)), left=left)
         held = all_of(m.is_live(), pick(state.sessions, m.id, NONE) == machine)
-        return Outcome(choose(all_of(clean, held), _unregistered(after, m.id), after), Event())
+        return Outcome(choose(all_of(clean, held), _unregistered(after, m.id), after), BrokerIdsEvent())
 
     def may_expire(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
         """The session of a process that is gone."""
@@ -43,7 +43,7 @@ class Faults:
 
     def expire(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
         """ZooKeeper removes the ephemeral node."""
-        return Outcome(_unregistered(state, id), Event())
+        return Outcome(_unregistered(state, id), BrokerIdsEvent())
 
     def may_lose_session(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """A broker that works is cut off from ZooKeeper for longer than its session."""
@@ -57,7 +57,7 @@ class Faults:
     def lose_session(self, state: BrokerIds, machine: Word) -> Outcome:
         """The node goes, the broker does not know."""
         left = evolve(state.left, session_losses=state.left.session_losses - 1)
-        return Outcome(_unregistered(evolve(state, left=left), state.machine(machine).id), Event())
+        return Outcome(_unregistered(evolve(state, left=left), state.machine(machine).id), BrokerIdsEvent())
 
     def may_return(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """A broker without a session learns of it."""
@@ -72,7 +72,7 @@ class Faults:
             places=replaced(state.places, m.id, m.name),
         )
         free = pick(state.sessions, m.id, NONE) < 0
-        return Outcome(choose(free, back, state.with_machine(machine, m.ended(FAILED))), Event())
+        return Outcome(choose(free, back, state.with_machine(machine, m.ended(FAILED))), BrokerIdsEvent())
 
     def may_lose_disk(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """Hardware fails while no process runs."""
@@ -89,7 +89,7 @@ class Faults:
         left = evolve(state.left, disk_losses=state.left.disk_losses - 1)
         homes = tuple(choose(home == machine, NONE, home) for home in state.homes)
         empty = evolve(m, meta=NONE, before=m.meta)
-        return Outcome(evolve(state.with_machine(machine, empty), homes=homes, left=left), Event())
+        return Outcome(evolve(state.with_machine(machine, empty), homes=homes, left=left), BrokerIdsEvent())
 
     def may_rename(self, state: BrokerIds, machine: Word, name: Word) -> dict[str, Truth]:
         """A machine comes up under a hostname that no other has."""
@@ -104,7 +104,7 @@ class Faults:
         """Another address, another hostname."""
         left = evolve(state.left, renames=state.left.renames - 1)
         return Outcome(
-            evolve(state.with_machine(machine, evolve(state.machine(machine), name=name)), left=left), Event()
+            evolve(state.with_machine(machine, evolve(state.machine(machine), name=name)), left=left), BrokerIdsEvent()
         )
 
     def may_create_topic(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
@@ -113,7 +113,7 @@ class Faults:
 
     def create_topic(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
         """A topic now uses the id."""
-        return Outcome(evolve(state, used=state.used.plus(state.used.just(id))), Event())
+        return Outcome(evolve(state, used=state.used.plus(state.used.just(id))), BrokerIdsEvent())
 
     def may_sweep(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
         """The controller looks for garbage, one registered id at a time."""
@@ -121,7 +121,7 @@ class Faults:
 
     def sweep(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
         """Read /brokers/ids/<id>: its hostname."""
-        return Outcome(evolve(state, swept_id=id, swept_host=pick(state.places, id, 0)), Event(reads=1))
+        return Outcome(evolve(state, swept_id=id, swept_host=pick(state.places, id, 0)), BrokerIdsEvent(reads=1))
 
     def may_remove_garbage(self, state: BrokerIds, name: Word) -> dict[str, Truth]:
         """A node of another hostname with the id that was read."""
@@ -144,7 +144,7 @@ class Faults:
 
     def remove_garbage(self, state: BrokerIds, name: Word) -> Outcome:
         """Delete /brokers/hosts/<hostname>."""
-        return Outcome(evolve(state, hosts=replaced(state.hosts, name, NONE)), Event(reads=1))
+        return Outcome(evolve(state, hosts=replaced(state.hosts, name, NONE)), BrokerIdsEvent(reads=1))
 
     def may_end_sweep(self, state: BrokerIds) -> dict[str, Truth]:
         """It has read an id."""
@@ -152,7 +152,7 @@ class Faults:
 
     def end_sweep(self, state: BrokerIds) -> Outcome:
         """All nodes of this id were looked at."""
-        return Outcome(evolve(state, swept_id=NONE, swept_host=NONE), Event())
+        return Outcome(evolve(state, swept_id=NONE, swept_host=NONE), BrokerIdsEvent())
 
 
 def _unregistered(state: BrokerIds, id: Word) -> BrokerIds:  # noqa: A002

@@ -33,7 +33,7 @@ from kraftcheck.model.systems.broker_ids.state import (
 
 
 @frozen
-class Event:
+class BrokerIdsEvent:
     """What a step did besides changing the state.
 
     Attributes:
@@ -59,7 +59,7 @@ class Startup:
     def start(self, state: BrokerIds, machine: Word) -> Outcome:
         """The process begins."""
         begun = state.machine(machine).ended(STARTED)
-        return Outcome(state.with_machine(machine, begun), Event())
+        return Outcome(state.with_machine(machine, begun), BrokerIdsEvent())
 
     def may_decide(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """Configuration and disk are looked at first."""
@@ -80,13 +80,13 @@ class Startup:
         settled = state.with_machine(machine, choose(differ, m.ended(FAILED), own))
         if not self.rules.identity_by_hostname:
             otherwise = self._search(state, machine, m)
-            return choose_outcome(explicit, Outcome(settled, Event()), otherwise)
+            return choose_outcome(explicit, Outcome(settled, BrokerIdsEvent()), otherwise)
         known = pick(state.hosts, m.name, NONE)
-        named = Outcome(state.with_machine(machine, m.chose(known, BY_HOSTNAME)), Event(HOST_READS))
+        named = Outcome(state.with_machine(machine, m.chose(known, BY_HOSTNAME)), BrokerIdsEvent(HOST_READS))
         searched = self._search(state, machine, m)
         searched = Outcome(searched.state, evolve(searched.event, reads=searched.event.reads + HOST_READS))
         by_name = choose_outcome(known >= 0, named, searched)
-        return choose_outcome(explicit, Outcome(settled, Event()), by_name)
+        return choose_outcome(explicit, Outcome(settled, BrokerIdsEvent()), by_name)
 
     @rule("broker-id.by-elimination", source="broker-id KIP, step b", switches=("identity-by-elimination",),
           says="A broker without an id takes the only one that is used and not registered.")  # fmt: skip
@@ -94,7 +94,7 @@ class Startup:
         """What comes after step a): step b), or a new id, or, with neither, an error."""
         if self.rules.identity_by_elimination:
             looking = evolve(m, status=SEARCHING, id=NONE, source=EXPLICIT)
-            return Outcome(state.with_machine(machine, looking), Event())
+            return Outcome(state.with_machine(machine, looking), BrokerIdsEvent())
         return self._draw(state, machine, m)
 
     @rule("broker-id.fresh-from-sequence", source="KAFKA-1070; broker-id KIP", switches=("fresh-ids-drawn",),
@@ -102,9 +102,9 @@ class Startup:
     def _draw(self, state: BrokerIds, machine: Word, m: Machine) -> Outcome:
         """A new id from the sequence, where ids are generated at all."""
         if not self.rules.fresh_ids_drawn:
-            return Outcome(state.with_machine(machine, m.ended(FAILED)), Event())
+            return Outcome(state.with_machine(machine, m.ended(FAILED)), BrokerIdsEvent())
         drawn = evolve(state.with_machine(machine, m.chose(state.drawn, FRESH)), drawn=state.drawn + 1)
-        return Outcome(drawn, Event(drew=True))
+        return Outcome(drawn, BrokerIdsEvent(drew=True))
 
     def may_read_used_ids(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """Step b) begins."""
@@ -121,7 +121,7 @@ class Startup:
             found = self._choose_missing(state, machine, m, state.missing())
             return Outcome(found.state, evolve(found.event, reads=reads))
         read = evolve(m, status=TOPICS_READ, seen=state.used)
-        return Outcome(state.with_machine(machine, read), Event(reads))
+        return Outcome(state.with_machine(machine, read), BrokerIdsEvent(reads))
 
     def may_list_ids(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """The topics have been read."""
@@ -144,7 +144,7 @@ class Startup:
             certain = missing.size() > 0
         taken = state.with_machine(machine, m.chose(missing.first(), BY_ELIMINATION))
         ambiguous = state.with_machine(machine, m.ended(FAILED))
-        held = Outcome(choose(certain, taken, ambiguous), Event())
+        held = Outcome(choose(certain, taken, ambiguous), BrokerIdsEvent())
         drawn = self._draw(state, machine, m)
         if self.rules.fresh_unless_ambiguous:
             return choose_outcome(missing.size() < 2, drawn, held)
@@ -162,10 +162,10 @@ class Startup:
         taken = pick(state.sessions, m.id, NONE) >= 0
         if self.rules.registration_overwrites:
             taken = False
-        refused = Outcome(state.with_machine(machine, m.ended(FAILED)), Event())
+        refused = Outcome(state.with_machine(machine, m.ended(FAILED)), BrokerIdsEvent())
         again = self._search(state, machine, m)
         retried = choose_outcome(m.source == BY_HOSTNAME, again, refused)
-        return choose_outcome(taken, retried, Outcome(self._registered(state, machine, m), Event()))
+        return choose_outcome(taken, retried, Outcome(self._registered(state, machine, m), BrokerIdsEvent()))
 
     def _registered(self, state: BrokerIds, machine: Word, m: Machine) -> BrokerIds:
         """The broker lives, and its id is on its disk."""
@@ -186,7 +186,7 @@ class Startup:
         """Write /brokers/hosts/<hostname>."""
         m = state.machine(machine)
         written = evolve(state, hosts=replaced(state.hosts, m.name, m.id))
-        return Outcome(written.with_machine(machine, evolve(m, recorded=True)), Event())
+        return Outcome(written.with_machine(machine, evolve(m, recorded=True)), BrokerIdsEvent())
 
 
 def choose_outcome(condition: Truth, then: Outcome, otherwise: Outcome) -> Outcome:

@@ -90,7 +90,7 @@ class Machine:
 
 
 @frozen
-class Budgets:
+class BrokerIdsBudgets:
     """What may still go wrong or change; starting again has no budget."""
 
     stops: Word
@@ -124,7 +124,7 @@ class BrokerIds:
     homes: tuple[Word, ...]
     swept_id: Word
     swept_host: Word
-    left: Budgets
+    left: BrokerIdsBudgets
 
     def machine(self, number: Word) -> Machine:
         """A machine."""
@@ -170,7 +170,7 @@ def layout(setting: Setting) -> BrokerIds:
         machines=(machine,) * machines, sessions=(someone,) * ids, places=(ints(0, names - 1),) * ids,
         hosts=(number,) * names, used=BrokerSet(subset_of(ids)), drawn=ints(0, ids, cap=last), homes=(someone,) * ids,
         swept_id=number, swept_host=ints(NONE, names - 1),
-        left=Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
+        left=BrokerIdsBudgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
     )  # fmt: skip
 
 
@@ -197,7 +197,7 @@ def initial(setting: Setting) -> list[BrokerIds]:
                 hosts=tuple(by_name.get(name, NONE) for name in range(setting["hostnames"])),
                 used=BrokerSet.of(members), drawn=machines if setting["configured"] else len(members), homes=owners,
                 swept_id=NONE, swept_host=NONE,
-                left=Budgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS}),
+                left=BrokerIdsBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS}),
             )
         )  # fmt: skip
     return states

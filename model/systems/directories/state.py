@@ -30,7 +30,7 @@ from kraftcheck.model.systems.directories.host import (
     Slots,
 )
 from kraftcheck.model.systems.elections import state as elections
-from kraftcheck.model.systems.elections.state import Elections, Event, directory_online
+from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent, directory_online
 from kraftcheck.model.triggers.directory_assignment import default_directory
 
 RUNNING, MIGRATION, UPGRADE = 0, 1, 2
@@ -38,7 +38,7 @@ RUNNING, MIGRATION, UPGRADE = 0, 1, 2
 
 
 @frozen
-class Budgets:
+class DirectoriesBudgets:
     """What may still go wrong, or be asked for; each counts down. Healing has no budget."""
 
     failures: Word
@@ -73,7 +73,7 @@ class Placement:
     hosts: tuple[Host, ...]
     written: Truth
     lossy: Truth
-    left: Budgets
+    left: DirectoriesBudgets
 
     def host(self, broker: Word) -> Host:
         """A broker."""
@@ -117,7 +117,7 @@ class Told:
         refused: a request was answered with CLUSTER_AUTHORIZATION_FAILED or STALE_BROKER_EPOCH.
     """
 
-    event: Event
+    event: ElectionsEvent
     refused: Truth
 
 
@@ -180,7 +180,7 @@ def layout(setting: Setting) -> Placement:
         controller=elections.layout(_controller(setting)),
         hosts=(host,) * setting["brokers"],
         written=truth(), lossy=truth(),
-        left=Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
+        left=DirectoriesBudgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
     )  # fmt: skip
 
 
@@ -202,7 +202,7 @@ def initial(setting: Setting) -> list[Placement]:
         elr_enabled=bool(setting["elr"]) and setting.rules.partition.elr_available,
     )  # fmt: skip
     hosts = tuple(_host(setting, b, bool(replicas.has(b)), assigned) for b in range(brokers))
-    left = Budgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
+    left = DirectoriesBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
     return [Placement(controller, hosts, began != RUNNING, False, left)]
 
 

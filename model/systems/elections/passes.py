@@ -18,7 +18,7 @@ from kraftcheck.model.partition.change import Build, build
 from kraftcheck.model.partition.directories import FIRST_LOCAL
 from kraftcheck.model.partition.registration import Partition, PartitionChange, merge
 from kraftcheck.model.rules.partition import PartitionRules
-from kraftcheck.model.systems.elections.state import Elections, Event, replicas_online
+from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent, replicas_online
 from kraftcheck.model.triggers.directory_assignment import default_directory
 from kraftcheck.model.triggers.leadership import lookup_failed, may_lead
 from kraftcheck.model.triggers.table import Pass, Permits, Trigger, context, ordinary
@@ -34,13 +34,15 @@ class Progress:
     """The partition after the passes so far, what they did, and the change that each wrote."""
 
     partition: Partition
-    event: Event
+    event: ElectionsEvent
     changes: tuple[PartitionChange, ...] = ()
 
 
 def start(state: Elections) -> Progress:
     """No pass yet."""
-    event = Event(0, 0, 0, False, False, False, False, False, False, False, BrokerSet(), state.effective_min_isr())
+    event = ElectionsEvent(
+        0, 0, 0, False, False, False, False, False, False, False, BrokerSet(), state.effective_min_isr()
+    )
     return Progress(state.partition(), event)
 
 
@@ -90,7 +92,7 @@ def _stale(base: Partition, sofar: Progress, written: Truth) -> Truth:
 
 def _note(
     base: Partition, sofar: Progress, when: Truth, built: Build, written: Truth, after: Partition, able: Brokers
-) -> Event:
+) -> ElectionsEvent:
     seen, won, isr = sofar.event, built.election, built.target_isr
     moved = all_of(when, negate(won.leader == base.leader), won.leader >= 0)
     clean_outsider = all_of(moved, negate(won.unclean), negate(isr.has(won.leader)))

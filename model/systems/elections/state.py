@@ -90,7 +90,7 @@ class Elections:
 
 
 @frozen
-class Event:
+class ElectionsEvent:
     """What happened in one step besides the state change.
 
     Attributes:

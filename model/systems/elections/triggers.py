@@ -1,7 +1,7 @@
 """What each trigger of the controller does: the effects of the `elections` actions.
 
 Every function takes the state before the event and returns the state after it
-with an `Event`. Source: the trigger table of semantics 3; `ReplicationControlManager`.
+with an `ElectionsEvent`. Source: the trigger table of semantics 3; `ReplicationControlManager`.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Kraft:
 
     data: Replication
     hosts: tuple[Host, ...]
-    left: directories.Budgets
+    left: directories.DirectoriesBudgets
     others: tuple[Second, ...] = ()
     deletions: Word = 0
 
@@ -124,7 +124,7 @@ def initial(setting: Setting) -> list[Kraft]:
         online_dirs=(everything,) * len(brokers),
     )
     hosts = tuple(_host(setting, bool(replicas.has(b)), b == 0, everything) for b in brokers)
-    left = directories.Budgets(**{name: setting[name.replace("_", "-")] for name in directories.BUDGETS})
+    left = directories.DirectoriesBudgets(**{name: setting[name.replace("_", "-")] for name in directories.BUDGETS})
     others = second.initial(setting)
     return [Kraft(evolve(data, controller=controller), hosts, left, others, setting["deletions"])]
 

@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 
 from kraftcheck.model.language.family import Family
 from kraftcheck.model.language.layout import LayoutError, counter
-from kraftcheck.model.language.sequences import Sequence, every, least
+from kraftcheck.model.language.sequences import Sequence, every, first_place
 from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
@@ -80,7 +80,7 @@ class EndlessLog(Log):
     def count_to(self, entry: Word) -> Word:
         """The first offset whose entry is larger; where there is none, the end."""
         sequence = self._sequence()
-        return least(sequence.graph, lambda at: sequence.at(at) > entry, self.length)
+        return first_place(sequence.graph, lambda at: sequence.at(at) > entry, self.length)
 
     def largest_to(self, entry: Word) -> Word:
         """The last entry before the first that is larger than the given one."""

@@ -24,8 +24,8 @@ from kraftcheck.model.systems.replication.state import (
     STOPPED_UNCLEAN,
     UNKNOWN,
     Broker,
-    Budgets,
     Replication,
+    ReplicationBudgets,
     Request,
     no_request,
 )
@@ -56,7 +56,7 @@ def layout(setting: Setting) -> Replication:
         log = EndlessLog(endless(VACANT, UNBOUNDED), counter())
     low = smallest_min_isr(setting)
     minimum = ints(low, low if fixes_min_isr(setting) else brokers)
-    budgets = Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS})
+    budgets = ReplicationBudgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS})
 
     def broker(number: int) -> Broker:
         ends = tuple(never if b == number else known for b in range(brokers))
@@ -125,7 +125,7 @@ def initial(setting: Setting) -> list[Replication]:
     """An empty partition on live brokers, everything applied everywhere."""
     brokers, epochs, low = setting["brokers"], setting["epochs"], smallest_min_isr(setting)
     empty, controller = Log((VACANT,) * setting["records"]), _start(setting)
-    left = Budgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
+    left = ReplicationBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
     if unbounded(setting):
         empty, left = EndlessLog(anything(), 0), evolve(left, records=anything())
     broker = Broker(

@@ -131,7 +131,7 @@ def no_request() -> Request:
 
 
 @frozen
-class Budgets:
+class ReplicationBudgets:
     """What may still go wrong; each counts down. Healing has no budget."""
 
     records: Word
@@ -173,7 +173,7 @@ class Replication:
     acknowledged: Word
     lossy: Truth
     lag: Word
-    left: Budgets
+    left: ReplicationBudgets
 
     def leader_at(self, epoch: Word) -> Word:
         """The leader of a leader epoch."""

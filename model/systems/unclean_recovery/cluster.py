@@ -20,7 +20,7 @@ from kraftcheck.model.partition.registration import Partition, merge
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.unclean_recovery.state import CUT, DOWN, UP, Recovered, Recovery, replaced
-from kraftcheck.model.systems.unclean_recovery.tool import Event
+from kraftcheck.model.systems.unclean_recovery.tool import UncleanRecoveryEvent
 from kraftcheck.model.triggers.leadership import Registered, may_lead
 from kraftcheck.model.triggers.table import Permits, context, ordinary, without
 
@@ -96,7 +96,7 @@ class Cluster:
             brokers=replaced(state.brokers, broker, UP),
             left=evolve(state.left, returns=state.left.returns - 1),
         )
-        return Outcome(self._each(after, lambda p: p.isr, after.up()), Event())
+        return Outcome(self._each(after, lambda p: p.isr, after.up()), UncleanRecoveryEvent())
 
     def may_fail(self, state: Recovery, broker: Word, status: Word) -> dict[str, Truth]:
         """A broker dies, or is cut off from the controller."""
@@ -109,7 +109,9 @@ class Cluster:
             brokers=replaced(state.brokers, broker, status),
             left=evolve(state.left, faults=state.left.faults - 1),
         )
-        return Outcome(self._each(after, lambda p: without(registration(p), broker).isr, after.up()), Event())
+        return Outcome(
+            self._each(after, lambda p: without(registration(p), broker).isr, after.up()), UncleanRecoveryEvent()
+        )
 
     def _each(self, state: Recovery, isr: Callable[[Recovered], Brokers], up: BrokerSet) -> Recovery:
         partitions = tuple(changed(p, isr(p), acceptable(p, up, self.rules), self.rules) for p in state.partitions)
@@ -130,7 +132,9 @@ class Cluster:
         replica = pick(p.replicas, broker, p.replicas[0])
         failed = evolve(p, replicas=replaced(p.replicas, broker, evolve(replica, offline=True)))
         left = evolve(state.left, disks=state.left.disks - 1)
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, failed), left=left), Event())
+        return Outcome(
+            evolve(state, partitions=replaced(state.partitions, partition, failed), left=left), UncleanRecoveryEvent()
+        )
 
     def may_write(self, state: Recovery, partition: Word) -> dict[str, Truth]:
         """A leader that has every committed record takes another; after a loss, nothing more is counted."""
@@ -149,7 +153,9 @@ class Cluster:
         new = evolve(old, current=p.epoch, written=p.epoch, length=old.length + 1, held=old.held + 1)
         grown = evolve(p, committed=p.committed + 1, replicas=replaced(p.replicas, p.leader, new))
         left = evolve(state.left, writes=state.left.writes - 1)
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, grown), left=left), Event())
+        return Outcome(
+            evolve(state, partitions=replaced(state.partitions, partition, grown), left=left), UncleanRecoveryEvent()
+        )
 
     def may_replicate(self, state: Recovery, partition: Word, broker: Word) -> dict[str, Truth]:
         """A live follower of a leader that has every committed record lacks some of its log."""
@@ -168,7 +174,7 @@ class Cluster:
         p = pick(state.partitions, partition, state.partitions[0])
         copy = evolve(pick(p.replicas, p.leader, p.replicas[0]), current=p.epoch, offline=False)
         same = evolve(p, replicas=replaced(p.replicas, broker, copy))
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, same)), Event())
+        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, same)), UncleanRecoveryEvent())
 
 
 STATUSES = (DOWN, CUT)

@@ -127,7 +127,7 @@ class Recovered:
 
 
 @frozen
-class Budgets:
+class UncleanRecoveryBudgets:
     """What may still happen."""
 
     runs: Word
@@ -159,7 +159,7 @@ class Recovery:
     clock: Word
     tries: Word
     interrupted: Truth
-    left: Budgets
+    left: UncleanRecoveryBudgets
 
     def up(self) -> BrokerSet:
         """Brokers that are unfenced."""
@@ -195,7 +195,7 @@ def layout(setting: Setting) -> Recovery:
         brokers=(ints(DOWN, UP),) * brokers, partitions=(partition,) * setting["partitions"],
         phase=ints(IDLE, ELECTING), finished=BrokerSet(subset_of(brokers)), clock=ints(0, setting["ticks"]),
         tries=ints(0, setting["retries"] + 1), interrupted=truth(),
-        left=Budgets(**{name: ints(0, setting[name]) for name in BUDGETS}),
+        left=UncleanRecoveryBudgets(**{name: ints(0, setting[name]) for name in BUDGETS}),
     )  # fmt: skip
 
 
@@ -218,7 +218,7 @@ def _start(setting: Setting, logs: tuple[tuple[tuple[tuple[int, int, int], int],
     return Recovery(
         brokers=(DOWN,) + (UP,) * (brokers - 1), partitions=tuple(_offline(brokers, kept) for kept in logs),
         phase=IDLE, finished=BrokerSet(), clock=0, tries=0, interrupted=False,
-        left=Budgets(**{name: setting[name] for name in BUDGETS}),
+        left=UncleanRecoveryBudgets(**{name: setting[name] for name in BUDGETS}),
     )  # fmt: skip
 
 

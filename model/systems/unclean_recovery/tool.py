@@ -38,7 +38,7 @@ LOST = 2
 
 
 @frozen
-class Event:
+class UncleanRecoveryEvent:
     """What a step did besides changing the state.
 
     Attributes:
@@ -84,7 +84,8 @@ class Tool:
         )
         left = evolve(state.left, runs=state.left.runs - 1)
         return Outcome(
-            evolve(state, partitions=begun, phase=ASKING, clock=self.ticks, tries=self.retries + 1, left=left), Event()
+            evolve(state, partitions=begun, phase=ASKING, clock=self.ticks, tries=self.retries + 1, left=left),
+            UncleanRecoveryEvent()
         )
 
     def may_answer(self, state: Recovery, broker: Word) -> dict[str, Truth]:
@@ -109,7 +110,7 @@ class Tool:
             asked = asked + word(wanted)
         more = False if self.rules.unclean_recovery.recovery_ignores_more_data else asked > self.limit
         finished = choose(more, state.finished, state.finished.plus(state.finished.just(broker)))
-        return Outcome(evolve(state, partitions=tuple(partitions), finished=finished), Event())
+        return Outcome(evolve(state, partitions=tuple(partitions), finished=finished), UncleanRecoveryEvent())
 
     def may_tick(self, state: Recovery) -> dict[str, Truth]:
         """Time passes while brokers do not answer."""
@@ -117,7 +118,7 @@ class Tool:
 
     def tick(self, state: Recovery) -> Outcome:
         """One part of --recovery-duration-ms."""
-        return Outcome(evolve(state, clock=state.clock - 1), Event())
+        return Outcome(evolve(state, clock=state.clock - 1), UncleanRecoveryEvent())
 
     @rule("recovery.deadline", source="unclean-recovery KIP, --recovery-duration-ms",
           switches=("recovery-waits-for-every-broker",),
@@ -134,7 +135,9 @@ class Tool:
     def decide(self, state: Recovery) -> Outcome:
         """Choose for each partition; where nobody can be chosen, it has failed."""
         decided = tuple(choose(p.result == PENDING, self._chosen(p), p) for p in state.partitions)
-        return Outcome(evolve(state, partitions=decided, phase=ELECTING, finished=BrokerSet(), clock=0), Event())
+        return Outcome(
+            evolve(state, partitions=decided, phase=ELECTING, finished=BrokerSet(), clock=0), UncleanRecoveryEvent()
+        )
 
     def _chosen(self, p: Recovered) -> Recovered:
         position = best(p.answers, self.rules.unclean_recovery)
@@ -169,7 +172,7 @@ class Tool:
             sent = sent + word(pending)
         fresh = self.retries + 1
         tries = choose(any_of(heard, spent), fresh, state.tries - 1)
-        return Outcome(evolve(state, partitions=tuple(partitions), tries=tries), Event())
+        return Outcome(evolve(state, partitions=tuple(partitions), tries=tries), UncleanRecoveryEvent())
 
     def _served(self, p: Recovered, up: BrokerSet) -> Recovered:
         """What the controller does and answers for one partition."""
@@ -189,7 +192,8 @@ class Tool:
             evolve(p, answers=silent, result=choose(p.result == PENDING, FAILED, p.result)) for p in state.partitions
         )
         return Outcome(
-            evolve(state, partitions=ended, phase=ELECTING, finished=BrokerSet(), clock=0, interrupted=True), Event()
+            evolve(state, partitions=ended, phase=ELECTING, finished=BrokerSet(), clock=0, interrupted=True),
+            UncleanRecoveryEvent()
         )
 
     def may_finish(self, state: Recovery) -> dict[str, Truth]:
@@ -205,7 +209,7 @@ class Tool:
         zero = exits_zero(recovered, state.interrupted, self.rules.unclean_recovery)
         gone = tuple(p.forgotten() for p in state.partitions)
         after = evolve(state, partitions=gone, phase=IDLE, tries=0, interrupted=False)
-        return Outcome(after, Event(ended=True, zero=zero))
+        return Outcome(after, UncleanRecoveryEvent(ended=True, zero=zero))
 
 
 def _any_pending(state: Recovery) -> Truth:

@@ -34,7 +34,7 @@ from kraftcheck.model.systems.zk_controller.state import (
 
 
 @frozen
-class Event:
+class ZkControllerEvent:
     """What a step did besides changing the state.
 
     Attributes:
@@ -77,7 +77,7 @@ class Control:
     def take_over(self, state: ZkController) -> Outcome:
         """Create /controller; the new one's watches are new, so it looks at everything."""
         begun = evolve(state.controller, present=True, unread=True)
-        return Outcome(evolve(state, controller=begun, changed=True), Event())
+        return Outcome(evolve(state, controller=begun, changed=True), ZkControllerEvent())
 
     def may_load(self, state: ZkController) -> dict[str, Truth]:
         """It has taken over."""
@@ -91,7 +91,8 @@ class Control:
         tell = [BrokerSet() if self.rules.failover_skips_republishing else p.replicas() for p in state.partitions]
         kept = tuple(choose(n.version > 0, t, BrokerSet()) for n, t in zip(nodes, tell, strict=True))
         return Outcome(
-            evolve(state, controller=evolve(state.controller, unread=False, decided=nodes, tell=kept)), Event()
+            evolve(state, controller=evolve(state.controller, unread=False, decided=nodes, tell=kept)),
+            ZkControllerEvent(),
         )
 
     def may_list_brokers(self, state: ZkController) -> dict[str, Truth]:
@@ -101,7 +102,7 @@ class Control:
     def list_brokers(self, state: ZkController) -> Outcome:
         """Read /brokers/ids, which sets the watch again: step 1."""
         c = evolve(state.controller, working=True, wrote=False, live=state.registered())
-        return Outcome(evolve(state, controller=c, changed=False), Event())
+        return Outcome(evolve(state, controller=c, changed=False), ZkControllerEvent())
 
     def may_read_node(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """A partition whose leader is not among the live brokers: steps 2 and 3.1."""
@@ -113,7 +114,7 @@ class Control:
     def read_node(self, state: ZkController, partition: Word) -> Outcome:
         """Read leaderAndISR."""
         seen = replaced(state.controller.seen, partition, state.partition(partition).node)
-        return Outcome(evolve(state, controller=evolve(state.controller, seen=seen)), Event())
+        return Outcome(evolve(state, controller=evolve(state.controller, seen=seen)), ZkControllerEvent())
 
     def may_write_one(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """Step 4, one plain write for each partition."""
@@ -124,7 +125,7 @@ class Control:
         decided = self._decided(state, [partition])
         c = decided.controller
         after = evolve(c, tell=replaced(c.tell, partition, self._audience(decided, partition)))
-        return Outcome(evolve(decided, controller=after), Event(operations=self.each))
+        return Outcome(evolve(decided, controller=after), ZkControllerEvent(operations=self.each))
 
     def may_write_all(self, state: ZkController) -> dict[str, Truth]:
         """Steps 4 and 5 as one conditional multi."""
@@ -141,7 +142,7 @@ class Control:
         decided = self._decided(state, range(len(state.partitions)))
         for p in range(len(state.partitions)):
             decided = self.tell_all(decided, p, self._audience(decided, p), self._needs(state, p))
-        return Outcome(decided, Event(operations=1))
+        return Outcome(decided, ZkControllerEvent(operations=1))
 
     def may_retry(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """The conditional write was refused."""
@@ -155,7 +156,7 @@ class Control:
     def retry(self, state: ZkController, partition: Word) -> Outcome:
         """Forget what was read; it is read again."""
         seen = replaced(state.controller.seen, partition, not_read())
-        return Outcome(evolve(state, controller=evolve(state.controller, seen=seen)), Event(operations=1))
+        return Outcome(evolve(state, controller=evolve(state.controller, seen=seen)), ZkControllerEvent(operations=1))
 
     def may_abandon(self, state: ZkController) -> dict[str, Truth]:
         """An outsider would be elected, and the list of live brokers is outdated."""
@@ -165,7 +166,7 @@ class Control:
 
     def abandon(self, state: ZkController) -> Outcome:
         """The condition on the list has failed: begin anew."""
-        return Outcome(self.finish(state).state, Event(operations=1))
+        return Outcome(self.finish(state).state, ZkControllerEvent(operations=1))
 
     def _outsider(self, state: ZkController, partition: Word) -> Truth:
         """Whether no member of the ISR as it was read is in the list."""
@@ -183,7 +184,7 @@ class Control:
         for p, brokers in enumerate(c.tell):
             after = self._told(after, broker, p, c.decided[p], brokers.has(broker))
         left = tuple(brokers.minus(brokers.just(broker)) for brokers in c.tell)
-        return Outcome(evolve(after, controller=evolve(c, tell=left)), Event(operations=1))
+        return Outcome(evolve(after, controller=evolve(c, tell=left)), ZkControllerEvent(operations=1))
 
     def may_finish(self, state: ZkController) -> dict[str, Truth]:
         """Every partition has a live leader, as far as the list goes, and everybody is told."""
@@ -195,7 +196,7 @@ class Control:
         """Wait for the watches."""
         seen = tuple(not_read() for _ in state.partitions)
         c = evolve(state.controller, working=False, wrote=False, live=BrokerSet(), seen=seen)
-        return Outcome(evolve(state, controller=c), Event())
+        return Outcome(evolve(state, controller=c), ZkControllerEvent())
 
     def may_fail(self, state: ZkController) -> dict[str, Truth]:
         """The controller dies or loses its session."""
@@ -208,7 +209,7 @@ class Control:
         """/controller is gone, and what it knew."""
         left = evolve(state.left, controller_failures=state.left.controller_failures - 1)
         gone = evolve(state, controller=blank(len(state.partitions)), changed=False, left=left)
-        return Outcome(gone, Event())
+        return Outcome(gone, ZkControllerEvent())
 
     @rule("zk-controller.decision.hopeless-is-left", source="early controller design, question A.1",
           switches=("hopeless-isr-emptied",))  # fmt: skip

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, negate
-from kraftcheck.model.systems.zk_controller.control import Control, Event
+from kraftcheck.model.systems.zk_controller.control import Control, ZkControllerEvent
 from kraftcheck.model.systems.zk_controller.state import ZkController, blank
 
 
@@ -34,7 +34,7 @@ class Deposed:
         """/controller is gone, and it has not heard of it."""
         left = evolve(state.left, depositions=state.left.depositions - 1)
         gone = evolve(state, controller=blank(len(state.partitions)), deposed=state.controller, changed=False)
-        return Outcome(evolve(gone, left=left), Event())
+        return Outcome(evolve(gone, left=left), ZkControllerEvent())
 
     def may_resign(self, state: ZkController) -> dict[str, Truth]:
         """It hears that its session has expired, or a write of its is refused."""
@@ -42,7 +42,7 @@ class Deposed:
 
     def resign(self, state: ZkController) -> Outcome:
         """It forgets what it knew."""
-        return Outcome(evolve(state, deposed=blank(len(state.partitions))), Event())
+        return Outcome(evolve(state, deposed=blank(len(state.partitions))), ZkControllerEvent())
 
     def may_write_all_late(self, state: ZkController) -> dict[str, Truth]:
         """As for one that is controller: ZooKeeper does not ask who writes."""

@@ -13,7 +13,7 @@ from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of
 from kraftcheck.model.rules.zk_controller import ZkControllerRules
-from kraftcheck.model.systems.zk_controller.control import Event
+from kraftcheck.model.systems.zk_controller.control import ZkControllerEvent
 from kraftcheck.model.systems.zk_controller.state import (
     AWAKE,
     DEAF,
@@ -43,7 +43,7 @@ class Hosts:
     def start(self, state: ZkController, broker: Word) -> Outcome:
         """The process begins, and registers."""
         begun = evolve(state.broker(broker), up=True, registered=True, status=STARTING)
-        return Outcome(evolve(state.with_broker(broker, begun), changed=True), Event())
+        return Outcome(evolve(state.with_broker(broker, begun), changed=True), ZkControllerEvent())
 
     def may_read_decisions(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """It has a new session."""
@@ -57,7 +57,7 @@ class Hosts:
             choose(p.failed.has(broker), r, self._read(r, choose(p.replicas().has(broker), p.node, NOTHING), broker))
             for p, r in zip(state.partitions, b.replicas, strict=True)
         )
-        return Outcome(state.with_broker(broker, evolve(b, status=READ, replicas=replicas)), Event())
+        return Outcome(state.with_broker(broker, evolve(b, status=READ, replicas=replicas)), ZkControllerEvent())
 
     @rule("zk-controller.backlog-outdated", source="early controller design, E", switches=("backlog-revives-replica",))
     def _read(self, r: Replica, node: Decision, broker: Word) -> Replica:
@@ -76,7 +76,9 @@ class Hosts:
         """A broker that subscribes to its queue (step 4) reads what already is in it, too."""
         b = state.broker(broker)
         backlog: Truth = False if self.rules.subscription_ignores_backlog else b.has_entries()
-        return Outcome(state.with_broker(broker, evolve(b, status=choose(backlog, AWAKE, WATCHING))), Event())
+        return Outcome(
+            state.with_broker(broker, evolve(b, status=choose(backlog, AWAKE, WATCHING))), ZkControllerEvent()
+        )
 
     def may_stop_fetcher(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
         """Steps 2.1.1 and 2.2.1."""
@@ -92,7 +94,7 @@ class Hosts:
     def stop_fetcher(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
         """The fetcher to the old leader ends."""
         stopped = evolve(state.replica(broker, partition), fetching=False)
-        return Outcome(state.with_replica(broker, partition, stopped), Event())
+        return Outcome(state.with_replica(broker, partition, stopped), ZkControllerEvent())
 
     @rule("zk-controller.leader.fetcher-stops-first", source="early controller design, B 2.1",
           switches=("leads-before-fetcher-stops",))  # fmt: skip
@@ -116,7 +118,7 @@ class Hosts:
         if self.rules.leads_before_fetcher_stops:
             follows = any_of(follows, r.fetching)
         taken = Replica(choose(news, r.entry, r.role), choose(news, follows, r.fetching), NOTHING)
-        return Outcome(state.with_replica(broker, partition, taken), Event())
+        return Outcome(state.with_replica(broker, partition, taken), ZkControllerEvent())
 
     @rule("zk-controller.broker.older-decisions-ignored", source="early controller design, D",
           switches=("older-decisions-followed",))  # fmt: skip
@@ -134,7 +136,7 @@ class Hosts:
     def doze(self, state: ZkController, broker: Word) -> Outcome:
         """The read that found nothing has set the watch."""
         after = DEAF if self.rules.watch_set_after_read else WATCHING
-        return Outcome(state.with_broker(broker, evolve(state.broker(broker), status=after)), Event())
+        return Outcome(state.with_broker(broker, evolve(state.broker(broker), status=after)), ZkControllerEvent())
 
     def may_set_watch(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """Only where reading and watching are two operations."""
@@ -142,7 +144,7 @@ class Hosts:
 
     def set_watch(self, state: ZkController, broker: Word) -> Outcome:
         """Watch the queue from now on."""
-        return Outcome(state.with_broker(broker, evolve(state.broker(broker), status=WATCHING)), Event())
+        return Outcome(state.with_broker(broker, evolve(state.broker(broker), status=WATCHING)), ZkControllerEvent())
 
     def may_commit(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
         """A leader, as it thinks, whose ISR, as it thinks, fetches from it."""
@@ -161,7 +163,7 @@ class Hosts:
         """A record is acknowledged: only this ISR is sure to have it."""
         p = state.partition(partition)
         kept = p.holds.keep(state.replica(broker, partition).role.isr)
-        return Outcome(state.with_partition(partition, evolve(p, holds=kept)), Event())
+        return Outcome(state.with_partition(partition, evolve(p, holds=kept)), ZkControllerEvent())
 
     def may_fetch(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
         """Its fetcher runs, and who it fetches from leads."""
@@ -177,7 +179,7 @@ class Hosts:
         p, leader = state.partition(partition), state.replica(broker, partition).role.leader
         me = p.holds.just(broker)
         holds = choose(p.holds.has(leader), p.holds.plus(me), p.holds.minus(me))
-        return Outcome(state.with_partition(partition, evolve(p, holds=holds)), Event())
+        return Outcome(state.with_partition(partition, evolve(p, holds=holds)), ZkControllerEvent())
 
     @rule("zk-controller.isr.update-is-conditional", source="early controller design, B",
           switches=("isr-update-unconditional", "leavers-rejoin"))  # fmt: skip
@@ -208,7 +210,7 @@ class Hosts:
         cost = choose(_joins(p, r.role.isr, member), 0, 1)
         left = evolve(state.left, isr_changes=state.left.isr_changes - cost)
         written = after.with_partition(partition, evolve(p, node=node, last=isr))
-        return Outcome(evolve(written, left=left), Event(operations=1))
+        return Outcome(evolve(written, left=left), ZkControllerEvent(operations=1))
 
 
 @frozen
@@ -224,7 +226,7 @@ class Faults:
     def crash(self, state: ZkController, broker: Word) -> Outcome:
         """The process is gone; session, queue and log stay."""
         left = evolve(state.left, stops=state.left.stops - 1)
-        return Outcome(evolve(_crashed(state, broker), left=left), Event())
+        return Outcome(evolve(_crashed(state, broker), left=left), ZkControllerEvent())
 
     def may_expire(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """The session of a process that is gone."""
@@ -234,7 +236,7 @@ class Faults:
     def expire(self, state: ZkController, broker: Word) -> Outcome:
         """/brokers/ids/<id> goes, which fires the controller's watch."""
         gone = evolve(state.broker(broker), registered=False)
-        return Outcome(evolve(state.with_broker(broker, gone), changed=True), Event())
+        return Outcome(evolve(state.with_broker(broker, gone), changed=True), ZkControllerEvent())
 
     def may_lose_session(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """It is cut off from ZooKeeper for longer than its session."""
@@ -244,7 +246,7 @@ class Faults:
         """Its node and its watches go; it leads and follows as before."""
         left = evolve(state.left, session_losses=state.left.session_losses - 1)
         cut = evolve(state.broker(broker), registered=False, status=STARTING)
-        return Outcome(evolve(state.with_broker(broker, cut), changed=True, left=left), Event())
+        return Outcome(evolve(state.with_broker(broker, cut), changed=True, left=left), ZkControllerEvent())
 
     def may_reconnect(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """It runs without a session."""
@@ -254,7 +256,7 @@ class Faults:
     def reconnect(self, state: ZkController, broker: Word) -> Outcome:
         """A new session: it registers, and reads everything again."""
         back = evolve(state.broker(broker), registered=True)
-        return Outcome(evolve(state.with_broker(broker, back), changed=True), Event())
+        return Outcome(evolve(state.with_broker(broker, back), changed=True), ZkControllerEvent())
 
     def may_fail_replica(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
         """One replica of a live broker fails (question A.3)."""
@@ -270,11 +272,11 @@ class Faults:
         """A broker of which a replica fails halts; where nobody notices, it lives on without the replica."""
         left = evolve(state.left, replica_failures=state.left.replica_failures - 1)
         if not self.rules.replica_failure_unnoticed:
-            return Outcome(evolve(_crashed(state, broker), left=left), Event())
+            return Outcome(evolve(_crashed(state, broker), left=left), ZkControllerEvent())
         p, r = state.partition(partition), state.replica(broker, partition)
         dead = state.with_partition(partition, evolve(p, failed=p.failed.plus(p.failed.just(broker))))
         dead = dead.with_replica(broker, partition, evolve(r, role=NOTHING, fetching=False))
-        return Outcome(evolve(dead, left=left), Event())
+        return Outcome(evolve(dead, left=left), ZkControllerEvent())
 
 
 def _follows(decision: Decision, broker: Word) -> Truth:

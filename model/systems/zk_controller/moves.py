@@ -13,7 +13,7 @@ from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
 from kraftcheck.model.rules.zk_controller import ZkControllerRules
-from kraftcheck.model.systems.zk_controller.control import Control, Event
+from kraftcheck.model.systems.zk_controller.control import Control, ZkControllerEvent
 from kraftcheck.model.systems.zk_controller.state import (
     NOTHING,
     REPLACED,
@@ -50,7 +50,7 @@ class Moves:
         """An operator creates /brokers/partitions_reassigned/<topic>, which fires a watch."""
         left = evolve(state.left, reassignments=state.left.reassignments - 1)
         asked = evolve(state.partition(partition), target=BrokerSet(target))
-        return Outcome(evolve(state.with_partition(partition, asked), left=left), Event())
+        return Outcome(evolve(state.with_partition(partition, asked), left=left), ZkControllerEvent())
 
     def may_start_replicas(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """The watch has fired, or the controller is new."""
@@ -67,7 +67,7 @@ class Moves:
         c, p = state.controller, state.partition(partition)
         told = pick(c.tell, partition, BrokerSet()).plus(p.target.minus(p.assigned))
         begun = evolve(c, tell=replaced(c.tell, partition, told), moved=replaced(c.moved, partition, STARTED))
-        return Outcome(evolve(state, controller=begun), Event())
+        return Outcome(evolve(state, controller=begun), ZkControllerEvent())
 
     @rule("zk-controller.reassignment.new-replicas-in-sync", source="early controller design, F 3.1",
           switches=("reassignment-waits-for-all", "reassignment-ignores-isr"),
@@ -90,7 +90,7 @@ class Moves:
     def check_isr(self, state: ZkController, partition: Word) -> Outcome:
         """Read leaderAndISR: step 3."""
         version = state.partition(partition).node.version
-        return Outcome(self._remember(state, partition, checked=version), Event())
+        return Outcome(self._remember(state, partition, checked=version), ZkControllerEvent())
 
     @rule("zk-controller.decision.write-is-conditional", source="early controller design, A",
           switches=("decision-write-unconditional",),
@@ -109,14 +109,14 @@ class Moves:
         """Steps 3.1 to 4 as one conditional multi."""
         after = self._shrunk(state, partition)
         after = self.control.tell_all(after, partition, after.partition(partition).target, True)
-        return Outcome(self._ended(self._replaced(after, partition), partition), Event(operations=1))
+        return Outcome(self._ended(self._replaced(after, partition), partition), ZkControllerEvent(operations=1))
 
     def shrink_isr(self, state: ZkController, partition: Word) -> Outcome:
         """Step 3.1: write the ISR, and send StopReplica; the leader is told later, which is step 4."""
         after = self._shrunk(state, partition)
         told = replaced(after.controller.tell, partition, after.partition(partition).target)
         after = evolve(after, controller=evolve(after.controller, tell=told))
-        return Outcome(self._remember(after, partition, moved=SHRUNK), Event(operations=1))
+        return Outcome(self._remember(after, partition, moved=SHRUNK), ZkControllerEvent(operations=1))
 
     def may_replace(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """Step 3.1 is done."""
@@ -125,7 +125,7 @@ class Moves:
     def replace(self, state: ZkController, partition: Word) -> Outcome:
         """Step 3.2: the topic's node has the new replicas."""
         after = self._remember(self._replaced(state, partition), partition, moved=REPLACED)
-        return Outcome(after, Event(operations=1))
+        return Outcome(after, ZkControllerEvent(operations=1))
 
     def may_end(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """Step 3.2 is done."""
@@ -133,7 +133,7 @@ class Moves:
 
     def end(self, state: ZkController, partition: Word) -> Outcome:
         """Step 3.3: the request is deleted."""
-        return Outcome(self._ended(state, partition), Event(operations=1))
+        return Outcome(self._ended(state, partition), ZkControllerEvent(operations=1))
 
     def may_recheck(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """It has not written yet: the conditional write is refused, or it waits."""
@@ -141,7 +141,7 @@ class Moves:
 
     def recheck(self, state: ZkController, partition: Word) -> Outcome:
         """Look at the ISR again."""
-        return Outcome(self._remember(state, partition), Event(operations=1))
+        return Outcome(self._remember(state, partition), ZkControllerEvent(operations=1))
 
     def may_stop_replica(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
         """A StopReplica waits in its queue."""
@@ -154,7 +154,7 @@ class Moves:
         me = p.stopping.just(broker)
         ended = state.with_replica(broker, partition, evolve(r, role=NOTHING, fetching=False, entry=NOTHING))
         gone = evolve(p, stopping=p.stopping.minus(me), holds=p.holds.minus(me))
-        return Outcome(ended.with_partition(partition, gone), Event())
+        return Outcome(ended.with_partition(partition, gone), ZkControllerEvent())
 
     @rule("zk-controller.reassignment.new-replica-leads", source="early controller design, F 3.1",
           switches=("reassignment-keeps-leader",),

@@ -20,12 +20,12 @@ from kraftcheck.model.systems.zk_controller.state import (
     UNREAD,
     WATCHING,
     Broker,
-    Budgets,
     Controller,
     Decision,
     Partition,
     Replica,
     ZkController,
+    ZkControllerBudgets,
     blank,
 )
 
@@ -79,7 +79,7 @@ def layout(setting: Setting) -> ZkController:
     return ZkController(
         partitions=(partition,) * partitions, brokers=(broker,) * brokers, controller=_memory(setting),
         deposed=_memory(setting) if setting["depositions"] else only(blank(partitions)), changed=truth(),
-        left=Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
+        left=ZkControllerBudgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
     )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def initial(setting: Setting) -> list[ZkController]:
             controller=evolve(blank(partitions), present=True, decided=nodes),
             deposed=blank(partitions),
             changed=False,
-            left=Budgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS}),
+            left=ZkControllerBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS}),
         )
     ]
 

@@ -176,7 +176,7 @@ class Controller:
 
 
 @frozen
-class Budgets:
+class ZkControllerBudgets:
     """What may still go wrong or change; a restart has no budget of its own."""
 
     stops: Word
@@ -206,7 +206,7 @@ class ZkController:
     controller: Controller
     deposed: Controller
     changed: Truth
-    left: Budgets
+    left: ZkControllerBudgets
 
     def broker(self, number: Word) -> Broker:
         """A broker."""

@@ -13,7 +13,7 @@ from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import none_of, pick
 from kraftcheck.model.rules.zk_controller import ZkControllerRules
-from kraftcheck.model.systems.zk_controller.control import Event
+from kraftcheck.model.systems.zk_controller.control import ZkControllerEvent
 from kraftcheck.model.systems.zk_controller.state import NOTHING, RESTING, UNREAD, ZkController, replaced
 
 
@@ -31,7 +31,7 @@ class Topics:
     def create_topic(self, state: ZkController, partition: Word) -> Outcome:
         """/brokers/topics has a new child, which fires the controller's watch."""
         made = evolve(state.partition(partition), created=True)
-        return Outcome(evolve(state.with_partition(partition, made), changed=True), Event())
+        return Outcome(evolve(state.with_partition(partition, made), changed=True), ZkControllerEvent())
 
     def may_delete_topic(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """It exists."""
@@ -46,7 +46,7 @@ class Topics:
         gone = evolve(state.partition(partition), deleted=True)
         if self.rules.deletion_forgets_topic:
             gone = evolve(gone, created=False, node=NOTHING, target=BrokerSet())
-        return Outcome(evolve(state.with_partition(partition, gone), changed=True, left=left), Event())
+        return Outcome(evolve(state.with_partition(partition, gone), changed=True, left=left), ZkControllerEvent())
 
     def may_delete_partition(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """It sees the mark; where there is none, it remembers a topic that is not listed any more."""
@@ -66,4 +66,4 @@ class Topics:
         gone = evolve(p, stopping=p.stopping.plus(p.replicas()))
         if not self.rules.deletion_forgets_topic:
             gone = evolve(gone, created=False, node=NOTHING, target=BrokerSet())
-        return Outcome(evolve(state.with_partition(partition, gone), controller=known), Event(operations=1))
+        return Outcome(evolve(state.with_partition(partition, gone), controller=known), ZkControllerEvent(operations=1))

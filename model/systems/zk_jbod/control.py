@@ -14,7 +14,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick
 from kraftcheck.model.rules.zk_jbod import ZkJbodRules
 from kraftcheck.model.systems.zk_jbod.errors import NONE
-from kraftcheck.model.systems.zk_jbod.handler import Event
+from kraftcheck.model.systems.zk_jbod.handler import ZkJbodEvent
 from kraftcheck.model.systems.zk_jbod.state import Controller, Partition, PartitionSet, ZkJbod, any_set, replaced
 
 
@@ -64,7 +64,7 @@ class Control:
         after = evolve(state, controller=Controller(True, read, todo))
         if self.rules.requests_removed_first:
             after = evolve(after, node=self._removed(state, read))
-        return Outcome(after, Event())
+        return Outcome(after, ZkJbodEvent())
 
     @rule("zk-jbod.restart.filtered-requests-stay", source="JBOD KIP on ZooKeeper, Partitions Restart",
           switches=("filtered-requests-removed",),
@@ -96,7 +96,7 @@ class Control:
         todo = pick(c.todo, broker, c.todo[0])
         left = evolve(c, todo=replaced(c.todo, broker, todo.minus(todo.just(partition))))
         return Outcome(
-            evolve(state, partitions=replaced(state.partitions, partition, chosen), controller=left), Event()
+            evolve(state, partitions=replaced(state.partitions, partition, chosen), controller=left), ZkJbodEvent()
         )
 
     def may_remove_requests(self, state: ZkJbod) -> dict[str, Truth]:
@@ -107,7 +107,7 @@ class Control:
     def remove_requests(self, state: ZkJbod) -> Outcome:
         """Remove the data: step 3."""
         node = state.node if self.rules.requests_removed_first else self._removed(state, state.controller.read)
-        return Outcome(evolve(state, node=node, controller=_idle(state)), Event())
+        return Outcome(evolve(state, node=node, controller=_idle(state)), ZkJbodEvent())
 
     def may_fail(self, state: ZkJbod) -> dict[str, Truth]:
         """In the middle of its work."""
@@ -116,7 +116,7 @@ class Control:
     def fail(self, state: ZkJbod) -> Outcome:
         """Another broker becomes the controller and sets its listener."""
         left = evolve(state.left, controller_failures=state.left.controller_failures - 1)
-        return Outcome(evolve(state, controller=_idle(state), left=left), Event())
+        return Outcome(evolve(state, controller=_idle(state), left=left), ZkJbodEvent())
 
     def may_drop_broker(self, state: ZkJbod, broker: Word, partition: Word) -> dict[str, Truth]:
         """A broker that is gone leads or is in sync."""
@@ -133,7 +133,7 @@ class Control:
         isr = choose(isr.is_empty(), p.isr, isr)
         leader = choose(p.leader == broker, isr.keep(state.live()).first(), p.leader)
         dropped = evolve(p, leader=leader, isr=isr)
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, dropped)), Event())
+        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, dropped)), ZkJbodEvent())
 
     def may_elect(self, state: ZkJbod, partition: Word) -> dict[str, Truth]:
         """An offline partition with a live member of the ISR."""
@@ -144,7 +144,7 @@ class Control:
         """OfflinePartition to OnlinePartition: the first live member."""
         p = state.partition(partition)
         led = evolve(p, leader=p.isr.keep(state.live()).first())
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, led)), Event())
+        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, led)), ZkJbodEvent())
 
     def may_rejoin(self, state: ZkJbod, broker: Word, partition: Word) -> dict[str, Truth]:
         """A follower whose log works, of a leader whose log works."""
@@ -165,7 +165,7 @@ class Control:
         holds = choose(p.holds.has(p.leader), p.holds.plus(me), p.holds)
         told = p.restarted if self.rules.restart_order_outlives_return else p.restarted.minus(me)
         back = evolve(p, isr=p.isr.plus(me), holds=holds, restarted=told)
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, back)), Event())
+        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, back)), ZkJbodEvent())
 
     @rule("zk-jbod.commit.needs-every-log", source="JBOD KIP on ZooKeeper", switches=("dead-log-counts",),
           says="A record is acknowledged only when every ISR member has a log that works.")  # fmt: skip
@@ -186,7 +186,7 @@ class Control:
         for b in range(len(state.hosts)):
             mask = mask | choose(all_of(p.isr.has(b), state.works(b, partition), p.holds.has(b)), 1 << b, 0)
         kept = evolve(p, holds=BrokerSet(mask))
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, kept)), Event())
+        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, kept)), ZkJbodEvent())
 
     def may_reassign(self, state: ZkJbod, partition: Word) -> dict[str, Truth]:
         """An operator moves the partition."""
@@ -197,7 +197,7 @@ class Control:
         """It is being reassigned."""
         left = evolve(state.left, reassignments=state.left.reassignments - 1)
         busy = evolve(state.partition(partition), busy=True)
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, busy), left=left), Event())
+        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, busy), left=left), ZkJbodEvent())
 
     def may_end_reassignment(self, state: ZkJbod, partition: Word) -> dict[str, Truth]:
         """It is being reassigned."""
@@ -206,7 +206,7 @@ class Control:
     def end_reassignment(self, state: ZkJbod, partition: Word) -> Outcome:
         """Done, or cancelled; the replicas are the same in this model."""
         rests = evolve(state.partition(partition), busy=False)
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, rests)), Event())
+        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, rests)), ZkJbodEvent())
 
 
 def _busy(state: ZkJbod) -> PartitionSet:

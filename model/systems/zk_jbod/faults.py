@@ -11,7 +11,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.model.rules.zk_jbod import ZkJbodRules
 from kraftcheck.model.systems.zk_jbod.errors import NONE
-from kraftcheck.model.systems.zk_jbod.handler import Event, partitions_of, stopped, with_host
+from kraftcheck.model.systems.zk_jbod.handler import ZkJbodEvent, partitions_of, stopped, with_host
 from kraftcheck.model.systems.zk_jbod.state import IDLE, REMOVED, ZkJbod, replaced
 
 
@@ -35,7 +35,7 @@ class Faults:
             evolve(p, holds=choose(at == directory, p.holds.minus(me), p.holds))
             for at, p in zip(host.logs, state.partitions, strict=True)
         )
-        return Outcome(evolve(with_host(state, broker, broken), partitions=partitions, left=left), Event())
+        return Outcome(evolve(with_host(state, broker, broken), partitions=partitions, left=left), ZkJbodEvent())
 
     def may_spoil_log(self, state: ZkJbod, broker: Word, partition: Word) -> dict[str, Truth]:
         """It worked."""
@@ -48,7 +48,7 @@ class Faults:
         spoiled = evolve(host, spoiled=host.spoiled.plus(host.spoiled.just(partition)))
         after = with_host(state, broker, spoiled)
         less = replaced(after.partitions, partition, evolve(p, holds=p.holds.minus(me)))
-        return Outcome(evolve(after, partitions=less, left=left), Event())
+        return Outcome(evolve(after, partitions=less, left=left), ZkJbodEvent())
 
     def may_repair(self, state: ZkJbod, broker: Word, directory: Word) -> dict[str, Truth]:
         """Its disk has failed, and what was noticed of that is dealt with."""
@@ -80,7 +80,7 @@ class Faults:
             lost = partitions_of(gone)
             logs = tuple(choose(empty, NONE, at) for empty, at in zip(gone, host.logs, strict=True))
             fresh = evolve(fresh, logs=logs, lost=lost, stage=choose(lost.is_empty(), IDLE, REMOVED))
-        return Outcome(evolve(with_host(state, broker, fresh), left=left), Event())
+        return Outcome(evolve(with_host(state, broker, fresh), left=left), ZkJbodEvent())
 
     def may_stop(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """It runs."""
@@ -89,4 +89,4 @@ class Faults:
     def stop(self, state: ZkJbod, broker: Word) -> Outcome:
         """The process is gone; its disks keep what they have."""
         left = evolve(state.left, stops=state.left.stops - 1)
-        return Outcome(evolve(with_host(state, broker, stopped(state.host(broker))), left=left), Event())
+        return Outcome(evolve(with_host(state, broker, stopped(state.host(broker))), left=left), ZkJbodEvent())

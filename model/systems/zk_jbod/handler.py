@@ -33,7 +33,7 @@ NO_DIRECTORY = BrokerSet()
 
 
 @frozen
-class Event:
+class ZkJbodEvent:
     """What a step did besides changing the state: the directories of a broker that it wrote to."""
 
     broker: Word = NONE
@@ -59,7 +59,7 @@ class Handler:
 
     def fail_operation(self, state: ZkJbod, broker: Word, partition: Word, kind: Word) -> Outcome:
         """The exception comes to the handler, which looks whether the directory is there: steps 1 and 3."""
-        return Outcome(self._handled(state, broker, partition, kind, False), Event())
+        return Outcome(self._handled(state, broker, partition, kind, False), ZkJbodEvent())
 
     def may_glitch(self, state: ZkJbod, broker: Word, partition: Word, kind: Word) -> dict[str, Truth]:
         """An operation fails once, on a log and a disk that work."""
@@ -73,7 +73,7 @@ class Handler:
     def glitch(self, state: ZkJbod, broker: Word, partition: Word, kind: Word) -> Outcome:
         """Tried again, it would succeed: question 4."""
         left = evolve(state.left, glitches=state.left.glitches - 1)
-        return Outcome(evolve(self._handled(state, broker, partition, kind, True), left=left), Event())
+        return Outcome(evolve(self._handled(state, broker, partition, kind, True), left=left), ZkJbodEvent())
 
     @rule("zk-jbod.error.directory-is-checked", source="JBOD KIP on ZooKeeper, open question 1",
           switches=("check-misses-failure",),
@@ -106,7 +106,7 @@ class Handler:
         if self.rules.cleaner_not_aborted:
             ends = False
         stopped = evolve(host, stage=CLEANING_STOPPED, cleaning=choose(ends, NONE, host.cleaning))
-        return Outcome(with_host(state, broker, stopped), Event())
+        return Outcome(with_host(state, broker, stopped), ZkJbodEvent())
 
     def may_cut_checkpoints(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """Cleaning has ended."""
@@ -121,7 +121,7 @@ class Handler:
         if not self.rules.checkpoints_kept:
             kept = choose(host.partition == NONE, kept.minus(kept.just(host.directory)), kept)
         cut = evolve(host, stage=CHECKPOINTS_CUT, checkpoints=kept)
-        return Outcome(with_host(state, broker, cut), Event())
+        return Outcome(with_host(state, broker, cut), ZkJbodEvent())
 
     def may_remove_logs(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """The lists are cut."""
@@ -156,7 +156,7 @@ class Handler:
             )
             for lost, p in zip(gone, state.partitions, strict=True)
         )  # fmt: skip
-        return Outcome(evolve(with_host(state, broker, after), partitions=partitions), Event())
+        return Outcome(evolve(with_host(state, broker, after), partitions=partitions), ZkJbodEvent())
 
     def may_enqueue(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """Step 2.4."""
@@ -171,12 +171,12 @@ class Handler:
         told = tuple(choose(broker == b, asked.plus(host.lost), asked) for b, asked in enumerate(state.node))
         read = tuple(choose(broker == b, asked.minus(host.lost), asked) for b, asked in enumerate(c.read))
         after = evolve(with_host(state, broker, _told(host)), node=told, controller=evolve(c, read=read))
-        return Outcome(after, Event())
+        return Outcome(after, ZkJbodEvent())
 
     def read_node(self, state: ZkJbod, broker: Word) -> Outcome:
         """Read /restart_partitions, to add to it."""
         read = evolve(state.host(broker), stage=NODE_READ, copy=state.node)
-        return Outcome(with_host(state, broker, read), Event())
+        return Outcome(with_host(state, broker, read), ZkJbodEvent())
 
     def may_write_node(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """It has read the node."""
@@ -186,7 +186,7 @@ class Handler:
         """Write what was read, and the lost partitions: whatever came between is overwritten."""
         host = state.host(broker)
         told = tuple(choose(broker == b, asked.plus(host.lost), asked) for b, asked in enumerate(host.copy))
-        return Outcome(evolve(with_host(state, broker, _told(host)), node=told), Event())
+        return Outcome(evolve(with_host(state, broker, _told(host)), node=told), ZkJbodEvent())
 
     @rule("zk-jbod.offline.jobs-take-the-lock", source="JBOD KIP on ZooKeeper, log directories",
           switches=("jobs-without-lock",),
@@ -200,7 +200,7 @@ class Handler:
     def begin_job(self, state: ZkJbod, broker: Word) -> Outcome:
         """Read the list of directories."""
         host = state.host(broker)
-        return Outcome(with_host(state, broker, evolve(host, job=host.checkpoints)), Event())
+        return Outcome(with_host(state, broker, evolve(host, job=host.checkpoints)), ZkJbodEvent())
 
     def may_write_job(self, state: ZkJbod, broker: Word, directory: Word) -> dict[str, Truth]:
         """A directory of the list that it read."""
@@ -211,11 +211,11 @@ class Handler:
         """Write there."""
         host = state.host(broker)
         one = host.job.just(directory)
-        return Outcome(with_host(state, broker, evolve(host, job=host.job.minus(one))), Event(broker, one))
+        return Outcome(with_host(state, broker, evolve(host, job=host.job.minus(one))), ZkJbodEvent(broker, one))
 
     def run_job(self, state: ZkJbod, broker: Word) -> Outcome:
         """With the lock: read the list and write to each directory before anybody changes it."""
-        return Outcome(state, Event(broker, state.host(broker).checkpoints))
+        return Outcome(state, ZkJbodEvent(broker, state.host(broker).checkpoints))
 
     def may_begin_cleaning(self, state: ZkJbod, broker: Word, partition: Word) -> dict[str, Truth]:
         """A log of a directory where cleaning is not paused."""
@@ -228,7 +228,7 @@ class Handler:
     def begin_cleaning(self, state: ZkJbod, broker: Word, partition: Word) -> Outcome:
         """The cleaner chooses a log."""
         host = state.host(broker)
-        return Outcome(with_host(state, broker, evolve(host, cleaning=host.log(partition))), Event())
+        return Outcome(with_host(state, broker, evolve(host, cleaning=host.log(partition))), ZkJbodEvent())
 
     def may_clean(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """It has chosen a log."""
@@ -239,7 +239,7 @@ class Handler:
         """It writes cleaned segments."""
         host = state.host(broker)
         wrote = host.pool.just(host.cleaning)
-        return Outcome(with_host(state, broker, evolve(host, cleaning=NONE)), Event(broker, wrote))
+        return Outcome(with_host(state, broker, evolve(host, cleaning=NONE)), ZkJbodEvent(broker, wrote))
 
     def may_recreate(self, state: ZkJbod, broker: Word, partition: Word) -> dict[str, Truth]:
         """LeaderAndIsr makes it a follower again, and there is a directory left."""
@@ -258,7 +258,7 @@ class Handler:
         after = with_host(state, broker, evolve(host, logs=replaced(host.logs, partition, at)))
         told = evolve(p, restarted=p.restarted.minus(p.restarted.just(broker)))
         after = evolve(after, partitions=replaced(after.partitions, partition, told))
-        return Outcome(after, Event(broker, host.pool.just(at)))
+        return Outcome(after, ZkJbodEvent(broker, host.pool.just(at)))
 
 
 def _told(host: Host) -> Host:

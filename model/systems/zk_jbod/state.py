@@ -117,7 +117,7 @@ class Controller:
 
 
 @frozen
-class Budgets:
+class ZkJbodBudgets:
     """What may still go wrong or change."""
 
     disk_failures: Word
@@ -137,7 +137,7 @@ class ZkJbod:
     partitions: tuple[Partition, ...]
     node: tuple[PartitionSet, ...]
     controller: Controller
-    left: Budgets
+    left: ZkJbodBudgets
 
     def host(self, number: Word) -> Host:
         """A broker."""
@@ -184,7 +184,7 @@ def layout(setting: Setting) -> ZkJbod:
     partition = Partition(ints(NONE, brokers - 1), some, some, some, some, truth())
     return ZkJbod(
         (host,) * brokers, (partition,) * partitions, asked, Controller(truth(), asked, asked),
-        Budgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
+        ZkJbodBudgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
     )  # fmt: skip
 
 
@@ -198,7 +198,7 @@ def initial(setting: Setting) -> list[ZkJbod]:
         NONE, nothing, asked, nothing, NONE,
     )  # fmt: skip
     listed = tuple(Partition(p % brokers, everyone, everyone, everyone, nothing, False) for p in range(partitions))
-    budgets = Budgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
+    budgets = ZkJbodBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
     return [ZkJbod((host,) * brokers, listed, asked, Controller(False, asked, asked), budgets)]
 
 

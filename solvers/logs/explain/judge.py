@@ -23,7 +23,7 @@ from kraftcheck.model.partition.elr import clears
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import PartitionChangeRecord, ids
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.model.systems.elections.state import Elections, Event
+from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent
 from kraftcheck.properties.catalogue import ELECTIONS, elections_properties
 from kraftcheck.solvers.logs.explain.as_elections import Lens, lens, seen, too_many_last_known, with_broker
 from kraftcheck.solvers.logs.explain.guess import Guess
@@ -98,7 +98,7 @@ def _missteps(t: Transition, rules: RuleSet) -> tuple[tuple[str, tuple[str, ...]
 
 @lru_cache(maxsize=1 << 14)
 def _missed(
-    before: Elections, after: Elections, action: str, arguments: tuple[tuple[str, Any], ...], event: Event,
+    before: Elections, after: Elections, action: str, arguments: tuple[tuple[str, Any], ...], event: ElectionsEvent,
     rules: RuleSet,
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:  # fmt: skip
     """Action properties that a step breaks; the lens numbers brokers and directories, so that few steps differ."""
@@ -152,7 +152,7 @@ def _transition(
     from_elr = moved and eligible and int(new.leader) not in target
     stopped = action == "new_incarnation" and not guess.arguments["clean"]
     done = bool(old.reassigning()) and not new.reassigning() and action not in ("cancel", "reassign")
-    event = Event(
+    event = ElectionsEvent(
         records=count,
         leader_epoch_bumps=int(new.leader_epoch) - int(old.leader_epoch),
         partition_epoch_bumps=int(new.partition_epoch) - int(old.partition_epoch),

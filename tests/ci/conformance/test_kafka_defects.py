@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kraftcheck.ci.conformance.kafka.change.cases import padded
+from kraftcheck.ci.conformance.kafka.change.cases import pad
 from kraftcheck.ci.conformance.kafka.change.model import ChangeModel
 from kraftcheck.ci.conformance.kafka.columns import (
     CHANGE_INPUTS,
@@ -74,7 +74,7 @@ def _table() -> Rows:
         given = {**PLAIN, **case}
         for name in ("isr", "replicas", "removing", "adding"):
             given.setdefault(f"target_{name}", given.get(name, 0))
-        values = {name: np.array([padded(v, SLOTS)]) if isinstance(v, list) else v for name, v in given.items()}
+        values = {name: np.array([pad(v, SLOTS)]) if isinstance(v, list) else v for name, v in given.items()}
         rows.append(columns.put(columns.empty(1), **values))
     return np.concatenate(rows)
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from kraftcheck.ci.conformance.kafka.change.cases import (
-    Base,
+    PartitionBase,
     bases,
     exhaustive_changes,
     exhaustive_reassignments,
     triggers,
 )
-from kraftcheck.ci.conformance.kafka.change.drawn import ascending, compact, drawn_changes, keep
 from kraftcheck.ci.conformance.kafka.change.model import ChangeModel, ReassignmentModel
+from kraftcheck.ci.conformance.kafka.change.random_cases import ascending, compact, keep, random_changes
 from kraftcheck.ci.conformance.kafka.columns import CHANGE_INPUTS, NO_LAST_KNOWN, Columns, Rows
-from kraftcheck.ci.conformance.kafka.differences import Comparison, compare, shrunk, weight
+from kraftcheck.ci.conformance.kafka.differences import KafkaComparison, compare, shrink_cause, weight
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import absent, present
@@ -41,7 +41,7 @@ class Standing:
         return self._model.answer(rows).astype(np.int32)
 
 
-def compared(expected: str, actual: str, factor: int = 1) -> tuple[Comparison, ChangeModel]:
+def compared(expected: str, actual: str, factor: int = 1) -> tuple[KafkaComparison, ChangeModel]:
     """Every case of a factor, under two rule sets."""
     model = ChangeModel(4, parse(actual))
     *_, last = compare(Standing(expected), model, exhaustive_changes(factor, 4, 1 << 14))
@@ -64,7 +64,7 @@ def test_a_mend_of_the_last_known_leader_is_seen() -> None:
 def test_a_cause_is_shrunk_to_its_core() -> None:
     """The shortest case of a dead last known leader has nothing in it but that."""
     found, model = compared("kafka-4.1.0", "kafka-4.0.2")
-    cause = shrunk(Standing("kafka-4.1.0"), model, found.causes[0])
+    cause = shrink_cause(Standing("kafka-4.1.0"), model, found.causes[0])
     case = model.inputs.read(cause.case)
     assert case["last_known"] != NO_LAST_KNOWN
     assert (case["isr"], case["elr"], case["acceptable"], case["elr_on"]) == ([], [], 0, 1)
@@ -76,7 +76,7 @@ def test_a_cause_is_shrunk_to_its_core() -> None:
 def test_rows_say_what_lists_say(rules: str) -> None:
     """The compiled rules on rows answer as the same rules do on Kafka's ordered lists of ints."""
     columns, model = Columns.of(CHANGE_INPUTS, 5), ChangeModel(5, parse(rules))
-    table = drawn_changes(7, 5, 400, 4)
+    table = random_changes(7, 5, 400, 4)
     written = 0
     for row, given in zip(model.answer(table), table, strict=True):
         written += _agree(columns.read(given), model.outputs.read(row), rules)
@@ -136,9 +136,9 @@ def _context(case: dict[str, Any]) -> BuildContext:
 def test_draws_are_well_formed_and_repeat() -> None:
     """A drawn partition has its ISR and ELR among its replicas, its leader in the ISR; a seed draws the same again."""
     columns = Columns.of(CHANGE_INPUTS, 7)
-    table = drawn_changes(1, 7, 500, 5)
-    assert np.array_equal(table, drawn_changes(1, 7, 500, 5))
-    assert not np.array_equal(table, drawn_changes(2, 7, 500, 5))
+    table = random_changes(1, 7, 500, 5)
+    assert np.array_equal(table, random_changes(1, 7, 500, 5))
+    assert not np.array_equal(table, random_changes(2, 7, 500, 5))
     kinds = set()
     for row in table:
         case = columns.read(row)
@@ -163,9 +163,9 @@ def test_lists_in_slots() -> None:
 
 def test_every_trigger_of_a_small_partition() -> None:
     """Two replicas, one in sync, are altered, left, assigned, moved; a running reassignment is also cancelled."""
-    plain = triggers(Base((0, 1), (0,), 0, 0), 4)
+    plain = triggers(PartitionBase((0, 1), (0,), 0, 0), 4)
     assert len(plain) == 3 + 12 + 8 + 2 + 9
-    assert len(triggers(Base((0, 1), (0,), 2, 0), 4)) == len(plain) + 2
+    assert len(triggers(PartitionBase((0, 1), (0,), 2, 0), 4)) == len(plain) + 2
     assert len(list(bases(2))) == 5 + 4 * 8
 
 

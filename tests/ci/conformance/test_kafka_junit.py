@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.ci.conformance.kafka.jars import JUNIT, SHORT_RUN, jars, program
-from kraftcheck.ci.conformance.kafka.java import PACKAGE, TOUR, compile_java, compiled
+from kraftcheck.ci.conformance.kafka.java import PACKAGE, TOUR, compile_driver, compile_java
 from tests.shared.commands import ROOT, kraftcheck
 
 pytestmark = pytest.mark.xdist_group("kafka")
@@ -47,7 +47,7 @@ def exported(trace: str, folder: Path) -> Path:
 def ran_on(version: str, traces: Iterable[str], folder: Path) -> dict[str, str]:
     """By trace, what its test says on the classes of a release: nothing where it passes, else the first failure."""
     tests = {trace: exported(trace, folder / trace) for trace in traces}
-    path = os.pathsep.join((compiled(version, TOUR), jars(version, JUNIT)))
+    path = os.pathsep.join((compile_driver(version, TOUR), jars(version, JUNIT)))
     compile_java(list(tests.values()), path, folder / "classes", "the exported tests")
     command = [program("java"), *SHORT_RUN, "-cp", os.pathsep.join((str(folder / "classes"), path)), LAUNCHER]
     options = ["execute", "--scan-classpath", str(folder / "classes"), "--reports-dir", str(folder / "reports")]

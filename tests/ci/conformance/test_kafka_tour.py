@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from kraftcheck.ci.conformance.kafka.tour.columns import answer_columns
-from kraftcheck.ci.conformance.kafka.tour.graph import Transitions, roads, tour
+from kraftcheck.ci.conformance.kafka.tour.graph import TourGraph, shortest_paths, tour
 from kraftcheck.ci.conformance.kafka.tour.plan import plan
-from kraftcheck.ci.conformance.kafka.tour.run import compared, managers
-from kraftcheck.ci.conformance.kafka.tour.space import Space
+from kraftcheck.ci.conformance.kafka.tour.run import compare_answers, managers
+from kraftcheck.ci.conformance.kafka.tour.space import TourSpace
 from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 from kraftcheck.model.systems.elections.system import ELECTIONS
@@ -27,18 +27,18 @@ STALE_INDEX = (
 """Broker 0 is an ELR member when a ClearElrRecord empties the ELR, and is unregistered then."""
 
 
-def graph_of(edges: list[tuple[int, int]], states: int) -> Transitions:
+def graph_of(edges: list[tuple[int, int]], states: int) -> TourGraph:
     """A graph without a model, whose initial state is 0."""
     before, after = (np.array(side, dtype=np.int32) for side in zip(*sorted(edges), strict=True))
     nothing = np.zeros(len(edges), dtype=np.int32)
     rows, start = np.zeros((states, 1), dtype=np.int8), np.zeros(1, dtype=np.int32)
-    return Transitions(cast(Any, None), rows, start, before, after, nothing)
+    return TourGraph(cast(Any, None), rows, start, before, after, nothing)
 
 
 def test_sequences_take_every_transition() -> None:
     """Each sequence begins initially, each step goes on where the last one ended, and none is left out."""
     graph = graph_of([(0, 0), (0, 1), (1, 2), (2, 1), (2, 3), (1, 3), (3, 3), (1, 0)], 4)
-    ways = roads(graph)
+    ways = shortest_paths(graph)
     assert ways.depth.tolist() == [0, 1, 2, 2]
     found = tour(graph, ways, np.ones(8, dtype=np.bool_))
     assert set(found.steps.tolist()) == set(range(8))
@@ -52,7 +52,7 @@ def test_a_sample_takes_no_more_than_it_needs() -> None:
     """One wanted transition costs the shortest way to it."""
     graph = graph_of([(0, 1), (1, 2), (2, 0), (0, 2), (2, 2)], 3)
     wanted = np.array([graph.before[n] == 2 == graph.after[n] for n in range(5)])
-    found = tour(graph, roads(graph), wanted)
+    found = tour(graph, shortest_paths(graph), wanted)
     assert [(graph.before[n], graph.after[n]) for n in found.steps] == [(0, 2), (2, 2)]
 
 
@@ -92,14 +92,14 @@ def test_a_record_that_differs_alone_is_seen() -> None:
     for name in outputs:
         said = wanted.astype(np.int32)
         said[:, outputs.slice(name)] = 1
-        _, differs = compared(outputs, begins, said, wanted)
+        _, differs = compare_answers(outputs, begins, said, wanted)
         assert differs[0] == (name not in ("error", "continued")), name
 
 
 @pytest.mark.slow
 def test_a_cleared_elr_stays_indexed() -> None:
     """Kafka's ClearElrRecord leaves brokers in the index of ELR members: their unregistration changes the partition."""
-    graph = plan(Space(ELECTIONS, ELECTIONS.setting("tiny", rules=parse("kafka-4.1.2"))), 0, 0).graph
+    graph = plan(TourSpace(ELECTIONS, ELECTIONS.setting("tiny", rules=parse("kafka-4.1.2"))), 0, 0).graph
     minimum = graph.states[:, graph.model.inputs.places["min_insync_replicas"][0]]
     factor = (graph.states[:, graph.model.inputs.slice("replicas")] >= 0).sum(axis=1)
     (here,) = (start for start in graph.starts if minimum[start] == factor[start] == 2)

@@ -8,11 +8,11 @@ import attrs
 import numpy as np
 import pytest
 
-from kraftcheck.ci.conformance.kafka.tour.graph import Tour, roads, tour
-from kraftcheck.ci.conformance.kafka.tour.plan import Plan, plan
-from kraftcheck.ci.conformance.kafka.tour.requests import ALONE, REFUSED_BEFORE, TourError, asking
+from kraftcheck.ci.conformance.kafka.tour.graph import Tour, shortest_paths, tour
+from kraftcheck.ci.conformance.kafka.tour.plan import TourPlan, plan
+from kraftcheck.ci.conformance.kafka.tour.requests import REFUSED_EARLIER, WITHOUT_CONTROLLER, TourError, request_of
 from kraftcheck.ci.conformance.kafka.tour.run import tour_with_kafka
-from kraftcheck.ci.conformance.kafka.tour.space import Space
+from kraftcheck.ci.conformance.kafka.tour.space import TourSpace
 from kraftcheck.model.language.system import Action, Setting
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 from kraftcheck.model.systems.directories.system import BOUNDS, DIRECTORIES, SCOPES, actions
@@ -22,13 +22,13 @@ pytestmark = pytest.mark.xdist_group("kafka")
 
 
 @pytest.fixture(scope="module")
-def space() -> Space:
+def space() -> TourSpace:
     """The states of the smallest scope under the rules of a release."""
-    return Space(DIRECTORIES, DIRECTORIES.setting("tiny", rules=parse("kafka-4.1.2")))
+    return TourSpace(DIRECTORIES, DIRECTORIES.setting("tiny", rules=parse("kafka-4.1.2")))
 
 
 @pytest.fixture(scope="module")
-def covering(space: Space) -> Plan:
+def covering(space: TourSpace) -> TourPlan:
     """One transition for each question to the managers."""
     return plan(space, 0, 0)
 
@@ -38,37 +38,37 @@ def test_each_action_is_said_to_ask_or_not() -> None:
     largest = Setting("largest", {bound.name: bound.hi for bound in BOUNDS}, parse("kafka-4.1.2+failure-reported-once"))
     upgrade = attrs.evolve(largest, bounds={**largest.bounds, "start": 1})
     listed = {action.name: action for setting in (largest, upgrade) for action in actions(setting)}
-    silent = {name for name, action in listed.items() if asking("directories", action, largest.rules) is None}
-    assert silent == ALONE | set(REFUSED_BEFORE)
+    silent = {name for name, action in listed.items() if request_of("directories", action, largest.rules) is None}
+    assert silent == WITHOUT_CONTROLLER | set(REFUSED_EARLIER)
     with pytest.raises(TourError, match="it is not said what eject of directories asks"):
-        asking("directories", Action("eject", lambda state: state), largest.rules)
+        request_of("directories", Action("eject", lambda state: state), largest.rules)
 
 
-def test_one_transition_stands_for_those_that_ask_the_same(space: Space, covering: Plan) -> None:
+def test_one_transition_stands_for_those_that_ask_the_same(space: TourSpace, covering: TourPlan) -> None:
     """The transitions taken stand for all that ask something and can be put to the managers; none asks twice."""
-    assert covering.stands.sum() == space.reachable - space.silent - space.refused > 0
-    asked = covering.graph.questions(np.flatnonzero(covering.wanted).astype(np.int32))
-    assert len(np.unique(asked, axis=0)) == len(asked) < covering.stands.sum()
+    assert covering.weights.sum() == space.reachable - space.silent - space.refused > 0
+    asked = covering.graph.questions(np.flatnonzero(covering.targets).astype(np.int32))
+    assert len(np.unique(asked, axis=0)) == len(asked) < covering.weights.sum()
     everything = plan(space, space.reachable, 0)
     assert not everything.sampled
-    assert everything.wanted.sum() == everything.stands.sum() == covering.stands.sum()
-    every = everything.graph.questions(np.flatnonzero(everything.wanted).astype(np.int32))
+    assert everything.targets.sum() == everything.weights.sum() == covering.weights.sum()
+    every = everything.graph.questions(np.flatnonzero(everything.targets).astype(np.int32))
     questions, many = np.unique(every, axis=0, return_counts=True)
     order = np.lexsort(asked.T[::-1])
     assert (questions == asked[order]).all()
-    assert (many == covering.stands[covering.wanted][order]).all()
+    assert (many == covering.weights[covering.targets][order]).all()
 
 
-def test_sequences_are_those_of_the_system(space: Space, covering: Plan) -> None:
+def test_sequences_are_those_of_the_system(space: TourSpace, covering: TourPlan) -> None:
     """Steps that ask nothing are in the sequences too: each step goes on in the state that the last one left."""
     graph = covering.graph
-    found: Tour = tour(graph, roads(graph), covering.wanted)
+    found: Tour = tour(graph, shortest_paths(graph), covering.targets)
     begins = set(found.begins.tolist())
     (start,) = graph.starts
     for at, step in enumerate(found.steps.tolist()):
         assert graph.before[step] == (start if at in begins else graph.after[found.steps[at - 1]])
-    assert set(np.flatnonzero(covering.wanted)) <= set(found.steps.tolist())
-    assert not graph.loud()[found.steps].all()
+    assert set(np.flatnonzero(covering.targets)) <= set(found.steps.tolist())
+    assert not graph.asks_managers()[found.steps].all()
 
 
 def toured(version: str, scope: str, rules: str, *more: str) -> tuple[int, dict[str, Any]]:

@@ -236,12 +236,12 @@ def test_a_sweep_notices_another_kernel() -> None:
     assert agreed.transitions == found.generated - 1
     differing = compare(right, other, states)
     assert differing.disagreements > 0
-    assert re.search(r"TMCommit\(\{\}\) gives not enabled on ints and Commit", differing.wrong[0])
+    assert re.search(r"TMCommit\(\{\}\) gives not enabled on ints and Commit", differing.examples[0])
     goal = evolve(toys.TWO_PHASE, properties=lambda setting: [
         evolve(p, predicate=lambda state: state.aborted.is_empty()) if p.id == "consistent" else p
         for p in toys.TWO_PHASE.properties(setting)
     ])  # fmt: skip
-    wrong = compare(right, block_spec(program_of(goal, "3"), 3, ObjectCache(None)), states).wrong
+    wrong = compare(right, block_spec(program_of(goal, "3"), 3, ObjectCache(None)), states).examples
     assert "consistent is False on ints and True compiled" in wrong[0]
 
 

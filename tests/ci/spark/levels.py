@@ -14,23 +14,23 @@ from attrs import define, field
 
 from kraftcheck.ci.spark.auditing import audit_run
 from kraftcheck.ci.spark.decoding import decoding
-from kraftcheck.ci.spark.engine import Run
-from kraftcheck.ci.spark.jobs import Found, found
+from kraftcheck.ci.spark.engine import SparkRun
+from kraftcheck.ci.spark.jobs import JobResult, job_result
 from kraftcheck.ci.spark.options import Bounds
 from kraftcheck.ci.spark.store.commits import CommitLog, identity
-from kraftcheck.ci.spark.store.lease import Lease, leased
+from kraftcheck.ci.spark.store.lease import Lease, lease_on
 from kraftcheck.ci.spark.store.manifests import Commit
-from kraftcheck.ci.spark.tasks import Level, expand_task, sift_task
+from kraftcheck.ci.spark.tasks import LevelJob, expand_task, sift_task
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.audit.sampling import DEFAULT
 from kraftcheck.solvers.blocks.kernel import block_spec
-from kraftcheck.solvers.blocks.tasks import BlockSpec, loaded
+from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import Exploration, concluded, explore
+from kraftcheck.solvers.search.explore import Exploration, conclude, explore
 
 BUCKET_BITS = 3
 
@@ -56,10 +56,10 @@ class InProcess:
     spec: BlockSpec
     cores: int = 2
     lost: Callable[[str, int, int], bool] = lambda stage, task, batch: False
-    before: Callable[[Level], None] = lambda level: None
-    levels: list[Level] = field(factory=list)
+    before: Callable[[LevelJob], None] = lambda level: None
+    levels: list[LevelJob] = field(factory=list)
 
-    def run(self, level: Level, stop: threading.Event) -> Found | None:
+    def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
         """Both stages of a level."""
         self.before(level)
         self.levels.append(level)
@@ -73,7 +73,7 @@ class InProcess:
             mine = [row for row in rows if row["target"] % level.targets == target]
             results += self._attempts("sift", target, lambda part=mine: sift_task(self._shipped, level)(batches(part)))
         cost = {"expand_tasks": len(level.splits), "sift_tasks": level.targets, "shuffled": 0.0, "spilled": 0.0}
-        return found([SimpleNamespace(**row) for row in results], cost)
+        return job_result([SimpleNamespace(**row) for row in results], cost)
 
     def _shipped(self) -> BlockSpec:
         return self.spec
@@ -113,14 +113,14 @@ def _lease(out: Path) -> Lease:
         HELD.pop(out).close()
     out.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
-        lease = stack.enter_context(leased(out))
+        lease = stack.enter_context(lease_on(out))
         HELD[out] = stack.pop_all()
     return lease
 
 
 def begun(
     program: Program, out: Path, cache: Path | None = None, handover: int = 0, resume: bool = False, **limits: Any
-) -> tuple[Run, InProcess]:
+) -> tuple[SparkRun, InProcess]:
     """A run in a folder that is begun (or taken up), and what runs its levels."""
     kernel = load_kernel(program, cache)
     spec = block_spec(program, BUCKET_BITS, ObjectCache(cache))
@@ -128,8 +128,8 @@ def begun(
     subject = Subject(program.system.name, program.system, program.setting, None, program.system)
     of = identity(subject, program, BUCKET_BITS)
     reports: list[Commit | None] = []
-    run = Run(
-        kernel, loaded(spec), log, Bounds(handover, 1 << 30, 1, **limits), threading.Event(),
+    run = SparkRun(
+        kernel, load_block_kernel(spec), log, Bounds(handover, 1 << 30, 1, **limits), threading.Event(),
         lambda now, level: reports.append(level),
     )  # fmt: skip
     if resume:
@@ -142,9 +142,9 @@ def begun(
     return run, InProcess(spec)
 
 
-def finished(run: Run) -> Exploration:
+def finished(run: SparkRun) -> Exploration:
     """What a run found."""
-    return concluded(run, run.kernel, 1.0, 0.0, audit_run(run, DEFAULT), run.recovered)
+    return conclude(run, run.kernel, 1.0, 0.0, audit_run(run, DEFAULT), run.recoverability)
 
 
 def facts(result: Exploration) -> dict[str, Any]:

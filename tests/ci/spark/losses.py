@@ -14,7 +14,7 @@ from typing import Any
 from attrs import frozen
 
 from kraftcheck.ci.spark import jobs
-from kraftcheck.ci.spark.session import started
+from kraftcheck.ci.spark.session import start_session
 from kraftcheck.ci.spark.shipping import ship_sources
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
@@ -76,12 +76,14 @@ def lose_an_executor(out: Path) -> dict[str, Any]:
     program = program_of(toys.HASTY, "5")
     run, _ = begun(program, out, handover=1000)
     conf = {"spark.executor.memory": "512m", "spark.driver.memory": "512m", "spark.local.dir": str(out / "scratch")}
-    session = started("local-cluster[2,1,1024]", 2, conf, out / "spark.log")
+    session = start_session("local-cluster[2,1,1024]", 2, conf, out / "spark.log")
     try:
         ship_sources(session, out / "sources.zip")
         before = two_executors(session)
         jobs.sift_task = Dying(jobs.sift_task, kill_executor, run.commits[-1].depth + 2, out / KILLED)  # type: ignore[assignment]
-        run.expand(jobs.Cluster.of(session, block_spec(program, BUCKET_BITS, ObjectCache(None)), out / "spark.log"))
+        run.expand(
+            jobs.SparkCluster.of(session, block_spec(program, BUCKET_BITS, ObjectCache(None)), out / "spark.log")
+        )
         return {"facts": facts(finished(run)), "before": sorted(before), "after": sorted(executors(session))}
     finally:
         session.stop()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.spark.jobs import Cluster, plan
+from kraftcheck.ci.spark.jobs import SparkCluster, plan
 from kraftcheck.ci.spark.store.commits import CommitLog
 from kraftcheck.solvers.audit.audit import FLOOR
 from kraftcheck.solvers.blocks.kernel import block_spec
@@ -76,7 +76,7 @@ def test_a_level_is_one_shuffle_of_candidates_only(session: Any, tmp_path: Path)
     program = program_of(toys.TWO_PHASE, "5")
     run, _ = begun(program, tmp_path)
     spec = block_spec(program, 3, ObjectCache(None))
-    cluster = Cluster.of(session, spec, tmp_path / "log")
+    cluster = SparkCluster.of(session, spec, tmp_path / "log")
     run.expand(cluster)
     assert facts(finished(run)) == native_facts(program)
     level = plan(cluster, run.log, run.commits[:6])

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from attrs import evolve, frozen
 
-from kraftcheck.ci.spark.engine import Run
+from kraftcheck.ci.spark.engine import SparkRun
 from kraftcheck.ci.spark.store.commits import CommitLog
 from kraftcheck.ci.spark.store.dataset import Dataset
-from kraftcheck.ci.spark.store.lease import leased
+from kraftcheck.ci.spark.store.lease import lease_on
 from kraftcheck.ci.spark.store.sealed import SEAL, digest
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
@@ -29,7 +29,7 @@ Damage = Callable[[Path, Path, Path], None]
 class Whole:
     """A whole run, and another one of a system with the same layout."""
 
-    run: Run
+    run: SparkRun
     runner: InProcess
     foreign: Path
     of: dict[str, Any]
@@ -152,8 +152,9 @@ def answered(out: Path, whole: Whole) -> str:
 def resumed(out: Path, whole: Whole) -> str:
     """Go on with a run: `refused`, or `finished` with what is true."""
     try:
-        with leased(out) as lease:
-            run = Run(whole.run.kernel, whole.run.blocks, CommitLog(out, lease), whole.run.bounds, threading.Event(),
+        with lease_on(out) as lease:
+            log = CommitLog(out, lease)
+            run = SparkRun(whole.run.kernel, whole.run.blocks, log, whole.run.bounds, threading.Event(),
                       lambda *_: None)  # fmt: skip
             run.log.check_same(whole.of)
             run.resume()

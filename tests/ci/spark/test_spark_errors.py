@@ -10,10 +10,10 @@ from attrs import evolve
 
 from kraftcheck.ci.bench import __main__ as bench
 from kraftcheck.ci.bench import spark as bench_spark
-from kraftcheck.ci.bench.spark import CASES, Measured
-from kraftcheck.ci.spark.errors import explained
+from kraftcheck.ci.bench.spark import CASES, SparkRow
+from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.jobs import splits
-from kraftcheck.ci.spark.store.levelfiles import Group
+from kraftcheck.ci.spark.store.levelfiles import RowGroup
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from kraftcheck.ci.spark.store.levelfiles import Group
 )  # fmt: skip
 def test_a_failed_job_is_told_in_one_line(raised: str, told: str) -> None:
     """Known causes name the mend; of others the telling line is shown, and where the rest is."""
-    message = explained(RuntimeError(raised), Path("out/spark.log")).message
+    message = job_error(RuntimeError(raised), Path("out/spark.log")).message
     assert told in message
     assert "details in out/spark.log" in message
     assert "\n" not in message
@@ -42,16 +42,16 @@ def test_a_failed_job_is_told_in_one_line(raised: str, told: str) -> None:
 
 def test_splits_keep_order_and_size() -> None:
     """Neighbouring groups go together up to a size; a group larger than that is a split of its own."""
-    groups = [Group(bucket, "f", bucket, rows) for bucket, rows in enumerate([5, 5, 20, 1, 9, 1])]
+    groups = [RowGroup(bucket, "f", bucket, rows) for bucket, rows in enumerate([5, 5, 20, 1, 9, 1])]
     made = splits(groups, 10)
     assert [group for part in made for group in part] == groups
     assert [[group.rows for group in part] for part in made] == [[5, 5], [20], [1, 9], [1]]
     assert splits([], 10) == ((),)
 
 
-def row(engine: str, distinct: int = 10) -> Measured:
+def row(engine: str, distinct: int = 10) -> SparkRow:
     """A made-up measurement."""
-    return Measured("fixed-cost", engine, 2, distinct, 100, 3, 2.0, 4, 0.5, 1e6, 0.0, 12.0, 80, 10**9, 1.0)
+    return SparkRow("fixed-cost", engine, 2, distinct, 100, 3, 2.0, 4, 0.5, 1e6, 0.0, 12.0, 80, 10**9, 1.0)
 
 
 def test_the_benchmark_shows_engines_side_by_side(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.spark import jobs
-from kraftcheck.ci.spark.jobs import Cluster
+from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.store.commits import CommitLog
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
@@ -38,7 +38,7 @@ def test_a_killed_worker_changes_nothing(
     run, _ = begun(program, tmp_path, handover=1300)
     depth = run.commits[-1].depth + 1
     monkeypatch.setattr(jobs, stage, Dying(getattr(jobs, stage), kill_worker, depth, tmp_path / KILLED))
-    run.expand(Cluster.of(session, block_spec(program, BUCKET_BITS, ObjectCache(None)), tmp_path / "log"))
+    run.expand(SparkCluster.of(session, block_spec(program, BUCKET_BITS, ObjectCache(None)), tmp_path / "log"))
     assert (tmp_path / KILLED).exists()
     assert facts(finished(run)) == native_facts(program)
     assert run.handed_over == depth - 1
@@ -120,7 +120,7 @@ def test_little_memory_spills_instead_of_failing(session: Any, tmp_path: Path) -
     program = trace(toys.TWO_PHASE, toys.TWO_PHASE.setting("9", {"managers": 8}))
     run, _ = begun(program, tmp_path, handover=120_000, max_depth=13)
     level = run.commits[-1].depth
-    run.expand(Cluster.of(session, block_spec(program, BUCKET_BITS, ObjectCache(None)), tmp_path / "log"))
+    run.expand(SparkCluster.of(session, block_spec(program, BUCKET_BITS, ObjectCache(None)), tmp_path / "log"))
     spilled = {one.depth: one.cost["spilled"] for one in run.commits if one.depth > level}
     assert len(spilled) > 0
     assert max(spilled.values()) > 0

@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.lease import NAME, leased
+from kraftcheck.ci.spark.store.lease import NAME, lease_on
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
 from tests.shared.commands import ROOT, kraftcheck
 
 HOLD = (
-    "import sys, time; from pathlib import Path; from kraftcheck.ci.spark.store.lease import leased\n"
-    "with leased(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
+    "import sys, time; from pathlib import Path; from kraftcheck.ci.spark.store.lease import lease_on\n"
+    "with lease_on(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
 )
 
 
@@ -69,9 +69,9 @@ def test_a_second_driver_is_refused(more: tuple[str, ...], tmp_path: Path) -> No
 def test_a_dead_driver_is_no_obstacle(tmp_path: Path) -> None:
     """The lease of a driver of this machine that was killed is free at once; so is one that ended orderly."""
     with another_driver(tmp_path) as driver, pytest.raises(Refusal, match=f"process {driver.pid} on "):
-        leased(tmp_path).__enter__()
+        lease_on(tmp_path).__enter__()
     assert json.loads((tmp_path / NAME).read_text())["pid"] == driver.pid
-    with leased(tmp_path) as lease:
+    with lease_on(tmp_path) as lease:
         lease.check()
     assert list(tmp_path.iterdir()) == []
 
@@ -84,7 +84,7 @@ def test_one_of_many_gets_the_lease(tmp_path: Path) -> None:
     def drive() -> None:
         for _ in range(200):
             try:
-                with leased(tmp_path):
+                with lease_on(tmp_path):
                     with guard:
                         inside[0] += 1
                         most[0] = max(most[0], inside[0])
@@ -107,10 +107,10 @@ def test_a_lease_of_another_machine_is_honoured(tmp_path: Path) -> None:
     lease = tmp_path / NAME
     lease.write_text(json.dumps({"host": "elsewhere", "boot": "other", "pid": 7, "token": "t"}))
     with pytest.raises(Refusal, match=rf"process 7 on elsewhere.*if that driver has ended, remove {lease}"):
-        leased(tmp_path).__enter__()
+        lease_on(tmp_path).__enter__()
     assert json.loads(lease.read_text())["token"] == "t"
     lease.unlink()
-    with leased(tmp_path) as mine:
+    with lease_on(tmp_path) as mine:
         assert mine.holds()
 
 

@@ -14,7 +14,7 @@ from attrs import evolve
 from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.store import levelfiles
 from kraftcheck.ci.spark.store.levelfiles import DamagedLevelError, verify
-from kraftcheck.ci.spark.store.places import Place
+from kraftcheck.ci.spark.store.places import StatePlace
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
@@ -188,12 +188,12 @@ def test_parents_are_of_the_level_before(tmp_path: Path) -> None:
     for level in run.commits[:-1]:
         for group in level.groups:
             for row in range(group.rows):
-                at = Place(level.depth, group.bucket << 32 | row)
+                at = StatePlace(level.depth, group.bucket << 32 | row)
                 way = origins.way(at)
                 assert len(way.instances) == level.depth
                 assert way.initial in program.initial
                 if way.instances:
-                    parent = origins.row(Place(level.depth - 1, origins.row(at).parent)).state
+                    parent = origins.row(StatePlace(level.depth - 1, origins.row(at).parent)).state
                     assert (way.instances[-1], way.end) in list(run.kernel.successors(parent))
                 seen += 1
     assert seen == 348
@@ -220,7 +220,7 @@ def test_a_native_start_refutes_recovery_as_natively(system: System, tmp_path: P
 def test_a_native_id_is_no_place(tmp_path: Path) -> None:
     """A number of the native engine's is refused where a place of the dataset is asked for, however small it is."""
     store = explored(program_of(toys.HASTY, "3"), tmp_path).store
-    assert store.way(Place(0, store.commits[0].groups[0].bucket << ROW_BITS)).instances == ()
+    assert store.way(StatePlace(0, store.commits[0].groups[0].bucket << ROW_BITS)).instances == ()
     with pytest.raises(AttributeError):
         store.way(0)  # type: ignore[arg-type]
 

@@ -10,7 +10,8 @@ from types import ModuleType
 import pytest
 from attrs import evolve, field, frozen
 
-from kraftcheck.ci.systems.subject import properties_of, subject
+from kraftcheck.ci.systems.lookup import properties_of
+from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.rules.partition import PartitionRules

@@ -10,7 +10,7 @@ from attrs import frozen
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.testing.judging import Asked
+from kraftcheck.ci.testing.judging import JudgementRequest
 from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.system import Action, Bound, System
 from tests.shared.commands import kraftcheck
@@ -90,8 +90,8 @@ def test_a_switch_of_what_is_so_already_is_refused(rules: str, message: str) -> 
 def test_a_marker_of_pytest_is_refused_alike() -> None:
     """The settings of the plugin are held to the same."""
     with pytest.raises(Refusal, match="hw-uses-proposed-isr changes nothing in elections --scope tiny"):
-        Asked.of("elections", scope="tiny", rules=UNREAD)
-    assert Asked.of("elections", scope="tiny", rules="fixed+fenced-may-join-isr").chosen.rules is not None
+        JudgementRequest.of("elections", scope="tiny", rules=UNREAD)
+    assert JudgementRequest.of("elections", scope="tiny", rules="fixed+fenced-may-join-isr").chosen.rules is not None
 
 
 @frozen

@@ -14,10 +14,10 @@ from types import SimpleNamespace
 import pytest
 from attrs import frozen
 
-from kraftcheck.ci.explore.command import Budget
+from kraftcheck.ci.explore.command import SearchBudget
 from kraftcheck.ci.prove.broken_proofs import attempt, rows
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED, LINE, Interrupted, descendants
-from kraftcheck.ci.verdicts.defects import explored
+from kraftcheck.ci.verdicts.defects import explore_defect
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.solvers.search.levels import STOPPED
 from tests.shared.commands import ROOT, kraftcheck
@@ -196,7 +196,7 @@ def test_a_tour_is_interrupted() -> None:
 
 def test_a_stopped_proof_is_not_a_broken_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """`bugs --engine z3` does not take what was not asked any more for a proof that a defect breaks."""
-    monkeypatch.setattr("kraftcheck.ci.prove.broken_proofs.proven", lambda *_: SimpleNamespace(stopped=True))
+    monkeypatch.setattr("kraftcheck.ci.prove.broken_proofs.run_proof", lambda *_: SimpleNamespace(stopped=True))
     with pytest.raises(Interrupted, match="stopped in the proofs of elections"):
         attempt(next(row for row in rows() if row.system == "elections"), 1, True)
 
@@ -206,7 +206,7 @@ def test_a_stopped_search_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kraftcheck.ci.verdicts.defects.run", lambda *_, **__: SimpleNamespace(cut=STOPPED))
     bug = BUGS[0]
     with pytest.raises(Interrupted, match=f"stopped in the search of {bug.variant}"):
-        explored(bug, bug.base, Budget(1, 1 << 20), quiet=True)
+        explore_defect(bug, bug.base, SearchBudget(1, 1 << 20), quiet=True)
 
 
 @pytest.mark.spark

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ci.unclean_recovery.recovery import cluster, log, written
+from tests.ci.unclean_recovery.snapshots import cluster, log, written
 from tests.shared.commands import ROOT, start
 
 LONG = ("explore", "tests.toys:TWO_PHASE", "--managers", 10, "--workers", 1)

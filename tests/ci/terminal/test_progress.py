@@ -15,11 +15,11 @@ from kraftcheck.ci.terminal.progress import (
     TERMINAL_SECONDS,
     Interrupted,
     Meter,
-    attended,
-    metered,
-    stoppable,
+    progress_meter,
+    run_interruptibly,
+    stop_flag,
 )
-from kraftcheck.solvers.search.explore import Progress
+from kraftcheck.solvers.search.explore import SearchProgress
 from tests.shared.commands import kraftcheck
 
 
@@ -51,9 +51,9 @@ def test_plain_lines_tell_depth_counts_rates_and_frontier() -> None:
     clock, stream = Clock(), io.StringIO()
     meter = Meter(stream, clock)
     clock.now = PLAIN_SECONDS
-    meter(Progress(depth=3, generated=20_000, distinct=5_000, queue=1_234, seconds=4.0))
+    meter(SearchProgress(depth=3, generated=20_000, distinct=5_000, queue=1_234, seconds=4.0))
     clock.now = 2 * PLAIN_SECONDS
-    meter(Progress(depth=4, generated=30_000, distinct=5_500, queue=7, seconds=5.0))
+    meter(SearchProgress(depth=4, generated=30_000, distinct=5_500, queue=7, seconds=5.0))
     meter.close()
     assert stream.getvalue().splitlines() == [
         "depth 3: 20,000 generated (5,000/s), 5,000 distinct (1,250/s), 1,234 in the frontier",
@@ -66,7 +66,7 @@ def test_nothing_is_written_before_an_interval_has_passed() -> None:
     clock, stream = Clock(), io.StringIO()
     meter = Meter(stream, clock)
     clock.now = PLAIN_SECONDS - 0.01
-    meter(Progress(1, 2, 3, 4, 1.0))
+    meter(SearchProgress(1, 2, 3, 4, 1.0))
     meter.close()
     assert stream.getvalue() == ""
 
@@ -77,7 +77,7 @@ def test_a_terminal_is_written_in_place() -> None:
     meter = Meter(stream, clock)
     for turn in (1, 2):
         clock.now = turn * TERMINAL_SECONDS
-        meter(Progress(turn, 10, 10, 0, clock.now))
+        meter(SearchProgress(turn, 10, 10, 0, clock.now))
     meter.close()
     assert "\n" not in stream.getvalue()
     assert stream.getvalue().startswith("\r\x1b[Kdepth 1: ")
@@ -91,7 +91,7 @@ def test_a_line_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, stream = Clock(), Terminal()
     meter = Meter(stream, clock)
     clock.now = TERMINAL_SECONDS
-    meter(Progress(1, 10**9, 10**9, 10**9, 1.0))
+    meter(SearchProgress(1, 10**9, 10**9, 10**9, 1.0))
     assert len(stream.getvalue().removeprefix("\r\x1b[K")) == 29
 
 
@@ -100,9 +100,9 @@ def test_a_reader_that_goes_away_stops_no_work() -> None:
     clock = Clock()
     meter = Meter(Gone(), clock)
     clock.now = PLAIN_SECONDS
-    meter(Progress(1, 1, 1, 1, 1.0))
+    meter(SearchProgress(1, 1, 1, 1, 1.0))
     clock.now *= 100
-    meter(Progress(2, 2, 2, 2, 2.0))
+    meter(SearchProgress(2, 2, 2, 2, 2.0))
     meter.close()
     assert meter._next == float("inf")
 
@@ -115,7 +115,7 @@ def test_quiet_has_no_meter(monkeypatch: pytest.MonkeyPatch) -> None:
     assert loud.err.rstrip().endswith(" in the frontier")
     assert "in the frontier" not in loud.out
     assert kraftcheck("explore", "tests.toys:TWO_PHASE", "--scope", "5", "--quiet").err == ""
-    with metered(quiet=True) as meter:
+    with progress_meter(quiet=True) as meter:
         assert meter is None
 
 
@@ -123,7 +123,7 @@ def test_quiet_has_no_meter(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_signal_sets_the_flag_and_gives_back_the_handlers(number: signal.Signals) -> None:
     """A signal only sets the flag, SIGTERM again and again; then Ctrl-C, and after the block both, do the usual."""
     before = {known: signal.getsignal(known) for known in (signal.SIGINT, signal.SIGTERM)}
-    with stoppable() as flag:
+    with stop_flag() as flag:
         assert not flag.is_set()
         assert signal.getsignal(number) is not before[number]
         os.kill(os.getpid(), number)
@@ -135,15 +135,15 @@ def test_a_signal_sets_the_flag_and_gives_back_the_handlers(number: signal.Signa
 
 def test_attended_work_gives_its_result_and_its_error() -> None:
     """Work done on a thread of its own returns and raises as if it had been called."""
-    stop, begun = Stop(patient=True), threading.Event()
-    assert attended(lambda: 7, stop, begun) == 7
+    stop, begun = Stop(awaits_report=True), threading.Event()
+    assert run_interruptibly(lambda: 7, stop, begun) == 7
     with pytest.raises(ZeroDivisionError):
-        attended(lambda: 1 // 0, stop, begun)
+        run_interruptibly(lambda: 1 // 0, stop, begun)
 
 
 def test_work_that_has_begun_is_waited_for() -> None:
     """Work that looks at the flag is not abandoned: it ends by itself, with a result."""
-    stop, begun = Stop(patient=True), threading.Event()
+    stop, begun = Stop(awaits_report=True), threading.Event()
     begun.set()
 
     def work() -> str:
@@ -151,14 +151,14 @@ def test_work_that_has_begun_is_waited_for() -> None:
         threading.Event().wait(0.3)
         return "report"
 
-    assert attended(work, stop, begun) == "report"
+    assert run_interruptibly(work, stop, begun) == "report"
 
 
 def test_work_that_does_not_ask_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work that has not begun to look at the flag is left behind after a moment, on SIGTERM as what is incomplete."""
     monkeypatch.setattr("kraftcheck.ci.terminal.progress.GRACE_SECONDS", 0.05)
-    stop, release = Stop(patient=True), threading.Event()
+    stop, release = Stop(awaits_report=True), threading.Event()
     stop.ask(signal.SIGTERM)
     with pytest.raises(Interrupted, match="before there was anything to report"):
-        attended(release.wait, stop, threading.Event())
+        run_interruptibly(release.wait, stop, threading.Event())
     release.set()

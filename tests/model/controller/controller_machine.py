@@ -120,15 +120,15 @@ class ControllerMachine(RuleBasedStateMachine):
         """One event: decided, judged, replayed; a refusal must leave the state as it was."""
         before = self.controller
         image = repr(before)
-        self.tally.action(str(step[0]))
+        self.tally.add_action(str(step[0]))
         with noted_bases() as bases:
             outcome = attempt(handler, before, *arguments)
         assert repr(before) == image
         if isinstance(outcome, str):
-            self.tally.error(outcome)
+            self.tally.add_error(outcome)
             return
         for row in outcome.response if isinstance(outcome.response, tuple) else ():
-            self.tally.error(row[1] if isinstance(row, tuple) else row.error)
+            self.tally.add_error(row[1] if isinstance(row, tuple) else row.error)
         assert {name for kind, name in self.tally.counts if kind == "error"} <= CODES.keys()
         after = commit(before, outcome, self.rules_of_kafka)
         assert repr(before) == image
@@ -136,7 +136,7 @@ class ControllerMachine(RuleBasedStateMachine):
         found = broken(Event(before, step, outcome, after, self.rules_of_kafka, elr, tuple(bases)))
         if found:
             raise InvariantBroken(step, found)
-        self.tally.reached(reached(after))
+        self.tally.add_goals(reached(after))
         self.controller = evolve(after, soft=after.soft.after(4000))
 
     def epoch(self, broker: int, stale: bool = False) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
-from kraftcheck.ci.explore.command import Budget
+from kraftcheck.ci.explore.command import SearchBudget
 from kraftcheck.ci.verdicts import defects as bugs
 from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.language.system import Property
@@ -109,7 +109,7 @@ def steps(variant: str, claim: str) -> list[str]:
 
 def trace_of(row: Bug, rules: str, claim: str) -> list[str]:
     """The actions of a shortest trace in a row's scope."""
-    found: Any = bugs.explored(row, rules, Budget(1, 4 << 30), quiet=True)
+    found: Any = bugs.explore_defect(row, rules, SearchBudget(1, 4 << 30), quiet=True)
     (verdict,) = [v.verdict for v in found.verdicts if v.claim == claim]
     assert isinstance(verdict, Refuted)
     return [step.action for step in verdict.trace.steps]

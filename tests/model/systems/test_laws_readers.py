@@ -32,7 +32,9 @@ ANY = settings(phases=[Phase.generate], max_examples=2000)
 DIRECTORIES = 4
 ENGINE = Integers(
     ELECTIONS,
-    ELECTIONS.beyond("directories", {"brokers": 4, "directories": DIRECTORIES, "replication": 3}, parse("fixed")),
+    ELECTIONS.unlimited_setting(
+        "directories", {"brokers": 4, "directories": DIRECTORIES, "replication": 3}, parse("fixed")
+    ),
 )
 Effect = Callable[[Elections, str, dict[str, Any]], Elections]
 

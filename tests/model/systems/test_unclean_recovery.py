@@ -29,7 +29,7 @@ from kraftcheck.model.systems.unclean_recovery.state import (
 from kraftcheck.model.systems.unclean_recovery.tool import LOST, REFUSED, SERVED
 from kraftcheck.model.unclean_recovery.choice import NOBODY
 from kraftcheck.properties.catalogue import UNCLEAN_RECOVERY
-from kraftcheck.properties.defects.unclean_recovery import SALVAGE_BUGS
+from kraftcheck.properties.defects.unclean_recovery import UNCLEAN_RECOVERY_BUGS
 from kraftcheck.properties.expected.verdicts import EXPECTED
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
@@ -225,10 +225,10 @@ def test_every_choice_is_named_by_a_property_and_in_the_matrix() -> None:
     """Each choice of the group refutes something by name, and has a row with the length of its trace."""
     names = {name.replace("_", "-") for name in OWN}
     assert {name for variant in NAMED for name in variant.split("+")} == names
-    assert {name for bug in SALVAGE_BUGS for name in bug.variant.split("+")} == names
+    assert {name for bug in UNCLEAN_RECOVERY_BUGS for name in bug.variant.split("+")} == names
     claims = UNCLEAN_RECOVERY.properties(UNCLEAN_RECOVERY.setting(rules=parse("fixed")))
     pairs = {(variant, claim.id) for claim in claims for variant in claim.refuted_by}
-    assert pairs <= {(bug.variant, claim) for bug in SALVAGE_BUGS for claim in bug.refutes}
+    assert pairs <= {(bug.variant, claim) for bug in UNCLEAN_RECOVERY_BUGS for claim in bug.refutes}
 
 
 @pytest.mark.parametrize(

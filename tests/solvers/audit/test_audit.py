@@ -19,7 +19,7 @@ from kraftcheck.solvers.audit.comparison import Comparison
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.audit.single_state import BlockEngine, NativeEngine
 from kraftcheck.solvers.blocks.kernel import block_spec
-from kraftcheck.solvers.blocks.tasks import loaded
+from kraftcheck.solvers.blocks.tasks import load_block_kernel
 from kraftcheck.solvers.machine_code import compile as native
 from kraftcheck.solvers.machine_code import lower
 from kraftcheck.solvers.machine_code.irtools import word
@@ -80,7 +80,7 @@ def test_right_rules_pass_and_every_transition_is_counted() -> None:
     found = explored(meter(), WHOLE)
     initial = 1
     assert (found.audit.states, found.audit.transitions) == (found.distinct, found.generated - initial)
-    assert found.audit.whole
+    assert found.audit.exhaustive
     assert found.pruned == {"level": 30}
 
 
@@ -275,7 +275,7 @@ def test_reduced_states_are_audited() -> None:
 
 def test_both_codes_of_a_long_search_are_audited(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that went over to better code is compared by both: a fault of the first alone is found."""
-    monkeypatch.setattr(search, "HOT", 10)
+    monkeypatch.setattr(search, "RECOMPILE_AFTER", 10)
     assert explored(meter()).audit.states > 1
     made, right = [0], native.load_kernel
 
@@ -297,7 +297,7 @@ def test_the_code_of_jobs_notes_what_the_search_notes(system: System) -> None:
     """For each state of a toy, the functions on blocks give the claims, successors, cuts and marks of the search."""
     program = trace(system, system.setting(None))
     native_engine = NativeEngine(native.load_kernel(program))
-    blocks = BlockEngine(program, loaded(block_spec(program, 6, ObjectCache(None))))
+    blocks = BlockEngine(program, load_block_kernel(block_spec(program, 6, ObjectCache(None))))
     states = list(explore(program, clock=time.perf_counter).states())
     assert [blocks(state) for state in states] == [native_engine(state) for state in states]
 
@@ -307,7 +307,7 @@ def test_wrong_code_of_jobs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     program = trace(meter(), meter().setting(None))
     right = NativeEngine(native.load_kernel(program))
     miscompiled(monkeypatch, "lt", at_most)
-    wrong = BlockEngine(program, loaded(block_spec(program, 6, ObjectCache(None))))
+    wrong = BlockEngine(program, load_block_kernel(block_spec(program, 6, ObjectCache(None))))
     comparison = Comparison(program)
     last = program.layout.pack(Meter(LAST - 3, 0))
     assert comparison.state(last, right(last), range(program.instances)) == 3

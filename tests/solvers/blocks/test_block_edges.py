@@ -11,16 +11,16 @@ import pytest
 from attrs import asdict
 
 from kraftcheck.ci.spark.errors import JobFailedError
-from kraftcheck.ci.spark.jobs import found
+from kraftcheck.ci.spark.jobs import job_result
 from kraftcheck.ci.spark.store.levelfiles import LevelFile
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.recordset import BATCH
-from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, Candidates, Words, first_claims, loaded
+from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, CandidateSet, Words, first_claims, load_block_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.explore import explore
-from kraftcheck.solvers.traces.path import Way
+from kraftcheck.solvers.traces.path import PackedRun
 from tests import toys
 from tests.shared.edges import grid
 
@@ -79,12 +79,12 @@ def test_states_whose_hashes_meet_stay_apart(system: System, alike: list[tuple[i
     assert buckets.tolist() == [len(alike) if n == LIKE[0] >> 64 - BUCKET_BITS else 0 for n in range(8)]
     held, other = alike[:3], alike[3]
     for struck in (*range(3), None):
-        candidates = Candidates(kernel, 4 * BATCH)
+        candidates = CandidateSet(kernel, 4 * BATCH)
         candidates.gather(records([*held, *held]))
         assert [tuple(row[:-1]) for row in candidates.records.tolist()] == held
         assert candidates.records[:, -1].tolist() == [0, 1, 2]
         known = np.zeros(3, dtype=np.uint8)
-        candidates.strike(np.array([other if struck is None else held[struck]], dtype=np.uint64), known)
+        candidates.mark_duplicates(np.array([other if struck is None else held[struck]], dtype=np.uint64), known)
         assert known.tolist() == [int(struck == n) for n in range(3)]
 
 
@@ -94,11 +94,11 @@ def test_batches_lose_nothing(count: int) -> None:
     kernel = BlockKernel(spec_of(toys.CLOCK))
     hashes = [(number * 0x0123_4567_89AB_CDEF + 99) & BITS for number in range(count)]
     block = records([(of_hash(hashed),) for hashed in hashes])
-    candidates = Candidates(kernel, count + BATCH)
+    candidates = CandidateSet(kernel, count + BATCH)
     candidates.gather(block)
     assert candidates.records.tolist() == block.tolist()
     known = np.zeros(count, dtype=np.uint8)
-    candidates.strike(np.ascontiguousarray(block[:, :1]), known)
+    candidates.mark_duplicates(np.ascontiguousarray(block[:, :1]), known)
     assert known.tolist() == [1] * count
     ordered, counts = kernel.by_bucket(block)
     buckets = [hashed >> 64 - BUCKET_BITS for hashed in hashes]
@@ -108,11 +108,11 @@ def test_batches_lose_nothing(count: int) -> None:
 
 def test_each_spec_has_its_own_kernel() -> None:
     """A worker that is given another kernel runs that one, and the first again when it is asked for."""
-    loaded.cache_clear()  # as a worker that has just been started
+    load_block_kernel.cache_clear()  # as a worker that has just been started
     specs = [spec_of(system) for system in (toys.COUNTER, toys.STUCK)]
     for _ in range(2):
-        assert [loaded(spec).spec for spec in specs] == specs
-    succeeding = [loaded(spec).transitions(np.array([[0]], dtype=np.uint64))[1].tolist() for spec in specs]
+        assert [load_block_kernel(spec).spec for spec in specs] == specs
+    succeeding = [load_block_kernel(spec).transitions(np.array([[0]], dtype=np.uint64))[1].tolist() for spec in specs]
     assert succeeding == [[2], [1]]
 
 
@@ -127,7 +127,7 @@ def fixpoint(kernel: BlockKernel, states: Words) -> list[int]:
     """The marks of states once all has flowed back, round by round."""
     marks = kernel.marks(states).tolist()
     place = {tuple(state): number for number, state in enumerate(states.tolist())}
-    records, counts, leaves = kernel.ways_out(states)
+    records, counts, leaves = kernel.exits_of(states)
     owners = np.repeat(np.arange(len(states)), counts).tolist()
     marks = [mark | int(left) for mark, left in zip(marks, leaves.tolist(), strict=True)]
     grown = True
@@ -145,18 +145,18 @@ def test_what_flows_back_is_what_the_native_search_finds(scope: str) -> None:
     program = trace(toys.VALVE, toys.VALVE.setting(scope))
     explored = explore(program, clock=lambda: 0.0)
     kernel, states = BlockKernel(block_spec(program, BUCKET_BITS, ObjectCache(None))), explored.packed()
-    n, marks = len(program.recoveries), fixpoint(kernel, states)
-    assert explored.recovered.findings is not None
+    n, marks = len(program.recovers), fixpoint(kernel, states)
+    assert explored.recoverability.findings is not None
     assert explored.store is not None
     places = [explored.store.identify(state) for state in states.tolist()]
     depth_of = [len(explored.store.path(place)[1]) for place in places if place is not None]
-    for number, one in enumerate(explored.recovered.findings):
+    for number, one in enumerate(explored.recoverability.findings):
         reach, leaves, about = (1 << number + group * n for group in range(3))
         told = [mark & (reach | leaves | about) for mark in marks]
         assert sum(mark & about > 0 for mark in told) == one.concerned
-        for bits, shallowest in ((about, one.lost), (about | leaves, one.uncertain)):
+        for bits, shallowest in ((about, one.unrecoverable), (about | leaves, one.uncertain)):
             depths = [depth for depth, mark in zip(depth_of, told, strict=True) if mark == bits]
-            wanted = len(shallowest.instances) if isinstance(shallowest, Way) else shallowest
+            wanted = len(shallowest.instances) if isinstance(shallowest, PackedRun) else shallowest
             assert min(depths, default=None) == wanted
     kinds = {type(v.verdict).__name__ for v in explored.verdicts if v.kind == "recovers"}
     assert kinds == ({"Holds", "Refuted", "Vacuous"} if scope == "budget" else {"Unknown"})
@@ -179,7 +179,7 @@ COST = {"expand_tasks": 2, "sift_tasks": 2}
 
 def test_the_results_of_a_level_are_put_together() -> None:
     """Frames, files, groups and candidates of all tasks are there, and of each claim the first state."""
-    level = found([frame(1, 2, 7), result(0, {5: 9}), result(3, {5: 4, 6: 7}), frame(3, 4, 2)], COST)
+    level = job_result([frame(1, 2, 7), result(0, {5: 9}), result(3, {5: 4, 6: 7}), frame(3, 4, 2)], COST)
     assert level.frames.tolist() == [[1, 2], [3, 4]]
     assert level.expanded == 9
     assert [(group.bucket, group.file) for group in level.groups] == [(0, "part-0.parquet"), (3, "part-3.parquet")]
@@ -201,4 +201,4 @@ def test_the_results_of_a_level_are_put_together() -> None:
 def test_results_that_are_missing_or_twice_end_the_run(rows: list[Any]) -> None:
     """A level counts only when each task brought back one result and each bucket is in one file."""
     with pytest.raises(JobFailedError, match="brought back"):
-        found(rows, COST)
+        job_result(rows, COST)

@@ -16,15 +16,15 @@ from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import (
     BlockKernel,
     BlockSpec,
-    Candidates,
+    CandidateSet,
     Expansion,
     Words,
     first_claims,
-    loaded,
+    load_block_kernel,
     sift,
 )
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.machine_code.objectcode import ForeignCodeError, Target, check_target, host, portable
+from kraftcheck.solvers.machine_code.objectcode import CodeTarget, ForeignCodeError, check_target, host, portable
 from tests import toys
 from tests.ci.spark.levels import program_of
 from tests.shared.places import ROOT
@@ -35,7 +35,7 @@ PROGRAM = program_of(toys.TWO_PHASE, "3")
 @pytest.fixture(scope="module")
 def kernel() -> BlockKernel:
     """The toy's kernel with eight buckets."""
-    return loaded(block_spec(PROGRAM, 3, ObjectCache(None)))
+    return load_block_kernel(block_spec(PROGRAM, 3, ObjectCache(None)))
 
 
 def records_of(rows: list[tuple[int, int]]) -> Words:
@@ -52,7 +52,7 @@ def test_sift_keeps_the_first_record_of_each_new_state(
     blocks: list[list[tuple[int, int]]], visited: list[list[int]]
 ) -> None:
     """What is left is what Python sets and dicts leave, each state once with its first mark, sorted by bucket."""
-    kernel = loaded(block_spec(PROGRAM, 3, ObjectCache(None))) if not _KERNELS else _KERNELS[0]
+    kernel = load_block_kernel(block_spec(PROGRAM, 3, ObjectCache(None))) if not _KERNELS else _KERNELS[0]
     _KERNELS[:] = [kernel]
     records, counts = sift(
         kernel, [records_of(block) for block in blocks],
@@ -75,7 +75,7 @@ _KERNELS: list[BlockKernel] = []
 def test_a_full_set_says_so(kernel: BlockKernel) -> None:
     """A set never takes more than its capacity, and never drops a record silently."""
     with pytest.raises(OverflowError, match="a set of 64 records took 64 of 100"):
-        Candidates(kernel, 64).gather(records_of([(state, 0) for state in range(100)]))
+        CandidateSet(kernel, 64).gather(records_of([(state, 0) for state in range(100)]))
 
 
 @pytest.mark.parametrize("capacity", [1, 1000])
@@ -105,7 +105,7 @@ def test_code_for_another_processor_is_refused_in_one_line() -> None:
     """Another architecture or a missing extension is named; code for the oldest processor always loads."""
     here = host()
     with pytest.raises(ForeignCodeError, match=r"compiled for sparc and this worker is \w+$"):
-        check_target(Target("sparc-sun-solaris", "v9", ""), here)
+        check_target(CodeTarget("sparc-sun-solaris", "v9", ""), here)
     wide = evolve(here, cpu="future", features=here.features + ",+avx9000")
     with pytest.raises(ForeignCodeError, match=r"for future and this worker's \S+ lacks avx9000; use --portable-code"):
         check_target(wide, here)
@@ -124,11 +124,11 @@ def test_workers_import_no_model(tmp_path: Path) -> None:
     code = (
         "import sys, numpy as np, kraftcheck.ci.spark.tasks\n"
         "from pathlib import Path\n"
-        "from kraftcheck.solvers.blocks.tasks import BlockSpec, Expansion, loaded\n"
+        "from kraftcheck.solvers.blocks.tasks import BlockSpec, Expansion, load_block_kernel\n"
         "from kraftcheck.solvers.machine_code.objectcode import host\n"
         f"spec = BlockSpec(code=Path('kernel.o').read_bytes(), target=host(), **{values})\n"
         f"states = np.array([{PROGRAM.initial[0]}], dtype='u8')\n"
-        "expansion = Expansion(loaded(spec)); blocks = [*expansion.take(states, 0)]\n"
+        "expansion = Expansion(load_block_kernel(spec)); blocks = [*expansion.take(states, 0)]\n"
         "assert list(expansion.empty())\n"
         "print(sorted(m for m in sys.modules if m.split('.')[0] in ('z3', 'click')\n"
         "  or m.startswith(('kraftcheck.model', 'kraftcheck.properties', 'kraftcheck.solvers.program.trace',\n"

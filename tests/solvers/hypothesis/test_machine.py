@@ -20,7 +20,7 @@ from kraftcheck.solvers.hypothesis.machine import SystemMachine, Violation, dema
 from kraftcheck.solvers.hypothesis.tally import Tally, VacuousRun
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Vacuous
-from kraftcheck.solvers.reference.interpreter import Integers, shuffled
+from kraftcheck.solvers.reference.interpreter import Integers, permutation
 from tests.shared.places import DOCS
 from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK, Place
 
@@ -79,7 +79,7 @@ def test_nine_brokers_have_no_layout() -> None:
 def test_beyond_still_refuses(bound: str, value: int) -> None:
     """Beyond the layouts, an unknown bound and one below its smallest value are refused as ever."""
     with pytest.raises(ScopeError, match=bound):
-        ELECTIONS.beyond(overrides={bound: value})
+        ELECTIONS.unlimited_setting(overrides={bound: value})
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_wrong_rule_is_found_beyond_the_layouts(name: str, variant: str, claim
     with pytest.raises(Violation) as raised:
         run(made, chosen=settings(SHORT, phases=[Phase.generate]))
     found = raised.value
-    broken = {one.claim for one in made.engine.broken(found.taken[-1].step.after, found.taken[-1].step)}
+    broken = {one.claim for one in made.engine.broken(found.transitions[-1].step.after, found.transitions[-1].step)}
     assert claim in broken
     assert f"fails: {found.broken.claim}" in str(found)
 
@@ -106,7 +106,7 @@ def test_a_violation_is_shrunk() -> None:
     goals = Tally()
     with pytest.raises(Violation) as raised:
         run(machine(Integers(DIGRAPH, DIGRAPH.setting()), tally=goals), chosen=SHORT)
-    assert [one.step.after.node for one in raised.value.taken] == [6, 7, 4, 5]
+    assert [one.step.after.node for one in raised.value.transitions] == [6, 7, 4, 5]
 
 
 def test_deadlock_is_found() -> None:
@@ -168,7 +168,7 @@ def test_starts_replace_the_initial_states() -> None:
     made = machine(Integers(DIGRAPH, DIGRAPH.setting()), starts=[Place(4)], tally=Tally())
     with pytest.raises(Violation) as raised:
         run(made, chosen=SHORT)
-    assert [one.step.after.node for one in raised.value.taken] == [5]
+    assert [one.step.after.node for one in raised.value.transitions] == [5]
 
 
 def test_a_start_outside_the_domains_is_refused() -> None:
@@ -191,7 +191,7 @@ def test_weights_prefer_actions() -> None:
 @cache
 def orders(count: int) -> list[list[int]]:
     """The orders of the first choices."""
-    return [list(shuffled(count, choice)) for choice in range(2000)]
+    return [list(permutation(count, choice)) for choice in range(2000)]
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 18])

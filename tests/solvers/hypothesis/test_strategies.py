@@ -77,7 +77,7 @@ def test_reachable_states_are_reached(name: str, data: st.DataObject) -> None:
     """What a random run reaches is in its domains, and a drawn move is enabled there."""
     run = engine(name)
     state = data.draw(reachable(run, steps=4))
-    assert run.outside(state) is None
+    assert run.field_outside(state) is None
     move = data.draw(moves(run, state))
     assert run.is_enabled(state, move)
     assert run.move_of(run.actions[move.action].name, run.arguments(move)) == move

@@ -21,11 +21,11 @@ from kraftcheck.properties.mutants.tables import LEFT
 from kraftcheck.solvers.machine_code.frame import NO_ACTION
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.mutants import counterexamples as mutant_trace
-from kraftcheck.solvers.mutants import recovery as mutant_recovery
+from kraftcheck.solvers.mutants import recoverability as mutant_recoverability
 from kraftcheck.solvers.mutants.counterexamples import Disproof
-from kraftcheck.solvers.mutants.explore import BrokenBase, Budget, Explanation, explain
+from kraftcheck.solvers.mutants.explore import BaselineFault, MutantBudget, MutantExplanation, explain
 from kraftcheck.solvers.mutants.mutate import ALWAYS, DROPPED, NEVER, Mutant, Mutations, mutate
-from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, Outcome, Survived, Undecided
+from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, MutantOutcome, Survived, Undecided
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
@@ -47,15 +47,15 @@ FREE = System(
 )
 """11 states; 81 once its guard is dropped."""
 
-BUDGET = Budget(1, 1 << 28, 1_000_000)
+BUDGET = MutantBudget(1, 1 << 28, 1_000_000)
 
 
-def explained(system: System, setting: Setting, **more: Any) -> Explanation:
+def explained(system: System, setting: Setting, **more: Any) -> MutantExplanation:
     """An explanation with the tests' cache."""
     return explain(system, setting, more.pop("budget", BUDGET), cache_dir=cache_folder(), **more)
 
 
-def outcomes(found: Explanation) -> dict[tuple[str, str, str], Outcome]:
+def outcomes(found: MutantExplanation) -> dict[tuple[str, str, str], MutantOutcome]:
     """The outcomes by group, condition and change."""
     return {(m.group.rpartition(":")[2], m.part, m.change): outcome for m, outcome in found.outcomes}
 
@@ -115,13 +115,15 @@ def test_what_never_heals_is_killed_by_recovers_alone() -> None:
 
 def test_ints_look_for_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A state that is said never to heal, but does on ints, is a fault and no verdict."""
-    original = mutant_recovery.graph_findings
+    original = mutant_recoverability.graph_findings
 
     def forged(search: Search, stop: threading.Event) -> Any:
         found = original(search, stop)
         shut = next(n for n, state in identified(search) if search.kernel.program.layout.unpack(state).state.shut)
-        way = search.store.way(shut)
-        return tuple(evolve(one, lost=way) if search.kernel.program.initial != mutated else one for one in found)
+        way = search.store.run_to(shut)
+        return tuple(
+            evolve(one, unrecoverable=way) if search.kernel.program.initial != mutated else one for one in found or ()
+        )
 
     mutated = mutate(LOCK, LOCK.setting(None)).program.initial
     monkeypatch.setattr("kraftcheck.solvers.mutants.explore.graph_findings", forged)
@@ -157,7 +159,7 @@ def by_hand(system: System, setting: Setting) -> dict[str, int]:
     return {claim: depth for claim, depth in found.items() if depth == min(found.values())}
 
 
-def agree(outcome: Outcome, wanted: dict[str, int]) -> None:
+def agree(outcome: MutantOutcome, wanted: dict[str, int]) -> None:
     """A mutant breaks exactly what another exploration refutes first."""
     got = {claim: len(outcome.steps) for claim in outcome.by} if isinstance(outcome, Killed) else {}
     assert got == wanted
@@ -181,7 +183,7 @@ VARIANTS = {
 
 
 @pytest.fixture(scope="module")
-def elections() -> Explanation:
+def elections() -> MutantExplanation:
     """The mutants of `elections` that are rule variants too."""
     setting = ELECTIONS.setting("tiny", rules=parse("fixed"))
     wanted = set(VARIANTS.values())
@@ -189,7 +191,7 @@ def elections() -> Explanation:
 
 
 @pytest.mark.parametrize("rules", VARIANTS)
-def test_variants_and_mutants_break_the_same(elections: Explanation, rules: str) -> None:
+def test_variants_and_mutants_break_the_same(elections: MutantExplanation, rules: str) -> None:
     """Where a rule set leaves out what a mutant drops, both are refuted alike: one traced on its own, one mutated."""
     wanted = by_hand(ELECTIONS, ELECTIONS.setting("tiny", rules=parse(rules)))
     assert wanted
@@ -197,7 +199,7 @@ def test_variants_and_mutants_break_the_same(elections: Explanation, rules: str)
     agree(outcome, wanted)
 
 
-def test_mutant_zero_is_the_system(elections: Explanation) -> None:
+def test_mutant_zero_is_the_system(elections: MutantExplanation) -> None:
     """Without a mutant at work the kernel of all mutants counts what the system's own kernel counts."""
     plain = explore(trace(ELECTIONS, ELECTIONS.setting("tiny", rules=parse("fixed"))), clock=time.perf_counter,
                     cache_dir=cache_folder())  # fmt: skip
@@ -234,7 +236,7 @@ def test_a_cut_search_is_no_survival() -> None:
 
 def test_a_base_that_is_cut_is_refused() -> None:
     """Where the rules as they are exceed the limit nothing is said of mutants."""
-    with pytest.raises(BrokenBase, match="state limit 100"):
+    with pytest.raises(BaselineFault, match="state limit 100"):
         explained(TWO_PHASE, TWO_PHASE.setting("3"), budget=evolve(BUDGET, max_states=100))
 
 

@@ -55,7 +55,7 @@ def traced() -> tuple[MutatingGraph, list[Any]]:
 def test_every_way_to_decide_is_found_once() -> None:
     """Branches, conjuncts and disjuncts of a rule are told as written; lookups and collections are none."""
     graph, _ = traced()
-    assert [(m.how, m.part, m.call, m.change) for m in graph.mutants] == [
+    assert [(m.kind, m.part, m.call, m.change) for m in graph.mutants] == [
         (BRANCH, "a", "choose(a, 1, 2)", ALWAYS),
         (BRANCH, "a", "choose(a, 1, 2)", NEVER),
         (CONJUNCT, "a", "all_of(a, b)", DROPPED),
@@ -103,7 +103,7 @@ def test_a_condition_is_one_mutation_in_all_actions() -> None:
     """A rule that guard and effect share is mutated in both at once; guards belong to their action."""
     mutations = mutate(GATE, GATE.setting(None))
     shared = [m for m in mutations.mutants if m.group == "tests.gates:room"]
-    assert [(m.part, mutations.met[m.number]) for m in shared] == [
+    assert [(m.part, mutations.actions_of[m.number]) for m in shared] == [
         ("state.open", ("enter",)),
         ("state.inside < MOST", ("enter",)),
     ]
@@ -113,7 +113,7 @@ def test_a_condition_is_one_mutation_in_all_actions() -> None:
                          interpret.unpacked(mutations.program, full), strict=True))  # fmt: skip
     assert interpret.evaluated([guarded], variables)[guarded.index] == 1
     assert interpret.successor(mutations.program, kind.first, tuple(variables.values()))[0] == 4
-    assert [(m.group, m.part) for m in mutations.mutants if m.how == GUARD] == [
+    assert [(m.group, m.part) for m in mutations.mutants if m.kind == GUARD] == [
         ("open", "shut"), ("shut", "is open"), ("shut", "nobody is inside"), ("enter", "room"), ("leave", "someone"),
     ]  # fmt: skip
 
@@ -124,7 +124,7 @@ def test_what_is_left_is_not_mutated() -> None:
     assert {m.group for m in mutate(GATE, setting, ("tests.gates:room",)).mutants} >= {"tests.gates:enter", "shut"}
     for left in (("tests.gates:room",), ("tests.gates",)):
         assert "tests.gates:room" not in {m.group for m in mutate(GATE, setting, left).mutants}
-    assert {m.how for m in mutate(GATE, setting, ("tests.gates",)).mutants} == {GUARD}
+    assert {m.kind for m in mutate(GATE, setting, ("tests.gates",)).mutants} == {GUARD}
 
 
 def settings() -> list[tuple[System, Setting]]:

@@ -23,8 +23,8 @@ from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.smt.induction import Proof, prove
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.theory import theory
-from kraftcheck.solvers.smt.verdicts import Searched, judge
-from kraftcheck.solvers.smt.z3terms import Reader
+from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
+from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.commands import kraftcheck
 from tests.shared.shelf import COUNT, SHELF, START, claiming, doing, explored
 from tests.shared.successors import agree_with_ints
@@ -61,7 +61,7 @@ def test_claims_see_the_state_after_a_step_in_its_domain() -> None:
     """A mask of a word that a step lowers is legal: no step that is taken makes it negative."""
     for system in (AS_A_MASK, NEVER_NEGATIVE):
         assert isinstance(verdicts(system)["claim"], Holds)
-        (judged,) = judge(proof_of(system), Searched())
+        (judged,) = judge(proof_of(system), SearchEvidence())
         assert isinstance(judged.verdict.verdict, Holds)
 
 
@@ -94,7 +94,7 @@ def test_a_narrowed_word_is_the_word_in_every_reader(lo: int, hi: int) -> None:
     x = graph.variable("x", -9, 50)
     made = graph.lift(graph.apply("narrow", x, graph.constant(lo), graph.constant(hi)))
     assert (made.lo, made.hi) == (lo, hi)
-    reader = Reader()
+    reader = Z3Reader()
     for value in range(lo, hi + 1):
         assert evaluate("narrow", [value, lo, hi]) == value
         if made.op == "narrow":
@@ -102,7 +102,7 @@ def test_a_narrowed_word_is_the_word_in_every_reader(lo: int, hi: int) -> None:
             assert _unsat(reader, asked, reader.expression(x) == reader.constant(x, value))
 
 
-def _unsat(reader: Reader, *truths: Any) -> bool:
+def _unsat(reader: Z3Reader, *truths: Any) -> bool:
     solver = z3.Solver(ctx=reader.context)
     solver.add(*truths)
     return bool(solver.check() == z3.unsat)
@@ -174,10 +174,11 @@ SEVERAL = evolve(
 
 def test_only_what_was_asked_is_judged() -> None:
     """A claim that nobody asked for does not change the verdict; what a proof rests on is named."""
-    asked = judge(proof_of(SEVERAL, "slow"), Searched())
+    asked = judge(proof_of(SEVERAL, "slow"), SearchEvidence())
     assert [one.verdict.claim for one in asked] == ["slow"]
     assert isinstance(asked[0].verdict.verdict, Holds)
-    assert [type(one.verdict.verdict) is Holds for one in judge(proof_of(SEVERAL), Searched())] == [True, False, True]
+    verdicts = [judgement.verdict.verdict for judgement in judge(proof_of(SEVERAL), SearchEvidence())]
+    assert [type(verdict) is Holds for verdict in verdicts] == [True, False, True]
     ran = kraftcheck("prove", f"{__name__}:SEVERAL", "--property", "slow", "--quiet", "--json", "-")
     assert (ran.code, [one["id"] for one in ran.document()["claims"]]) == (0, ["slow"])
     ran = kraftcheck("prove", f"{__name__}:SEVERAL", "--property", "weak", "--quiet", "--search", "0")

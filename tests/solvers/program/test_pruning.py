@@ -182,7 +182,7 @@ def test_a_machine_fails_where_a_domain_is_left() -> None:
     """Hypothesis shows the shortest run out of an undeclared domain; a step beyond a cap is not taken and counted."""
     with pytest.raises(LeavesDomainError, match=r"level = 6 is outside its domain 0\.\.5 after fill") as raised:
         run(machine(Integers(UNCAPPED, UNCAPPED.setting()), tally=Tally()))
-    assert len(raised.value.taken) == 6
+    assert len(raised.value.transitions) == 6
     with pytest.raises(LeavesDomainError, match="level = -1 is outside"):
         run(machine(Integers(LOW, LOW.setting()), tally=Tally()))
     made = machine(Integers(CAPPED, CAPPED.setting()), tally=Tally())
@@ -197,7 +197,7 @@ def test_no_system_of_ours_leaves_a_domain_undeclared(name: str) -> None:
     rows = [row for row in EXPECTED if row[:2] == (name, scope)]
     for row in rows:
         found = explore(program(subject(row[0], row[1], {}, row[2])), clock=time.monotonic, keep=False)
-        assert [one.told() for one in found.prunings if not one.cap] == []
+        assert [one.text() for one in found.prunings if not one.cap] == []
     assert rows
 
 

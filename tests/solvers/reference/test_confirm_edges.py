@@ -89,7 +89,7 @@ def walked(program: Program, runs: int, steps: int, **options: Any) -> Walks:
 
 def told(walks: Walks) -> set[str]:
     """Ids of the claims that were broken or shown."""
-    return {one.claim.id if one.claim is not None else "deadlock" for one in (*walks.broken, *walks.shown)}
+    return {one.claim.id if one.claim is not None else "deadlock" for one in (*walks.broken, *walks.goals_shown)}
 
 
 def test_the_last_state_of_a_walk_is_judged() -> None:
@@ -101,8 +101,8 @@ def test_the_last_state_of_a_walk_is_judged() -> None:
     assert told(walked(program, 2, 3)) == {"not-3", "at-3"}
     short = walked(program, 2, 2)
     assert told(short) == set()
-    assert [goal.id for goal in short.missed] == ["at-3"]
-    assert walked(program, 2, 3).missed == ()
+    assert [goal.id for goal in short.goals_missed] == ["at-3"]
+    assert walked(program, 2, 3).goals_missed == ()
     (occasion,) = walked(program, 2, 3).broken
     assert len(occasion.instances) == 3
 
@@ -124,7 +124,7 @@ def test_walks_go_where_they_say(system: System, schedule: str) -> None:
             assert action.enabled(state, arguments)
             after = action.outcome(state, arguments).state
             assert after != state
-            assert engine.outside(after) is None
+            assert engine.field_outside(after) is None
             state = after
             seen.add(state)
         assert len(set(run.prints.tolist())) == len(seen)

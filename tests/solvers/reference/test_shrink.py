@@ -55,7 +55,7 @@ def test_a_defect_is_found_and_shrunk(bug: Bug) -> None:
     where = claims[soonest]
     engine = Integers(system, program.setting)
     run = shrink(engine, program.layout.unpack(where.start), moves_of(program, where.instances), soonest)
-    assert bug.refutes[soonest] <= len(run.taken) <= bug.refutes[soonest] + NEAR
+    assert bug.refutes[soonest] <= len(run.transitions) <= bug.refutes[soonest] + NEAR
 
 
 def engine(system: System) -> Integers:
@@ -75,21 +75,21 @@ def test_detours_and_long_ways_go() -> None:
     """Loops are left out, and the shorter of two ways is found although no step of it was walked."""
     toy = engine(DIGRAPH)
     run = shrink(toy, toy.initial[0], follow(0, 1, 2, 2, 2, 3, 4, 5), "never-5")
-    assert [one.step.after.node for one in run.taken] == [6, 7, 4, 5]
+    assert [one.step.after.node for one in run.transitions] == [6, 7, 4, 5]
 
 
 def test_moves_that_are_not_enabled_are_passed_over() -> None:
     """What cannot be taken is no part of the run."""
     toy = engine(DIGRAPH)
     run = shrink(toy, toy.initial[0], [*follow(3, 4), *follow(0, 6, 7, 4, 5), *follow(5, 0)], "never-4-to-5")
-    assert [one.step.after.node for one in run.taken] == [6, 7, 4, 5]
+    assert [one.step.after.node for one in run.transitions] == [6, 7, 4, 5]
 
 
 def test_goals_shrink_too() -> None:
     """A run that shows a goal shrinks to a run that shows it."""
     toy = engine(DIGRAPH)
     run = shrink(toy, toy.initial[0], follow(0, 1, 2, 3, 4, 5), "reach-5")
-    assert run.taken[-1].step.after.node == 5
+    assert run.transitions[-1].step.after.node == 5
     assert run.broken.kind == "sometimes"
 
 
@@ -118,5 +118,5 @@ def test_no_budget_makes_a_run_longer(budget: int) -> None:
     """However little may be tried, the run given is not made longer, and still breaks the claim."""
     toy = engine(DIGRAPH)
     run = shrink(toy, toy.initial[0], follow(0, 1, 2, 2, 3, 4, 5), "never-5", budget=budget)
-    assert len(run.taken) <= 6
-    assert run.taken[-1].step.after.node == 5
+    assert len(run.transitions) <= 6
+    assert run.transitions[-1].step.after.node == 5

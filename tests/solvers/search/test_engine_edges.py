@@ -11,7 +11,7 @@ import pytest
 
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.machine_code.compile import load_kernel
-from kraftcheck.solvers.machine_code.threads import Crew
+from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search import levels as search
@@ -89,7 +89,7 @@ def test_what_every_thread_counted_counts() -> None:
     program = trace(toys.COUNTER, toys.COUNTER.setting())
     work = search.Search(load_kernel(program), search.Limits(1 << 30), 3, threading.Event(), lambda _: None)
     plan = work.kernel.plan
-    for number, hand in enumerate(work.hands):
+    for number, hand in enumerate(work.buffers):
         hand.frame[plan.fired] = 10 + number
         hand.frame[plan.pruned] = number
         hand.frame[plan.covered[-1]] = 1 << number
@@ -101,7 +101,7 @@ def test_what_every_thread_counted_counts() -> None:
 
 def test_what_fails_in_a_thread_fails_the_run() -> None:
     """An error in whichever job ends the run with that error, also when it is not the caller's thread that meets it."""
-    with Crew(2) as crew:
+    with ThreadPool(2) as crew:
         for bad in range(4):
             barrier = threading.Barrier(2, timeout=10)
 
@@ -118,7 +118,7 @@ def test_what_fails_in_a_thread_fails_the_run() -> None:
 def test_every_job_is_done_once() -> None:
     """Any number of jobs on any number of threads is done, each once."""
     for threads in (1, 2, 3):
-        with Crew(threads) as crew:
+        with ThreadPool(threads) as crew:
             for jobs in range(6):
                 done: list[int] = []
                 crew.run(jobs, lambda thread, job, done=done: done.append(job))  # type: ignore[misc]

@@ -19,8 +19,8 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Incomplete, Refuted
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
 from kraftcheck.solvers.search import levels as search
-from kraftcheck.solvers.search.explore import Exploration, Progress, explore
-from kraftcheck.solvers.search.visited import Store
+from kraftcheck.solvers.search.explore import Exploration, SearchProgress, explore
+from kraftcheck.solvers.search.visited import VisitedSet
 from tests import toys
 
 
@@ -58,7 +58,7 @@ def test_results_do_not_depend_on_how_code_is_compiled(monkeypatch: pytest.Monke
     program = program_of(toys.HASTY, "5")
     usual = facts(explored(program, cache_dir=tmp_path))
     assert usual == facts(explored(program, quick=False))
-    monkeypatch.setattr(search, "HOT", 100)
+    monkeypatch.setattr(search, "RECOMPILE_AFTER", 100)
     found = explored(program, cache_dir=tmp_path)
     assert usual == facts(found)
     assert found.generated > 100
@@ -103,9 +103,9 @@ def test_a_larger_budget_reaches_further() -> None:
 def test_a_stop_flag_gives_incomplete() -> None:
     """A flag set while the search runs ends it with its counts so far; a refutation found before stays."""
     stop = threading.Event()
-    seen: list[Progress] = []
+    seen: list[SearchProgress] = []
 
-    def progress(now: Progress) -> None:
+    def progress(now: SearchProgress) -> None:
         seen.append(now)
         if now.depth == 9:
             stop.set()
@@ -209,12 +209,12 @@ def test_a_wrong_native_result_is_a_disagreement_not_a_verdict(monkeypatch: pyte
 def test_altered_parents_are_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
     """A path that leads elsewhere than to the state that broke the property is not reported."""
     program = program_of(toys.DIGRAPH)
-    monkeypatch.setattr(Store, "path", lambda store, identity: (root(store), [0, 1]))
+    monkeypatch.setattr(VisitedSet, "path", lambda store, identity: (root(store), [0, 1]))
     with pytest.raises(EngineDisagreement, match="the engine reached"):
         explored(program)
 
 
-def root(store: Store) -> int:
+def root(store: VisitedSet) -> int:
     """The id of the digraph's initial state."""
     return next(i for i in range(10_000) if i // 32 < store.shards[i % 32].count and store.state(i) == (0,))
 

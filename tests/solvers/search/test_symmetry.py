@@ -12,7 +12,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.model.language.layout import Range
-from kraftcheck.model.language.symmetry import Fields, Symmetry, SymmetryError
+from kraftcheck.model.language.symmetry import Symmetry, SymmetryError, SymmetryFields
 from kraftcheck.model.language.system import Action, Property, Setting, System
 from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.model.rules.ruleset import parse
@@ -42,7 +42,7 @@ def toy(system: System, scope: str | None = None, *claims: Property) -> Program:
 
 def orbits(program: Program, symmetry: Symmetry) -> set[frozenset[tuple[int, ...]]]:
     """The reachable states in groups of those that differ by names, by trying every order."""
-    fields = Fields(symmetry, tuple(s.path for s in program.layout.slots))
+    fields = SymmetryFields(symmetry, tuple(s.path for s in program.layout.slots))
     found, grouped = set(), set[tuple[int, ...]]()
     for packed in explored(program).states():
         if packed in grouped:
@@ -227,9 +227,9 @@ def test_a_false_symmetry_is_caught(changes: dict[str, Any], message: str) -> No
 
 def test_a_false_symmetry_deep_down_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the first states do not show, states from all over the explored space do."""
-    monkeypatch.setattr("kraftcheck.solvers.search.symmetry.LOOKED_AT", 32)
+    monkeypatch.setattr("kraftcheck.solvers.search.symmetry.STATES_COMPARED", 32)
     calls: list[str] = []
-    monkeypatch.setattr("kraftcheck.solvers.search.explore.look_before", lambda kernel: calls.append("before"))
+    monkeypatch.setattr("kraftcheck.solvers.search.explore.check_before", lambda kernel: calls.append("before"))
     with pytest.raises(SymmetryError, match="ring: action pass tells places apart"):
         explored(asymmetric(actions=lambda _: [Action("pass", _pass, _late, {"to": [0, 1, 2]})]))
     assert calls == ["before"]
@@ -258,13 +258,13 @@ def test_a_forgotten_field_is_caught() -> None:
 
 def test_every_order_is_tried_or_sorted() -> None:
     """Columns of sets and tuples sort to the least of all images, as trying every order would find."""
-    fields = Fields(Symmetry("x", 3, ("a",), {}, ("b",)), ("a", "b[0]", "b[1]", "b[2]"))
-    every = Fields(Symmetry("x", 3, ("a",), {"c": 0}, ("b",)), ("a", "b[0]", "b[1]", "b[2]", "c"))
+    fields = SymmetryFields(Symmetry("x", 3, ("a",), {}, ("b",)), ("a", "b[0]", "b[1]", "b[2]"))
+    every = SymmetryFields(Symmetry("x", 3, ("a",), {"c": 0}, ("b",)), ("a", "b[0]", "b[1]", "b[2]", "c"))
     for mask, *rest in itertools.product(range(8), range(3), range(3), range(3)):
         images = [tuple(every.image([mask, *rest, 7], order)[:4]) for order in every.orders()]
-        sorted_ = tuple(fields.least([mask, *rest]))
+        sorted_ = tuple(fields.canonical([mask, *rest]))
         assert sorted_ in images
-        assert {tuple(fields.least(list(image))) for image in images} == {sorted_}
+        assert {tuple(fields.canonical(list(image))) for image in images} == {sorted_}
 
 
 def test_the_command_reduces_and_says_so() -> None:

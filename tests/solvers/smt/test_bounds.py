@@ -16,12 +16,12 @@ from kraftcheck.model.language.layout import Range
 from kraftcheck.model.language.system import Property, System
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
 from kraftcheck.solvers.smt.bounded import check_bounded, check_inductive
-from kraftcheck.solvers.smt.bounds import faultless, left_out
+from kraftcheck.solvers.smt.bounds import capped_texts, domain_obligations
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import Effort, new_solver
 from kraftcheck.solvers.smt.spacer import infer
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.verdicts import Searched, judge
+from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
 from tests.shared.capped import CAPPED, DRAINED, LOW, UNCAPPED, WIDER, WITHIN, tank
 from tests.shared.commands import kraftcheck
 
@@ -51,7 +51,7 @@ def inductive(system: System, k: int) -> dict[str, Verdict]:
 def proven(system: System) -> dict[str, Verdict]:
     """Induction, without a search."""
     proof = prove(lambda: theory_of(system), effort=EFFORT, clock=time.monotonic)
-    return {one.verdict.claim: one.verdict.verdict for one in judge(proof, Searched())}
+    return {one.verdict.claim: one.verdict.verdict for one in judge(proof, SearchEvidence())}
 
 
 def test_bounded_runs_end_where_a_domain_is_left() -> None:
@@ -165,8 +165,8 @@ def test_a_lemma_can_prove_the_domain() -> None:
 def test_each_side_of_a_domain_is_a_fault_or_a_cap(system: System, faults: list[str], caps: int) -> None:
     """What no cap declares is to be shown; what one declares is named as left out."""
     program = theory_of(system).program
-    assert sorted({path for kind in program.kinds for path in faultless(program, kind)}) == faults
-    assert len(left_out(program)) == caps
+    assert sorted({path for kind in program.kinds for path in domain_obligations(program, kind)}) == faults
+    assert len(capped_texts(program)) == caps
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kraftcheck.ci.prove.second_solver import check_endless
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.sequences import Sequence, every, greatest, least
+from kraftcheck.model.language.sequences import Sequence, every, first_place, greatest
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.language.words import all_of
@@ -23,11 +23,11 @@ from kraftcheck.model.systems.replication.log import VACANT, Log
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.smt.induction import obligations, prove
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, Premises, Questions
-from kraftcheck.solvers.smt.session import Session
+from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.smtlib import denial, script, second_answer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.z3_endless import NOT_SHOWN, EndlessEngine
-from kraftcheck.solvers.smt.z3terms import Reader
+from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.commands import kraftcheck
 from tests.shared.samples import one_in
 
@@ -55,11 +55,11 @@ def subject(rules: str = "fixed") -> Theory:
     return theory(REPLICATION, REPLICATION.setting("tiny", {"unbounded": 1}, parse(rules), proof=True))
 
 
-def session(of: Theory, action: str) -> Session:
+def session(of: Theory, action: str) -> SolverSession:
     """A session about an action that may assume every invariant."""
     questions = Questions(of)
     premises = questions.premises(action, [claim.id for claim in of.invariants])
-    return Session(questions, premises, EFFORT, time.monotonic)
+    return SolverSession(questions, premises, EFFORT, time.monotonic)
 
 
 @pytest.mark.parametrize("action", SAMPLE)
@@ -115,7 +115,7 @@ def said(entries: tuple[int, ...], other: tuple[int, ...], goal: Callable[[Any, 
         for name, (sequence, held) in enumerate(zip(names, (entries, other), strict=True))
         for place, entry in enumerate(held) if entry > VACANT
     }  # fmt: skip
-    read, terms = Reader(), tuple(sequence.symbol for sequence in names if sequence.symbol is not None)
+    read, terms = Z3Reader(), tuple(sequence.symbol for sequence in names if sequence.symbol is not None)
     known = {name: read.expression(term) for name, term in holds.items()}
     given_ = Premises(known, tuple(map(read.expression, terms)), terms, len(terms), holds)
     return EndlessEngine(given_, EFFORT, read).refute([graph.lift(goal(*logs))]).result == PROVEN
@@ -174,9 +174,9 @@ def test_an_unordered_log_is_told() -> None:
     agrees((2, 1, 0, 0), (0, 0, 0, 0), lambda a, b: a.in_order(False))
 
 
-@pytest.mark.parametrize("singled_out", [least, greatest], ids=lambda singled_out: singled_out.__name__)
+@pytest.mark.parametrize("singled_out", [first_place, greatest], ids=lambda singled_out: singled_out.__name__)
 def test_no_place_is_singled_out_within_a_claim(singled_out: Callable[..., Any]) -> None:
-    """`least` and `greatest` of a claim that is made of every place are refused: they would depend on the place."""
+    """`first_place` and `greatest` of a claim about every place are refused: they would depend on the place."""
     graph = Graph()
     sequence = Sequence.of_state(graph, "one", 0, 7)
     with pytest.raises(UntraceableRule, match=rf"{singled_out.__name__}\(\) within every"):
@@ -229,4 +229,4 @@ def test_the_domains_of_endless_fields_are_shown() -> None:
     goals = questions.bounds_of("crash")
     assert any(name.endswith("log.length") for name in goals)
     premises = questions.premises("crash", [claim.id for claim in of.invariants], within=False)
-    assert Session(questions, premises, EFFORT, time.monotonic).ask(asked).result == PROVEN
+    assert SolverSession(questions, premises, EFFORT, time.monotonic).ask(asked).result == PROVEN

@@ -12,8 +12,8 @@ from attrs import evolve, frozen
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.ci.prove.broken_proofs import Row, rows
-from kraftcheck.ci.prove.command import Asked, proven
+from kraftcheck.ci.prove.broken_proofs import BrokenProofRow, rows
+from kraftcheck.ci.prove.command import ProofRequest, run_proof
 from kraftcheck.model.language.initially import filled
 from kraftcheck.model.language.layout import counter, endless
 from kraftcheck.model.language.sequences import Sequence, every, word_at
@@ -28,13 +28,13 @@ from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.places import Swap
+from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, Premises, Questions
-from kraftcheck.solvers.smt.session import Session
+from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.sorts import Sorts
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.z3_endless import EndlessEngine
-from kraftcheck.solvers.smt.z3terms import Reader
+from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.replication import BROKERS, ids, start, with_controller
 from tests.solvers.smt.test_endless import subject
 
@@ -53,7 +53,7 @@ def said(words: tuple[int, ...], goal: Callable[[Any], Any]) -> bool:
     history = Sequence.of_state(graph, "kept", NO_LEADER, 2)
     assert history.symbol is not None
     holds = {f"epoch {epoch}": graph.lift(history.at(epoch) == word) for epoch, word in enumerate(words)}
-    read = Reader()
+    read = Z3Reader()
     known = {name: read.expression(term) for name, term in holds.items()}
     given_ = Premises(known, (read.expression(history.symbol),), (history.symbol,), 1, holds)
     return EndlessEngine(given_, EFFORT, read).refute([graph.lift(goal(history))]).result == PROVEN
@@ -167,7 +167,7 @@ def test_logs_and_epochs_have_places_of_their_own() -> None:
     log, other, leaders = (Sequence.of_state(graph, name, 0, 7) for name in ("log", "other", "leaders"))
     alike = graph.lift(every(graph, lambda at: log.at(at) == other.at(at)))
     led = graph.lift(every(graph, lambda at: leaders.at(at) > 0))
-    sorts = Sorts(Swap(graph))
+    sorts = Sorts(Substitution(graph))
     assert sorts.of(alike) != sorts.of(led)
     at = graph.variable("offset", 0, 9)
     known = Instances(graph)
@@ -184,7 +184,7 @@ def test_the_domains_of_histories_are_shown() -> None:
     questions = Questions(of)
     assert "bound: leaders" in questions.bounds_of("alter_partition")
     premises = questions.premises("alter_partition", [claim.id for claim in of.invariants], within=False)
-    session = Session(questions, premises, EFFORT, time.monotonic)
+    session = SolverSession(questions, premises, EFFORT, time.monotonic)
     assert session.ask(Obligation("domains", "alter_partition")).result == PROVEN
 
 
@@ -229,15 +229,15 @@ REPLICATION_ROWS = [row for row in rows() if row.system == "replication"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", REPLICATION_ROWS, ids=lambda row: row.variant)
-def test_what_breaks_a_proof_breaks_it_without_bounds(row: Row) -> None:
+def test_what_breaks_a_proof_breaks_it_without_bounds(row: BrokenProofRow) -> None:
     """A defect under which a claim is not proven with few epochs and records is none under which it is with any."""
     bounded, free = (_broken(row, {**BUDGETS, **more}) for more in ({}, {"unbounded": 1}))
     assert bounded - free == set()
 
 
-def _broken(row: Row, bounds: dict[str, int]) -> set[str]:
-    asked = Asked("replication", "tiny", bounds, f"fixed+{row.variant}")
+def _broken(row: BrokenProofRow, bounds: dict[str, int]) -> set[str]:
+    asked = ProofRequest("replication", "tiny", bounds, f"fixed+{row.variant}")
     known = {claim.id for claim in asked.build().claims}
     claims = [claim for claim in row.claims if claim in known]
-    found = proven(asked, Effort(timeout=20), claims, 2, True)
+    found = run_proof(asked, Effort(timeout=20), claims, 2, True)
     return {claim for claim in claims if not found.proven(claim)}

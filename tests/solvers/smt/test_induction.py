@@ -20,9 +20,9 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.smt.cti import NOT_DECIDED, REACHABLE, UNREACHABLE
 from kraftcheck.solvers.smt.induction import Proof, obligations, prove, rests_on
-from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, REFUTED, Answer, Effort
+from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, REFUTED, Effort, ObligationAnswer
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.verdicts import Searched, judge
+from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
 from tests import toys
 from tests.shared.samples import one_in
 
@@ -45,14 +45,14 @@ def proof_of(subject: Theory, **options: object) -> Proof:
     return prove(lambda: subject, effort=QUICK, clock=time.monotonic, **options)  # type: ignore[arg-type]
 
 
-def explored(system: System, scope: str | None = None, max_states: int | None = None) -> Searched:
+def explored(system: System, scope: str | None = None, max_states: int | None = None) -> SearchEvidence:
     """The search of a toy's scope."""
-    return Searched(explore(trace(system, system.setting(scope)), clock=time.monotonic, max_states=max_states))
+    return SearchEvidence(explore(trace(system, system.setting(scope)), clock=time.monotonic, max_states=max_states))
 
 
 def test_a_claim_that_induction_proves_holds() -> None:
     """The clock's claims are proven, and the verdict says for how many steps."""
-    (first, second) = judge(proof_of(toy(toys.CLOCK)), Searched())
+    (first, second) = judge(proof_of(toy(toys.CLOCK)), SearchEvidence())
     assert isinstance(first.verdict.verdict, Holds)
     assert isinstance(second.verdict.verdict, Holds)
     assert first.verdict.verdict.bound == "any number of steps of clock"
@@ -94,7 +94,7 @@ def test_a_search_that_was_cut_decides_nothing() -> None:
     """Where the search was cut before the state, or there was none, the tag is `not decided`."""
     system = unreached(toys.DIGRAPH)
     proof = proof_of(toy(system))
-    for searched in (explored(system, max_states=1), Searched(why_not="none")):
+    for searched in (explored(system, max_states=1), SearchEvidence(reason="none")):
         (found,) = judge(proof, searched)
         assert found.counterexample is not None
         assert found.counterexample.reach == NOT_DECIDED
@@ -122,7 +122,7 @@ def test_invariants_that_fall_take_their_proofs_along() -> None:
     ]
     proof = proof_of(toy(evolve(toys.DIGRAPH, properties=lambda setting: claims)))
     assert proof.rounds == 2
-    assert proof.dropped == ("below-4", "not-5")
+    assert proof.unproven == ("below-4", "not-5")
     assert not proof.proven("not-5")
 
 
@@ -131,14 +131,14 @@ def test_an_unfinished_proof_proves_nothing() -> None:
     stop = threading.Event()
     stop.set()
     proof = proof_of(toy(toys.CLOCK), stop=stop)
-    assert all(isinstance(one.verdict.verdict, Incomplete) for one in judge(proof, Searched()))
+    assert all(isinstance(one.verdict.verdict, Incomplete) for one in judge(proof, SearchEvidence()))
 
 
 def test_a_timeout_is_unknown() -> None:
     """A query that runs out of time leaves its claim unknown, with the action and Z3's reason."""
     proof = prove(lambda: elections("fixed", brokers=5), effort=Effort(timeout=0.001), clock=time.monotonic,
                   only=["elr-empty-at-min-isr"])  # fmt: skip
-    found = {one.verdict.claim: one.verdict.verdict for one in judge(proof, Searched())}["elr-empty-at-min-isr"]
+    found = {one.verdict.claim: one.verdict.verdict for one in judge(proof, SearchEvidence())}["elr-empty-at-min-isr"]
     assert isinstance(found, Unknown)
     assert found.reason.startswith("no answer: ")
 
@@ -152,15 +152,15 @@ def test_a_countermodel_that_ints_do_not_confirm_is_a_fault() -> None:
         for asked, answer in proof.answers.items()
     }  # fmt: skip
     with pytest.raises(EngineDisagreement):
-        judge(evolve(proof, answers=wrong), Searched())
+        judge(evolve(proof, answers=wrong), SearchEvidence())
 
 
 def test_what_the_search_refutes_cannot_be_proven() -> None:
     """A claim that every query proves and a run refutes is a fault of a reader, not a verdict."""
     proof = proof_of(toy(toys.DIGRAPH))
-    agreed = {asked: Answer(asked, PROVEN, 0.0) for asked in proof.answers}
+    agreed = {asked: ObligationAnswer(asked, PROVEN, 0.0) for asked in proof.answers}
     with pytest.raises(EngineDisagreement, match="never-5 is proven, and a run of 4 steps refutes it"):
-        judge(evolve(proof, answers=agreed, dropped=()), explored(toys.DIGRAPH))
+        judge(evolve(proof, answers=agreed, unproven=()), explored(toys.DIGRAPH))
 
 
 def test_what_is_refuted_has_a_counterexample_that_is_reached() -> None:
@@ -169,7 +169,7 @@ def test_what_is_refuted_has_a_counterexample_that_is_reached() -> None:
     setting = system.setting("tiny", rules=parse("kip"))
     proof = proof_of(theory(system, setting, use_lemmas=False), only=["fenced-until-settled"])
     search = explore(trace(system, setting), clock=time.monotonic)
-    (found,) = [one for one in judge(proof, Searched(search)) if one.verdict.claim == "fenced-until-settled"]
+    (found,) = [one for one in judge(proof, SearchEvidence(search)) if one.verdict.claim == "fenced-until-settled"]
     assert isinstance(found.verdict.verdict, Refuted)
     assert EXPECTED["directories", "tiny", "kip"]["fenced-until-settled"] == f"refuted {found.verdict.depth}"
     assert found.counterexample is not None
@@ -224,5 +224,5 @@ def test_a_proof_rests_on_named_premises() -> None:
     assert "isr-active-while-led" in used
     assert used <= set(proof.claims)
     started = [a for a in proof.of("leader-active") if a.obligation.action == INITIATION]
-    assert [type(a) for a in started] == [Answer]
+    assert [type(a) for a in started] == [ObligationAnswer]
     assert started[0].result == PROVEN

@@ -89,7 +89,7 @@ def test_a_claim_holds_when_every_part_does(solver: str, fallen: int | None) -> 
     assert answer.result == (PROVEN if fallen is None else REFUTED)
     assert found.proven("rises") == (fallen is None)
     if fallen is None:
-        assert "invariant: rises" in answer.used
+        assert "invariant: rises" in answer.core
     else:
         assert answer.counterexample is not None
         assert answer.counterexample.state[fallen - 2] > 0
@@ -115,7 +115,7 @@ def test_what_parts_used_is_what_the_proof_used() -> None:
     subject = theory(_with(system, [*listed, together]), system.setting(None, {}))
     found = prove(lambda: subject, effort=Effort(timeout=60), clock=time.monotonic, only=["every"])
     assert found.proven("every")
-    assert set(found.used("every")) >= {f"invariant: {name}" for name in names}
+    assert set(found.core("every")) >= {f"invariant: {name}" for name in names}
 
 
 def _small(number: int, state: Row) -> Truth:

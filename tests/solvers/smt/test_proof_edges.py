@@ -18,13 +18,13 @@ from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.smt.bounded import Unrolling, check_bounded, check_inductive
-from kraftcheck.solvers.smt.countermodels import Taken, trace_on_ints
+from kraftcheck.solvers.smt.countermodels import ModelAction, trace_on_ints
 from kraftcheck.solvers.smt.induction import obligations, prove
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, UNDECIDED, Effort, Questions, new_solver
 from kraftcheck.solvers.smt.session import Z3Engine
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.verdicts import Searched, judge
-from kraftcheck.solvers.smt.z3terms import Reader, value_of
+from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
+from kraftcheck.solvers.smt.z3terms import Z3Reader, value_of
 from tests import toys
 from tests.shared.readers import values_of
 
@@ -178,15 +178,15 @@ def test_a_run_that_breaks_nothing_on_ints_is_a_fault() -> None:
     """A run of the rules at whose end the claim holds is refused, whatever a solver said of it."""
     subject = of(toys.DIGRAPH, not_at(5))
     with pytest.raises(EngineDisagreement, match="Z3 and ints differ"):
-        trace_on_ints(subject, not_at(5), (0,), [Taken("follow", (0, 1))])
-    assert trace_on_ints(subject, not_at(1), (0,), [Taken("follow", (0, 1))]).failing == ("not-1",)
+        trace_on_ints(subject, not_at(5), (0,), [ModelAction("follow", (0, 1))])
+    assert trace_on_ints(subject, not_at(1), (0,), [ModelAction("follow", (0, 1))]).failing == ("not-1",)
 
 
 def test_what_the_second_solver_does_not_decide_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proof of which one query has no second answer does not hold; the others do."""
     subject = of(APART, not_at(8), not_at(9))
     proof = prove(lambda: subject, effort=EFFORT, clock=time.monotonic)
-    judged = judge(proof, Searched())
+    judged = judge(proof, SearchEvidence())
     monkeypatch.setattr(second, "_undecided", lambda *_: {"not-8": "stay"})
     told = second.second_opinion(proof, judged, None, "cvc5", EFFORT, 1)
     assert {type(one.verdict.verdict) for one in judged} == {Holds}
@@ -201,7 +201,7 @@ def test_what_rests_on_what_the_second_solver_does_not_decide_is_unknown(monkeyp
     proof = prove(lambda: subject, effort=EFFORT, clock=time.monotonic)
     assert proof.support("not-8") == ["not-9"]
     monkeypatch.setattr(second, "_undecided", lambda *_: {"not-9": "follow"})
-    told = second.second_opinion(proof, judge(proof, Searched()), None, "cvc5", EFFORT, 1)
+    told = second.second_opinion(proof, judge(proof, SearchEvidence()), None, "cvc5", EFFORT, 1)
     assert {one.verdict.claim: one.verdict.verdict for one in told} == {
         "not-8": Unknown("cvc5 has no answer: not-9, follow"),
         "not-9": Unknown("cvc5 has no answer: follow"),
@@ -229,7 +229,7 @@ def test_solvers_that_differ_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> Non
     """A second solver that denies a proof ends the run; where it knows nothing, nothing holds."""
     subject = of(APART, not_at(8), not_at(9))
     proof = prove(lambda: subject, effort=EFFORT, clock=time.monotonic)
-    judged = judge(proof, Searched())
+    judged = judge(proof, SearchEvidence())
     monkeypatch.setattr(second, "ProcessPoolExecutor", Here)
     for said, kind in (("unsat", Holds), ("unknown", Unknown)):
         monkeypatch.setattr(second, "second_answer", lambda solver, text, effort, said=said: said)
@@ -251,7 +251,7 @@ def test_z3_reads_every_truth_as_ints_do(op: str) -> None:
         else:
             made = graph.ite(p, q, r) if op == "ite" else graph.apply(op, *((p,) if op == "not" else (p, q)))
         assert isinstance(made, Term)
-        reader = Reader()
+        reader = Z3Reader()
         for variable, value in zip((p, q, r), row, strict=True):
             reader.bind(variable, reader.constant(variable, value))
         found = value_of(z3.Model(), made, z3.simplify(reader.expression(made)))
@@ -262,7 +262,7 @@ def test_z3_reads_every_truth_as_ints_do(op: str) -> None:
 def test_a_variable_may_have_each_value_of_its_interval(lo: int, hi: int) -> None:
     """For each value of an interval, the ends among them, a variable may have it, and no other value."""
     variable = Graph().variable("v", lo, hi)
-    reader = Reader()
+    reader = Z3Reader()
     symbol, inside = reader.expression(variable), reader.within(variable, lo, hi)
     for value in range(lo - 2, hi + 3):
         solver = z3.Solver()

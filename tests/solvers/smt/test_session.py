@@ -18,9 +18,9 @@ from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.smt.bitwuzla import BitwuzlaEngine
 from kraftcheck.solvers.smt.induction import Proof, obligations, prove
 from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, REFUTED, SOLVERS, UNDECIDED, Effort, Questions
-from kraftcheck.solvers.smt.session import Session, Z3Engine, holds_of
+from kraftcheck.solvers.smt.session import SolverSession, Z3Engine, holds_of
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.verdicts import Searched, judge
+from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
 from tests import toys
 from tests.shared.commands import kraftcheck
 
@@ -70,7 +70,7 @@ def test_solvers_agree_on_toys(system: System) -> None:
     pytest.importorskip("bitwuzla")
     subject = of(system)
     told = [
-        ({asked: answer.result for asked, answer in found.answers.items()}, found.dropped)
+        ({asked: answer.result for asked, answer in found.answers.items()}, found.unproven)
         for found in (proof(subject, solver) for solver in SOLVERS)
     ]
     assert told[0] == told[1]
@@ -92,7 +92,7 @@ def test_bitwuzla_proves_and_names_what_it_used() -> None:
 def test_models_of_bitwuzla_are_replayed() -> None:
     """A counterexample to induction of Bitwuzla's is a step on ints."""
     pytest.importorskip("bitwuzla")
-    judged = judge(proof(of(toys.DIGRAPH), "bitwuzla"), Searched())
+    judged = judge(proof(of(toys.DIGRAPH), "bitwuzla"), SearchEvidence())
     assert {one.verdict.claim for one in judged if one.counterexample is not None} == {"never-5", "never-4-to-5"}
 
 
@@ -121,7 +121,7 @@ def test_a_cut_query_spoils_no_later_one() -> None:
     asked = [one for one in obligations(subject, assumed) if one.action == "fence"]
     given = questions.premises("fence", assumed)
     for _ in range(12):
-        session = Session(questions, given, Effort(timeout=draw.choice([0.001, 0.003, 0.01])), time.monotonic)
+        session = SolverSession(questions, given, Effort(timeout=draw.choice([0.001, 0.003, 0.01])), time.monotonic)
         said |= {session.ask(one).result for one in asked}
     assert UNDECIDED in said
     assert said <= {UNDECIDED, PROVEN}

@@ -37,9 +37,9 @@ def test_a_second_solver_confirms_every_answer(solver: str) -> None:
     found = proof()
     wanted = {PROVEN: "unsat", REFUTED: "sat"}
     sample = list(scripts(found))[:: 4 if solver == "bitwuzla" else 14]
-    assert {found.answers[one.asked].result for one in sample} == {PROVEN, REFUTED}
+    assert {found.answers[one.obligation].result for one in sample} == {PROVEN, REFUTED}
     for one in sample:
-        assert second_answer(solver, one.text, EFFORT) == wanted[found.answers[one.asked].result], one.name
+        assert second_answer(solver, one.text, EFFORT) == wanted[found.answers[one.obligation].result], one.name
 
 
 def test_every_query_is_exported(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_the_command_asks_a_second_solver() -> None:
 def test_solvers_that_disagree_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """One says sat and the other unsat: no verdict at all."""
     pytest.importorskip("bitwuzla")
-    monkeypatch.setattr("kraftcheck.ci.prove.second_solver.WANTED", {PROVEN: "sat"})
+    monkeypatch.setattr("kraftcheck.ci.prove.second_solver.EXPECTED_ANSWERS", {PROVEN: "sat"})
     ran = kraftcheck(*TINY, "--rules", "fixed", "--second-solver", "bitwuzla")
     assert ran.code == 24
     assert "z3 says sat, bitwuzla unsat" in ran.err

@@ -24,7 +24,7 @@ from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.explore import explore
-from kraftcheck.solvers.smt.z3terms import Reader, is_number, value_of
+from kraftcheck.solvers.smt.z3terms import Z3Reader, is_number, value_of
 from tests import toys
 from tests.shared.readers import int_reader
 from tests.shared.samples import one_in
@@ -33,7 +33,7 @@ from tests.solvers.machine_code.test_lower import graphs, random_rows
 
 def z3_values(terms: Sequence[Term], variables: Sequence[Term], row: Sequence[int]) -> list[int]:
     """The values of terms in Z3, their variables replaced."""
-    reader = Reader()
+    reader = Z3Reader()
     for variable, value in zip(variables, row, strict=True):
         reader.bind(variable, reader.constant(variable, value))
     return [value_of(z3.Model(), term, z3.simplify(reader.expression(term))) for term in terms]
@@ -84,7 +84,7 @@ def test_a_mask_without_bound_is_refused() -> None:
     graph = Graph()
     epoch = graph.variable("epoch", 0, UNBOUNDED)
     with pytest.raises(LoweringError, match="count of an unbounded word"):
-        Reader().expression(graph.apply("count", epoch))
+        Z3Reader().expression(graph.apply("count", epoch))
 
 
 @pytest.mark.parametrize(("lo", "hi"), [(0, 7), (0, 5), (1, 5), (-1, 3), (-2, 1), (-1, 4), (3, 3)])
@@ -92,7 +92,7 @@ def test_within_admits_exactly_the_interval(lo: int, hi: int) -> None:
     """Of all values that the bit-vector of a variable can hold, `within` admits those of its interval."""
     graph = Graph()
     variable = graph.variable("v", lo, hi)
-    reader, solver = Reader(), z3.Solver()
+    reader, solver = Z3Reader(), z3.Solver()
     symbol = reader.expression(variable)
     solver.add(reader.within(variable, lo, hi))
     admitted = set()
@@ -104,7 +104,7 @@ def test_within_admits_exactly_the_interval(lo: int, hi: int) -> None:
 
 def transitions(program: Program) -> list[tuple[Any, Any]]:
     """For each kind one expression, true of a guard and an after-state, with the symbols to replace."""
-    reader, made = Reader(), []
+    reader, made = Z3Reader(), []
     for kind in program.kinds:
         enabled = z3.And(*map(reader.expression, kind.guard.values()), z3.BoolVal(True))
         after = [reader.expression(term) for term in kind.after]
@@ -117,7 +117,7 @@ def transitions(program: Program) -> list[tuple[Any, Any]]:
 
 def agree(program: Program, states: Sequence[tuple[int, ...]], share: float, seed: int) -> int:
     """Compare every kind in Z3 with machine code on instances drawn from all; returns how many were compared."""
-    kernel, draw, compared, reader = load_kernel(program), random.Random(seed), 0, Reader()
+    kernel, draw, compared, reader = load_kernel(program), random.Random(seed), 0, Z3Reader()
     read = transitions(program)
     for packed in states:
         native = dict(kernel.successors(packed))

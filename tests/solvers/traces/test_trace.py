@@ -17,7 +17,7 @@ from kraftcheck.solvers.program.trace import trace as traced
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.traces.failures import already_false, every_property
 from kraftcheck.solvers.traces.itf import ACTION, PICKS
-from kraftcheck.solvers.traces.render import call, lines, minimise, replayed, show
+from kraftcheck.solvers.traces.render import call, lines, minimise, replay_trace, show
 from tests import toys
 from tests.shared.commands import Ran, kraftcheck
 
@@ -144,9 +144,9 @@ def test_steps_before_the_last_that_break_the_property_are_marked() -> None:
     ways = {edge: number for number, edge in enumerate(toys.EDGES)}
     once = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
     for claim in (program.always[0], program.steps[0]):
-        short = replayed(program, claim, program.initial[0], [ways[edge] for edge in once])
+        short = replay_trace(program, claim, program.initial[0], [ways[edge] for edge in once])
         assert already_false(claim, short) == {}
-        twice = replayed(program, claim, program.initial[0], [ways[edge] for edge in [*once, (5, 0), *once]])
+        twice = replay_trace(program, claim, program.initial[0], [ways[edge] for edge in [*once, (5, 0), *once]])
         told = "not from 4 to 5" if claim is program.steps[0] else "never-5"
         assert already_false(claim, twice) == {5: (f"already false: {told}",)}
         shown = lines(twice, marks=already_false(claim, twice))
@@ -159,7 +159,9 @@ def test_every_property_is_told_of_at_every_step(out: Path) -> None:
     program = traced(toys.DIGRAPH, toys.DIGRAPH.setting())
     ways = {edge: number for number, edge in enumerate(toys.EDGES)}
     run = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
-    marks = every_property(program, replayed(program, program.always[0], program.initial[0], [ways[e] for e in run]))
+    marks = every_property(
+        program, replay_trace(program, program.always[0], program.initial[0], [ways[e] for e in run])
+    )
     assert {number for number, said in marks.items() if said == ("every property holds",)} == {0, 1, 2, 3, 4}
     assert marks[5] == ("false: never-5", "false: never-4-to-5 (not from 4 to 5)")
     shown = kraftcheck("trace", out / "isr-active-while-led.itf.json", "--verbose").out

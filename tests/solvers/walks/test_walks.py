@@ -19,9 +19,9 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK, Refuted
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.search.explore import explore
-from kraftcheck.solvers.traces.path import Way
-from kraftcheck.solvers.walks.findings import finding, findings, moves_of, witnesses
-from kraftcheck.solvers.walks.walker import SCHEDULES, Seen, Walker
+from kraftcheck.solvers.traces.path import PackedRun
+from kraftcheck.solvers.walks.findings import confirm_findings, confirm_occurrence, moves_of, witnesses
+from kraftcheck.solvers.walks.walker import SCHEDULES, FingerprintSet, Walker
 from kraftcheck.solvers.walks.walks import Walks, simulate
 from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK
 
@@ -55,7 +55,7 @@ def test_results_do_not_depend_on_threads(schedule: str) -> None:
 
 def test_results_depend_on_the_seed() -> None:
     """Another seed walks other ways; more runs begin with the same ones."""
-    assert walked(TINY, seed=3).taken != walked(TINY, seed=4).taken
+    assert walked(TINY, seed=3).steps_by_action != walked(TINY, seed=4).steps_by_action
     few, many = walked(TINY, runs=64), walked(TINY, runs=128)
     assert evolve(few.curve[0], seconds=0) == evolve(many.curve[0], seconds=0)
 
@@ -87,7 +87,7 @@ def test_long_walks_visit_most_states() -> None:
     walks = walked(program, runs=3000, steps=300)
     assert 0.8 * known < walks.distinct <= known
     assert walks.broken == ()
-    assert walks.missed == ()
+    assert walks.goals_missed == ()
 
 
 def test_what_breaks_is_found_and_shortened() -> None:
@@ -95,7 +95,7 @@ def test_what_breaks_is_found_and_shortened() -> None:
     space = explore(TINY, clock=time.perf_counter, cache_dir=cache_folder(), keep=False)
     judged = [v for v in space.verdicts if isinstance(v.verdict, Refuted) and v.kind in ("always", "step")]
     wanted = {v.claim: v.depth or 0 for v in judged}
-    found = {one.trace.claim: one for one in findings(walked(TINY, runs=1000, steps=100), shown=0)}
+    found = {one.trace.claim: one for one in confirm_findings(walked(TINY, runs=1000, steps=100), long_searches=0)}
     assert found.keys() == wanted.keys()
     for claim, one in found.items():
         assert wanted[claim] <= len(one.trace.steps) <= one.steps
@@ -105,20 +105,20 @@ def test_goals_are_witnessed() -> None:
     """Every goal that walks reach has a confirmed witness that ends in it."""
     walks = walked(TINY)
     shown = {one.trace.claim: one.trace for one in witnesses(walks)}
-    assert shown.keys() == {where.claim.id for where in walks.shown if where.claim is not None}
+    assert shown.keys() == {where.claim.id for where in walks.goals_shown if where.claim is not None}
     assert shown["shows-leaderless"].states[-1].leader == -1
 
 
 def test_goals_out_of_reach_are_missed() -> None:
     """A goal that no run reaches is told: node 8 of the toy graph has no way to it."""
     walks = walked(program_of(DIGRAPH))
-    assert [goal.id for goal in walks.missed] == ["reach-8"]
+    assert [goal.id for goal in walks.goals_missed] == ["reach-8"]
     assert {where.claim.id for where in walks.broken if where.claim is not None} == {"never-5", "never-4-to-5"}
 
 
 def test_deadlock_is_met() -> None:
     """A walk that cannot go on, in a state that is not quiescent, is a deadlock."""
-    found = findings(walked(program_of(STUCK), runs=5))
+    found = confirm_findings(walked(program_of(STUCK), runs=5))
     assert [one.trace.claim for one in found] == [DEADLOCK]
 
 
@@ -133,18 +133,18 @@ def test_starts_and_their_ways() -> None:
     program = program_of(DIGRAPH)
     instances = [n for n in range(program.instances) if str(program.instance(n)[1]).count("source=0, target=6")]
     end = program.layout.pack(program.layout.unpack((6,)))
-    way = Way(program.initial[0], tuple(instances), end)
+    way = PackedRun(program.initial[0], tuple(instances), end)
     walks = walked(program, starts=[end], steps=3)
     assert {where.start for where in walks.broken} == {end}
     engine = Integers(program.system, program.setting)
-    one = finding(program, engine, walks.broken[0], [way], 1000)
+    one = confirm_occurrence(program, engine, walks.broken[0], [way], 1000)
     assert [step.state.node for step in one.trace.steps] == [6, 7, 4, 5]
 
 
 def test_weights_prefer_actions() -> None:
     """An action of weight 50 is taken more often than without it."""
     plain, heavy = (walked(TINY, schedule="weighted", weights=w) for w in ({}, {"unregister": 50}))
-    assert heavy.taken["unregister"] > plain.taken["unregister"] > 0
+    assert heavy.steps_by_action["unregister"] > plain.steps_by_action["unregister"] > 0
 
 
 def test_a_stop_is_told() -> None:
@@ -158,7 +158,7 @@ def test_the_clock_saturates() -> None:
     """The two states of the clock are counted once each, however long the walks; no fingerprint is lost in growth."""
     assert walked(program_of(CLOCK), runs=200, steps=1000).distinct == 2
     walker = Walker(TINY, 1, 1, "both", (), {}, cache_folder(), 1)
-    seen = Seen(walker.library.function("count_new", 4))
+    seen = FingerprintSet(walker.library.function("count_new", 4))
     prints = np.arange(200_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for part in np.array_split(prints, 7):
         seen.add(part)

@@ -1,4 +1,4 @@
-"""`kraftcheck conform --kafka`: the model against the released classes, case by case."""
+"""`kraftcheck conform --kafka`: the model compared with the released classes, case by case."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.change.cases import OUTSIDERS, exhaustive_changes, exhaustive_reassignments
-from kraftcheck.ci.conformance.kafka.change.drawn import drawn_changes
 from kraftcheck.ci.conformance.kafka.change.merges import REPLICAS, MergeModel, every_merge
 from kraftcheck.ci.conformance.kafka.change.model import ChangeModel, ReassignmentModel
+from kraftcheck.ci.conformance.kafka.change.random_cases import random_changes
 from kraftcheck.ci.conformance.kafka.change.registrations import DIRECTORIES, RegistrationModel, every_registration
 from kraftcheck.ci.conformance.kafka.columns import Rows
-from kraftcheck.ci.conformance.kafka.differences import Cause, Comparison, compare, shrunk
+from kraftcheck.ci.conformance.kafka.differences import Cause, KafkaComparison, compare, shrink_cause
 from kraftcheck.ci.conformance.kafka.java import Driver
 from kraftcheck.model.rules.ruleset import RuleSet
 
 BATCH = 1 << 16
 """About how many cases are asked at a time."""
 
-MOST_DRAWN = 5
+MAX_RANDOM_FACTOR = 5
 """The largest replication factor whose cases are drawn."""
 
 MOST_EXHAUSTIVE = 3
@@ -32,12 +32,12 @@ MOST_CAUSES = 8
 
 
 @frozen
-class Size:
-    """How much is asked.
+class CheckSize:
+    """How many cases are compared.
 
     Attributes:
         exhaustive: every case up to this replication factor.
-        samples: cases drawn for each larger one, up to `MOST_DRAWN`.
+        samples: cases drawn for each larger one, up to `MAX_RANDOM_FACTOR`.
         seed: of the draw.
     """
 
@@ -47,8 +47,8 @@ class Size:
 
 
 @frozen
-class Shown:
-    """One cause with its shortest case, by name: what was asked, and the fields that differ."""
+class ShownCause:
+    """One cause with its shortest case by column name, and the fields that differ."""
 
     columns: tuple[str, ...]
     cases: int
@@ -74,38 +74,40 @@ class CheckRow:
     differences: int
     seconds: float
     causes: int
-    shown: tuple[Shown, ...]
+    shown: tuple[ShownCause, ...]
 
 
 Model = ChangeModel | MergeModel | ReassignmentModel | RegistrationModel
 
-Told = Callable[[str, int, int], None]
-"""Told of progress: the check, its cases so far, its differences so far."""
+CheckProgress = Callable[[str, int, int], None]
+"""Called with progress: the check, its cases so far, its differences so far."""
 
 
-def conform_with_kafka(version: str, rules: RuleSet, size: Size, told: Told) -> Iterator[CheckRow]:
+def conform_with_kafka(version: str, rules: RuleSet, size: CheckSize, report: CheckProgress) -> Iterator[CheckRow]:
     """Ask a release and the model the same questions; one row for each check, as it ends.
 
     Raises:
         Refusal: where jars, Java, Maven or the network are missing.
         DriverError: when the process with Kafka's classes dies.
     """
-    yield _row(version, "registration", rules, DIRECTORIES, 0, iter([every_registration()]), told)
-    yield _row(version, "merge", rules, REPLICAS, MOST_EXHAUSTIVE + OUTSIDERS, iter([every_merge()]), told)
+    yield _row(version, "registration", rules, DIRECTORIES, 0, iter([every_registration()]), report)
+    yield _row(version, "merge", rules, REPLICAS, MOST_EXHAUSTIVE + OUTSIDERS, iter([every_merge()]), report)
     for factor in range(1, MOST_EXHAUSTIVE + 1):
         slots = MOST_EXHAUSTIVE + OUTSIDERS
-        yield _row(version, "reassignment", rules, factor, slots, exhaustive_reassignments(factor, slots, BATCH), told)
+        yield _row(
+            version, "reassignment", rules, factor, slots, exhaustive_reassignments(factor, slots, BATCH), report
+        )
     for factor in range(1, size.exhaustive + 1):
         slots = MOST_EXHAUSTIVE + OUTSIDERS
-        yield _row(version, "change", rules, factor, slots, exhaustive_changes(factor, slots, BATCH), told)
-    for factor in range(size.exhaustive + 1, MOST_DRAWN + 1) if size.samples else ():
+        yield _row(version, "change", rules, factor, slots, exhaustive_changes(factor, slots, BATCH), report)
+    for factor in range(size.exhaustive + 1, MAX_RANDOM_FACTOR + 1) if size.samples else ():
         slots = factor + 2 * OUTSIDERS
-        yield _row(version, "change", rules, factor, slots, _drawn(size, slots, factor), told, drawn=True)
+        yield _row(version, "change", rules, factor, slots, _random_tables(size, slots, factor), report, is_random=True)
 
 
-def _drawn(size: Size, slots: int, factor: int) -> Iterator[Rows]:
+def _random_tables(size: CheckSize, slots: int, factor: int) -> Iterator[Rows]:
     for batch, start in enumerate(range(0, size.samples, BATCH)):
-        yield drawn_changes(size.seed + batch, slots, min(BATCH, size.samples - start), factor)
+        yield random_changes(size.seed + batch, slots, min(BATCH, size.samples - start), factor)
 
 
 def _row(
@@ -115,22 +117,24 @@ def _row(
     factor: int,
     slots: int,
     tables: Iterator[Rows],
-    told: Told,
-    drawn: bool = False,
+    report: CheckProgress,
+    is_random: bool = False,
 ) -> CheckRow:
     model = _model(check, slots, rules)
     with Driver(version, check, slots, model.outputs) as kafka:
-        begun = time.monotonic()
-        found = Comparison(0, ())
-        for found in compare(kafka, model, tables):
-            told(f"{version} {check} of {factor}", found.cases, found.differences)
-        seconds = time.monotonic() - begun
-        shown = tuple(_shown(model, shrunk(kafka, model, cause)) for cause in found.causes[:MOST_CAUSES])
-    if not found.cases:
+        start = time.monotonic()
+        comparison = KafkaComparison(0, ())
+        for comparison in compare(kafka, model, tables):
+            report(f"{version} {check} of {factor}", comparison.cases, comparison.differences)
+        seconds = time.monotonic() - start
+        causes_shown = tuple(
+            _shown_cause(model, shrink_cause(kafka, model, cause)) for cause in comparison.causes[:MOST_CAUSES]
+        )
+    if not comparison.cases:
         raise RuntimeError(f"no case of {check} with {factor} replicas was asked")
     return CheckRow(
-        version, check, factor, drawn, found.cases, found.differences, seconds,
-        len(found.causes), shown,
+        version, check, factor, is_random, comparison.cases, comparison.differences, seconds,
+        len(comparison.causes), causes_shown,
     )  # fmt: skip
 
 
@@ -142,10 +146,10 @@ def _model(check: str, slots: int, rules: RuleSet) -> Model:
     return ChangeModel(slots, rules) if check == "change" else ReassignmentModel(slots, rules)
 
 
-def _shown(model: Model, cause: Cause) -> Shown:
+def _shown_cause(model: Model, cause: Cause) -> ShownCause:
     expected, actual = model.outputs.read(cause.expected), model.outputs.read(cause.actual)
     differing = [name for name in model.outputs if expected[name] != actual[name]]
-    return Shown(
+    return ShownCause(
         cause.columns, cause.cases, model.inputs.read(cause.case),
         {name: expected[name] for name in differing}, {name: actual[name] for name in differing},
     )  # fmt: skip
@@ -155,10 +159,10 @@ def lines(rows: list[CheckRow], rules: str) -> list[str]:
     """The rows for a reader: counts, then the shortest case of each cause, as Kafka's answer and the model's."""
     text = []
     for row in rows:
-        many = "drawn" if row.drawn else "all"
+        extent = "drawn" if row.drawn else "all"
         rate = f"{row.cases / row.seconds:,.0f}/s" if row.seconds else ""
         text.append(
-            f"Kafka {row.version} {row.check:<12} {row.factor} {_what(row.check)}, {many}: {row.cases:,} cases, "
+            f"Kafka {row.version} {row.check:<12} {row.factor} {_unit(row.check)}, {extent}: {row.cases:,} cases, "
             f"{row.differences:,} differences ({rate})"
         )
         for cause in row.shown:
@@ -173,7 +177,7 @@ def lines(rows: list[CheckRow], rules: str) -> list[str]:
     return text
 
 
-def _what(check: str) -> str:
+def _unit(check: str) -> str:
     return "directories" if check == "registration" else "replicas"
 
 

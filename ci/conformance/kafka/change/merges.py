@@ -1,4 +1,4 @@
-"""Records with every combination of present and absent fields, also such as no builder writes, and their replay."""
+"""Replay of change records: every combination of present and absent fields, also those that no builder writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kraftcheck.ci.conformance.kafka.change.cases import padded
+from kraftcheck.ci.conformance.kafka.change.cases import pad
 from kraftcheck.ci.conformance.kafka.columns import (
     KEEP_LEADER,
     KEEP_RECOVERY,
@@ -60,23 +60,24 @@ def every_merge() -> Rows:
     columns = Columns.of(MERGE_INPUTS, SLOTS)
     flags = itertools.product((0, 1), repeat=4)
     records = list(itertools.product(LEADERS, RECOVERIES, ISRS, LISTS, DIRECTORIES, flags))
-    return np.concatenate([_records(columns, records, *one) for one in PARTITIONS])
+    return np.concatenate([_records(columns, records, *entry) for entry in PARTITIONS])
 
 
 def _records(columns: Columns, records: list[Any], partition: dict[str, Any], members: bool) -> Rows:
     leaders, recoveries, isrs, replicas, directories, flags = zip(*records, strict=True)
-    elr, known, removing, adding = zip(*flags, strict=True)
+    elr, last_known, removing, adding = zip(*flags, strict=True)
     lists = {"isr": isrs, "replicas": replicas, "directories": directories, "elr": [(1,) if members else ()] * len(elr)}
     table = columns.put(
         columns.empty(len(records)),
-        **{name: padded(v, SLOTS) if isinstance(v, tuple) else v for name, v in partition.items()},
+        **{name: pad(v, SLOTS) if isinstance(v, tuple) else v for name, v in partition.items()},
     )
-    given: dict[str, Any] = {f"record.{name}": [padded(v or (), SLOTS) for v in all_] for name, all_ in lists.items()}
+    fields: dict[str, Any] = {f"record.{name}": [pad(v or (), SLOTS) for v in all_] for name, all_ in lists.items()}
     for name in ("isr", "replicas", "directories"):
-        given[f"record.{name}?"] = [int(v is not ABSENT) for v in lists[name]]
+        fields[f"record.{name}?"] = [int(v is not ABSENT) for v in lists[name]]
     return columns.put(
-        table, **given,
-        **{"record.leader": leaders, "record.recovery": recoveries, "record.elr?": elr, "record.last_known?": known,
+        table, **fields,
+        **{"record.leader": leaders, "record.recovery": recoveries, "record.elr?": elr,
+           "record.last_known?": last_known,
            "record.last_known": 2 if members else NO_LAST_KNOWN, "record.removing?": removing,
            "record.removing": 2 if members else 0, "record.adding?": adding, "record.adding": 1 if members else 0},
     )  # fmt: skip
@@ -94,10 +95,10 @@ class MergeModel:
         """One row of answers for each row of questions."""
         result = np.zeros((len(rows), self.outputs.width), dtype=np.int64)
         for place, row in enumerate(rows):
-            result[place] = self._one(self.inputs.read(row))
+            result[place] = self._answer_row(self.inputs.read(row))
         return result
 
-    def _one(self, case: dict[str, Any]) -> list[Any]:
+    def _answer_row(self, case: dict[str, Any]) -> list[Any]:
         try:
             p = merge(_partition(case), _change(case), self._rules.partition)
         except DirectoryMismatch:
@@ -107,7 +108,7 @@ class MergeModel:
         lists = (p.isr, p.replicas, p.directories.ids, p.elr)
         return [
             RECORD, p.leader, p.leader_epoch, p.partition_epoch, int(p.recovering),
-            *(member for listed in lists for member in padded(tuple(listed), self._slots)),  # type: ignore[arg-type]
+            *(member for members in lists for member in pad(tuple(members), self._slots)),  # type: ignore[arg-type]
             *(tuple(p.last_known_elr) or (NO_LAST_KNOWN,)), _mask(p.removing), _mask(p.adding),  # type: ignore[arg-type]
         ]  # fmt: skip
 
@@ -117,7 +118,7 @@ def _partition(case: dict[str, Any]) -> Partition:
     own = tuple(OWN_DIRECTORY + broker if case["placed"] else MIGRATING for broker in replicas)
     return Partition(
         IdList(replicas), DirectoryList(replicas, own), IdList.of(case["isr"]), IdList.of(case["elr"]),
-        _known(case["last_known"]), _set(case["removing"]), _set(case["adding"]), case["leader"],
+        _last_known(case["last_known"]), _set(case["removing"]), _set(case["adding"]), case["leader"],
         case["recovering"] == 1, 0, 0,
     )  # fmt: skip
 
@@ -131,14 +132,14 @@ def _change(case: dict[str, Any]) -> PartitionChange:
     return PartitionChange(
         field("replicas", IdList.of(case["record.replicas"])), field("directories", directories),
         field("isr", IdList.of(case["record.isr"])), field("elr", IdList.of(case["record.elr"])),
-        field("last_known", _known(case["record.last_known"])), field("removing", _set(case["record.removing"])),
+        field("last_known", _last_known(case["record.last_known"])), field("removing", _set(case["record.removing"])),
         field("adding", _set(case["record.adding"])),
         absent(NO_LEADER) if leader == KEEP_LEADER else present(leader),
         absent(False) if recovery == KEEP_RECOVERY else present(recovery == 1),
     )  # fmt: skip
 
 
-def _known(slot: int) -> IdList:
+def _last_known(slot: int) -> IdList:
     return IdList() if slot == NO_LAST_KNOWN else IdList.of([slot])
 
 

@@ -1,4 +1,4 @@
-"""The model's answers to the questions that Kafka's classes are asked: the rules, traced and compiled."""
+"""The model as a function on rows: the rules of the change builder and of reassignments, traced and compiled."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from kraftcheck.solvers.machine_code.compile import RowFunction
 
 
 @frozen
-class Features:
-    """What the metadata version has; see `BuildContext`."""
+class MetadataFeatures:
+    """The features of the metadata version; see `BuildContext`."""
 
     directory_assignment: bool = True
     leader_recovery: bool = True
     bump_on_isr_shrink: bool = False
 
 
-LATEST = Features()
+LATEST = MetadataFeatures()
 """The features of every released metadata version from 3.7 on."""
 
 
@@ -67,11 +67,11 @@ class SlotDirectories:
             result = choose(slot == broker, directory, result)
         return result
 
-    def for_replicas(self, replicas: Brokers, wanted: Callable[[Word], Word]) -> SlotDirectories:
+    def for_replicas(self, replicas: Brokers, directory_of: Callable[[Word], Word]) -> SlotDirectories:
         """See `Directories.for_replicas`."""
         if not isinstance(replicas, Replicas):
             raise TypeError("slots of directories belong to slots of replicas")
-        ids = tuple(choose(slot == VACANT, VACANT, wanted(slot)) for slot in replicas.slots)
+        ids = tuple(choose(slot == VACANT, VACANT, directory_of(slot)) for slot in replicas.slots)
         return SlotDirectories(replicas, ids)
 
     def same(self, other: Directories) -> Truth:
@@ -84,19 +84,19 @@ class SlotDirectories:
 class ChangeModel:
     """`build_change` and `merge` on rows, see `CHANGE_INPUTS` and `CHANGE_OUTPUTS`."""
 
-    def __init__(self, slots: int, rules: RuleSet, features: Features = LATEST) -> None:
+    def __init__(self, slots: int, rules: RuleSet, features: MetadataFeatures = LATEST) -> None:
         self.inputs = Columns.of(CHANGE_INPUTS, slots)
         self.outputs = Columns.of(CHANGE_OUTPUTS, slots)
-        self._functions = [self._compiled(slots, rules, features, preferred) for preferred in (False, True)]
+        self._functions = [self._compile(slots, rules, features, preferred) for preferred in (False, True)]
 
-    def _compiled(self, slots: int, rules: RuleSet, features: Features, preferred: bool) -> RowFunction:
-        asked = _Asked(self.inputs, slots)
-        p = asked.partition()
-        change = build_change(p, asked.target(), asked.context(features, preferred), rules.partition)
-        silent = change.is_noop()
-        after = choose(silent, p, merge(p, change, rules.partition))
-        roots = [word(negate(silent)), *_record_roots(change), *_after_roots(after)]
-        return RowFunction(asked.graph, asked.variables, [asked.graph.lift(root) for root in roots])
+    def _compile(self, slots: int, rules: RuleSet, features: MetadataFeatures, preferred: bool) -> RowFunction:
+        question = _SymbolicQuestion(self.inputs, slots)
+        p = question.partition()
+        change = build_change(p, question.target(), question.context(features, preferred), rules.partition)
+        noop = change.is_noop()
+        after = choose(noop, p, merge(p, change, rules.partition))
+        roots = [word(negate(noop)), *_record_roots(change), *_after_roots(after)]
+        return RowFunction(question.graph, question.variables, [question.graph.lift(root) for root in roots])
 
     def answer(self, rows: Rows) -> npt.NDArray[np.int64]:
         """One row of answers for each row of questions."""
@@ -111,32 +111,33 @@ class ChangeModel:
 class ReassignmentModel:
     """Planning, ending and reverting on rows, see `REASSIGNMENT_INPUTS` and `REASSIGNMENT_OUTPUTS`."""
 
-    def __init__(self, slots: int, rules: RuleSet, features: Features = LATEST) -> None:
+    def __init__(self, slots: int, rules: RuleSet, features: MetadataFeatures = LATEST) -> None:
         self.inputs = Columns.of(REASSIGNMENT_INPUTS, slots)
         self.outputs = Columns.of(REASSIGNMENT_OUTPUTS, slots)
-        asked = _Asked(self.inputs, slots)
-        p = asked.partition()
-        planned = plan(p.replicas, asked.slots("target"))
-        ended = complete(p.replicas, p.isr, p.removing, p.adding, rules.partition)
-        back = revert(p)
+        question = _SymbolicQuestion(self.inputs, slots)
+        p = question.partition()
+        planned = plan(p.replicas, question.slots("target"))
+        completion = complete(p.replicas, p.isr, p.removing, p.adding, rules.partition)
+        reversion = revert(p)
         nothing = p.replicas.none()
         roots = [
             _mask(planned.removing), _mask(planned.adding), *_slots(planned.replicas),
             word(in_progress(p.removing, p.adding)),
-            word(ended.done), *_slots(choose(ended.done, ended.replicas, nothing)),
-            *_slots(choose(ended.done, ended.isr, nothing)),
+            word(completion.done), *_slots(choose(completion.done, completion.replicas, nothing)),
+            *_slots(choose(completion.done, completion.isr, nothing)),
             *_slots(original_replicas(p.replicas, p.adding)),
-            word(back.possible), *_slots(choose(back.possible, back.replicas, nothing)),
-            *_slots(choose(back.possible, back.isr, nothing)), word(all_of(back.possible, back.unclean)),
+            word(reversion.possible), *_slots(choose(reversion.possible, reversion.replicas, nothing)),
+            *_slots(choose(reversion.possible, reversion.isr, nothing)),
+            word(all_of(reversion.possible, reversion.unclean)),
         ]  # fmt: skip
-        self._function = RowFunction(asked.graph, asked.variables, [asked.graph.lift(root) for root in roots])
+        self._function = RowFunction(question.graph, question.variables, [question.graph.lift(root) for root in roots])
 
     def answer(self, rows: Rows) -> npt.NDArray[np.int64]:
         """One row of answers for each row of questions."""
         return self._function(rows)
 
 
-class _Asked:
+class _SymbolicQuestion:
     """The columns of a question as symbolic records of the model."""
 
     def __init__(self, columns: Columns, slots: int) -> None:
@@ -146,8 +147,8 @@ class _Asked:
         self._by_name: dict[str, list[Term]] = {}
         for name in columns:
             lo, hi = bounds.get(name, (VACANT, slots - 1))
-            wide = columns.places[name][1]
-            self._by_name[name] = [self.graph.variable(f"{name}.{k}", lo, hi) for k in range(wide)]
+            width = columns.places[name][1]
+            self._by_name[name] = [self.graph.variable(f"{name}.{k}", lo, hi) for k in range(width)]
         self.variables = [term for name in columns for term in self._by_name[name]]
 
     @staticmethod
@@ -190,7 +191,7 @@ class _Asked:
             directory=lambda broker: Maybe(broker == assigned, SET_DIRECTORY),
         )  # fmt: skip
 
-    def context(self, features: Features, preferred: bool) -> BuildContext:
+    def context(self, features: MetadataFeatures, preferred: bool) -> BuildContext:
         return BuildContext(
             acceptable=self.set("acceptable"), min_isr=self.word("min_isr"), preferred=preferred,
             unclean=False if preferred else self.word("election") == UNCLEAN, elr=self.truth("elr_on"),
@@ -213,17 +214,20 @@ def _record_roots(change: PartitionChange) -> list[Word]:
     """The record's fields; the columns of an absent field are as empty as those of an empty list."""
     recovery = choose(change.recovering.present, word(change.recovering.value), KEEP_RECOVERY)
     roots = [choose(change.leader.present, change.leader.value, KEEP_LEADER), recovery]
-    for listed in (change.isr, change.replicas, change.directories, change.elr):
-        roots += [word(listed.present), *(choose(listed.present, slot, VACANT) for slot in _slots(listed.value))]
+    for list_field in (change.isr, change.replicas, change.directories, change.elr):
+        roots += [
+            word(list_field.present),
+            *(choose(list_field.present, slot, VACANT) for slot in _slots(list_field.value)),
+        ]
     last: Any = change.last_known_elr
     roots += [word(last.present), choose(last.present, last.value.slot, NO_LAST_KNOWN)]
-    for chosen in (change.removing, change.adding):
-        roots += [word(chosen.present), choose(chosen.present, _mask(chosen.value), 0)]
+    for set_field in (change.removing, change.adding):
+        roots += [word(set_field.present), choose(set_field.present, _mask(set_field.value), 0)]
     return roots
 
 
 def _after_roots(p: Partition) -> list[Word]:
     last: Any = p.last_known_elr
-    listed = [slot for members in (p.isr, p.replicas, p.directories, p.elr) for slot in _slots(members)]
+    slots = [slot for members in (p.isr, p.replicas, p.directories, p.elr) for slot in _slots(members)]
     state = [p.leader, p.leader_epoch, p.partition_epoch, word(p.recovering)]
-    return [*state, *listed, last.slot, _mask(p.removing), _mask(p.adding)]
+    return [*state, *slots, last.slot, _mask(p.removing), _mask(p.adding)]

@@ -1,4 +1,4 @@
-"""Every small registration of a broker, every record that changes it, and what is asked of its directories."""
+"""Replay of registration records: every small registration, and every record that changes it."""
 
 from __future__ import annotations
 
@@ -45,15 +45,17 @@ class RegistrationModel:
 
     def answer(self, rows: Rows) -> npt.NDArray[np.int64]:
         """One row of answers for each row of questions."""
-        return np.array([self._one(*row) for row in rows.tolist()], dtype=np.int64).reshape(-1, self.outputs.width)
+        return np.array([self._answer_row(*row) for row in rows.tolist()], dtype=np.int64).reshape(
+            -1, self.outputs.width
+        )
 
-    def _one(
-        self, dirs: int, fenced: int, leaving: int, fencing: int, leaves: int, new: int, others: int, asked: int
+    def _answer_row(
+        self, dirs: int, fenced: int, leaving: int, fencing: int, leaves: int, new: int, others: int, queried: int
     ) -> tuple[int, ...]:
         before = Registration(0, 7, "process", fenced=fenced == 1, in_controlled_shutdown=leaving == 1, dirs=_ids(dirs))
-        listed = None if new == VACANT else _ids(new)
-        after = changed(before, BrokerRegistrationChangeRecord(0, 7, fencing, leaves, listed), self._rules.partition)
-        directory = asked if asked < OWN_DIRECTORY else FIRST_OWN + asked - OWN_DIRECTORY
+        new_dirs = None if new == VACANT else _ids(new)
+        after = changed(before, BrokerRegistrationChangeRecord(0, 7, fencing, leaves, new_dirs), self._rules.partition)
+        directory = queried if queried < OWN_DIRECTORY else FIRST_OWN + queried - OWN_DIRECTORY
         return (
             int(after.fenced), int(after.in_controlled_shutdown), _mask(after.dirs),
             int(after.has_online_dir(directory)), _mask(after.directory_intersection(_ids(others))),

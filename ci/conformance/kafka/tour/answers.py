@@ -1,4 +1,4 @@
-"""The columns of an answer, of the changes that the model decides: terms, and the rows that compiled terms give."""
+"""The columns of the model's answer to a step, from the changes that the model decides."""
 
 from __future__ import annotations
 
@@ -44,10 +44,14 @@ def compact(outputs: Columns, raw: npt.NDArray[np.int64]) -> npt.NDArray[np.int6
         outputs: the columns of an answer.
         raw: whether it did (RESIGNED, REFUSED or 0), for each record whether it is written and its columns, the rest.
     """
-    wide = (outputs.places["record1.leader"][0] - outputs.places["record0.leader"][0]) + 1
+    record_width = (outputs.places["record1.leader"][0] - outputs.places["record0.leader"][0]) + 1
     brokers = outputs.places["record0.replicas"][1]
-    status, records, rest = raw[:, 0], raw[:, 1 : 1 + MOST_RECORDS * wide], raw[:, 1 + MOST_RECORDS * wide :]
-    first, second = records[:, :wide].copy(), records[:, wide:].copy()
+    status, records, remainder = (
+        raw[:, 0],
+        raw[:, 1 : 1 + MOST_RECORDS * record_width],
+        raw[:, 1 + MOST_RECORDS * record_width :],
+    )
+    first, second = records[:, :record_width].copy(), records[:, record_width:].copy()
     empty = np.array([0, *blank(brokers)])
     late = (first[:, 0] == 0) & (second[:, 0] != 0)
     first[late], second[late] = second[late], empty
@@ -55,7 +59,7 @@ def compact(outputs: Columns, raw: npt.NDArray[np.int64]) -> npt.NDArray[np.int6
         record[(status != 0) | (record[:, 0] == 0)] = empty
     count = np.where(status != 0, status, first[:, 0] + second[:, 0])
     head = np.stack([count, np.zeros_like(count), np.zeros_like(count)], axis=1)
-    return np.concatenate([head, first[:, 1:], second[:, 1:], rest], axis=1)
+    return np.concatenate([head, first[:, 1:], second[:, 1:], remainder], axis=1)
 
 
 def as_listed(
@@ -68,11 +72,11 @@ def as_listed(
     before = states[:, inputs.slice("directories")]
     old = _ids(states[:, inputs.slice("replicas")], before)
     for n in range(MOST_RECORDS):
-        moved = answers[:, outputs.places[f"record{n}.replicas?"][0]] != 0
+        replicas_changed = answers[:, outputs.places[f"record{n}.replicas?"][0]] != 0
         flag, place = outputs.places[f"record{n}.directories?"][0], outputs.slice(f"record{n}.directories")
         by_broker = np.where((answers[:, flag] != 0)[:, None], answers[:, place], before)
         replicas = answers[:, outputs.slice(f"record{n}.replicas")]
-        reordered = moved & (_ids(replicas, by_broker) != old).any(axis=1)
+        reordered = replicas_changed & (_ids(replicas, by_broker) != old).any(axis=1)
         held = np.stack([(replicas == broker).any(axis=1) for broker in range(replicas.shape[1])], axis=1)
         answers[reordered, flag] = 1
         answers[:, place] = np.where(reordered[:, None], np.where(held, by_broker, UNASSIGNED), answers[:, place])

@@ -1,4 +1,4 @@
-"""The columns of a step that is taken on Kafka's managers and in the model: state and action, records and state after.
+"""The columns of a step of a tour: state and request before it, records and state after it.
 
 A row is 32-bit ints, and starts with the leaves of the state in the order of its layout. `TourDriver.java` reads and
 writes the same columns in the same order.
@@ -18,17 +18,17 @@ REFUSED, RESIGNED = -1, -2
 
 def state_names(layout: Layout) -> tuple[tuple[str, int], ...]:
     """The fields of a state with how many columns each takes, in order."""
-    found: dict[str, int] = {}
+    widths: dict[str, int] = {}
     for path, _ in leaves(layout.shape):
         name = path.partition("[")[0]
-        found[name] = found.get(name, 0) + 1
-    return tuple(found.items())
+        widths[name] = widths.get(name, 0) + 1
+    return tuple(widths.items())
 
 
 def step_columns(layout: Layout, brokers: int) -> Columns:
     """The columns of a question: the state before, the number of the action kind, and its arguments."""
-    asked = (("action", 1), ("broker", 1), ("first", 1), ("second", 1), ("target", brokers))
-    return _columns((*state_names(layout), *asked))
+    request = (("action", 1), ("broker", 1), ("first", 1), ("second", 1), ("target", brokers))
+    return _columns((*state_names(layout), *request))
 
 
 def answer_columns(layout: Layout, brokers: int) -> Columns:
@@ -39,14 +39,14 @@ def answer_columns(layout: Layout, brokers: int) -> Columns:
         ("directories?", 1), ("directories", brokers), ("elr?", 1), ("elr", 1), ("last_known?", 1), ("last_known", 1),
         ("removing?", 1), ("removing", 1), ("adding?", 1), ("adding", 1),
     )  # fmt: skip
-    records = [(f"record{n}.{name}", wide) for n in range(MOST_RECORDS) for name, wide in change]
-    after = [(f"after.{name}", wide) for name, wide in state_names(layout)]
+    records = [(f"record{n}.{name}", width) for n in range(MOST_RECORDS) for name, width in change]
+    after = [(f"after.{name}", width) for name, width in state_names(layout)]
     return _columns((*head, *records, *after, ("after.leader_epoch", 1), ("after.partition_epoch", 1)))
 
 
 def _columns(names: tuple[tuple[str, int], ...]) -> Columns:
     places, at = {}, 0
-    for name, wide in names:
-        places[name] = (at, wide)
-        at += wide
+    for name, width in names:
+        places[name] = (at, width)
+        at += width
     return Columns(places, at)

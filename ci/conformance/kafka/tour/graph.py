@@ -1,4 +1,4 @@
-"""Transitions of an explored system, and action sequences that take those that are wanted."""
+"""The graph of a tour: transitions of an explored system, and sequences that cover the target transitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Numbers = npt.NDArray[np.int32]
 
 
 @frozen
-class Transitions:
+class TourGraph:
     """Transitions between some of the states; arrays have one entry for each transition.
 
     Attributes:
@@ -36,11 +36,11 @@ class Transitions:
     def __len__(self) -> int:
         return len(self.before)
 
-    def loud(self) -> npt.NDArray[np.bool_]:
-        """Which of them ask something of the managers."""
-        silent = [self.model.silent(number) for number in range(len(self.model.instances))]
-        told: npt.NDArray[np.bool_] = ~np.array(silent)[self.instance]
-        return told
+    def asks_managers(self) -> npt.NDArray[np.bool_]:
+        """Which transitions make a request to the managers."""
+        silent = [self.model.is_silent(number) for number in range(len(self.model.instances))]
+        asks: npt.NDArray[np.bool_] = ~np.array(silent)[self.instance]
+        return asks
 
     def questions(self, chosen: Numbers) -> Rows:
         """The rows that ask for some transitions, in order."""
@@ -65,21 +65,21 @@ class Transitions:
         return self.model.call(int(self.instance[transition]))
 
 
-def connected(
+def connect(
     model: TourModel, sources: States, targets: States, instances: Numbers
-) -> tuple[Transitions, npt.NDArray[np.intp]]:
+) -> tuple[TourGraph, npt.NDArray[np.intp]]:
     """The graph of some transitions, and for each of its transitions which of those given it is.
 
     Args:
         model: whose transitions they are.
         sources, targets, instances: for each its states (their leaves), and its action instance.
     """
-    starts = model.unpacked(np.array(model.program.initial, dtype=np.uint64))
+    starts = model.unpack(np.array(model.program.initial, dtype=np.uint64))
     every = np.concatenate([starts, sources, targets])
     _, first, number_of = np.unique(keys_of(every), return_index=True, return_inverse=True)
     initial, before, after = np.split(number_of.astype(np.int32), (len(starts), len(starts) + len(sources)))
     order = np.argsort(before, kind="stable")
-    return Transitions(model, every[first], initial, before[order], after[order], instances[order]), order
+    return TourGraph(model, every[first], initial, before[order], after[order], instances[order]), order
 
 
 def keys_of(rows: npt.NDArray[np.generic]) -> npt.NDArray[np.void]:
@@ -102,77 +102,79 @@ class Tour:
 
 
 @frozen
-class Roads:
-    """The shortest way to each state: its last transition, -1 for initial states; and its length."""
+class ShortestPaths:
+    """The shortest path to each state: its last transition, -1 for initial states; and its length."""
 
     last: Numbers
     depth: Numbers
 
-    def to(self, graph: Transitions, state: int) -> list[int]:
+    def to(self, graph: TourGraph, state: int) -> list[int]:
         """The transitions from an initial state to a state."""
-        way = []
+        path = []
         while self.last[state] >= 0:
-            way.append(int(self.last[state]))
-            state = int(graph.before[way[-1]])
-        return way[::-1]
+            path.append(int(self.last[state]))
+            state = int(graph.before[path[-1]])
+        return path[::-1]
 
 
-def roads(graph: Transitions) -> Roads:
-    """The shortest ways, by breadth-first search."""
+def shortest_paths(graph: TourGraph) -> ShortestPaths:
+    """The shortest paths, by breadth-first search."""
     last = np.full(len(graph.states), -1, dtype=np.int32)
     depth = np.full(len(graph.states), -1, dtype=np.int32)
     depth[graph.starts] = 0
     level = 0
     while True:
-        onward = np.flatnonzero((depth[graph.before] == level) & (depth[graph.after] < 0))
-        if not len(onward):
-            return Roads(last, depth)
-        targets, first = np.unique(graph.after[onward], return_index=True)
-        last[targets] = onward[first]
+        edges = np.flatnonzero((depth[graph.before] == level) & (depth[graph.after] < 0))
+        if not len(edges):
+            return ShortestPaths(last, depth)
+        targets, first = np.unique(graph.after[edges], return_index=True)
+        last[targets] = edges[first]
         level += 1
         depth[targets] = level
 
 
-def tour(graph: Transitions, ways: Roads, wanted: npt.NDArray[np.bool_]) -> Tour:
+def tour(graph: TourGraph, paths: ShortestPaths, targets: npt.NDArray[np.bool_]) -> Tour:
     """Sequences that take every wanted transition whose state can be reached.
 
     Each begins in an initial state, takes the shortest way to the farthest state with a wanted transition that was not
     taken, and goes on with such transitions as long as there is one here or a step away.
     """
-    far = np.argsort(-ways.depth, kind="stable")
+    by_depth = np.argsort(-paths.depth, kind="stable")
     bounds = np.searchsorted(graph.before, np.arange(len(graph.states) + 1)).tolist()
-    after, open_, left = graph.after.tolist(), wanted.tolist(), bounds[:-1].copy()
+    after, untaken, cursor = graph.after.tolist(), targets.tolist(), bounds[:-1].copy()
     steps: list[int] = []
     begins: list[int] = []
-    for state in far[ways.depth[far] >= 0].tolist():
-        while _has(state, left, bounds, open_):
+    for state in by_depth[paths.depth[by_depth] >= 0].tolist():
+        while _has(state, cursor, bounds, untaken):
             begins.append(len(steps))
-            way = ways.to(graph, state)
-            for one in way:
-                open_[one] = False
-            steps += way
-            here = state
+            path = paths.to(graph, state)
+            for transition in path:
+                untaken[transition] = False
+            steps += path
+            current = state
             while True:
-                step = _next(here, left, bounds, open_)
+                step = _next(current, cursor, bounds, untaken)
                 if step is None:
-                    onward = (s for s in range(*bounds[here : here + 2]) if _has(after[s], left, bounds, open_))
-                    step = next(onward, None)
+                    candidates = (
+                        s for s in range(*bounds[current : current + 2]) if _has(after[s], cursor, bounds, untaken)
+                    )
+                    step = next(candidates, None)
                 if step is None:
                     break
-                open_[step] = False
+                untaken[step] = False
                 steps.append(step)
-                here = after[step]
+                current = after[step]
     return Tour(np.array(steps, dtype=np.int32), np.array(begins, dtype=np.int32))
 
 
-def _next(state: int, left: list[int], bounds: Sequence[int], open_: list[bool]) -> int | None:
+def _next(state: int, cursor: list[int], bounds: Sequence[int], untaken: list[bool]) -> int | None:
     """A transition of a state that is still to be taken."""
-    at, end = left[state], bounds[state + 1]
-    while at < end and not open_[at]:
+    at, end = cursor[state], bounds[state + 1]
+    while at < end and not untaken[at]:
         at += 1
-    left[state] = at
+    cursor[state] = at
     return at if at < end else None
 
 
-def _has(state: int, left: list[int], bounds: Sequence[int], open_: list[bool]) -> bool:
-    return _next(state, left, bounds, open_) is not None
+def _has(state: int, cursor: list[int], bounds: Sequence[int], untaken: list[bool]) -> bool:
+    return _next(state, cursor, bounds, untaken) is not None

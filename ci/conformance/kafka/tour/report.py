@@ -1,4 +1,4 @@
-"""What a tour found, for a reader."""
+"""The report of a tour, as text for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from attrs import frozen
 
 
 @frozen
-class Shortest:
+class ShortestDifference:
     """Differences in the same columns of the same action: how many transitions, and the shortest sequence to one.
 
     Attributes:
@@ -66,7 +66,7 @@ class TourRow:
     missed: tuple[str, ...]
     differing: int
     seconds: float
-    shown: tuple[Shortest, ...]
+    shown: tuple[ShortestDifference, ...]
 
     @property
     def share(self) -> float:
@@ -76,15 +76,15 @@ class TourRow:
 
 def lines(row: TourRow, rules: str) -> list[str]:
     """The tour for a reader."""
-    drawn = "a sample of the transitions" if row.sampled else "every transition"
-    alone = "" if row.sampled else ", the others as the same question to managers in the same state"
+    extent = "a sample of the transitions" if row.sampled else "every transition"
+    remainder = "" if row.sampled else ", the others as the same question to managers in the same state"
     among = f"of {row.asked:,} of drawn states" if row.sampled else f"of the other {row.asked:,}"
     text = [
-        f"Kafka {row.version} tour of {row.system} at {row.scope}, {drawn}: {row.states:,} states, "
+        f"Kafka {row.version} tour of {row.system} at {row.scope}, {extent}: {row.states:,} states, "
         f"{row.reachable:,} reachable transitions",
         f"  {row.silent:,} ask nothing of the managers, {row.refused:,} are refused before they are asked; "
         f"{among}, {row.impossible:,} cannot be put to them",
-        f"  executed on Kafka's managers: {row.covered:,} ({row.share:.2%}); {row.executed:,} one by one{alone}; "
+        f"  executed on Kafka's managers: {row.covered:,} ({row.share:.2%}); {row.executed:,} one by one{remainder}; "
         f"{row.unbroken:,} in unbroken sequences from a new partition",
         f"  {row.steps:,} steps in {row.sequences:,} sequences, {row.seconds:.0f} s",
         f"{rules}: {row.differing:,} transitions differ",

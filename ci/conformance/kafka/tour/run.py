@@ -1,4 +1,4 @@
-"""Action sequences on Kafka's managers: how much of the explored graph they take, and what differs."""
+"""The run of a tour: its sequences are executed on Kafka's managers, and the answers are compared."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy.typing as npt
 from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
-from kraftcheck.ci.conformance.kafka.java import TOUR, JavaProcess, compiled
-from kraftcheck.ci.conformance.kafka.tour.graph import Numbers, Roads, Tour, Transitions, roads, tour
+from kraftcheck.ci.conformance.kafka.java import TOUR, JavaProcess, compile_driver
+from kraftcheck.ci.conformance.kafka.tour.graph import Numbers, ShortestPaths, Tour, TourGraph, shortest_paths, tour
 from kraftcheck.ci.conformance.kafka.tour.model import TourModel
-from kraftcheck.ci.conformance.kafka.tour.plan import Plan, plan
-from kraftcheck.ci.conformance.kafka.tour.report import Shortest, TourRow
-from kraftcheck.ci.conformance.kafka.tour.space import Space
+from kraftcheck.ci.conformance.kafka.tour.plan import TourPlan, plan
+from kraftcheck.ci.conformance.kafka.tour.report import ShortestDifference, TourRow
+from kraftcheck.ci.conformance.kafka.tour.space import TourSpace
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.model.systems.directories.state import names_of
 from kraftcheck.model.systems.directories.system import DIRECTORIES
@@ -40,10 +40,12 @@ NOT_COMPARED = ("error", "continued")
 """Columns of an answer that the model does not give."""
 
 
-Told = Callable[[str, int, int], None]
+TourProgress = Callable[[str, int, int], None]
 
 
-def tour_with_kafka(version: str, system: System, setting: Setting, sample: int, seed: int, told: Told) -> TourRow:
+def tour_with_kafka(
+    version: str, system: System, setting: Setting, sample: int, seed: int, report: TourProgress
+) -> TourRow:
     """Take every transition of the explored system, or some drawn ones, on a release's managers.
 
     Args:
@@ -52,47 +54,48 @@ def tour_with_kafka(version: str, system: System, setting: Setting, sample: int,
         setting: its scope and rules.
         sample: how many transitions are drawn; 0: all.
         seed: of the draw.
-        told: of progress: what, how many steps, how many differ.
+        report: of progress: what, how many steps, how many differ.
 
     Raises:
         Refusal: where jars, Java, Maven or the network are missing, or memory for the graph.
         DriverError: when the process with Kafka's classes dies.
     """
-    compiled(version, TOUR)
-    begun = time.monotonic()
-    space = Space(system, setting)
+    compile_driver(version, TOUR)
+    start = time.monotonic()
+    space = TourSpace(system, setting)
     chosen = plan(space, sample, seed)
     graph = chosen.graph
-    ways = roads(graph)
-    planned = tour(graph, ways, chosen.wanted)
-    taken = _take(version, graph, planned, told)
-    shown = tuple(itertools.islice(_shortest(version, graph, ways, taken.differing), MOST_CAUSES))
-    executed, actions = taken.executed, _actions(graph, taken.executed)
+    paths = shortest_paths(graph)
+    sequences = tour(graph, paths, chosen.targets)
+    result = _run_tour(version, graph, sequences, report)
+    causes = tuple(itertools.islice(_shortest_differences(version, graph, paths, result.differing), MOST_CAUSES))
+    executed, actions = result.executed, _actions(graph, result.executed)
     return TourRow(
         version, system.name, setting.scope, chosen.sampled, len(space), space.reachable, space.silent, space.refused,
-        chosen.asked, chosen.impossible, int(executed.sum()), int(taken.unbroken.sum()), _covered(chosen, executed),
-        len(planned.steps), len(planned.begins), actions, tuple(sorted(_asking(space) - set(actions))),
-        len(taken.differing), time.monotonic() - begun, shown,
+        chosen.asked, chosen.impossible, int(executed.sum()), int(result.in_unbroken_sequence.sum()),
+        _covered(chosen, executed),
+        len(sequences.steps), len(sequences.begins), actions, tuple(sorted(_asking_actions(space) - set(actions))),
+        len(result.differing), time.monotonic() - start, causes,
     )  # fmt: skip
 
 
-def _covered(chosen: Plan, executed: npt.NDArray[np.bool_]) -> int:
-    return int(executed.sum() if chosen.sampled else chosen.stands[executed].sum())
+def _covered(chosen: TourPlan, executed: npt.NDArray[np.bool_]) -> int:
+    return int(executed.sum() if chosen.sampled else chosen.weights[executed].sum())
 
 
-def _actions(graph: Transitions, executed: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+def _actions(graph: TourGraph, executed: npt.NDArray[np.bool_]) -> tuple[str, ...]:
     """Actions of which a transition was executed."""
     instances = graph.model.instances
     return tuple(sorted({instances[number][0].name for number in np.unique(graph.instance[executed])}))
 
 
-def _asking(space: Space) -> set[str]:
+def _asking_actions(space: TourSpace) -> set[str]:
     """Actions that can happen and ask something of the managers."""
     return {kind.name for kind in space.model.kinds if kind.rules is not None and space.fired[kind.name]}
 
 
 @frozen
-class Taken:
+class TourResult:
     """Of each transition: whether it was taken, and whether in an unbroken sequence; and what differed.
 
     Attributes:
@@ -100,7 +103,7 @@ class Taken:
     """
 
     executed: npt.NDArray[np.bool_]
-    unbroken: npt.NDArray[np.bool_]
+    in_unbroken_sequence: npt.NDArray[np.bool_]
     differing: dict[int, Differing]
 
 
@@ -119,107 +122,115 @@ def managers(version: str, model: TourModel, snapshots: bool = True) -> JavaProc
     Its replay leaves the partition in the index of ELR members, which the model does not have.
     """
     setting = model.program.setting
-    names = setting["directories"] if model.shown == model.width else names_of(setting.bounds)
+    names = setting["directories"] if model.managed_width == model.width else names_of(setting.bounds)
     arguments = [str(setting["brokers"]), str(names), str(int(snapshots)), *model.actions]
     return JavaProcess(version, TOUR, arguments, model.outputs, OPTIONS)
 
 
-def _take(version: str, graph: Transitions, planned: Tour, told: Told) -> Taken:
-    marks = Taken(np.zeros(len(graph), dtype=np.bool_), np.zeros(len(graph), dtype=np.bool_), {})
-    loud, done = graph.loud(), [0] * DRIVERS
+def _run_tour(version: str, graph: TourGraph, sequences: Tour, report: TourProgress) -> TourResult:
+    marks = TourResult(np.zeros(len(graph), dtype=np.bool_), np.zeros(len(graph), dtype=np.bool_), {})
+    asks, steps_done = graph.asks_managers(), [0] * DRIVERS
 
     def drive(number: int) -> None:
         with managers(version, graph.model) as kafka:
-            for steps, begins in _portions(planned, number, drivers):
-                asked = np.flatnonzero(loud[steps])
-                said, wanted = kafka.ask(graph.questions(steps[asked])), graph.answers(steps[asked])
-                broken, differs = compared(graph.model.outputs, _first_asked(begins, asked), said, wanted)
-                marks.executed[steps[asked]] = True
-                marks.unbroken[steps[asked[~broken]]] = True
-                _note(marks.differing, steps, begins, asked, np.flatnonzero(differs), said, wanted)
-                done[number] += len(steps)
-                told(f"{version} tour", sum(done), len(marks.differing))
+            for steps, begins in _portions(sequences, number, drivers):
+                requests = np.flatnonzero(asks[steps])
+                answers, expected = kafka.ask(graph.questions(steps[requests])), graph.answers(steps[requests])
+                broken, differs = compare_answers(
+                    graph.model.outputs, _first_requests(begins, requests), answers, expected
+                )
+                marks.executed[steps[requests]] = True
+                marks.in_unbroken_sequence[steps[requests[~broken]]] = True
+                _keep_shortest(marks.differing, steps, begins, requests, np.flatnonzero(differs), answers, expected)
+                steps_done[number] += len(steps)
+                report(f"{version} tour", sum(steps_done), len(marks.differing))
 
-    drivers = min(DRIVERS, len(planned.steps) // BATCH + 1)
+    drivers = min(DRIVERS, len(sequences.steps) // BATCH + 1)
     with ThreadPoolExecutor(drivers) as pool:
-        for ended in [pool.submit(drive, number) for number in range(drivers)]:
-            ended.result()
+        for future in [pool.submit(drive, number) for number in range(drivers)]:
+            future.result()
     return marks
 
 
-def _first_asked(begins: npt.NDArray[np.bool_], asked: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+def _first_requests(begins: npt.NDArray[np.bool_], requests: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
     """Which of the steps that ask are the first of their sequence that do."""
-    sequence = np.cumsum(begins)[asked]
-    return np.append(True, sequence[1:] != sequence[:-1])[: len(asked)]
+    sequence = np.cumsum(begins)[requests]
+    return np.append(True, sequence[1:] != sequence[:-1])[: len(requests)]
 
 
-def _portions(planned: Tour, number: int, drivers: int) -> Iterator[tuple[Numbers, npt.NDArray[np.bool_]]]:
+def _portions(sequences: Tour, number: int, drivers: int) -> Iterator[tuple[Numbers, npt.NDArray[np.bool_]]]:
     """Every portion of whole sequences that falls to one of the drivers, with where sequences begin in it."""
-    at = np.searchsorted(planned.begins, np.arange(0, len(planned.steps), BATCH))
-    bounds = np.unique(np.append(planned.begins[np.minimum(at, len(planned.begins) - 1)], len(planned.steps)))
-    starts = np.zeros(len(planned.steps), dtype=np.bool_)
-    starts[planned.begins] = True
+    at = np.searchsorted(sequences.begins, np.arange(0, len(sequences.steps), BATCH))
+    bounds = np.unique(np.append(sequences.begins[np.minimum(at, len(sequences.begins) - 1)], len(sequences.steps)))
+    starts = np.zeros(len(sequences.steps), dtype=np.bool_)
+    starts[sequences.begins] = True
     for first, last in list(itertools.pairwise(bounds))[number::drivers]:
-        yield planned.steps[first:last], starts[first:last]
+        yield sequences.steps[first:last], starts[first:last]
 
 
-def compared(
-    outputs: Columns, begins: npt.NDArray[np.bool_], said: Rows, wanted: npt.NDArray[np.int64]
+def compare_answers(
+    outputs: Columns, begins: npt.NDArray[np.bool_], answers: Rows, expected: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Of each step, whether its sequence is broken before it, and whether Kafka's answer differs from the model's."""
-    found = said.astype(np.int64)
-    loaded = (outputs.get(said, "continued") == 0) & ~begins
+    comparable = answers.astype(np.int64)
+    loaded = (outputs.get(answers, "continued") == 0) & ~begins
     since = np.cumsum(loaded)
     at_begin = np.maximum.accumulate(np.where(begins, since, 0))
     for name in NOT_COMPARED:
-        found[:, outputs.slice(name)] = 0
-    return since > at_begin, (found != wanted).any(axis=1)
+        comparable[:, outputs.slice(name)] = 0
+    return since > at_begin, (comparable != expected).any(axis=1)
 
 
-def _note(
-    noted: dict[int, Differing], steps: Numbers, begins: npt.NDArray[np.bool_], asked: npt.NDArray[np.intp],
-    differing: npt.NDArray[np.intp], said: Rows, wanted: npt.NDArray[np.int64],
+def _keep_shortest(
+    shortest: dict[int, Differing], steps: Numbers, begins: npt.NDArray[np.bool_], requests: npt.NDArray[np.intp],
+    differing: npt.NDArray[np.intp], answers: Rows, expected: npt.NDArray[np.int64],
 ) -> None:  # fmt: skip
     first = np.maximum.accumulate(np.where(begins, np.arange(len(steps)), 0))
-    for row, at in zip(differing.tolist(), asked[differing].tolist(), strict=True):
+    for row, at in zip(differing.tolist(), requests[differing].tolist(), strict=True):
         sequence = tuple(steps[first[at] : at + 1].tolist())
-        known = noted.get(sequence[-1])
-        if known is None or len(sequence) < len(known.sequence):
-            noted[sequence[-1]] = Differing(said[row].copy(), wanted[row].copy(), sequence)
+        before = shortest.get(sequence[-1])
+        if before is None or len(sequence) < len(before.sequence):
+            shortest[sequence[-1]] = Differing(answers[row].copy(), expected[row].copy(), sequence)
 
 
-def _shortest(version: str, graph: Transitions, ways: Roads, noted: dict[int, Differing]) -> Iterator[Shortest]:
+def _shortest_differences(
+    version: str, graph: TourGraph, paths: ShortestPaths, differences: dict[int, Differing]
+) -> Iterator[ShortestDifference]:
     """The causes, the most frequent first, each with the shortest sequence that shows it."""
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
-    for step, found in noted.items():
+    for step, difference in differences.items():
         kind, _ = graph.model.instances[graph.instance[step]]
-        near = tuple(n for n in _wrong(graph, found) if not n.startswith("after.")) or _wrong(graph, found)
-        groups.setdefault((kind.name, near), []).append(step)
-    for (action, near), members in sorted(groups.items(), key=lambda item: -len(item[1])):
-        best = min(members, key=lambda step: ways.depth[graph.before[step]])
-        found = _by_the_shortest_way(version, graph, ways, noted[best])
-        expected, actual = graph.model.outputs.read(found.expected), graph.model.outputs.read(found.actual)
-        yield Shortest(
-            action, near, len(members), tuple(graph.call(step) for step in found.sequence),
-            {name: expected[name] for name in _wrong(graph, found)},
-            {name: actual[name] for name in _wrong(graph, found)},
+        columns = tuple(
+            n for n in _differing_columns(graph, difference) if not n.startswith("after.")
+        ) or _differing_columns(graph, difference)
+        groups.setdefault((kind.name, columns), []).append(step)
+    for (action, columns), members in sorted(groups.items(), key=lambda item: -len(item[1])):
+        nearest = min(members, key=lambda step: paths.depth[graph.before[step]])
+        difference = _on_shortest_path(version, graph, paths, differences[nearest])
+        expected, actual = graph.model.outputs.read(difference.expected), graph.model.outputs.read(difference.actual)
+        yield ShortestDifference(
+            action, columns, len(members), tuple(graph.call(step) for step in difference.sequence),
+            {name: expected[name] for name in _differing_columns(graph, difference)},
+            {name: actual[name] for name in _differing_columns(graph, difference)},
         )  # fmt: skip
 
 
-def _wrong(graph: Transitions, found: Differing) -> tuple[str, ...]:
+def _differing_columns(graph: TourGraph, difference: Differing) -> tuple[str, ...]:
     outputs = graph.model.outputs
     names = (name for name in outputs if name not in NOT_COMPARED)
-    return tuple(n for n in names if (found.expected[outputs.slice(n)] != found.actual[outputs.slice(n)]).any())
+    return tuple(
+        n for n in names if (difference.expected[outputs.slice(n)] != difference.actual[outputs.slice(n)]).any()
+    )
 
 
-def _by_the_shortest_way(version: str, graph: Transitions, ways: Roads, found: Differing) -> Differing:
-    """The difference after the shortest way to its state, where that shows it; else after the sequence that did.
+def _on_shortest_path(version: str, graph: TourGraph, paths: ShortestPaths, difference: Differing) -> Differing:
+    """The difference after the shortest path to its state, where that shows it; else after the sequence that did.
 
     It need not: the managers keep more than the state that the model explores.
     """
-    step = found.sequence[-1]
-    steps = np.array([*ways.to(graph, int(graph.before[step])), step], dtype=np.int32)
+    step = difference.sequence[-1]
+    steps = np.array([*paths.to(graph, int(graph.before[step])), step], dtype=np.int32)
     with managers(version, graph.model) as kafka:
-        said = kafka.ask(graph.questions(steps[graph.loud()[steps]]))[-1]
-    again = Differing(said, found.actual, tuple(steps.tolist()))
-    return again if _wrong(graph, again) else found
+        answer = kafka.ask(graph.questions(steps[graph.asks_managers()[steps]]))[-1]
+    repeated = Differing(answer, difference.actual, tuple(steps.tolist()))
+    return repeated if _differing_columns(graph, repeated) else difference

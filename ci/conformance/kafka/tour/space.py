@@ -1,4 +1,4 @@
-"""The states that an exploration found, with the shortest way to each."""
+"""The explored states of a tour, with the shortest path to each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kraftcheck.ci.conformance.kafka.tour.model import CHUNK, States, TourModel
-from kraftcheck.ci.conformance.kafka.tour.requests import REFUSED_BEFORE
+from kraftcheck.ci.conformance.kafka.tour.requests import REFUSED_EARLIER
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import Setting, System
@@ -21,7 +21,7 @@ from kraftcheck.solvers.search.visited import NO_PARENT
 Places = npt.NDArray[np.int64]
 
 
-class Space:
+class TourSpace:
     """The reachable states of a system at a setting, by place.
 
     Attributes:
@@ -36,16 +36,19 @@ class Space:
 
     def __init__(self, system: System, setting: Setting) -> None:
         program = trace(system, setting)
-        found = explore(program, clock=time.monotonic, cache_dir=cache_folder())
-        if found.cut is not None or found.pruned or found.store is None:
-            raise Refusal(f"the graph of {system.name} at {setting.scope} is not complete: {found.cut or found.pruned}")
+        exploration = explore(program, clock=time.monotonic, cache_dir=cache_folder())
+        if exploration.cut is not None or exploration.pruned or exploration.store is None:
+            raise Refusal(
+                f"the graph of {system.name} at {setting.scope} is not complete: "
+                f"{exploration.cut or exploration.pruned}"
+            )
         self.model = TourModel(program)
-        self.reachable = found.generated - len(program.initial)
-        self.fired = dict(found.fired)
-        self.refused = sum(self.fired[name] for name in REFUSED_BEFORE if name in self.fired)
+        self.reachable = exploration.generated - len(program.initial)
+        self.fired = dict(exploration.fired)
+        self.refused = sum(self.fired[name] for name in REFUSED_EARLIER if name in self.fired)
         self.silent = sum(self.fired[kind.name] for kind in self.model.kinds if kind.rules is None) - self.refused
-        self._packed = found.packed()
-        shards = found.store.shards
+        self._packed = exploration.packed()
+        shards = exploration.store.shards
         counts = np.array([shard.count for shard in shards], dtype=np.int64)
         offsets = np.cumsum(counts) - counts
         parents = np.concatenate([shard.parents[: shard.count] for shard in shards]).astype(np.int64)
@@ -57,31 +60,31 @@ class Space:
 
     def leaves(self, places: Places) -> States:
         """The leaves of states."""
-        return self.model.unpacked(self._packed[places])
+        return self.model.unpack(self._packed[places])
 
     def depths(self) -> npt.NDArray[np.int32]:
         """How far each state is from an initial one."""
         depth = np.where(self._parents < 0, 0, -1).astype(np.int32)
         while (unknown := np.flatnonzero(depth < 0)).size:
-            above = depth[self._parents[unknown]]
-            depth[unknown] = np.where(above < 0, -1, above + 1)
+            parent_depth = depth[self._parents[unknown]]
+            depth[unknown] = np.where(parent_depth < 0, -1, parent_depth + 1)
         return depth
 
-    def ways(self, places: Places) -> tuple[Places, Places, Places]:
-        """The transitions on the shortest ways to states, each once: states before, states after, action instances.
+    def path_transitions(self, places: Places) -> tuple[Places, Places, Places]:
+        """The transitions on the shortest paths to states, each once: states before, states after, action instances.
 
         Those that cannot be put to the managers are left out: there may be another way, or none.
         """
-        reached = np.zeros(len(self), dtype=np.bool_)
-        while len(places := np.unique(places[~reached[places]])):
-            reached[places] = True
+        on_path = np.zeros(len(self), dtype=np.bool_)
+        while len(places := np.unique(places[~on_path[places]])):
+            on_path[places] = True
             places = self._parents[places]
             places = places[places >= 0]
-        after = np.flatnonzero(reached & (self._parents >= 0))
+        after = np.flatnonzero(on_path & (self._parents >= 0))
         before, by = self._parents[after], self._actions[after].astype(np.int64)
         possible = np.ones(len(before), dtype=np.bool_)
         for number in np.unique(by).tolist():
-            if not self.model.silent(number):
+            if not self.model.is_silent(number):
                 at = np.flatnonzero(by == number)
                 possible[at] = self.model.requests(self.leaves(before[at]), number)[0]
         return before[possible], after[possible], by[possible]

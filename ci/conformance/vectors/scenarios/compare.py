@@ -1,37 +1,37 @@
-"""How the expectations of a scenario are compared: rows in any order, only the keys listed."""
+"""Comparison of a scenario's expectations: rows in any order, and only the keys that are listed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kraftcheck.ci.conformance.vectors.core import MISSING, Difference, Vector, canonical, compare_values
+from kraftcheck.ci.conformance.vectors.core import MISSING, Vector, VectorDifference, canonical, compare_values
 from kraftcheck.ci.conformance.vectors.forms import elr_sorted
 
 Row = Mapping[str, Any]
-Compared = list[Difference]
+Compared = list[VectorDifference]
 
 
 def compare_response(expected: Any, actual: Any, vector: Vector) -> Compared:
     """The keys listed; rows by what they name, and no further rows; further names only where names are rows."""
     if isinstance(expected, list):
-        return _rows(expected, actual, ("dir", "topic", "partition"), _listed)
+        return _rows(expected, actual, ("dir", "topic", "partition"), _listed_keys)
     if not isinstance(expected, dict) or not isinstance(actual, dict):
         return compare_values(expected, actual, "", partial=False)
     if actual and all(isinstance(value, dict) for value in actual.values()):
-        return _by_name(dict.fromkeys((*expected, *actual)), expected, actual, _listed)
-    return _listed(expected, actual)
+        return _by_name(dict.fromkeys((*expected, *actual)), expected, actual, _listed_keys)
+    return _listed_keys(expected, actual)
 
 
 def same_changes(expected: Any, actual: Any, vector: Vector) -> Compared:
     """All changes, in order for each partition; with `changes_exact: false` at least the fields listed."""
     partial = vector.then.data.get("changes_exact") is False
 
-    def same(wanted: Row, found: Row) -> Compared:
-        known = {key: value for key, value in wanted.items() if key not in ("topic", "partition")}
-        changes = elr_sorted(known.get("change")), elr_sorted(found["change"])
-        extra = [Difference(f".{key}", value, MISSING) for key, value in known.items() if key != "change"]
-        return extra + _under("change", compare_values(*changes, "", partial=partial))
+    def same(expected_row: Row, actual_row: Row) -> Compared:
+        fields = {key: value for key, value in expected_row.items() if key not in ("topic", "partition")}
+        changes = elr_sorted(fields.get("change")), elr_sorted(actual_row["change"])
+        extra = [VectorDifference(f".{key}", value, MISSING) for key, value in fields.items() if key != "change"]
+        return extra + _below("change", compare_values(*changes, "", partial=partial))
 
     return _rows(expected, actual, ("topic", "partition"), same)
 
@@ -39,8 +39,8 @@ def same_changes(expected: Any, actual: Any, vector: Vector) -> Compared:
 def same_broker_changes(expected: Any, actual: Any, vector: Vector) -> Compared:
     """All changes of registrations, in order for each broker."""
 
-    def same(wanted: Row, found: Row) -> Compared:
-        return compare_values(_dirs_sorted(wanted), _dirs_sorted(found), "", partial=False)
+    def same(expected_row: Row, actual_row: Row) -> Compared:
+        return compare_values(_dirs_sorted(expected_row), _dirs_sorted(actual_row), "", partial=False)
 
     return _rows(expected, actual, ("broker",), same)
 
@@ -48,8 +48,8 @@ def same_broker_changes(expected: Any, actual: Any, vector: Vector) -> Compared:
 def compare_brokers(expected: Any, actual: Any, vector: Vector) -> Compared:
     """The fields listed of the brokers listed; directories in any order."""
 
-    def same(wanted: Any, found: Any) -> Compared:
-        return compare_values(_dirs_sorted(wanted), _dirs_sorted(found), "", partial=True)
+    def same(expected_row: Any, actual_row: Any) -> Compared:
+        return compare_values(_dirs_sorted(expected_row), _dirs_sorted(actual_row), "", partial=True)
 
     return _by_name(expected, expected, actual, same)
 
@@ -57,14 +57,14 @@ def compare_brokers(expected: Any, actual: Any, vector: Vector) -> Compared:
 def compare_partitions(expected: Any, actual: Any, vector: Vector) -> Compared:
     """The fields and matchers listed of the partitions listed."""
 
-    def same(wanted: Any, found: Any) -> Compared:
-        if not isinstance(wanted, dict) or not isinstance(found, dict):
-            return compare_values(wanted, found, "", partial=False)
-        fields = {key: value for key, value in wanted.items() if key not in _MATCHERS}
-        differences = compare_values(elr_sorted(fields), elr_sorted(found), "", partial=True)
-        for key in wanted.keys() & _MATCHERS.keys():
-            if not _MATCHERS[key](found, wanted[key]):
-                differences.append(Difference(f".{key}", wanted[key], found))
+    def same(expected_row: Any, actual_row: Any) -> Compared:
+        if not isinstance(expected_row, dict) or not isinstance(actual_row, dict):
+            return compare_values(expected_row, actual_row, "", partial=False)
+        fields = {key: value for key, value in expected_row.items() if key not in _MATCHERS}
+        differences = compare_values(elr_sorted(fields), elr_sorted(actual_row), "", partial=True)
+        for key in expected_row.keys() & _MATCHERS.keys():
+            if not _MATCHERS[key](actual_row, expected_row[key]):
+                differences.append(VectorDifference(f".{key}", expected_row[key], actual_row))
         return differences
 
     return _by_name(expected, expected, actual, same)
@@ -79,7 +79,7 @@ _MATCHERS: Mapping[str, Callable[[Row, Any], bool]] = {
 }
 
 
-def _listed(expected: Any, actual: Any) -> Compared:
+def _listed_keys(expected: Any, actual: Any) -> Compared:
     if isinstance(expected, dict):
         expected = {key: value for key, value in expected.items() if key != "reason"}
     return compare_values(expected, actual, "", partial=True)
@@ -88,18 +88,18 @@ def _listed(expected: Any, actual: Any) -> Compared:
 def _rows(expected: Any, actual: Any, names: Sequence[str], same: Callable[[Any, Any], Compared]) -> Compared:
     """Rows with equal names are paired in their order; what is left over on a side differs."""
     if not _are_rows(expected) or not _are_rows(actual):
-        return [Difference("", expected, actual)]
+        return [VectorDifference("", expected, actual)]
     differences = []
-    left = list(actual)
+    unmatched = list(actual)
     for row in expected:
         name = _name(row, names)
-        found = next((other for other in left if _name(other, names) == name), None)
-        if found is None:
-            differences.append(Difference(f".{_shown(name)}", row, MISSING))
+        match = next((candidate for candidate in unmatched if _name(candidate, names) == name), None)
+        if match is None:
+            differences.append(VectorDifference(f".{_name_text(name)}", row, MISSING))
             continue
-        left.remove(found)
-        differences += _under(_shown(name), same(row, found))
-    return differences + [Difference(f".{_shown(_name(row, names))}", MISSING, row) for row in left]
+        unmatched.remove(match)
+        differences += _below(_name_text(name), same(row, match))
+    return differences + [VectorDifference(f".{_name_text(_name(row, names))}", MISSING, row) for row in unmatched]
 
 
 def _are_rows(value: Any) -> bool:
@@ -110,21 +110,24 @@ def _name(row: Row, names: Sequence[str]) -> list[Any]:
     return [canonical(row.get(name)) for name in names]
 
 
-def _shown(name: list[Any]) -> str:
+def _name_text(name: list[Any]) -> str:
     return "-".join(str(part) for part in name if part is not None)
 
 
 def _by_name(names: Any, expected: Any, actual: Any, same: Callable[[Any, Any], Compared]) -> Compared:
     if not isinstance(expected, dict) or not isinstance(actual, dict):
-        return [Difference("", expected, actual)]
+        return [VectorDifference("", expected, actual)]
     differences = []
     for name in names:
-        differences += _under(name, same(expected.get(name, MISSING), actual.get(name, MISSING)))
+        differences += _below(name, same(expected.get(name, MISSING), actual.get(name, MISSING)))
     return differences
 
 
-def _under(name: str, found: Compared) -> Compared:
-    return [Difference(f".{name}{one.field}", one.expected, one.actual) for one in found]
+def _below(name: str, differences: Compared) -> Compared:
+    return [
+        VectorDifference(f".{name}{difference.field}", difference.expected, difference.actual)
+        for difference in differences
+    ]
 
 
 def _dirs_sorted(row: Any) -> Any:

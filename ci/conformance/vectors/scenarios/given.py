@@ -1,4 +1,4 @@
-"""The state that a scenario starts in."""
+"""The initial state of a scenario."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def start(given: Fields, rules: RuleSet) -> Controller:
     static = {key: value for key, value in configured.items() if value is not None}
     settings = Settings(cluster_id=given.read_or("cluster_id", text, None), static=static)
     controller = Controller(features=_features(given.read("features", Fields.of)), settings=settings)
-    listed = given.read("brokers", each(Fields.of)) if given.has("brokers") else ()
-    brokers = [registration(fields, "id") for fields in listed]
+    broker_fields = given.read("brokers", each(Fields.of)) if given.has("brokers") else ()
+    brokers = [registration(fields, "id") for fields in broker_fields]
     records = [*brokers, *_topics(given), *_configs(given)]
     return replay_all(controller, records, rules)
 
@@ -56,10 +56,10 @@ def registration(fields: Fields, key: str = "broker") -> RegisterBrokerRecord:
         fields: its object.
         key: what its broker's id is called there.
     """
-    known = ("epoch", "dirs", "fenced", "in_controlled_shutdown", "rack", "incarnation", "features", "listeners")
-    for other in fields.data:
-        if other not in (*known, key, "op", "record_offset", "is_migrating_zk_broker"):
-            raise Unsupported(f"unknown key {other} of a registration")
+    keys = ("epoch", "dirs", "fenced", "in_controlled_shutdown", "rack", "incarnation", "features", "listeners")
+    for name in fields.data:
+        if name not in (*keys, key, "op", "record_offset", "is_migrating_zk_broker"):
+            raise Unsupported(f"unknown key {name} of a registration")
     return RegisterBrokerRecord(
         broker_id=fields.read(key, integer),
         broker_epoch=fields.read("epoch", long),

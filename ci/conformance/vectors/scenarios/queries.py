@@ -1,4 +1,4 @@
-"""What a scenario asks of the state that it ends in."""
+"""The queries of a scenario about the state in which it ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.conformance.vectors.core import Difference, Unsupported, compare_values
+from kraftcheck.ci.conformance.vectors.core import Unsupported, VectorDifference, compare_values
 from kraftcheck.ci.conformance.vectors.forms import directory, directory_text
 from kraftcheck.ci.conformance.vectors.placements import write_usable
 from kraftcheck.ci.conformance.vectors.sessions import repr_of
@@ -20,7 +20,7 @@ from kraftcheck.model.rules.ruleset import RuleSet
 
 
 @frozen
-class Ended:
+class ScenarioEnd:
     """The end of a scenario.
 
     Attributes:
@@ -33,7 +33,7 @@ class Ended:
     rules: RuleSet
 
 
-Query = Callable[[Ended, Fields], Any]
+Query = Callable[[ScenarioEnd, Fields], Any]
 
 
 def names(controller: Controller, places: tuple[Place, ...]) -> list[str]:
@@ -45,18 +45,18 @@ def _broker(query: Fields) -> int:
     return query.read("broker", integer)
 
 
-def _topic(end: Ended, query: Fields) -> str | None:
+def _topic(end: ScenarioEnd, query: Fields) -> str | None:
     return end.controller.topic_id(query.read("topic", text))
 
 
-def _partitions(end: Ended, query: Fields) -> Mapping[int, Any]:
-    known = _topic(end, query)
-    return {} if known is None else end.controller.topic(known).partitions
+def _partitions(end: ScenarioEnd, query: Fields) -> Mapping[int, Any]:
+    topic = _topic(end, query)
+    return {} if topic is None else end.controller.topic(topic).partitions
 
 
-def _reassignments(end: Ended, query: Fields) -> list[dict[str, Any]]:
-    asked = query.read("topics", Fields.of) if query.has("topics") else None
-    listed = None if asked is None else {name: asked.read(name, integers) for name in asked.data}
+def _reassignments(end: ScenarioEnd, query: Fields) -> list[dict[str, Any]]:
+    topics = query.read("topics", Fields.of) if query.has("topics") else None
+    indexes = None if topics is None else {name: topics.read(name, integers) for name in topics.data}
     return [
         {
             "topic": row.topic,
@@ -65,48 +65,48 @@ def _reassignments(end: Ended, query: Fields) -> list[dict[str, Any]]:
             "adding": list(row.adding),
             "replicas": list(row.replicas),
         }
-        for row in ongoing(end.controller, listed)
+        for row in ongoing(end.controller, indexes)
     ]
 
 
-def _min_isr(end: Ended, query: Fields) -> int | None:
+def _min_isr(end: ScenarioEnd, query: Fields) -> int | None:
     """Kafka knows one for the whole topic, by its partition 0."""
-    known = _topic(end, query)
-    return None if known is None else end.controller.min_isr(known, 0, end.rules.controller)
+    topic = _topic(end, query)
+    return None if topic is None else end.controller.min_isr(topic, 0, end.rules.controller)
 
 
-def _session(end: Ended, query: Fields) -> dict[str, int] | None:
+def _session(end: ScenarioEnd, query: Fields) -> dict[str, int] | None:
     session = end.controller.soft.sessions.tracked.get(_broker(query))
     if session is None:
         return None
     return {"last_contact_ms": session.last_contact, "metadata_offset": session.metadata_offset}
 
 
-def _has_online_dir(end: Ended, query: Fields) -> bool:
-    known = end.controller.registration(_broker(query))
-    return known is not None and known.has_online_dir(query.read("dir", directory), end.rules.partition)
+def _has_online_dir(end: ScenarioEnd, query: Fields) -> bool:
+    registration = end.controller.registration(_broker(query))
+    return registration is not None and registration.has_online_dir(query.read("dir", directory), end.rules.partition)
 
 
-def _is_unfenced(end: Ended, query: Fields) -> bool:
-    known = end.controller.registration(_broker(query))
-    return known is not None and not known.fenced
+def _is_unfenced(end: ScenarioEnd, query: Fields) -> bool:
+    registration = end.controller.registration(_broker(query))
+    return registration is not None and not registration.fenced
 
 
-def _in_controlled_shutdown(end: Ended, query: Fields) -> bool:
-    known = end.controller.registration(_broker(query))
-    return known is not None and known.in_controlled_shutdown
+def _in_controlled_shutdown(end: ScenarioEnd, query: Fields) -> bool:
+    registration = end.controller.registration(_broker(query))
+    return registration is not None and registration.in_controlled_shutdown
 
 
-def _configs(end: Ended, query: Fields) -> dict[str, str]:
+def _configs(end: ScenarioEnd, query: Fields) -> dict[str, str]:
     return dict(end.controller.configs.of(TOPIC, query.read("topic", text)))
 
 
-def _id_differs(end: Ended, query: Fields) -> bool:
-    known = _topic(end, query)
-    return known is not None and known != end.first_ids[query.read("topic", text)]
+def _id_differs(end: ScenarioEnd, query: Fields) -> bool:
+    topic = _topic(end, query)
+    return topic is not None and topic != end.first_ids[query.read("topic", text)]
 
 
-def _default_dir(end: Ended, query: Fields) -> str:
+def _default_dir(end: ScenarioEnd, query: Fields) -> str:
     return directory_text(directory_of_new_replica(end.controller, _broker(query), end.rules.partition))
 
 
@@ -141,7 +141,7 @@ QUERIES: Mapping[str, tuple[tuple[str, ...], Query]] = {
 """The arguments and the answer of each query, by name."""
 
 
-def answer(end: Ended, query: Fields) -> Any:
+def answer(end: ScenarioEnd, query: Fields) -> Any:
     """The answer to one query.
 
     Raises:
@@ -157,7 +157,7 @@ def answer(end: Ended, query: Fields) -> Any:
     return ask(end, query)
 
 
-def compare_answer(expected: Any, actual: Any) -> list[Difference]:
+def compare_answer(expected: Any, actual: Any) -> list[VectorDifference]:
     """Equality; lists of brokers, partitions and reassignments compare as sets.
 
     Membership of an index may be asked for as a truth: whether it lists anything.

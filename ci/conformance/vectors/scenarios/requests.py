@@ -1,4 +1,4 @@
-"""The steps of a scenario that are requests with a row for each topic or partition, and broker registration."""
+"""Steps of a scenario that are requests with rows (topics, partitions), and registrations of brokers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from kraftcheck.ci.conformance.vectors.core import Unsupported, known_keys
 from kraftcheck.ci.conformance.vectors.forms import RECOVERY, directories, read_levels, read_listeners
 from kraftcheck.ci.conformance.vectors.scenarios.given import configuration
-from kraftcheck.ci.conformance.vectors.scenarios.steps import STEPS, Happened, broker, done, epoch, topic_id
+from kraftcheck.ci.conformance.vectors.scenarios.steps import STEPS, StepResult, broker, epoch, result_of, topic_id
 from kraftcheck.model.controller.alter_partition import Altered, AlterPartitionRequest, Proposal, alter_partition
 from kraftcheck.model.controller.elect_leaders import PREFERRED, UNCLEAN, Elected, elect_leaders
 from kraftcheck.model.controller.reassign import Reassigned, Reassignment, reassign
@@ -29,17 +29,17 @@ from kraftcheck.model.records.records import Ids, ids
 from kraftcheck.model.rules.ruleset import RuleSet
 
 
-def rows(step: Fields, key: str, *known: str) -> list[Fields]:
+def rows(step: Fields, key: str, *keys: str) -> list[Fields]:
     """The rows of a request, once all their keys are known."""
-    return [known_keys(row, *known) for row in step.read(key, each(Fields.of))]
+    return [known_keys(row, *keys) for row in step.read(key, each(Fields.of))]
 
 
 def _quota(step: Fields) -> bool:
     return step.read_or("mutation_quota_exceeded", flag, False)
 
 
-def _create_topics(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
-    listed = rows(step, "topics", "name", "num_partitions", "replication_factor", "assignments", "config")
+def _create_topics(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    topic_rows = rows(step, "topics", "name", "num_partitions", "replication_factor", "assignments", "config")
     topics = tuple(
         NewTopic(
             name=row.read("name", text),
@@ -48,52 +48,52 @@ def _create_topics(controller: Controller, step: Fields, rules: RuleSet) -> Happ
             assignments=tuple(enumerate(_lists(row) or ())),
             config=row.read_or("config", configuration, {}),
         )
-        for row in listed
+        for row in topic_rows
     )
     request = CreateTopicsRequest(topics, step.read_or("validate_only", flag, False), _quota(step))
-    return done(controller, create_topics(controller, request, rules), rules, _write_created)
+    return result_of(controller, create_topics(controller, request, rules), rules, _write_created)
 
 
 def _lists(row: Fields) -> tuple[Ids, ...] | None:
     return row.read("assignments", each(integers)) if row.has("assignments") else None
 
 
-def _write_created(made: tuple[Created, ...]) -> list[dict[str, Any]]:
-    return [_created(row) for row in made]
+def _write_created(created: tuple[Created, ...]) -> list[dict[str, Any]]:
+    return [_created(row) for row in created]
 
 
 def _created(row: Created) -> dict[str, Any]:
     numbers = {"num_partitions": row.partitions, "replication_factor": row.replication_factor}
-    known = {key: value for key, value in numbers.items() if value is not None}
-    return {"topic": row.name, "error": row.error, **known}
+    numbers_present = {key: value for key, value in numbers.items() if value is not None}
+    return {"topic": row.name, "error": row.error, **numbers_present}
 
 
-def _create_partitions(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
-    listed = rows(step, "topics", "name", "count", "assignments")
-    growths = tuple(Growth(row.read("name", text), row.read("count", integer), _lists(row)) for row in listed)
+def _create_partitions(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    topic_rows = rows(step, "topics", "name", "count", "assignments")
+    growths = tuple(Growth(row.read("name", text), row.read("count", integer), _lists(row)) for row in topic_rows)
 
-    def write(grown: tuple[Grown, ...]) -> list[dict[str, Any]]:
-        return [{"topic": row.topic, "error": row.error} for row in grown]
+    def write(results: tuple[Grown, ...]) -> list[dict[str, Any]]:
+        return [{"topic": row.topic, "error": row.error} for row in results]
 
-    return done(controller, create_partitions(controller, growths, rules, _quota(step)), rules, write)
-
-
-def _delete_topic(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
-    known = topic_id(controller, step.read("topic", text))
-    outcome = delete_topics(controller, (known,), _quota(step))
-    return done(controller, outcome, rules, lambda rows: {"error": rows[0][1]})
+    return result_of(controller, create_partitions(controller, growths, rules, _quota(step)), rules, write)
 
 
-def _check_names(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _delete_topic(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    id_ = topic_id(controller, step.read("topic", text))
+    outcome = delete_topics(controller, (id_,), _quota(step))
+    return result_of(controller, outcome, rules, lambda rows: {"error": rows[0][1]})
+
+
+def _check_names(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     existing = step.read_or("existing_by_normalized_name", Fields.of, Fields({}))
-    known = {name: existing.read(name, each(text)) for name in existing.data}
+    existing_names = {name: existing.read(name, each(text)) for name in existing.data}
     response = {}
     for name in step.read("names", each(text)):
-        fault = name_fault(name, known)
+        fault = name_fault(name, existing_names)
         if fault is not None:
             collides = {} if fault.collides_with is None else {"collides_with": fault.collides_with}
             response[name] = {"error": "INVALID_TOPIC_EXCEPTION", **collides}
-    return Happened(controller, response=response)
+    return StepResult(controller, response=response)
 
 
 def _member(value: object, where: str) -> tuple[int, int]:
@@ -103,10 +103,10 @@ def _member(value: object, where: str) -> tuple[int, int]:
     return integer(pair[0], where), long(pair[1], where)
 
 
-def _alter_partition(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _alter_partition(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     version = step.read_or("api_version", integer, 3)
     keys = ("topic", "partition", "leader_epoch", "partition_epoch", "new_isr", "leader_recovery_state")
-    listed = rows(step, "partitions", *keys)
+    partition_rows = rows(step, "partitions", *keys)
     proposals = tuple(
         Proposal(
             topic=row.read("topic", text) if version <= 1 else topic_id(controller, row.read("topic", text)),
@@ -116,15 +116,15 @@ def _alter_partition(controller: Controller, step: Fields, rules: RuleSet) -> Ha
             new_isr=row.read("new_isr", each(_member)),
             recovering=row.read_or("leader_recovery_state", choice(*RECOVERY), RECOVERY[0]) == RECOVERY[1],
         )
-        for row in listed
+        for row in partition_rows
     )
     request = AlterPartitionRequest(broker(step), epoch(controller, step), proposals, version)
-    names = [row.read("topic", text) for row in listed]
+    names = [row.read("topic", text) for row in partition_rows]
 
     def write(altered: tuple[Altered, ...]) -> list[dict[str, Any]]:
         return [_altered(name, row) for name, row in zip(names, altered, strict=True)]
 
-    return done(controller, alter_partition(controller, request, rules), rules, write)
+    return result_of(controller, alter_partition(controller, request, rules), rules, write)
 
 
 def _altered(topic: str, row: Altered) -> dict[str, Any]:
@@ -148,25 +148,25 @@ def _pair(value: object, where: str) -> tuple[str, int]:
     return text(pair[0], where), integer(pair[1], where)
 
 
-def _elect_leaders(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _elect_leaders(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     kind = {"PREFERRED": PREFERRED, "UNCLEAN": UNCLEAN}.get(step.read("type", text), -1)
-    listed = step.read("partitions", each(_pair)) if step.has("partitions") else None
+    partitions = step.read("partitions", each(_pair)) if step.has("partitions") else None
 
     def write(elected: tuple[Elected, ...]) -> list[dict[str, Any]]:
         return [{"topic": row.topic, "partition": row.partition, "error": row.error} for row in elected]
 
-    return done(controller, elect_leaders(controller, kind, listed, rules), rules, write)
+    return result_of(controller, elect_leaders(controller, kind, partitions, rules), rules, write)
 
 
-def _reassign(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
-    listed = rows(step, "partitions", "topic", "partition", "replicas")
-    wanted = tuple(
+def _reassign(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    partition_rows = rows(step, "partitions", "topic", "partition", "replicas")
+    reassignments = tuple(
         Reassignment(
             row.read("topic", text),
             row.read("partition", integer),
             row.read("replicas", integers) if row.has("replicas") else None,
         )
-        for row in listed
+        for row in partition_rows
     )
 
     def write(reassigned: tuple[Reassigned, ...]) -> list[dict[str, Any]]:
@@ -175,10 +175,10 @@ def _reassign(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
             for row in reassigned
         ]
 
-    return done(controller, reassign(controller, wanted, rules), rules, write)
+    return result_of(controller, reassign(controller, reassignments, rules), rules, write)
 
 
-def _register_broker(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _register_broker(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     incarnation = step.read("incarnation", text)
     finalized = step.read_or("finalized_features", Fields.of, Fields({}))
     request = RegistrationRequest(
@@ -196,14 +196,14 @@ def _register_broker(controller: Controller, step: Fields, rules: RuleSet) -> Ha
         finalized={name: finalized.read(name, integer) for name in finalized.data},
         new_epoch=step.read_or("new_broker_epoch", long, None),
     )
-    return done(controller, register_broker(controller, request, context, rules), rules, _write_epoch)
+    return result_of(controller, register_broker(controller, request, context, rules), rules, _write_epoch)
 
 
-def _write_epoch(known: int) -> dict[str, int]:
-    return {"broker_epoch": known}
+def _write_epoch(epoch: int) -> dict[str, int]:
+    return {"broker_epoch": epoch}
 
 
-Run = Callable[[Controller, Fields, RuleSet], Happened]
+Run = Callable[[Controller, Fields, RuleSet], StepResult]
 
 REQUESTS: dict[str, tuple[tuple[str, ...], Run]] = {
     **STEPS,
@@ -223,7 +223,7 @@ REQUESTS: dict[str, tuple[tuple[str, ...], Run]] = {
 """Every step by name, with its keys."""
 
 
-def run_step(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def run_step(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     """One step.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Vectors of the scenario files: a controller is started, steps are run, the end is judged."""
+"""The run of a scenario: a controller is started, steps are run, and the end is judged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.conformance.vectors.core import MISSING, Difference, Function, Vector, compare_values, whole
+from kraftcheck.ci.conformance.vectors.core import (
+    MISSING,
+    Function,
+    Vector,
+    VectorDifference,
+    compare_values,
+    whole_value,
+)
 from kraftcheck.ci.conformance.vectors.forms import directory_text, write_change, write_partition, write_registration
 from kraftcheck.ci.conformance.vectors.scenarios.compare import (
     compare_brokers,
@@ -17,9 +24,9 @@ from kraftcheck.ci.conformance.vectors.scenarios.compare import (
     same_changes,
 )
 from kraftcheck.ci.conformance.vectors.scenarios.given import start
-from kraftcheck.ci.conformance.vectors.scenarios.queries import Ended, answer, compare_answer
+from kraftcheck.ci.conformance.vectors.scenarios.queries import ScenarioEnd, answer, compare_answer
 from kraftcheck.ci.conformance.vectors.scenarios.requests import run_step
-from kraftcheck.ci.conformance.vectors.scenarios.steps import Happened
+from kraftcheck.ci.conformance.vectors.scenarios.steps import StepResult
 from kraftcheck.model.controller.errors import NONE, RequestError, Resignation
 from kraftcheck.model.controller.records import LogRecord
 from kraftcheck.model.controller.state import Controller
@@ -37,49 +44,51 @@ from kraftcheck.model.rules.ruleset import RuleSet
 
 
 @frozen
-class End:
+class ScenarioRun:
     """How a scenario ended: what its last step did, its error with details, and the first id of each topic."""
 
-    last: Happened
+    last: StepResult
     error: Mapping[str, Any]
     first_ids: Mapping[str, str]
 
 
 def _run(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    end = _played(start(vector.given, rules), vector.when.read("steps", each(Fields.of)), rules)
-    controller, happened = end.last.controller, end.last
+    end = _run_steps(start(vector.given, rules), vector.when.read("steps", each(Fields.of)), rules)
+    controller, result = end.last.controller, end.last
     actual = {
         **end.error,
         "top_level_error": end.error.get("error", NONE),
-        "changes": _changes(controller, happened.records),
-        "changes_not_empty": any(isinstance(record, PartitionChangeRecord) for record in happened.records),
-        "broker_changes": _broker_changes(happened.records),
-        "creates_nothing": not any(isinstance(record, TopicRecord) for record in happened.records),
+        "changes": _changes(controller, result.records),
+        "changes_not_empty": any(isinstance(record, PartitionChangeRecord) for record in result.records),
+        "broker_changes": _broker_changes(result.records),
+        "creates_nothing": not any(isinstance(record, TopicRecord) for record in result.records),
         "partitions": _partitions(controller),
-        "brokers": {str(b): write_registration(known) for b, known in controller.image.registrations.items()},
+        "brokers": {
+            str(b): write_registration(registration) for b, registration in controller.image.registrations.items()
+        },
         "serialized_brokers": _serialized(controller),
-        "queries": _answers(vector.then, Ended(controller, end.first_ids, rules)),
+        "queries": _answers(vector.then, ScenarioEnd(controller, end.first_ids, rules)),
     }
     if not end.error:
-        actual["response"] = happened.response
-        actual["response_matches_state"] = _matches_state(happened.response, actual["partitions"])
+        actual["response"] = result.response
+        actual["response_matches_state"] = _matches_state(result.response, actual["partitions"])
     return {**actual, "with_reference_random": actual}
 
 
-def _played(controller: Controller, steps: tuple[Fields, ...], rules: RuleSet) -> End:
+def _run_steps(controller: Controller, steps: tuple[Fields, ...], rules: RuleSet) -> ScenarioRun:
     """The end of the steps; a failure ends them, and is the scenario's own only in the last one."""
-    happened, first_ids = Happened(controller), _first_ids(controller, {})
+    result, first_ids = StepResult(controller), _first_ids(controller, {})
     for number, step in enumerate(steps):
-        before = happened.controller
+        before = result.controller
         try:
-            happened = run_step(before, step, rules)
+            result = run_step(before, step, rules)
         except (RequestError, Resignation, ReplayError) as failure:
             error = _error(failure)
             if number < len(steps) - 1:
                 error["error"] = f"{error['error']} in step {number}"
-            return End(Happened(before), error, first_ids)
-        first_ids = _first_ids(happened.controller, first_ids)
-    return End(happened, {}, first_ids)
+            return ScenarioRun(StepResult(before), error, first_ids)
+        first_ids = _first_ids(result.controller, first_ids)
+    return ScenarioRun(result, {}, first_ids)
 
 
 def _error(failure: RequestError | Resignation | ReplayError) -> dict[str, Any]:
@@ -88,8 +97,8 @@ def _error(failure: RequestError | Resignation | ReplayError) -> dict[str, Any]:
     return {"error": failure.kind}
 
 
-def _first_ids(controller: Controller, known: Mapping[str, str]) -> dict[str, str]:
-    return {**{topic.name: topic_id for topic_id, topic in controller.image.topics.items()}, **known}
+def _first_ids(controller: Controller, earlier: Mapping[str, str]) -> dict[str, str]:
+    return {**{topic.name: topic_id for topic_id, topic in controller.image.topics.items()}, **earlier}
 
 
 def _changes(controller: Controller, records: tuple[LogRecord, ...]) -> list[dict[str, Any]]:
@@ -135,22 +144,22 @@ def _serialized(controller: Controller) -> dict[str, dict[str, Any]]:
     features = controller.features
     stored = {
         broker: register_record(
-            known, controlled_shutdown=features.controlled_shutdown, directories=features.directories
+            registration, controlled_shutdown=features.controlled_shutdown, directories=features.directories
         )
-        for broker, known in controller.image.registrations.items()
+        for broker, registration in controller.image.registrations.items()
     }
     return {str(broker): write_registration(registration_of(record)) for broker, record in stored.items()}
 
 
-def _answers(then: Fields, end: Ended) -> list[Any]:
+def _answers(then: Fields, end: ScenarioEnd) -> list[Any]:
     queries = then.read("queries", each(Fields.of)) if then.has("queries") else ()
     return [answer(end, query) for query in queries]
 
 
 def _matches_state(response: Any, partitions: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether each row that succeeded tells the state after the step."""
-    listed = response if isinstance(response, list) else []
-    rows = [row for row in listed if row.get("error") == NONE and "partition_epoch" in row]
+    response_rows = response if isinstance(response, list) else []
+    rows = [row for row in response_rows if row.get("error") == NONE and "partition_epoch" in row]
     for row in rows:
         state = partitions[f"{row['topic']}-{row['partition']}"]
         if any(row.get(key) != state[key] for key in ("leader", "leader_epoch", "partition_epoch", "isr")):
@@ -158,31 +167,34 @@ def _matches_state(response: Any, partitions: Mapping[str, Mapping[str, Any]]) -
     return bool(rows)
 
 
-def _same_answers(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+def _same_answers(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
     """Every query's result; the answers come in the order of the queries."""
     differences = []
-    for query, answered in zip(expected, actual, strict=True):
+    for query, answer_ in zip(expected, actual, strict=True):
         name = query["query"]
-        found = compare_answer(query.get("result", MISSING), answered)
-        differences += [Difference(f".{name}{one.field}", one.expected, one.actual) for one in found]
+        answer_differences = compare_answer(query.get("result", MISSING), answer_)
+        differences += [
+            VectorDifference(f".{name}{difference.field}", difference.expected, difference.actual)
+            for difference in answer_differences
+        ]
     return differences
 
 
-def _same_nested(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+def _same_nested(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
     """Expectations of their own, each compared as the one of that name is."""
     if not isinstance(expected, dict):
-        return [Difference("", expected, "an object is wanted")]
+        return [VectorDifference("", expected, "an object is wanted")]
     differences = []
     for key, value in expected.items():
         if key not in _THEN or key == "with_reference_random":
-            differences.append(Difference(f".{key}", value, MISSING))
+            differences.append(VectorDifference(f".{key}", value, MISSING))
             continue
-        for found in _THEN[key](value, actual.get(key, MISSING), vector):
-            differences.append(Difference(f".{key}{found.field}", found.expected, found.actual))
+        for difference in _THEN[key](value, actual.get(key, MISSING), vector):
+            differences.append(VectorDifference(f".{key}{difference.field}", difference.expected, difference.actual))
     return differences
 
 
-def _plain(expected: Any, actual: Any, vector: Vector) -> list[Difference]:
+def _plain(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
     return compare_values(expected, actual, "", partial=False)
 
 
@@ -198,9 +210,9 @@ _THEN = {
     "creates_nothing": _plain,
     "queries": _same_answers,
     "top_level_error": _plain,
-    "feature": whole,
-    "finalized": whole,
-    "accepted_range": whole,
+    "feature": whole_value,
+    "finalized": whole_value,
+    "accepted_range": whole_value,
     "with_reference_random": _same_nested,
 }
 

@@ -36,22 +36,22 @@ T = TypeVar("T")
 
 
 @frozen
-class Happened:
-    """What a step did: the state after it, its records, and its response as a plain value."""
+class StepResult:
+    """The result of a step: the state after it, its records, and its response as a plain value."""
 
     controller: Controller
     records: tuple[LogRecord, ...] = ()
     response: Any = None
 
 
-Step = Callable[[Controller, Fields, RuleSet], Happened]
+Step = Callable[[Controller, Fields, RuleSet], StepResult]
 
 
-def done(
+def result_of(
     controller: Controller, outcome: Outcome[T], rules: RuleSet, write: Callable[[T], Any] = lambda response: None
-) -> Happened:
+) -> StepResult:
     """The step of an event: its outcome committed, its response written."""
-    return Happened(commit(controller, outcome, rules), outcome.records, write(outcome.response))
+    return StepResult(commit(controller, outcome, rules), outcome.records, write(outcome.response))
 
 
 def broker(step: Fields) -> int:
@@ -61,11 +61,11 @@ def broker(step: Fields) -> int:
 
 def epoch(controller: Controller, step: Fields) -> int:
     """The broker epoch of a step: the current one where it names none."""
-    known = controller.registration(broker(step))
-    return step.read_or("broker_epoch", long, -1 if known is None else known.epoch)
+    registration = controller.registration(broker(step))
+    return step.read_or("broker_epoch", long, -1 if registration is None else registration.epoch)
 
 
-def _install(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _install(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     """The offset of the record only matters to who asks for it."""
     record = registration(step)
     controller = replay_record(controller, record, rules)
@@ -73,18 +73,18 @@ def _install(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
     if offset is not None:
         offsets = {**controller.image.registration_offsets, record.broker_id: offset}
         controller = evolve(controller, image=evolve(controller.image, registration_offsets=offsets))
-    return Happened(controller, (record,))
+    return StepResult(controller, (record,))
 
 
-def _replayed(controller: Controller, record: LogRecord, rules: RuleSet) -> Happened:
-    return Happened(replay_record(controller, record, rules), (record,))
+def _replayed(controller: Controller, record: LogRecord, rules: RuleSet) -> StepResult:
+    return StepResult(replay_record(controller, record, rules), (record,))
 
 
-def _remove(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _remove(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     return _replayed(controller, UnregisterBrokerRecord(broker(step), epoch(controller, step)), rules)
 
 
-def _set_fenced(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _set_fenced(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     kinds = choice("registration_change_record", "dedicated_fence_record")
     fences = step.read("fenced", flag)
     change: LogRecord = BrokerRegistrationChangeRecord(broker(step), epoch(controller, step), 1 if fences else -1)
@@ -94,18 +94,18 @@ def _set_fenced(controller: Controller, step: Fields, rules: RuleSet) -> Happene
     return _replayed(controller, change, rules)
 
 
-def _mark(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _mark(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     record = BrokerRegistrationChangeRecord(broker(step), epoch(controller, step), in_controlled_shutdown=1)
     return _replayed(controller, record, rules)
 
 
-def _load_topic(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _load_topic(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     return _replayed(controller, TopicRecord(step.read("topic", text), step.read("topic_id", text)), rules)
 
 
-def _check_epoch(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _check_epoch(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     controller.check_epoch(broker(step), step.read("broker_epoch", long))
-    return Happened(controller, response={"error": NONE})
+    return StepResult(controller, response={"error": NONE})
 
 
 def _heartbeat_request(controller: Controller, step: Fields) -> HeartbeatRequest:
@@ -118,26 +118,27 @@ def _heartbeat_request(controller: Controller, step: Fields) -> HeartbeatRequest
     return HeartbeatRequest(broker(step), epoch(controller, step), wish, failed)
 
 
-def _heartbeat(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _heartbeat(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     offset = step.read_or("registration_offset", long, None)
-    return done(controller, heartbeat(controller, _heartbeat_request(controller, step), rules, offset), rules, asdict)
+    outcome = heartbeat(controller, _heartbeat_request(controller, step), rules, offset)
+    return result_of(controller, outcome, rules, asdict)
 
 
-def _expired_heartbeat(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
-    return done(controller, expired_heartbeat(controller, _heartbeat_request(controller, step)), rules)
+def _expired_heartbeat(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    return result_of(controller, expired_heartbeat(controller, _heartbeat_request(controller, step)), rules)
 
 
-def _advance(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
-    return Happened(evolve(controller, soft=controller.soft.after(step.read("ms", long))))
+def _advance(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    return StepResult(evolve(controller, soft=controller.soft.after(step.read("ms", long))))
 
 
-def _offline(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _offline(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     failed = step.read("dirs", directories)
     outcome = directories_offline(controller, broker(step), epoch(controller, step), failed, rules)
-    return done(controller, outcome, rules)
+    return result_of(controller, outcome, rules)
 
 
-def _assign(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _assign(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     rows = [known_keys(row, "dir", "topic", "partition") for row in step.read("assignments", each(Fields.of))]
     assignments = tuple(
         Assignment(
@@ -148,7 +149,7 @@ def _assign(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
     outcome = assign_replicas_to_dirs(controller, broker(step), epoch(controller, step), assignments, rules)
     answers = zip(rows, outcome.response, strict=True)
     response = [{**row.data, "error": result.error} for row, result in answers]
-    return evolve(done(controller, outcome, rules), response=response)
+    return evolve(result_of(controller, outcome, rules), response=response)
 
 
 def topic_id(controller: Controller, name: str) -> str:
@@ -156,23 +157,23 @@ def topic_id(controller: Controller, name: str) -> str:
     return controller.topic_id(name) or f"unknown:{name}"
 
 
-def _set_config(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _set_config(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     scope = step.read("scope", choice(TOPIC, NODE, CLUSTER))
     name = "" if scope == CLUSTER else step.read("name", text)
     value = step.read("value", config_value) if step.has("value") else None
-    wanted = ConfigRecord(scope, name, step.read("key", text), value)
-    return done(controller, alter_config(controller, wanted, rules), rules)
+    record = ConfigRecord(scope, name, step.read("key", text), value)
+    return result_of(controller, alter_config(controller, record, rules), rules)
 
 
-def _check_assignment(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _check_assignment(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     factor = step.read_or("expected_replication_factor", integer, None)
     check_assignment(controller, step.read("replicas", integers), factor)
-    return Happened(controller, response={"error": NONE})
+    return StepResult(controller, response={"error": NONE})
 
 
-def _register_controller(controller: Controller, step: Fields, rules: RuleSet) -> Happened:
+def _register_controller(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     record = RegisterControllerRecord(step.read("controller", integer), step.read_or("incarnation", text, ""))
-    return done(controller, register_controller(controller, record), rules)
+    return result_of(controller, register_controller(controller, record), rules)
 
 
 def _write_more(more: bool) -> dict[str, bool]:
@@ -201,16 +202,20 @@ STEPS: Mapping[str, tuple[tuple[str, ...], Step]] = {
         _expired_heartbeat,
     ),
     "advance_time": (("ms",), _advance),
-    "expire_session": (("broker",), lambda c, step, rules: done(c, expire_session(c, broker(step), rules), rules)),
-    "unregister_broker": (("broker",), lambda c, step, rules: done(c, unregister(c, broker(step), rules), rules)),
-    "unclean_shutdown": (("broker",), lambda c, step, rules: done(c, unclean_shutdown(c, broker(step), rules), rules)),
+    "expire_session": (("broker",), lambda c, step, rules: result_of(c, expire_session(c, broker(step), rules), rules)),
+    "unregister_broker": (("broker",), lambda c, step, rules: result_of(c, unregister(c, broker(step), rules), rules)),
+    "unclean_shutdown": (
+        ("broker",), lambda c, step, rules: result_of(c, unclean_shutdown(c, broker(step), rules), rules)
+    ),
     "directories_offline": (("broker", "broker_epoch", "dirs"), _offline),
     "assign_replicas_to_dirs": (("broker", "broker_epoch", "assignments"), _assign),
     "set_config": (("scope", "name", "key", "value"), _set_config),
     "validate_assignment": (("replicas", "expected_replication_factor"), _check_assignment),
     "register_controller": (("controller", "incarnation"), _register_controller),
-    "balance_leaders": ((), lambda c, step, rules: done(c, balance_leaders(c, rules), rules, _write_more)),
-    "elect_unclean_for_leaderless": ((), lambda c, step, rules: done(c, elect_unclean(c, rules), rules, _write_more)),
+    "balance_leaders": ((), lambda c, step, rules: result_of(c, balance_leaders(c, rules), rules, _write_more)),
+    "elect_unclean_for_leaderless": (
+        (), lambda c, step, rules: result_of(c, elect_unclean(c, rules), rules, _write_more)
+    ),
 }  # fmt: skip
 """The keys and the run of each step, by name; requests with rows are in `requests` beside this file."""
 

@@ -24,9 +24,9 @@ from kraftcheck.solvers.program.verdict import Closure, Holds, Incomplete, Refut
 from kraftcheck.solvers.reference import confirm as replay
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
 from kraftcheck.solvers.search import backward
-from kraftcheck.solvers.search.explore import Exploration, Progress, concluded, explore
+from kraftcheck.solvers.search.explore import Exploration, SearchProgress, conclude, explore
 from kraftcheck.solvers.search.levels import Limits, Search
-from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replayed
+from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replay_trace
 from tests import toys
 
 Graph = Mapping[tuple[int, ...], list[tuple[int, tuple[int, ...]]]]
@@ -78,7 +78,7 @@ def check_against_the_definition(program: Program, threads: int = 1) -> None:
     """Verdicts, counterexamples and counts are those of the definition."""
     found, graph = explored(program, threads=threads), graph_of(program)
     depths = depths_of(program, graph)
-    for one in program.recoveries:
+    for one in program.recovers:
         lost = lost_states(program, graph, one.claim)
         judged = found.verdict(one.claim.id)
         assert isinstance(judged.verdict, Refuted) == bool(lost)
@@ -170,7 +170,7 @@ def test_the_way_out_is_restricted() -> None:
     found = verdicts("budget")
     lost = found.verdict("opens-by-itself")
     assert isinstance(lost.verdict, Refuted)
-    assert (lost.depth, lost.verdict.trace.closure) == (2, Closure(1, complete=True, way="open"))
+    assert (lost.depth, lost.verdict.trace.closure) == (2, Closure(1, complete=True, actions="open"))
     held = found.verdict("opens-unless-stuck").verdict
     assert isinstance(held, Holds)
     assert held.cases == 4
@@ -207,17 +207,15 @@ def test_a_cut_search_never_holds_and_may_refute() -> None:
 
 def test_marks_count_for_the_memory() -> None:
     """A search with a backward search takes more bytes a state, by a mark each."""
-    sizes = [
-        explored(program_of(toys.TWO_PHASE, "7", *claims)).bytes_per_state for claims in ((), COMMIT_CLAIMS[:1])
-    ]
+    sizes = [explored(program_of(toys.TWO_PHASE, "7", *claims)).bytes_per_state for claims in ((), COMMIT_CLAIMS[:1])]
     assert sizes[1] - sizes[0] == pytest.approx(1, abs=0.1)
 
 
 def test_a_stop_during_the_backward_search_is_incomplete() -> None:
     """A flag set in the first sweep leaves safety decided and recovery incomplete."""
-    stop, seen = threading.Event(), list[Progress]()
+    stop, seen = threading.Event(), list[SearchProgress]()
 
-    def progress(now: Progress) -> None:
+    def progress(now: SearchProgress) -> None:
         if now.sweep:
             seen.append(now)
             stop.set()
@@ -233,7 +231,7 @@ def test_stopping_at_the_first_violation_skips_the_backward_search() -> None:
     """Who wants the first violation does not wait for all recoveries."""
     claims = (*toys.HASTY.properties(toys.HASTY.setting("3")), *COMMIT_CLAIMS)
     found = explored(program_of(toys.HASTY, "3", *claims), stop_at_first=True)
-    assert found.recovered.sweeps == 0
+    assert found.recoverability.sweeps == 0
     assert isinstance(found.verdict("undecided").verdict, Incomplete)
 
 
@@ -243,7 +241,7 @@ def test_without_a_backward_search_nothing_is_known() -> None:
     kernel = load_kernel(program)
     search = Search(kernel, Limits(1 << 30), 1, threading.Event(), lambda _: None)
     search.run()
-    found = concluded(search, kernel, 1.0, 1.0, Audit(0, 0, 0, 0, False, ""))
+    found = conclude(search, kernel, 1.0, 1.0, Audit(0, 0, 0, 0, False, ""))
     assert found.cut is None
     judged = {v.claim: v.verdict for v in found.verdicts if v.kind == "recovers"}
     assert set(judged.values()) == {Unknown("not searched backward")}
@@ -253,7 +251,7 @@ def test_without_a_backward_search_nothing_is_known() -> None:
 def test_ints_refuse_a_state_that_can_recover(monkeypatch: pytest.MonkeyPatch) -> None:
     """A backward search that forgets what flows back is caught by the states that follow on ints."""
     program = program_of(toys.VALVE)
-    monkeypatch.setattr(backward.Backward, "_sweep", lambda *_: 0)
+    monkeypatch.setattr(backward.BackwardSearch, "_sweep", lambda *_: 0)
     with pytest.raises(EngineDisagreement, match="on ints it recovers"):
         explored(program)
 
@@ -261,7 +259,7 @@ def test_ints_refuse_a_state_that_can_recover(monkeypatch: pytest.MonkeyPatch) -
 def test_replay_looks_at_what_follows() -> None:
     """A trace to where nothing is wrong, to where it can be mended, and past a bound, are each refused."""
     program, bounded = program_of(toys.VALVE), program_of(toys.VALVE, "bound")
-    opens = program.recoveries[0].claim
+    opens = program.recovers[0].claim
     first = program.initial[0]
     with pytest.raises(EngineDisagreement, match="nothing to recover from"):
         confirm(program, opens, first, [], None)
@@ -270,7 +268,7 @@ def test_replay_looks_at_what_follows() -> None:
     with pytest.raises(EngineDisagreement, match="leaves its domain"):
         confirm(bounded, opens, first, [*[2, 3] * 3, 0, 2], None)
     with pytest.raises(BrokenTrace, match="opens holds there, or can hold again"):
-        replayed(program, opens, first, [0])
+        replay_trace(program, opens, first, [0])
 
 
 def test_more_than_ints_can_look_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,13 +280,13 @@ def test_more_than_ints_can_look_at_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     assert found.trace.closure == Closure(3, complete=False)
     assert "the nearest 3 states, of more, checked on ints" in lines(found.trace)[-1]
     with pytest.raises(BrokenTrace, match="more than 3 states can follow"):
-        minimise(program, program.recoveries[0].claim, program.initial[0], [4])
+        minimise(program, program.recovers[0].claim, program.initial[0], [4])
 
 
 def test_a_detour_is_dropped() -> None:
     """Minimising keeps a trace that ends where nothing recovers."""
     program = program_of(toys.VALVE)
-    claim = next(one.claim for one in program.recoveries if one.claim.id == "opens-by-itself")
+    claim = next(one.claim for one in program.recovers if one.claim.id == "opens-by-itself")
     short = minimise(program, claim, program.initial[0], [0, 1, 0, 1, 2, 0])
     assert [step.action for step in short.steps] == ["stick", "shut"]
 

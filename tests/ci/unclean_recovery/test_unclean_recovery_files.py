@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.ci.unclean_recovery.recovery import cluster, log, outage, partition_in, written
+from tests.ci.unclean_recovery.snapshots import cluster, log, outage, partition_in, written
 from tests.shared.commands import kraftcheck
 
 ONE = {"partitions": [{"topic": "t", "partition": 0, "designatedLeader": 1}]}

@@ -22,7 +22,7 @@ from kraftcheck.model.unclean_recovery.electing import (
 )
 from kraftcheck.model.unclean_recovery.inquiry import RemoteBroker, inquire
 from kraftcheck.model.unclean_recovery.loginfo import MOST_PARTITIONS, ReplicaLog, Rights, replica_log_info
-from tests.ci.unclean_recovery.recovery import OUTAGE, cluster, log, outage, partition_in, written
+from tests.ci.unclean_recovery.snapshots import OUTAGE, cluster, log, outage, partition_in, written
 from tests.model.controller.controllers import changed, with_topic
 from tests.model.controller.controllers import cluster as controllers
 from tests.shared.commands import kraftcheck
@@ -154,7 +154,7 @@ def recover(path: Path, *words: object) -> tuple[int, str, str]:
     return ran.code, ran.out, ran.err
 
 
-def test_recovery_elects_the_most_complete_replica(tmp_path: Path) -> None:
+def test_unclean_recovery_elects_the_most_complete_replica(tmp_path: Path) -> None:
     """The leader has the highest epoch of a last record, marked RECOVERING; everything else stays as it was."""
     path = written(tmp_path / "c.json", cluster({1: [log(0, 3, 90, known=5)], 2: [log(0, 4, 80)]}))
     assert recover(path, "--automated-recovery")[0] == 0

@@ -1,4 +1,4 @@
-"""Snapshots for tests of the recovery tools."""
+"""Snapshots for tests of the unclean-recovery tools."""
 
 from __future__ import annotations
 

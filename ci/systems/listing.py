@@ -41,7 +41,7 @@ def describe(system: System) -> dict[str, object]:
         "bounds": [{"name": b.name, "lo": b.lo, "hi": b.hi, "help": b.help} for b in system.bounds],
         "properties": [
             {"id": c.id, "kind": c.kind, "sentence": c.sentence, "source": c.source, "refuted_by": list(c.refuted_by),
-             "by": {action: dict(arguments) for action, arguments in c.by.items()}}
+             "rules": list(c.rules), "by": {action: dict(arguments) for action, arguments in c.by.items()}}
             for c in every_property(system.name, system).values()
         ],
     }

@@ -6,12 +6,22 @@ import re
 
 import pytest
 
-from tests.documentation.console import pages
+from tests.documentation.console import files_of, pages
 from tests.shared.places import ROOT
 
 SPAN = re.compile(r"`((?:model|properties|solvers|ci|tests|docs|kraftcheck)/[\w./*-]*)(?:::?\s?\w+)*(?: [^`]*)?`")
 MODULE = re.compile(r"`(?:python -m )?((?:kraftcheck|tests)(?:\.\w+)+)(?:[: ][^`]*)?`")
+FILE = re.compile(r"`(\w+\.(?:py|java|json|txt|toml))(?:::?\s?\w+)*`")
+ELSEWHERE = {"cluster.json", "leaders.json", "manifest.json", "partitions.json", "result.json", "run.json"}
+"""Files that a command writes, or that its user has."""
+
 PAGES = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in pages()}
+
+
+NAMES = {
+    path.name for layer in ("ci", "model", "properties", "solvers", "tests") for path in (ROOT / layer).rglob("*.*")
+}
+NAMES |= {path.name for path in ROOT.iterdir()}
 
 
 def is_module(name: str) -> bool:
@@ -26,9 +36,11 @@ def is_module(name: str) -> bool:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_named_files_and_modules_exist(page: str) -> None:
-    """Each path and each dotted module name in a code span leads to something in the repository."""
+    """Each path, file name and dotted module name in a code span leads to something in the repository."""
     missing = [path for path in SPAN.findall(PAGES[page]) if not list(ROOT.glob(path.rstrip("/")))]
     missing += [name for name in MODULE.findall(PAGES[page]) if not is_module(name)]
+    own = {*files_of(PAGES[page]), *ELSEWHERE}
+    missing += [name for name in FILE.findall(PAGES[page]) if name not in own and name not in NAMES]
     assert missing == []
 
 

@@ -41,7 +41,7 @@ MUTANTS = tuple(mutant for group in GROUPS.values() for mutant in group)
 
 HEAD = """# Mutants of the engines
 
-Each line is a fault that was put into an engine on purpose, and the test that fails for it. None survives:
+Faults that are put into the engines on purpose, each with the test that fails for it. None survives:
 `tests/engine_mutants` applies every mutant to the engine at hand, one function with one piece of its text replaced,
 and asserts that the test named beside it passes without the mutant and fails with it. Those marked *nightly*
 take longer and run in that profile only. (Mutants of Kafka's rules, not of engines, are in

@@ -54,7 +54,10 @@ def answers(out: Path, sql: str, target: Path, *more: object) -> list[list[Any]]
     """The rows of a query."""
     ran = kraftcheck("query", out, sql, "--json", target, "--limit", 1000, *more)
     assert ran.code == 0, ran.err
-    return list(json.loads(target.read_text())["rows"])
+    told = json.loads(target.read_text())
+    assert set(told) == {"version", "command", "exit_code", "complete", "columns", "rows", "more"}
+    assert (told["version"], told["command"], told["exit_code"]) == (1, "query", 0)
+    return list(told["rows"])
 
 
 @on_spark

@@ -1,7 +1,6 @@
 """What the controller does: each operation on ZooKeeper is a step, and it may fail between any two.
 
-Source: the early controller design, A (on_broker_change, change_leaders), C (init_leaders),
-D (on_controller_failover).
+Source: the early controller design, A (on_broker_change, change_leaders), C (init_leaders), D (on_controller_failover).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What brokers do: start, act on decisions, replicate, change the ISR; and what happens to them.
+"""What brokers do: start, act on decisions, replicate, change the ISR.
 
 Source: the early controller design, B (on_leader_assignment_change) and E (on_broker_startup).
 """
@@ -21,7 +21,6 @@ from kraftcheck.model.systems.zk_controller.state import (
     READ,
     STARTING,
     WATCHING,
-    Broker,
     Decision,
     Partition,
     Replica,
@@ -213,72 +212,6 @@ class Hosts:
         return Outcome(evolve(written, left=left), ZkControllerEvent(operations=1))
 
 
-@frozen
-class Faults:
-    """Processes that die, sessions that end, replicas that fail."""
-
-    rules: ZkControllerRules
-
-    def may_crash(self, state: ZkController, broker: Word) -> dict[str, Truth]:
-        """It runs."""
-        return {"it runs": state.broker(broker).up, "a stop is left": state.left.stops > 0}
-
-    def crash(self, state: ZkController, broker: Word) -> Outcome:
-        """The process is gone; session, queue and log stay."""
-        left = evolve(state.left, stops=state.left.stops - 1)
-        return Outcome(evolve(_crashed(state, broker), left=left), ZkControllerEvent())
-
-    def may_expire(self, state: ZkController, broker: Word) -> dict[str, Truth]:
-        """The session of a process that is gone."""
-        b = state.broker(broker)
-        return {"it is registered": b.registered, "it does not run": negate(b.up)}
-
-    def expire(self, state: ZkController, broker: Word) -> Outcome:
-        """/brokers/ids/<id> goes, which fires the controller's watch."""
-        gone = evolve(state.broker(broker), registered=False)
-        return Outcome(evolve(state.with_broker(broker, gone), changed=True), ZkControllerEvent())
-
-    def may_lose_session(self, state: ZkController, broker: Word) -> dict[str, Truth]:
-        """It is cut off from ZooKeeper for longer than its session."""
-        return {"it works": state.broker(broker).works(), "a session loss is left": state.left.session_losses > 0}
-
-    def lose_session(self, state: ZkController, broker: Word) -> Outcome:
-        """Its node and its watches go; it leads and follows as before."""
-        left = evolve(state.left, session_losses=state.left.session_losses - 1)
-        cut = evolve(state.broker(broker), registered=False, status=STARTING)
-        return Outcome(evolve(state.with_broker(broker, cut), changed=True, left=left), ZkControllerEvent())
-
-    def may_reconnect(self, state: ZkController, broker: Word) -> dict[str, Truth]:
-        """It runs without a session."""
-        b = state.broker(broker)
-        return {"it runs": b.up, "it has no session": negate(b.registered)}
-
-    def reconnect(self, state: ZkController, broker: Word) -> Outcome:
-        """A new session: it registers, and reads everything again."""
-        back = evolve(state.broker(broker), registered=True)
-        return Outcome(evolve(state.with_broker(broker, back), changed=True), ZkControllerEvent())
-
-    def may_fail_replica(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
-        """One replica of a live broker fails (question A.3)."""
-        return {
-            "it runs": state.broker(broker).up,
-            "its replica works": state.replica(broker, partition).role.version > 0,
-            "a failure is left": state.left.replica_failures > 0,
-        }
-
-    @rule("zk-controller.replica.failure-halts-broker", source="early controller design, question A.3",
-          switches=("replica-failure-unnoticed",))  # fmt: skip
-    def fail_replica(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
-        """A broker of which a replica fails halts; where nobody notices, it lives on without the replica."""
-        left = evolve(state.left, replica_failures=state.left.replica_failures - 1)
-        if not self.rules.replica_failure_unnoticed:
-            return Outcome(evolve(_crashed(state, broker), left=left), ZkControllerEvent())
-        p, r = state.partition(partition), state.replica(broker, partition)
-        dead = state.with_partition(partition, evolve(p, failed=p.failed.plus(p.failed.just(broker))))
-        dead = dead.with_replica(broker, partition, evolve(r, role=NOTHING, fetching=False))
-        return Outcome(evolve(dead, left=left), ZkControllerEvent())
-
-
 def _follows(decision: Decision, broker: Word) -> Truth:
     """Whether the decision makes the broker a follower of somebody."""
     return none_of(decision.leader < 0, decision.leader == broker)
@@ -292,11 +225,3 @@ def _joins(partition: Partition, isr: BrokerSet, member: Word) -> Truth:
 def _given_up(state: ZkController, broker: Word, partition: Word) -> Truth:
     """Whether a leader is older than the election of an outsider, which gave up whatever it has."""
     return state.replica(broker, partition).role.version < state.partition(partition).floor
-
-
-def _crashed(state: ZkController, broker: Word) -> ZkController:
-    b = state.broker(broker)
-    idle = tuple(evolve(r, role=NOTHING, fetching=False) for r in b.replicas)
-    down: Broker = evolve(b, up=False, status=STARTING, replicas=idle)
-    healed = tuple(evolve(p, failed=p.failed.minus(p.failed.just(broker))) for p in state.partitions)
-    return evolve(state.with_broker(broker, down), partitions=healed)

@@ -8,7 +8,8 @@ from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.rules.zk_controller import ZkControllerRules
 from kraftcheck.model.systems.zk_controller.control import Control
 from kraftcheck.model.systems.zk_controller.deposed import Deposed
-from kraftcheck.model.systems.zk_controller.hosts import Faults, Hosts
+from kraftcheck.model.systems.zk_controller.faults import Faults
+from kraftcheck.model.systems.zk_controller.hosts import Hosts
 from kraftcheck.model.systems.zk_controller.moves import Moves
 from kraftcheck.model.systems.zk_controller.start import initial, layout, settled
 from kraftcheck.model.systems.zk_controller.topics import Topics

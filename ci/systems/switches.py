@@ -168,7 +168,7 @@ def _unread_variant(chosen: Subject, words: Vocabulary, spelling: Spelling, name
         return f"{head}; it does in {', '.join(readers)}"
     if words.group(name) == "controller":
         return f"{head}, nor in any other system; only the controller on ints reads it (kraftcheck replay, conform)"
-    return f"{head}, nor at any other scope"
+    return f"{head}, nor at another scope; it may take other bounds"
 
 
 def readers_of(words: Vocabulary, preset: str, name: str, on: bool) -> Iterator[Place]:

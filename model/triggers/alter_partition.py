@@ -55,15 +55,19 @@ ERRORS: Mapping[str, str] = {
       source="KAFKA-1382; semantics 4; ReplicationControlManager.validateAlterPartitionData",
       switches=("alter-partition-ignores-partition-epoch",),
       says="AlterPartition is refused when its partition epoch is not the partition's.")  # fmt: skip
-def epoch_checks(p: Partition, leader_epoch: Word, partition_epoch: Word, rules: DataPlaneRules) -> dict[str, Truth]:
-    """Whether the sender knows the partition as it is; one from the future means that this controller is outdated."""
+def current_checks(p: Partition, leader_epoch: Word, partition_epoch: Word, rules: DataPlaneRules) -> dict[str, Truth]:
+    """Whether the sender knows the newest state of the partition."""
     compared = not rules.alter_partition_ignores_partition_epoch
     behind = partition_epoch < p.partition_epoch if compared else False
-    ahead = partition_epoch > p.partition_epoch if compared else False
+    return {LEADER_EPOCH: leader_epoch >= p.leader_epoch, PARTITION_EPOCH: negate(behind)}
+
+
+def epoch_checks(p: Partition, leader_epoch: Word, partition_epoch: Word, rules: DataPlaneRules) -> dict[str, Truth]:
+    """Whether the sender knows the partition as it is; one from the future means that this controller is outdated."""
+    ahead = False if rules.alter_partition_ignores_partition_epoch else partition_epoch > p.partition_epoch
     return {
         NOT_AHEAD: all_of(leader_epoch <= p.leader_epoch, negate(ahead)),
-        LEADER_EPOCH: leader_epoch >= p.leader_epoch,
-        PARTITION_EPOCH: negate(behind),
+        **current_checks(p, leader_epoch, partition_epoch, rules),
     }
 
 

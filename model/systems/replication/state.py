@@ -28,11 +28,12 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, pick
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, pick
 from kraftcheck.model.rules.data_plane import DataPlaneRules
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.replication.history import first_kept, isr_kept_at, isrs_rewritten, kept_at, rewritten
 from kraftcheck.model.systems.replication.log import Log
+from kraftcheck.model.triggers.alter_partition import current_checks
 
 RUNNING = 0
 """The process runs; registered anew since its last stop."""
@@ -210,7 +211,12 @@ def decided(state: Replication, outcome: Outcome, rules: DataPlaneRules) -> Repl
     past, at = state.controller, state.leader_epoch
     ended = outcome.event.leader_epoch_bumps > 0
     written = any_of(ended, outcome.event.partition_epoch_bumps > 0)
-    refused = ended if rules.alter_partition_ignores_partition_epoch else written
+    # Only epochs that rise are told apart: a request from before the event knows the partition at 0.
+    latest = evolve(
+        past.partition(),
+        leader_epoch=outcome.event.leader_epoch_bumps, partition_epoch=outcome.event.partition_epoch_bumps,
+    )  # fmt: skip
+    refused = negate(all_of(*current_checks(latest, 0, 0, rules).values()))
     epoch = at + outcome.event.leader_epoch_bumps
     return evolve(
         state,

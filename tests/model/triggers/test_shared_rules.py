@@ -17,6 +17,8 @@ from kraftcheck.model.language.system import Action
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.system import ELECTIONS
+from kraftcheck.model.systems.replication.system import REPLICATION
+from kraftcheck.model.triggers.alter_partition import current_checks, epoch_checks
 from tests.model.controller.test_controller_agreement import (
     PLACE,
     comparable,
@@ -157,3 +159,21 @@ def test_a_changed_rule_changes_both(rule: str, monkeypatch: pytest.MonkeyPatch)
     steps = list(zip(samples(), mine, theirs, strict=True))
     assert any(explored(sample) != before for sample, before, _ in steps)
     assert any(in_full(sample) != before for sample, _, before in steps)
+
+
+def test_outdated_requests_are_refused_by_one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request from before a record is refused in `replication` by the rule that the controller answers by."""
+    setting = REPLICATION.setting("tiny", rules=parse("fixed"))
+    actions = {action.name: action for action in REPLICATION.actions(setting)}
+    state = next(iter(REPLICATION.initial(setting)))
+    sent = actions["propose_shrink"].outcome(state, {"broker": 0, "follower": 1}).state
+    assert sent.request.isr.size() == 1
+    assert actions["fence"].outcome(sent, {"broker": 1}).state.request.isr.size() == 0
+    p = sent.controller.partition()
+    behind = evolve(p, leader_epoch=1, partition_epoch=1)
+    assert set(epoch_checks(p, 0, 0, setting.rules).values()) == {True}
+    assert not all(epoch_checks(behind, 0, 0, setting.rules).values())
+    everything = "lambda p, leader_epoch, partition_epoch, rules: {LEADER_EPOCH: True, PARTITION_EPOCH: True}"
+    monkeypatch.setattr(current_checks, "__code__", eval(everything).__code__)
+    assert actions["fence"].outcome(sent, {"broker": 1}).state.request.isr.size() == 1
+    assert all(epoch_checks(behind, 0, 0, setting.rules).values())

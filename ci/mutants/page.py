@@ -62,7 +62,7 @@ class Tally:
 
     Attributes:
         title: system, scope and rules, as the part of the page is headed.
-        section: the heading of its first table.
+        section: the heading of its first table; empty without one.
         outcomes: outcome to number of mutants.
         survivors: what it means that nothing kills a mutant, to number of mutants.
     """
@@ -76,7 +76,8 @@ class Tally:
 def tally(title: str, rows: Sequence[MutantRow]) -> Tally:
     """The numbers of a part."""
     kinds = Counter((row.judgement or (OPEN, ""))[0] for row in rows if isinstance(row.outcome, Survived))
-    return Tally(title, next(_sections(rows))[0], counts(rows), kinds)
+    section = next((section for section, _ in _sections(rows)), "")
+    return Tally(title, section, counts(rows), kinds)
 
 
 def summary(tallies: Sequence[Tally]) -> Iterator[str]:
@@ -87,7 +88,8 @@ def summary(tallies: Sequence[Tally]) -> Iterator[str]:
     yield "|---" * (2 + len(outcomes) + len(kinds)) + "|"
     for one in tallies:
         system, _, scope = one.title.split(" (")[0].partition(", ")
-        yield _numbers(f"[`{system}`](#{anchor(one.section)}), {scope}", one.outcomes, one.survivors, outcomes, kinds)
+        name = f"[`{system}`](#{anchor(one.section)})" if one.section else f"`{system}`"
+        yield _numbers(f"{name}, {scope}", one.outcomes, one.survivors, outcomes, kinds)
     total = sum((Counter(one.outcomes) for one in tallies), Counter())
     meant = sum((Counter(one.survivors) for one in tallies), Counter())
     yield _numbers("all", total, meant, outcomes, kinds)

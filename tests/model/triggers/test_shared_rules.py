@@ -171,9 +171,9 @@ def test_outdated_requests_are_refused_by_one_rule(monkeypatch: pytest.MonkeyPat
     assert actions["fence"].outcome(sent, {"broker": 1}).state.request.isr.size() == 0
     p = sent.controller.partition()
     behind = evolve(p, leader_epoch=1, partition_epoch=1)
-    assert set(epoch_checks(p, 0, 0, setting.rules).values()) == {True}
-    assert not all(epoch_checks(behind, 0, 0, setting.rules).values())
+    assert set(epoch_checks(p, 0, 0, setting.rules.data_plane).values()) == {True}
+    assert not all(epoch_checks(behind, 0, 0, setting.rules.data_plane).values())
     everything = "lambda p, leader_epoch, partition_epoch, rules: {LEADER_EPOCH: True, PARTITION_EPOCH: True}"
     monkeypatch.setattr(current_checks, "__code__", eval(everything).__code__)
     assert actions["fence"].outcome(sent, {"broker": 1}).state.request.isr.size() == 1
-    assert all(epoch_checks(behind, 0, 0, setting.rules).values())
+    assert all(epoch_checks(behind, 0, 0, setting.rules.data_plane).values())

@@ -47,8 +47,8 @@ def rule(id: str, *, source: str, switches: tuple[str, ...] = (), says: str = ""
     >>> @rule("isr.join.unfenced", source="KIP-841")
     ... def may_join(fenced):
     ...     '''A broker joins the ISR only while it is unfenced.'''
-    >>> [note.says for note in rules_of(may_join)]
-    ['A broker joins the ISR only while it is unfenced.']
+    >>> rules_of(may_join)[0].says
+    'A broker joins the ISR only while it is unfenced.'
 
     Args:
         id: see `Rule`.

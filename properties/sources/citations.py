@@ -14,8 +14,10 @@ comma it may go on with another, or with a detail such as a section:
 | `seeded` | what a seeded defect is |
 | `broker-id KIP` and the like | the page of the system that has the document as its subject |
 
->>> [reference.target for reference in references("PR 20716; B2")]
-['https://github.com/apache/kafka/pull/20716', 'docs/reference/kafka-semantics.md#b2']
+>>> for reference in references("PR 20716; B2"):
+...     print(reference.target)
+https://github.com/apache/kafka/pull/20716
+docs/reference/kafka-semantics.md#b2
 """
 
 from __future__ import annotations

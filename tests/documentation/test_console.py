@@ -17,6 +17,9 @@ from tests.shared.places import ROOT
 PROGRAMS = {"kraftcheck": ["-m", "kraftcheck"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider", "--no-header"]}
 """What pages may run, as modules of this Python."""
 
+REFUSED = 2
+"""The exit code of bad input, whose line is on standard error."""
+
 TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in pages()}
 SESSIONS = {name: commands_of(text) for name, text in TEXTS.items() if commands_of(text)}
 QUICK = [name for name, commands in SESSIONS.items() if not all(command.nightly for command in commands)]
@@ -33,8 +36,9 @@ def check(name: str, commands: list[Command], folder: Path) -> None:
         program, *words = shlex.split(command.line)
         line = [sys.executable, *PROGRAMS[program], *words]
         ran = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True)
-        assert ran.stderr == "", f"{name}: {command.line}"
-        printed, shown = masked(ran.stdout.splitlines()), masked(command.shown)
+        output = ran.stderr if ran.returncode == REFUSED else ran.stdout
+        assert ran.returncode == REFUSED or ran.stderr == "", f"{name}: {command.line}"
+        printed, shown = masked(output.splitlines()), masked(command.shown)
         if not fits(shown, printed):
             assert printed == shown, f"{name}: {command.line}"
 

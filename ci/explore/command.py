@@ -173,7 +173,7 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) ->
 @click.option("--stop-at-first", is_flag=True, help="Stop at the first violation.")
 @options.strict
 @options.audit
-@click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
+@click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
               help="Write every counterexample there as ITF JSON; spark: the dataset too.")
 @options.document
@@ -184,7 +184,7 @@ def explore_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
     engine: str, symmetry: str, cluster: ClusterOptions, workers: int, memory: int, max_depth: int | None,
     max_states: int | None, stop_at_first: bool, strict: bool, sampling: Sampling,
-    shown: int, out: Path | None, target: str | None, no_cache: bool, quiet: bool,
+    number: int, out: Path | None, target: str | None, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).
 
@@ -215,7 +215,7 @@ def explore_command(
     folder_name = None if out is None else str(out)
     result, spark = explore_with_engine(chosen, traced, budget, engine, cluster, folder_name, quiet)
     screen = console(to_stderr=target == "-")
-    _print(screen, chosen, result, shown)
+    _print(screen, chosen, result, number)
     for line in spark.lines() if spark is not None else ():
         screen.plain(line)
     if out is not None:

@@ -133,7 +133,7 @@ def write_findings(out: Path, chosen: Subject, walks: Walks, findings: Sequence[
               help="Start in the last state of this trace (ITF JSON); repeatable.")
 @options.workers
 @options.strict
-@click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
+@click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
               help="Write every counterexample and every goal's witness there as ITF JSON.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE",
@@ -145,7 +145,7 @@ def write_findings(out: Path, chosen: Subject, walks: Walks, findings: Sequence[
 def simulate_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
     runs: int, steps: int, seed: int, schedule: str, weights: tuple[str, ...], files: tuple[Path, ...], workers: int,
-    strict: bool, shown: int, out: Path | None, plot: Path | None, target: str | None, no_cache: bool, quiet: bool,
+    strict: bool, number: int, out: Path | None, plot: Path | None, target: str | None, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Walk through SYSTEM at random, and judge every transition of every state on the way.
 
@@ -175,9 +175,9 @@ def simulate_command(
         check_plot(plot)
     check_results("--out", out, target, plot)
     walks = walk(traced, WalkPlan(runs, steps, seed, schedule, preferred, starts, workers, not no_cache, strict), quiet)
-    findings = confirm_findings(walks, starts, shown)
+    findings = confirm_findings(walks, starts, number)
     screen = console(to_stderr=target == "-")
-    for line in walkreport.lines(chosen, walks, findings, steps, schedule, shown):
+    for line in walkreport.lines(chosen, walks, findings, steps, schedule, number):
         screen.plain(line)
     if out is not None:
         for path in write_findings(out, chosen, walks, (*findings, *witnesses(walks, starts))):

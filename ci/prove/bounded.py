@@ -42,7 +42,7 @@ def run_bounded(chosen: Subject, effort: Effort, flags: Mapping[str, Any]) -> in
     screen.print(_table(subject, verdicts))
     for claim, lemma in result.lemmas.items():
         screen.plain(f"\nSpacer's strengthening of {claim}, checked to be inductive:\n{lemma}")
-    _print_traces(screen, verdicts, flags["shown"])
+    _print_traces(screen, verdicts, flags["number"])
     if flags["target"] is not None:
         write_json(flags["target"], _document(chosen, verdicts, result, flags, code))
     screen.plain(assurance.of_bounded([verdict.verdict for verdict in verdicts]))

@@ -133,7 +133,7 @@ def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
               help="States explored to tell whether a counterexample is reachable; 0: none.")  # fmt: skip
 @click.option("--core", is_flag=True, help="Show which lemmas, invariants and guards each proof used.")
 @click.option("--times", is_flag=True, help="Show every query with its time.")
-@click.option("--traces", "shown", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
+@click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--smt2", metavar="DIR", help="Write every query there as SMT-LIB 2.")
 @click.option("--second-solver", "second", type=click.Choice(SECOND_SOLVERS), help="Ask this solver every query too.")
 @click.option("--bmc", type=click.IntRange(0), metavar="K", help="Only look for counterexamples of at most K steps.")

@@ -30,7 +30,7 @@ def print_proof(
     if flags["times"]:
         for obligation, answer in proof.answers.items():
             screen.plain(f"{answer.seconds:8.3f} s  {answer.result:13}  {obligation.claim}, {obligation.action}")
-    _print_counterexamples(screen, proof, judgements, flags["shown"])
+    _print_counterexamples(screen, proof, judgements, flags["number"])
     for line in summary(proof, seconds, flags["solver"]):
         screen.plain(line)
     capped = [path for path in proof.bounded() if path not in proof.faults()]

@@ -52,17 +52,17 @@ def elect(
 
 
 def _request(
-    kind: int, partitions_file: Path | None, topic: str | None, partition: int | None, every: bool
+    kind: int, partitions: Path | None, topic: str | None, partition: int | None, every: bool
 ) -> tuple[Places | None, tuple[int, ...] | None]:
     """The partitions, None for all, and the leaders designated; the exclusions of Kafka's tool."""
-    if sum((partitions_file is not None, topic is not None, every)) != 1:
+    if sum((partitions is not None, topic is not None, every)) != 1:
         raise Refusal("give one of --path-to-json-file FILE, --topic NAME with --partition N, --all-topic-partitions")
     if (topic is None) != (partition is None):
         raise Refusal("--topic and --partition go together; give both, or neither")
-    if kind == DESIGNATED and partitions_file is None:
+    if kind == DESIGNATED and partitions is None:
         raise Refusal("DESIGNATED needs a leader for each partition; give them with --path-to-json-file FILE")
-    if partitions_file is not None:
-        return read_ballots(partitions_file, kind == DESIGNATED)
+    if partitions is not None:
+        return read_ballots(partitions, kind == DESIGNATED)
     return (None if every else ((str(topic), int(partition or 0)),)), None
 
 
@@ -75,7 +75,7 @@ def _request(
     required=True,
     help="The first replica; any replica that may lead; or the one that the file designates.",
 )
-@click.option("--path-to-json-file", "listed", type=click.Path(path_type=Path), help="The partitions, a JSON file.")
+@click.option("--path-to-json-file", "partitions", type=click.Path(path_type=Path), help="The partitions, a JSON file.")
 @click.option("--topic", help="The topic of one partition.")
 @click.option("--partition", type=click.IntRange(0), help="The index of one partition.")
 @click.option("--all-topic-partitions", "every", is_flag=True, help="Every partition.")
@@ -83,7 +83,7 @@ def _request(
 @click.option("--dry-run", "dry", is_flag=True, help="Write nothing.")
 @click.option("--rules", default=RULES, show_default=True, help="Rule set, PRESET[+VARIANT|-VARIANT...].")
 def elect_leaders_command(
-    path: Path, kind: str, listed: Path | None, topic: str | None, partition: int | None, every: bool,
+    path: Path, kind: str, partitions: Path | None, topic: str | None, partition: int | None, every: bool,
     output: Path | None, dry: bool, rules: str,
 ) -> None:  # fmt: skip
     """Have the controller elect leaders, as kafka-leader-election does, in a snapshot file.
@@ -96,7 +96,7 @@ def elect_leaders_command(
       kraftcheck elect-leaders --snapshot cluster.json --election-type DESIGNATED --path-to-json-file leaders.json
     """
     number = TYPES[kind.upper()]
-    places, leaders = _request(number, listed, topic, partition, every)
+    places, leaders = _request(number, partitions, topic, partition, every)
     chosen = unclean_recovery_rules(rules)
     if not dry:
         check_writable(str(output or path))

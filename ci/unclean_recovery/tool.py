@@ -92,7 +92,7 @@ def _cells(row: LogInfo | None) -> tuple[str, str, str, str]:
 
 
 def _check(
-    show: bool, manual: Path | None, automated: bool, partitions_file: Path | None, every: bool, output: Path | None
+    show: bool, manual: Path | None, automated: bool, partitions: Path | None, every: bool, output: Path | None
 ) -> None:
     """The exclusions of the document."""
     if manual is not None and automated:
@@ -101,9 +101,9 @@ def _check(
         raise Refusal(
             "nothing is asked: give --show-replica-info, --manual-recovery-output-file FILE or --automated-recovery"
         )
-    if partitions_file is not None and every:
+    if partitions is not None and every:
         raise Refusal("--path-to-json-file and --all-offline-partitions exclude each other; give one of them")
-    if partitions_file is None and not every:
+    if partitions is None and not every:
         raise Refusal("no partitions: give --path-to-json-file FILE or --all-offline-partitions")
     if output is not None and not automated:
         raise Refusal("--output is for the snapshot after --automated-recovery; give both, or neither")
@@ -140,13 +140,13 @@ def _check(
     help="Write the leaders to be designated to a new file, for elect-leaders.",
 )
 @click.option("--automated-recovery", "automated", is_flag=True, help="Elect these leaders in the snapshot.")
-@click.option("--path-to-json-file", "listed", type=click.Path(path_type=Path), help="The partitions, a JSON file.")
+@click.option("--path-to-json-file", "partitions", type=click.Path(path_type=Path), help="The partitions, a JSON file.")
 @click.option("--all-offline-partitions", "every", is_flag=True, help="Every partition without a leader.")
 @click.option("--output", type=click.Path(path_type=Path), help="The snapshot afterwards; default: in place.")
 @click.option("--dry-run", "dry", is_flag=True, help="Write no snapshot.")
 @click.option("--rules", default=RULES, show_default=True, help="Rule set; kip compares epochs as the document says.")
 def unclean_recovery_command(
-    path: Path, duration: int, attempts: int, show: bool, manual: Path | None, automated: bool, listed: Path | None,
+    path: Path, duration: int, attempts: int, show: bool, manual: Path | None, automated: bool, partitions: Path | None,
     every: bool, output: Path | None, dry: bool, rules: str,
 ) -> None:  # fmt: skip
     """Choose the replica with the highest epoch, then the longest log, as the leader of each offline partition.
@@ -159,7 +159,7 @@ def unclean_recovery_command(
       kraftcheck unclean-recovery --snapshot cluster.json --all-offline-partitions --show-replica-info
       kraftcheck unclean-recovery --snapshot cluster.json --all-offline-partitions --automated-recovery
     """
-    _check(show, manual, automated, listed, every, output)
+    _check(show, manual, automated, partitions, every, output)
     if not automated:
         check_idle("is of --automated-recovery", "attempts")
     if dry and not automated:
@@ -167,7 +167,7 @@ def unclean_recovery_command(
     chosen = unclean_recovery_rules(rules)
     snapshot = read_snapshot(path, chosen)
     offline = tuple(place for place in snapshot.places() if snapshot.leader(place) == NO_LEADER)
-    plan_ = plan(snapshot, offline if listed is None else read_targets(listed), duration, chosen)
+    plan_ = plan(snapshot, offline if partitions is None else read_targets(partitions), duration, chosen)
     screen = console()
     if show:
         screen.print(table(plan_.findings))

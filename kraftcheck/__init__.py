@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kraftcheck.model.language.system import Action, Outcome, Property, Setting, Step, System
     from kraftcheck.model.language.terms import Truth, Word
     from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of, pick
+    from kraftcheck.model.rules.choice import choice
     from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
     from kraftcheck.solvers.audit.sampling import Sampling
     from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Trace, Unknown, Vacuous
@@ -50,6 +51,7 @@ _PLACES = {
     "kraftcheck.model.language.system": ("Action", "Outcome", "Property", "Setting", "Step", "System"),
     "kraftcheck.model.language.terms": ("Truth", "Word"),
     "kraftcheck.model.language.words": ("all_of", "any_of", "choose", "implies", "negate", "none_of", "pick"),
+    "kraftcheck.model.rules.choice": ("choice",),
     "kraftcheck.properties.kinds": ("always", "happens", "recovers", "sometimes", "step"),
     "kraftcheck.solvers.audit.sampling": ("Sampling",),
     "kraftcheck.solvers.reference.confirm": ("EngineDisagreement",),
@@ -63,9 +65,9 @@ _HOMES["IntSet"] = ("kraftcheck.model.language.brokersets", "BrokerSet")
 __all__ = [
     "Action", "Bound", "BrokerSet", "EngineDisagreement", "Holds", "Incomplete", "IntSet", "Outcome", "Property",
     "Refusal", "Refuted", "Replicas", "Report", "Result", "Sampling", "Setting", "States", "Step", "Symmetry",
-    "System", "Trace", "Truth", "Unknown", "Vacuous", "Word", "all_of", "always", "any_of", "choose", "conform",
-    "explore", "happens", "implies", "ints", "negate", "none_of", "pick", "prove", "recovers", "replay", "simulate",
-    "sometimes", "step", "subset_of", "truth",
+    "System", "Trace", "Truth", "Unknown", "Vacuous", "Word", "all_of", "always", "any_of", "choice", "choose",
+    "conform", "explore", "happens", "implies", "ints", "negate", "none_of", "pick", "prove", "recovers", "replay",
+    "simulate", "sometimes", "step", "subset_of", "truth",
 ]  # fmt: skip
 
 

@@ -218,6 +218,9 @@ def test_reports_are_pages_in_a_notebook() -> None:
     assert kc.Report(0, {}, "<b>&")._repr_html_() == "<pre>&lt;b&gt;&amp;</pre>"
 
 
+IDLE = "fixed+hw-uses-proposed-isr"
+"""A variant of the data plane, which `elections` does not have."""
+
 REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("system", lambda: kc.explore("electons"), "did you mean elections"),
     ("bound", lambda: kc.explore("elections", broker=2), "no bound 'broker'; did you mean brokers"),
@@ -225,6 +228,9 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("number", lambda: kc.explore("elections", brokers="2"), "brokers takes an int, not '2'"),
     ("truth", lambda: kc.explore("elections", brokers=True), "brokers takes an int, not True"),
     ("rules", lambda: kc.explore("elections", rules="fixed+nothing"), "unknown variant 'nothing'"),
+    ("idle-rules", lambda: kc.explore("elections", scope="tiny", rules=IDLE), "changes nothing in elections"),
+    ("idle-walks", lambda: kc.simulate("elections", scope="tiny", rules=IDLE), "changes nothing in elections"),
+    ("idle-proof", lambda: kc.prove("elections", scope="tiny", rules=IDLE), "changes nothing in elections"),
     ("no-rules", lambda: kc.explore(tank(), rules="fixed"), "tank takes no rule set"),
     ("property", lambda: kc.explore(tank(), properties=["full"]), "tank has no property 'full'"),
     ("threads", lambda: kc.explore(tank(), threads=0), "threads takes a number of at least 1, not 0"),

@@ -1,4 +1,4 @@
-"""Settings beyond every layout: what the engines on ints run, where exhaustive search cannot go.
+"""Settings too large for any layout, which the engines on ints run where exhaustive search cannot.
 
 Epochs, versions, records and budgets are as large as a run is long, so that to
 a run they are unbounded. A system that is not named runs at its first scope.

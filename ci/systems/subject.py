@@ -1,4 +1,4 @@
-"""From what the user typed to a system at a setting."""
+"""The subject of a command: a system at a setting, made from what the user typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of `kraftcheck`, and what their ends come to."""
+"""The commands of `kraftcheck`, and their exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A configuration is changed.
+"""IncrementalAlterConfigs: checks of a configuration change, and the records it writes.
 
 Source: `ConfigurationControlManager.incrementalAlterConfigs`.
 """

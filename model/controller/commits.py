@@ -1,4 +1,4 @@
-"""How the controller takes in what its handlers decided: batches of the log, replayed record by record.
+"""Commits: batches of records that handlers decided, replayed record by record into the controller's state.
 
 Source: `QuorumController.appendRecords`, the `replay` methods of its managers.
 """

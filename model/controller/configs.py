@@ -1,4 +1,4 @@
-"""Dynamic configurations: their values, and the order in which they are asked.
+"""Dynamic configurations: their values, and the order in which they are looked up.
 
 Source: `ConfigurationControlManager`, `KafkaConfigSchema`, `ControllerConfigurationValidator`.
 """

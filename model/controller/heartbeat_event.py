@@ -1,4 +1,4 @@
-"""A broker's heartbeat: the state machine, what the new state writes, the reply.
+"""A broker's heartbeat: the state machine, the records of the new state, the reply.
 
 Source: `ReplicationControlManager.processBrokerHeartbeat`,
 `QuorumController.processBrokerHeartbeat`.

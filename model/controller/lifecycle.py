@@ -1,4 +1,4 @@
-"""A broker's life: what fencing, unfencing, leaving, stopping and losing directories write.
+"""Broker lifecycle: the records of fencing, unfencing, leaving, stopping and losing directories.
 
 Each function gives the records of one trigger; the handlers at the end are
 the events that are nothing else. Source: `ReplicationControlManager`,

@@ -1,4 +1,4 @@
-"""One build for one partition with all that the controller knows; what every trigger comes down to.
+"""One partition change build with the whole controller's state; every trigger ends here.
 
 All builds of an event read the state before it. Source: `LeaderAcceptor`,
 `ReplicationControlManager.generateLeaderAndIsrUpdates`.

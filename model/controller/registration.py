@@ -1,4 +1,4 @@
-"""Registration of brokers and controllers: what is checked, and what a new incarnation ends.
+"""Registration of brokers and controllers: its checks, and the memberships that a new incarnation ends.
 
 Source: `ClusterControlManager.registerBroker`, `registerController`.
 """

@@ -1,4 +1,4 @@
-"""The controller's state, and what an event yields.
+"""The controller's state, and the outcome of an event.
 
 Handlers decide; `kraftcheck.model.controller.commits` replays. A handler that raises
 changes nothing. Source: `QuorumController`, `ReplicationControlManager`,

@@ -1,4 +1,4 @@
-"""The bounds of a system: what its scopes give values to."""
+"""The bounds of a system, to which its scopes give values."""
 
 from __future__ import annotations
 

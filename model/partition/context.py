@@ -1,4 +1,4 @@
-"""What a partition change build is given besides the partition: who may lead, and which features are on."""
+"""The context of a partition change build: the brokers that may lead, and the features that are on."""
 
 from __future__ import annotations
 

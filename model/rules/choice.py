@@ -1,4 +1,4 @@
-"""How a choice of a rule set is declared."""
+"""The declaration of a choice of a rule set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a rule set is spelt: `PRESET[+NAME|-NAME...]`."""
+"""The spelling of a rule set: `PRESET[+NAME|-NAME...]`."""
 
 from __future__ import annotations
 

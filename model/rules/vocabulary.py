@@ -1,4 +1,4 @@
-"""What `--rules` may say of a system: of a shipped one, or of one that declares choices of its own."""
+"""The rule sets that `--rules` may name for a system: Kafka's, or those of a system with choices of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AlterPartition: what the controller checks before it takes another ISR from a leader.
+"""AlterPartition: the controller's checks of an ISR that a leader proposes.
 
 Each check is a named truth; `ERRORS` has the names in the order in which Kafka asks, with its answer. A reader whose
 states cannot fail a check, because it has no epochs, leaves that check out.

@@ -1,4 +1,4 @@
-"""Directories of replicas: where a new one goes, and what AssignReplicasToDirs wants.
+"""Directories of replicas: the directory of a new replica, and the change that AssignReplicasToDirs wants.
 
 Source: `ClusterControlManager.defaultDir`, `ReplicationControlManager.handleAssignReplicasToDirs`; KIP-858.
 """

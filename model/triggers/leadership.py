@@ -1,4 +1,4 @@
-"""Who may lead a partition: the leader test, on sets and on lists of brokers.
+"""The leader test: the brokers that may lead a partition, as a set or as a list.
 
 Source: `LeaderAcceptor`, `ClusterControlManager.isActive`, `DirectoryId.isOnline`.
 """

@@ -1,4 +1,4 @@
-"""The effective min ISR, and what a change of it writes.
+"""The effective min ISR, and the records of a change of it.
 
 Source: `ReplicationControlManager.getTopicEffectiveMinIsr`; B3; KAFKA-16540.
 """

@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments: what starting and cancelling a reassignment want, and when cancelling is refused.
+"""AlterPartitionReassignments: the changes that start and cancel a reassignment, and the refusals of cancelling.
 
 Source: `ReplicationControlManager.changePartitionReassignment`, `cancelPartitionReassignment`.
 """

@@ -1,4 +1,4 @@
-"""What each trigger of the controller wants of a partition: the trigger table.
+"""The trigger table: for each trigger of the controller, the change that it wants of a partition.
 
 A trigger gives one `Pass`: whether it concerns the partition, what it wants,
 and who may lead. Explored systems run it on sets, the controller in full on

@@ -1,4 +1,4 @@
-"""Whom the tool chooses: the highest epoch, then the longest log, then the order of replicas.
+"""The tool's choice of a leader: the highest epoch, then the longest log, then the order of replicas.
 
 Written on words: the command computes with it, and the system `unclean-recovery` is explored with it.
 """

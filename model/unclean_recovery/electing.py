@@ -1,4 +1,4 @@
-"""How the tools have leaders elected: requests in turn, retries, what counts as success; concrete."""
+"""Elections that the tools request: one after the other, with retries and a test of success; concrete."""
 
 from __future__ import annotations
 

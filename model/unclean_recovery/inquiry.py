@@ -1,4 +1,4 @@
-"""How the tool asks brokers for their logs until its time is over; concrete."""
+"""The tool's inquiry: brokers are queried for their logs until a deadline; concrete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GetReplicaLogInfo: what a broker answers about its logs; concrete.
+"""GetReplicaLogInfo: a broker's answer about its logs; concrete.
 
 The document names no error codes but for the field; those here are what other
 requests of brokers answer in the same case.

@@ -1,4 +1,4 @@
-"""What counts as recovered, and when the exit status is zero; on words."""
+"""The test of recovery, and the exit status; on words."""
 
 from __future__ import annotations
 

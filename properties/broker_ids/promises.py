@@ -1,4 +1,4 @@
-"""What the broker-id KIP promises: an id stays with its data, and comes back when the data are lost."""
+"""Promises of the broker-id KIP: an id stays with its data, and comes back when the data are lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a row of the matrix of defects says."""
+"""A row of the matrix of defects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Historical and seeded defects with the scope that shows each, and what exactly it breaks.
+"""The matrix of defects: historical and seeded ones, the scope that shows each, and the properties it breaks.
 
 Each row is a rule variant: on, it refutes exactly the named properties with
 traces of the given lengths; off, every property holds in the same scope. The

@@ -1,4 +1,4 @@
-"""Who leads from which directory, and whether the controller knows where replicas are."""
+"""Leaders and their directories, and the controller's knowledge of where replicas are."""
 
 from __future__ import annotations
 

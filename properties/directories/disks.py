@@ -1,4 +1,4 @@
-"""What is on a broker's disks: no log is lost by a move, by filling another directory, or by a mistaken id."""
+"""Contents of a broker's disks: no log is lost by a move, by filling another directory, or by a mistaken id."""
 
 from __future__ import annotations
 

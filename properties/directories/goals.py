@@ -1,4 +1,4 @@
-"""What `directories` must show it can do, so that no property holds for want of cases."""
+"""Goals of `directories`: the states and steps that it must reach, so that no property holds for want of cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What log directories can always come back from: claims of the form AG (when -> EF), by what heals without end.
+"""Recoverability of `directories`: claims AG (when -> EF goal), by actions that can happen without end.
 
 The way out never rests on a budget, or on an operator who repairs a disk or gives it up.
 """

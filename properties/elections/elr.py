@@ -1,4 +1,4 @@
-"""ELR, recovery state and ISR: who may become leader later, and how a loss is marked."""
+"""ELR, recovery state and ISR: the brokers that may become leader later, and the mark of a loss."""
 
 from __future__ import annotations
 

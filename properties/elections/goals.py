@@ -1,4 +1,4 @@
-"""What the `elections` system must show it can do, so that no property holds for want of cases."""
+"""Goals of `elections`: the states and steps that it must reach, so that no property holds for want of cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `elections` can always come back from: claims of the form AG (when -> EF), by what heals without end.
+"""Recoverability of `elections`: claims AG (when -> EF goal), by actions that can happen without end.
 
 The way out uses brokers that return after a clean stop, timers of the
 controller, and requests that leaders make by themselves. It never uses what

@@ -1,4 +1,4 @@
-"""Who leads: a live replica on a live directory, in an epoch of its own."""
+"""Leadership: a live replica on a live directory leads, in an epoch of its own."""
 
 from __future__ import annotations
 

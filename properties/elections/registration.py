@@ -1,4 +1,4 @@
-"""What a partition's registration looks like: membership, disjointness, reassignment sets."""
+"""The registration of a partition: membership, disjointness, reassignment sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kraft` promises: the claims of `replication` and of `directories`, of one state; and what only both can say."""
+"""Claims of `kraft`: those of `replication` and of `directories` about one state, and those that need both."""
 
 from __future__ import annotations
 

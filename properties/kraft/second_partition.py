@@ -1,4 +1,4 @@
-"""What `kraft` promises of a second partition: the claims of `directories`, and what takes two partitions to break."""
+"""Claims of `kraft` about a second partition: those of `directories`, and those that take two partitions to break."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judgement of mutants that nothing kills is."""
+"""A judgement of mutants that nothing kills."""
 
 from __future__ import annotations
 

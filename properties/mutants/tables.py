@@ -1,4 +1,4 @@
-"""What the load-bearing table covers: the scopes explored, and what is no rule of Kafka."""
+"""The coverage of the load-bearing table: the scopes explored, and the functions that are no rules of Kafka."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What replication promises: nothing acknowledged is lost, and nothing committed is contradicted."""
+"""Durability: nothing acknowledged is lost, and nothing committed is contradicted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `replication` can always come back from, by what needs no budget.
+"""Recoverability of `replication`: claims AG (when -> EF goal), by actions that need no budget.
 
 The controller may also fence: dead brokers for free, live ones while there is a
 budget for it, which a claim about every state cannot rest on.

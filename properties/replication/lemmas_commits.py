@@ -1,4 +1,4 @@
-"""Lemmas of `replication` about what leaders, stale ones included, may yet commit."""
+"""Lemmas of `replication` about the records that leaders, stale ones included, may yet commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lemmas of `replication` about logs, and what leaders know of them."""
+"""Lemmas of `replication` about logs, and about the leaders' knowledge of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Kafka's classes and methods stand in its source at the snapshot that the rules were read from."""
+"""Kafka's classes and methods, with their places in the snapshot of its source that the rules were read from."""
 
 from __future__ import annotations
 

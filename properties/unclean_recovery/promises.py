@@ -1,4 +1,4 @@
-"""What the unclean-recovery KIP promises: nothing clean is overridden, and no more is lost than has to be."""
+"""Promises of the unclean-recovery KIP: nothing clean is overridden, and no more is lost than has to be."""
 
 from __future__ import annotations
 

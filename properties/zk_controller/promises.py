@@ -1,4 +1,4 @@
-"""What the early controller design promises: clean leaders, no avoidable loss, no lost decision, few operations."""
+"""Promises of the early controller design: clean leaders, no avoidable loss, no lost decision, few operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the early controller design promises of reassignments, of deleted topics, and beside a deposed controller."""
+"""Promises of the early controller design about reassignments, deleted topics and a deposed controller."""
 
 from __future__ import annotations
 

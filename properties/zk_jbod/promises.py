@@ -1,4 +1,4 @@
-"""What the JBOD KIP on ZooKeeper promises: failed disks are left alone, and no partition stays without a log."""
+"""Promises of the JBOD KIP on ZooKeeper: failed disks are left alone, and no partition stays without a log."""
 
 from __future__ import annotations
 

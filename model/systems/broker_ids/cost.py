@@ -1,4 +1,4 @@
-"""What finding missing ids costs in ZooKeeper reads.
+"""The cost of finding missing ids, in ZooKeeper reads.
 
 Source: the broker-id KIP, "Look for Missing Broker Ids" (1,000 topics at 1 ms
 each take about a second) and "Another Way of Looking for Missing Broker Id".

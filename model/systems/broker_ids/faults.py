@@ -1,4 +1,4 @@
-"""What happens to machines, and the garbage collection of hostname nodes."""
+"""Faults of machines, and the garbage collection of hostname nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a starting broker finds its id and registers it.
+"""Startup of a broker: it finds its id and registers it.
 
 Each read of ZooKeeper is a step of its own: others may act in between.
 """

@@ -1,4 +1,4 @@
-"""State of the `broker-ids` system: machines, what ZooKeeper knows of them, and budgets.
+"""State of the `broker-ids` system: machines, their nodes in ZooKeeper, and budgets.
 
 Source: the broker-id KIP ("Determining Broker Id on Broker Startup").
 """

@@ -1,4 +1,4 @@
-"""What a broker does with the assignment that metadata gives its replica: the catch-up decision table.
+"""The catch-up decision table: the step of a broker whose replica metadata assigns to a directory.
 
 Both tables are here: that of KIP-858 ("as the broker catches up with
 metadata"), and that of the code (`Partition.createLogInAssignedDirectoryId`,

@@ -1,4 +1,4 @@
-"""One pass over the partition: build a change, replay it, note what happened.
+"""One pass over the partition: a change is built, replayed and counted.
 
 An event is one or more passes. Kafka computes all passes of an event from the
 state before it (defect B8 where that matters); the rules say which base a

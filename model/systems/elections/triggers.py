@@ -1,4 +1,4 @@
-"""What each trigger of the controller does: the effects of the `elections` actions.
+"""The effects of the `elections` actions, one for each trigger of the controller.
 
 Every function takes the state before the event and returns the state after it
 with an `ElectionsEvent`. Source: the trigger table of semantics 3; `ReplicationControlManager`.

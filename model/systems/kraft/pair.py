@@ -1,4 +1,4 @@
-"""What each step means for a second partition: an action of `kraft` becomes one of both partitions.
+"""Actions on two partitions: each action of `kraft` is extended by its effect on the second partition.
 
 The guards and effects are those of `directories`, asked of each partition. A broker's heartbeat, failure, stop and
 start are of both; a request of assignments carries all that wait; metadata is applied of all that has changed.

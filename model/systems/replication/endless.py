@@ -1,4 +1,4 @@
-"""Logs without a largest offset: what proofs for any number of records take instead of a tuple."""
+"""Logs without a largest offset, which proofs for any number of records use instead of a tuple."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of each leader epoch: a tuple, or a sequence without end for proofs about any number of epochs."""
+"""The history of leader epochs: a tuple, or an endless sequence in proofs about any number of epochs."""
 
 from __future__ import annotations
 

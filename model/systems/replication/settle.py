@@ -1,4 +1,4 @@
-"""Settled states: what nothing can read any more has one value.
+"""Settled states: a field that no rule can read any more has one value.
 
 Two states that differ only in such fields have the same future, so giving the
 fields one value after every step changes no verdict and no shortest trace; a test

@@ -1,4 +1,4 @@
-"""The controller's part, through the one build of a partition change, and what happens to brokers and logs."""
+"""The cluster around the tool: elections by the partition change build, and faults of brokers and logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the controller does: each operation on ZooKeeper is a step, and it may fail between any two.
+"""The controller's procedures: each operation on ZooKeeper is a step, and the controller may fail between any two.
 
 Source: the early controller design, A (on_broker_change, change_leaders), C (init_leaders), D (on_controller_failover).
 """

@@ -1,4 +1,4 @@
-"""What a broker failure costs in ZooKeeper operations on the critical path.
+"""The cost of a broker failure, in ZooKeeper operations on the critical path.
 
 Source: the early controller design, "End-to-end latency during a broker failure"
 (10,000 partitions at 2 ms a write take 20 s; multi is the way out it names).

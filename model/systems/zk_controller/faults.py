@@ -1,4 +1,4 @@
-"""What happens to brokers: crashes, expired sessions, failed replicas.
+"""Faults of brokers: crashes, expired sessions, failed replicas.
 
 Source: the early controller design, E (on_broker_startup) and question A.3.
 """

@@ -1,4 +1,4 @@
-"""What brokers do: start, act on decisions, replicate, change the ISR.
+"""The brokers' steps: they start, act on decisions, replicate and change the ISR.
 
 Source: the early controller design, B (on_leader_assignment_change) and E (on_broker_startup).
 """

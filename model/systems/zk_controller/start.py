@@ -1,4 +1,4 @@
-"""Where the `zk-controller` system begins and what its fields may hold."""
+"""Initial states and layout of the `zk-controller` system."""
 
 from __future__ import annotations
 

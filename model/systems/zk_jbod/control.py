@@ -1,4 +1,4 @@
-"""What the controller does about lost partitions, and how replicas come back.
+"""The controller's handling of lost partitions, and the return of replicas.
 
 Source: the JBOD KIP on ZooKeeper, "Partitions Restart" and "Restarted Partition Leader Selector".
 """

@@ -1,4 +1,4 @@
-"""The exceptions of failing disks as values, and what their handler decides.
+"""The exceptions of failing disks as values, and the decisions of their handler.
 
 Source: the JBOD KIP on ZooKeeper, "IO Errors", "ExceptionHandler", and its open questions 1, 2 and 4.
 """

@@ -1,4 +1,4 @@
-"""What goes wrong: disks and logs that fail, brokers that stop."""
+"""Faults: disks and logs that fail, brokers that stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a broker does about failures: the exception handler, scheduled jobs, the cleaner, and telling the controller.
+"""A broker's handling of failures: the exception handler, scheduled jobs, the cleaner, reports to the controller.
 
 Source: the JBOD KIP on ZooKeeper, "ExceptionHandler" and "Putting LogDirs Directory Offline".
 """

@@ -243,7 +243,7 @@ def permutation(count: int, choice: int) -> Iterator[int]:
     The orders are the lines n -> a + b n modulo a prime: over all choices each
     of some of the numbers comes before the others about equally often.
 
-    >>> list(shuffled(4, 0)), list(shuffled(4, 13))
+    >>> list(permutation(4, 0)), list(permutation(4, 13))
     ([0, 1, 2, 3], [3, 1, 2, 0])
     """
     prime = next(p for p in itertools.count(max(2, count)) if all(p % d for d in range(2, math.isqrt(p) + 1)))

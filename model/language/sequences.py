@@ -95,23 +95,24 @@ def first_place(graph: Graph, claim: Places, before: Word) -> Word:
     Raises:
         UntraceableRule: within `every` or `some`.
     """
-    return _named(graph, "least", 0, claim, before)
+    return _extreme_place(graph, "least", 0, claim, before)
 
 
-def _named(graph: Graph, op: str, lo: int, claim: Places, limit: Word) -> Term:
+def _extreme_place(graph: Graph, op: str, lo: int, claim: Places, limit: Word) -> Term:
     bound, body = _bound(graph, claim)
     if graph.binders:
-        raise graph.refusal(f"{op}() within every() or some()")
+        function = "first_place" if op == "least" else "last_place"
+        raise graph.refusal(f"{function}() within every() or some()")
     return graph.intern(op, (bound, graph.lift(body), graph.lift(limit)), 0, lo, bound.hi, False)
 
 
-def greatest(graph: Graph, claim: Places, last: Word) -> Word:
+def last_place(graph: Graph, claim: Places, last: Word) -> Word:
     """The last place at which a claim holds, up to a given one, which is not negative; -1 where there is none.
 
     Raises:
         UntraceableRule: within `every` or `some`.
     """
-    return _named(graph, "greatest", -1, claim, last)
+    return _extreme_place(graph, "greatest", -1, claim, last)
 
 
 def _bound(graph: Graph, claim: Places) -> tuple[Term, Truth]:

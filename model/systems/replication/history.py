@@ -7,7 +7,7 @@ from typing import Any
 
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.sequences import Sequence as Endless
-from kraftcheck.model.language.sequences import every, greatest, some
+from kraftcheck.model.language.sequences import every, last_place, some
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, concrete, implies, pick
 
@@ -65,7 +65,7 @@ def of_each(kept: Kept, claim: Callable[[Word, Any], Truth]) -> dict[str, Truth]
 def last_kept(kept: Kept, claim: Callable[[Any], Truth], newest: Word) -> Word:
     """The last epoch, up to the newest, of which is kept what a claim holds of; NEVER: none."""
     if isinstance(kept, Endless):
-        return greatest(kept.graph, lambda epoch: claim(kept.at(epoch)), newest)
+        return last_place(kept.graph, lambda epoch: claim(kept.at(epoch)), newest)
     last: Word = NEVER
     for epoch, old in enumerate(kept):
         last = choose(all_of(newest >= epoch, claim(old)), epoch, last)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kraftcheck.ci.prove.second_solver import check_endless
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.sequences import Sequence, every, first_place, greatest
+from kraftcheck.model.language.sequences import Sequence, every, first_place, last_place
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.language.words import all_of
@@ -174,9 +174,9 @@ def test_an_unordered_log_is_told() -> None:
     agrees((2, 1, 0, 0), (0, 0, 0, 0), lambda a, b: a.in_order(False))
 
 
-@pytest.mark.parametrize("singled_out", [first_place, greatest], ids=lambda singled_out: singled_out.__name__)
+@pytest.mark.parametrize("singled_out", [first_place, last_place], ids=lambda singled_out: singled_out.__name__)
 def test_no_place_is_singled_out_within_a_claim(singled_out: Callable[..., Any]) -> None:
-    """`first_place` and `greatest` of a claim about every place are refused: they would depend on the place."""
+    """`first_place` and `last_place` of a claim about every place are refused: they would depend on the place."""
     graph = Graph()
     sequence = Sequence.of_state(graph, "one", 0, 7)
     with pytest.raises(UntraceableRule, match=rf"{singled_out.__name__}\(\) within every"):

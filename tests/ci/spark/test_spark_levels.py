@@ -189,7 +189,7 @@ def test_parents_are_of_the_level_before(tmp_path: Path) -> None:
         for group in level.groups:
             for row in range(group.rows):
                 at = StatePlace(level.depth, group.bucket << 32 | row)
-                way = origins.way(at)
+                way = origins.run_to(at)
                 assert len(way.instances) == level.depth
                 assert way.initial in program.initial
                 if way.instances:
@@ -220,9 +220,9 @@ def test_a_native_start_refutes_recovery_as_natively(system: System, tmp_path: P
 def test_a_native_id_is_no_place(tmp_path: Path) -> None:
     """A number of the native engine's is refused where a place of the dataset is asked for, however small it is."""
     store = explored(program_of(toys.HASTY, "3"), tmp_path).store
-    assert store.way(StatePlace(0, store.commits[0].groups[0].bucket << ROW_BITS)).instances == ()
+    assert store.run_to(StatePlace(0, store.commits[0].groups[0].bucket << ROW_BITS)).instances == ()
     with pytest.raises(AttributeError):
-        store.way(0)  # type: ignore[arg-type]
+        store.run_to(0)  # type: ignore[arg-type]
 
 
 def test_no_state_is_known_to_the_driver(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -15,7 +16,8 @@ from kraftcheck.ci.explore import walk_report
 from kraftcheck.ci.interface.result import Result
 from kraftcheck.ci.prove import report as proof_report
 from kraftcheck.ci.prove.command import ProofRequest, check_only, search_evidence
-from kraftcheck.ci.systems import report
+from kraftcheck.ci.prove.second_solver import check_endless, check_solver
+from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.cache import cache_folder
@@ -57,11 +59,11 @@ def _bounds(bounds: Mapping[str, int]) -> dict[str, int]:
     return {name.replace("_", "-"): value for name, value in bounds.items()}
 
 
-def _check(least: int, **numbers: float | None) -> None:
-    """Refuse numbers below the least that makes sense; None stands for a default."""
+def _check(least: int, **numbers: int | None) -> None:
+    """Refuse what is no int, and ints below the least that makes sense; None stands for a default."""
     for name, value in numbers.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < least):
-            raise Refusal(f"{name} takes a number of at least {least}, not {value!r}")
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            raise Refusal(f"{name} takes an int of at least {least}, not {value!r}")
 
 
 def _one_of(name: str, value: str, choices: Iterable[str]) -> None:
@@ -222,13 +224,17 @@ def prove(
         Refusal: in one line, for what cannot be asked.
         EngineDisagreement: when ints do not confirm what compiled code or a solver says.
     """
-    _check(0, seed=seed, search_states=search_states, timeout=timeout)
+    _check(0, seed=seed, search_states=search_states)
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
+        raise Refusal(f"timeout takes seconds above 0, not {timeout!r}")
     _one_of("solver", solver, SOLVERS)
+    check_solver(solver, None, False)
     request = ProofRequest(system, scope, _bounds(bounds), rules)
     chosen = request.subject()
     check_switches(chosen, theory)
     subject_ = request.build()
     check_only(chosen.name, subject_, properties)
+    check_endless(subject_, (solver, None), False)
     effort, begun = Effort(timeout, seed, False, solver), time.monotonic()
 
     def proven(stop: threading.Event) -> induction.Proof:
@@ -244,5 +250,7 @@ def prove(
     seconds = time.monotonic() - begun
     code = worst_exit_code(one.verdict for one in verdicts)
     document = proof_report.document(chosen, proof, judged, seconds, effort, code)
-    notes = tuple(line.strip() for line in proof_report.summary(proof, seconds, solver))
-    return Result(chosen, "prove", verdicts, tuple(subject_.claims), notes, code, document)
+    notes = [line.strip() for line in proof_report.summary(proof, seconds, solver)]
+    capped = [path for path in proof.bounded() if path not in proof.faults()]
+    notes.append(assurance.of_proof(proof_report.version(solver), None, proof.faults(), capped))
+    return Result(chosen, "prove", verdicts, tuple(subject_.claims), tuple(notes), code, document)

@@ -186,6 +186,7 @@ def test_proofs_are_for_any_number_of_steps() -> None:
     proven = kc.prove("elections", rules="fixed", scope="tiny", properties=["leader-in-isr"])
     assert list(proven.verdicts) == ["leader-in-isr"]
     proven.assert_holds()
+    assert "assurance: answered by Z3" in str(proven)
 
 
 def test_a_log_is_replayed() -> None:
@@ -233,11 +234,14 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("idle-proof", lambda: kc.prove("elections", scope="tiny", rules=IDLE), "changes nothing in elections"),
     ("no-rules", lambda: kc.explore(tank(), rules="fixed"), "tank takes no rule set"),
     ("property", lambda: kc.explore(tank(), properties=["full"]), "tank has no property 'full'"),
-    ("threads", lambda: kc.explore(tank(), threads=0), "threads takes a number of at least 1, not 0"),
+    ("threads", lambda: kc.explore(tank(), threads=0), "threads takes an int of at least 1, not 0"),
     ("symmetry", lambda: kc.explore(tank(), symmetry=True), "tank: "),
-    ("runs", lambda: kc.simulate(tank(), runs=0), "runs takes a number of at least 1, not 0"),
+    ("runs", lambda: kc.simulate(tank(), runs=0), "runs takes an int of at least 1, not 0"),
     ("schedule", lambda: kc.simulate(tank(), schedule="all"), "schedule is 'all', none of weighted, priority, both"),
     ("claim", lambda: kc.prove(tank(), properties=["is-half"]), "tank has nothing to prove named 'is-half'"),
+    ("fraction", lambda: kc.explore(tank(), threads=1.5), "threads takes an int of at least 1, not 1.5"),
+    ("timeout", lambda: kc.prove(tank(), timeout=0), "timeout takes seconds above 0, not 0"),
+    ("endless", lambda: kc.prove("replication", scope="tiny", unbounded=1, solver="bitwuzla"), "bitwuzla knows"),
     ("solver", lambda: kc.prove(tank(), solver="yices"), "solver is 'yices', none of "),
     ("log", lambda: kc.replay("/nowhere"), "/nowhere"),
     ("no-log", lambda: kc.replay(), "at least one path"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from attrs import field, frozen
 
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import Flag
 from kraftcheck.solvers.search.explore import Exploration
 
@@ -46,18 +48,26 @@ class States:
         """The states as an Arrow table, one row a state.
 
         Raises:
-            ModuleNotFoundError: without pyarrow, which comes with `kraftcheck[spark]`.
+            Refusal: without pyarrow, which comes with `kraftcheck[spark]`.
         """
-        import pyarrow
-
-        return pyarrow.table(self.columns())
+        return _extra("pyarrow").table(self.columns())
 
     def pandas(self) -> Any:
         """The states as a pandas data frame, one row a state.
 
         Raises:
-            ModuleNotFoundError: without pandas, which comes with `kraftcheck[spark]`.
+            Refusal: without pandas, which comes with `kraftcheck[spark]`.
         """
-        import pandas
+        return _extra("pandas").DataFrame(self.columns())
 
-        return pandas.DataFrame(self.columns())
+
+def _extra(package: str) -> Any:
+    """A package of an extra.
+
+    Raises:
+        Refusal: where it is not installed.
+    """
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        raise Refusal(f"{package} is not installed; pip install 'kraftcheck[spark]'") from error

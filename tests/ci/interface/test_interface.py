@@ -120,6 +120,14 @@ def test_states_come_as_records_and_columns() -> None:
     assert set(zip(table["level"].to_pylist(), table["valves"].to_pylist(), strict=True)) == records
 
 
+@pytest.mark.parametrize(("form", "package"), [("arrow", "pyarrow"), ("pandas", "pandas")])
+def test_a_missing_package_is_named(form: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the package of an extra, its form of the states is refused in a line that says what to install."""
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(kc.Refusal, match=rf"{package} is not installed; pip install 'kraftcheck\[spark\]'"):
+        getattr(kc.explore(tank()).states(), form)()
+
+
 def test_truths_are_truths_in_columns() -> None:
     """A field that is a truth is a column of truths."""
     columns = kc.explore("elections", scope="tiny", rules="fixed").states().columns()

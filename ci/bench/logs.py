@@ -21,9 +21,9 @@ from kraftcheck.ci.logs.format.read import LogFiles, Skipped, find, read
 from kraftcheck.ci.logs.replaying import Replaying
 from kraftcheck.ci.logs.synthetic import Size, Synthetic
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.logs.explain.entries import Compact
-from kraftcheck.solvers.logs.explain.replay import Replayed
-from kraftcheck.solvers.logs.memo.lookup import Quick
+from kraftcheck.solvers.logs.explain.entries import CompactBatch
+from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
+from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
 
 LOG = Path(__file__).resolve().parents[2] / "tests" / "captured" / "elr"
 """The log that is measured: 226 records of a real cluster, 12 partitions."""
@@ -177,11 +177,11 @@ class _Halfway:
     def __init__(self, half: int) -> None:
         self.records, self.at, self._half = 0, 0.0, half
 
-    def __call__(self, replayed: Replayed | Quick) -> None:
+    def __call__(self, replayed: ReplayedBatch | MemoisedBatch) -> None:
         """Count one more batch."""
         if not self.at:
             batch = replayed.batch
-            self.records += len(batch if isinstance(batch, Compact) else batch.entries)
+            self.records += len(batch if isinstance(batch, CompactBatch) else batch.entries)
             if self.records >= self._half:
                 self.at = time.process_time()
 

@@ -20,14 +20,14 @@ from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.solvers.logs.explain.replay import Replayed
-from kraftcheck.solvers.logs.memo.lookup import Quick
+from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
+from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
 from kraftcheck.solvers.program.verdict import EXIT_SAFETY
 
 
 def replay(
     log: LogFiles, rules: str | None, static: tuple[str, ...] = (), allow_skipped: int = 0,
-    tell: Callable[[Replayed | Quick], None] = lambda replayed: None, detailed: bool = True,
+    tell: Callable[[ReplayedBatch | MemoisedBatch], None] = lambda replayed: None, detailed: bool = True,
 ) -> Summary:  # fmt: skip
     """Read one log and explain it; see `Replaying.stepwise`.
 
@@ -36,7 +36,7 @@ def replay(
     """
     ended: list[Summary] = []
 
-    def followed() -> Iterator[Replayed | Quick]:
+    def followed() -> Iterator[ReplayedBatch | MemoisedBatch]:
         ended.append((yield from Replaying(rules, static, allow_skipped).stepwise(log, detailed)))
 
     for replayed in followed():

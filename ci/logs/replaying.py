@@ -15,10 +15,10 @@ from kraftcheck.model.controller.state import Settings
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.explain.replay import Replayed
+from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
 from kraftcheck.solvers.logs.explain.state import ELR_SETTING, EntryError
-from kraftcheck.solvers.logs.memo.lookup import Quick
-from kraftcheck.solvers.logs.memo.replay import QuickReplay
+from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 
 SINCE = (
     (26, "kafka-4.1"),
@@ -84,7 +84,7 @@ class Replaying:
     static: tuple[str, ...] = ()
     allow_skipped: int = 0
 
-    def stepwise(self, log: LogFiles, detailed: bool = True) -> Generator[Replayed | Quick, None, Summary]:
+    def stepwise(self, log: LogFiles, detailed: bool = True) -> Generator[ReplayedBatch | MemoisedBatch, None, Summary]:
         """Read one log and explain it, batch by batch; what it returns at the end is what it came to.
 
         Args:
@@ -96,7 +96,7 @@ class Replaying:
             ScopeError: for an unknown rule set.
         """
         skipped, summary = Skipped(self.allow_skipped), Summary(log.name, self.rules, detailed=detailed)
-        replaying = QuickReplay(self._rules(), settings_of(self.static))
+        replaying = MemoisedReplay(self._rules(), settings_of(self.static))
         try:
             for replayed in replaying.replay(read_compact(log, skipped)):
                 summary.add(replayed)

@@ -8,13 +8,13 @@ from typing import Any
 
 from attrs import define, field
 
-from kraftcheck.solvers.logs.explain.entries import Batch, Compact
-from kraftcheck.solvers.logs.explain.explain import Explanation, Miss
-from kraftcheck.solvers.logs.explain.judge import Violation, claims
+from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch
+from kraftcheck.solvers.logs.explain.explain import Explanation, NearestEvent
+from kraftcheck.solvers.logs.explain.judge import LogViolation, log_properties
 from kraftcheck.solvers.logs.explain.matching import Difference
-from kraftcheck.solvers.logs.explain.replay import Replayed
-from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, Passed, State
-from kraftcheck.solvers.logs.memo.lookup import Quick
+from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
+from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, State, UnreadRecord
+from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
 from kraftcheck.solvers.program.verdict import EXIT_SAFETY
 
 NON_CONFORMANT = 23
@@ -55,12 +55,12 @@ class Summary:
     loaded: int = 0
     records: int = 0
     control: int = 0
-    judged: int = 0
+    violations_of: int = 0
     events: Counter[str] = field(factory=Counter)
     passed: Counter[str] = field(factory=Counter)
     ambiguous: Counter[int] = field(factory=Counter)
     unexplained: list[Explanation] = field(factory=list)
-    violations: list[tuple[Batch | Compact, Violation]] = field(factory=list)
+    violations: list[tuple[Batch | CompactBatch, LogViolation]] = field(factory=list)
     detailed: bool = True
     rows: list[dict[str, Any]] = field(factory=list)
     skipped: tuple[str, ...] = ()
@@ -80,9 +80,9 @@ class Summary:
         """0 when all is explained and every property holds."""
         return EXIT_SAFETY if self.violations else NON_CONFORMANT if self.unexplained else 0
 
-    def add(self, replayed: Replayed | Quick) -> None:
+    def add(self, replayed: ReplayedBatch | MemoisedBatch) -> None:
         """Count one more batch."""
-        if isinstance(replayed, Quick):
+        if isinstance(replayed, MemoisedBatch):
             self._add_quick(replayed)
             return
         found = replayed.explanation
@@ -90,11 +90,11 @@ class Summary:
             self.control += replayed.batch.control
             self.loaded += 0 if replayed.batch.control else len(replayed.batch.entries)
             return
-        self.judged = len(claims(replayed.rules))
+        self.violations_of = len(log_properties(replayed.rules))
         self.batches += 1
         self.records += len(found.records)
-        self.passed.update(record.type for record in found.records if isinstance(record, Passed))
-        self.events.update(called(step.name, step.guess.action) for step in found.steps)
+        self.passed.update(record.type for record in found.records if isinstance(record, UnreadRecord))
+        self.events.update(called(step.name, step.candidate.action) for step in found.steps)
         if found.count > 1:
             self.ambiguous[found.count] += 1
         if not found.explained:
@@ -103,16 +103,16 @@ class Summary:
         if self.detailed:
             self.rows.append(_row(found, replayed.violations))
 
-    def _add_quick(self, quick: Quick) -> None:
-        if not self.judged:
-            self.judged = len(claims(quick.rules))
+    def _add_quick(self, quick: MemoisedBatch) -> None:
+        if not self.violations_of:
+            self.violations_of = len(log_properties(quick.rules))
         self.batches += 1
         self.records += len(quick.batch)
         for body in quick.batch.bodies if None in quick.batch.keys else ():
             if isinstance(body, str):
                 self.passed[body] += 1
-        for guess in quick.guessed():
-            self.events[called(guess.name, guess.action)] += 1
+        for event in quick.events():
+            self.events[called(event.name, event.action)] += 1
         if quick.count > 1:
             self.ambiguous[quick.count] += 1
         if quick.violations:
@@ -135,7 +135,7 @@ class Summary:
             "passed_through": dict(self.passed),
             "skipped": list(self.skipped),
             "events": dict(self.events),
-            "properties": self.judged,
+            "properties": self.violations_of,
             "violations": len(self.violations),
             "rows": self.rows,
         }
@@ -151,7 +151,7 @@ def called(name: str, action: str) -> str:
     return next((kind.strip() for kind in kinds if kind in name), name)
 
 
-def _row(found: Explanation, violations: tuple[Violation, ...]) -> dict[str, Any]:
+def _row(found: Explanation, violations: tuple[LogViolation, ...]) -> dict[str, Any]:
     row: dict[str, Any] = {
         "place": found.batch.place,
         "base_offset": found.batch.base_offset,
@@ -161,12 +161,12 @@ def _row(found: Explanation, violations: tuple[Violation, ...]) -> dict[str, Any
     }
     if not found.explained:
         row["explained_prefix"] = found.prefix
-        row["cannot_replay"] = found.broken
-        row["nearest"] = None if found.miss is None else _miss(found.miss)
+        row["cannot_replay"] = found.replay_error
+        row["nearest"] = None if found.nearest is None else _miss(found.nearest)
     return row | _broken(violations)
 
 
-def _quick_row(quick: Quick) -> dict[str, Any]:
+def _quick_row(quick: MemoisedBatch) -> dict[str, Any]:
     """The row of a batch that was looked up; as `_row` has it."""
     names, size = quick.names(), len(quick.batch)
     length = size // len(names)  # one event for each record, or one for all
@@ -180,7 +180,7 @@ def _quick_row(quick: Quick) -> dict[str, Any]:
     } | _broken(quick.violations)
 
 
-def _broken(violations: tuple[Violation, ...]) -> dict[str, Any]:
+def _broken(violations: tuple[LogViolation, ...]) -> dict[str, Any]:
     if not violations:
         return {}
     rows = (
@@ -189,8 +189,8 @@ def _broken(violations: tuple[Violation, ...]) -> dict[str, Any]:
     return {"violations": list(rows)}
 
 
-def _miss(miss: Miss) -> dict[str, Any]:
-    rows = [{"field": d.field, "required": d.predicted, "observed": d.observed} for d in miss.differences]
+def _miss(miss: NearestEvent) -> dict[str, Any]:
+    rows = [{"field": d.field, "required": d.prediction, "observed": d.observed} for d in miss.differences]
     return {"event": miss.name, "refused": miss.refusal, "differences": rows}
 
 
@@ -213,7 +213,7 @@ def lines(summary: Summary, verbose: bool = False) -> list[str]:
     for found in summary.unexplained:
         text += _unexplained(found)
     if summary.batches:
-        text.append(f"  properties: {summary.judged} checked, {len(summary.violations)} violations")
+        text.append(f"  properties: {summary.violations_of} checked, {len(summary.violations)} violations")
     for batch, violation in summary.violations:
         parts = ", ".join(violation.parts)
         text.append(
@@ -234,19 +234,20 @@ def _unexplained(found: Explanation) -> list[str]:
         f"  UNEXPLAINED batch at offset {batch.base_offset} ({batch.place}): {found.prefix} of {len(found.records)} "
         "records explained"
     ]
-    if found.broken:
-        text.append(f"    it cannot be replayed, and the replay ends here: {found.broken}")
-    if found.miss is not None:
+    if found.replay_error:
+        text.append(f"    it cannot be replayed, and the replay ends here: {found.replay_error}")
+    if found.nearest is not None:
         text.append(
-            f"    nearest: {found.miss.name}" + (f", refused: {found.miss.refusal}" if found.miss.refusal else "")
+            f"    nearest: {found.nearest.name}"
+            + (f", refused: {found.nearest.refusal}" if found.nearest.refusal else "")
         )
-        shown = found.miss.differences[:SHOWN_DIFFERENCES]
+        shown = found.nearest.differences[:SHOWN_DIFFERENCES]
         text += [f"      {_difference(difference)}" for difference in shown]
-        if len(found.miss.differences) > len(shown):
-            text.append(f"      and {len(found.miss.differences) - len(shown)} differences more")
+        if len(found.nearest.differences) > len(shown):
+            text.append(f"      and {len(found.nearest.differences) - len(shown)} differences more")
     return text
 
 
 def _difference(difference: Difference) -> str:
-    required, observed = (json.dumps(value, default=str) for value in (difference.predicted, difference.observed))
+    required, observed = (json.dumps(value, default=str) for value in (difference.prediction, difference.observed))
     return f"{difference.field}: observed {observed}, required {required}"

@@ -36,7 +36,14 @@ from kraftcheck.model.records.records import (
     ids,
 )
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.explain.state import ELR_FEATURE, METADATA_VERSION, FeatureRecord, Known, State, empty
+from kraftcheck.solvers.logs.explain.state import (
+    ELR_FEATURE,
+    METADATA_VERSION,
+    FeatureRecord,
+    ModelRecord,
+    State,
+    empty,
+)
 from kraftcheck.solvers.logs.memo.ledger import Ledger
 from kraftcheck.solvers.logs.memo.situation import EPOCH, TOPIC, Situation, partition_in, plain_registration
 
@@ -51,7 +58,7 @@ TOGETHER = 6
 _FORM = evolve(CODE_FORM, names=False)
 """Directories as bytes, the reserved ones too."""
 
-Make = Callable[[Controller], Iterable[Known]]
+Make = Callable[[Controller], Iterable[ModelRecord]]
 
 
 @frozen
@@ -100,7 +107,7 @@ class Synthetic:
         for number in range(self._size.topics):
             yield self._whole(self._topic(f"topic-{number}"))
 
-    def _topic(self, name: str) -> list[Known]:
+    def _topic(self, name: str) -> list[ModelRecord]:
         brokers = range(self._size.brokers)
         lists = tuple(
             (index, tuple(self._random.sample(brokers, REPLICAS))) for index in range(self._size.partitions)
@@ -119,9 +126,9 @@ class Synthetic:
         self._incarnation = self._uuid()
         yield self._event(broker, f"register {clean}", self._registration(broker, clean))
         yield self._event(broker, "unfence", lambda c: unfenced(c, broker, rules))
-        behind = [key for key in ledger.hosted[broker] if not ledger.slots[key][0].partition.isr.has(broker)]
+        behind = [key for key in ledger.by_broker[broker] if not ledger.slots[key][0].partition.isr.has(broker)]
         yield from self._alter(behind, lambda p: (*p.isr, broker))
-        late = [key for key in ledger.hosted[broker] if ledger.slots[key][0].partition.replicas.first() == broker]
+        late = [key for key in ledger.by_broker[broker] if ledger.slots[key][0].partition.replicas.first() == broker]
         led = [key for key in late if ledger.slots[key][0].partition.leader != broker]
         yield from self._singles(led, "prefer", lambda at: lambda c: _elected(c, rules))
 
@@ -169,7 +176,7 @@ class Synthetic:
         base = self._at()
         (record,) = make(base.controller)
         before = plain_registration(base.controller.registration(broker))
-        visited = {**ledger.hosted.get(broker, {}), **dict.fromkeys(ledger.leaderless)}
+        visited = {**ledger.by_broker.get(broker, {}), **dict.fromkeys(ledger.leaderless)}
         token = ("made", name, broker, before)
         moved = [(key, self._made(ledger.slots[key][0], token, make, broker)) for key in visited]
         values = [value for key, made in moved if (value := self._move(key, made)) is not None]
@@ -192,7 +199,7 @@ class Synthetic:
                 after = after.after(record, self._rules)
                 if isinstance(record, PartitionChangeRecord):
                     body = _body(record)
-            now = {b: plain_registration(after.controller.registration(b)) for b in (*at.known, *also)}
+            now = {b: plain_registration(after.controller.registration(b)) for b in (*at.registrations, *also)}
             known[None] = _Made(body, self._ledger.situation(partition_in(after), at.context, now))
         found: _Made = known[None]
         return found
@@ -224,7 +231,7 @@ class Synthetic:
     def _at(self) -> State:
         return self._ledger.base.at(self._offset)
 
-    def _whole(self, records: Iterable[Known]) -> bytes:
+    def _whole(self, records: Iterable[ModelRecord]) -> bytes:
         """A batch that is taken in as a whole."""
         written = list(records)
         state = self._ledger.state().at(self._offset)
@@ -249,7 +256,7 @@ def _last_follower(p: Partition) -> int:
     return next(b for b in reversed(ids(p.isr)) if b != p.leader)
 
 
-def _encoded(record: Known) -> bytes:
+def _encoded(record: ModelRecord) -> bytes:
     if isinstance(record, FeatureRecord):
         return encoding.record("FEATURE_LEVEL_RECORD", 0, {"name": record.name, "featureLevel": record.level})
     if isinstance(record, ConfigRecord):

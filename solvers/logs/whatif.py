@@ -87,7 +87,7 @@ class Distance:
 
 
 @frozen
-class Move:
+class SlotUpdate:
     """Something that happens to a broker: its name, whether it is a fault, and the world after it."""
 
     name: str
@@ -158,18 +158,18 @@ def search(world: World, faults: int, rules: RuleSet) -> tuple[tuple[str, ...] |
     return offline, loss
 
 
-def moves(world: World, rules: RuleSet) -> Iterator[Move]:
+def moves(world: World, rules: RuleSet) -> Iterator[SlotUpdate]:
     """Everything that may happen to a broker of the partition next."""
     for broker, known in world.controller.image.registrations.items():
         if known.fenced:
             if broker not in world.dead:
-                yield Move(f"{broker} returns", False, lambda b=broker: _returned(world, b, rules))  # type: ignore[misc]
+                yield SlotUpdate(f"{broker} returns", False, lambda b=broker: _returned(world, b, rules))  # type: ignore[misc]
             continue
-        yield Move(f"{broker} is fenced", True, lambda b=broker: _fenced(world, b, rules))  # type: ignore[misc]
-        yield Move(f"{broker} loses power", True, lambda b=broker: _powerless(world, b, rules))  # type: ignore[misc]
+        yield SlotUpdate(f"{broker} is fenced", True, lambda b=broker: _fenced(world, b, rules))  # type: ignore[misc]
+        yield SlotUpdate(f"{broker} loses power", True, lambda b=broker: _powerless(world, b, rules))  # type: ignore[misc]
         directory = int(world.partition.directories.of(broker))
         if directory in known.dirs:
-            yield Move(
+            yield SlotUpdate(
                 f"{broker} loses its directory", True,
                 lambda b=broker, d=directory: _disk_lost(world, b, d, rules),  # type: ignore[misc]
             )  # fmt: skip

@@ -13,8 +13,8 @@ from attrs import evolve
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format.read import Skipped, find, read
 from kraftcheck.ci.logs.replaying import rules_by_version
-from kraftcheck.solvers.logs.explain.entries import Batch, Entry
-from kraftcheck.solvers.logs.explain.replay import Replayed, replay_log
+from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
+from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log
 from tests.shared.places import TESTS
 
 CAPTURED = TESTS / "captured"
@@ -40,7 +40,7 @@ def batches(folder: Path = ELR) -> tuple[Batch, ...]:
 
 
 @cache
-def replayed(folder: Path = ELR) -> tuple[Replayed, ...]:
+def replayed(folder: Path = ELR) -> tuple[ReplayedBatch, ...]:
     """What becomes of each batch of a captured log."""
     return tuple(replay_log(batches(folder), rules_by_version))
 
@@ -70,7 +70,7 @@ def segment(folder: Path, batch: Batch) -> bytes:
     return raw[:start] + encoding.batch(batch.base_offset, batch.epoch, values) + raw[start + size :]
 
 
-def corrupted(entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:
+def corrupted(entry: LogEntry) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every way of changing one field of a record: the field's kind and the data."""
     data = dict(entry.data or {})
     if entry.type in ("PARTITION_CHANGE_RECORD", "PARTITION_RECORD"):

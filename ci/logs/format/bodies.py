@@ -12,8 +12,8 @@ from collections.abc import Callable
 import google_crc32c
 
 from kraftcheck.ci.logs.format.fields import WireError, decode
-from kraftcheck.solvers.logs.explain.entries import Batch, Compact, Entry
-from kraftcheck.solvers.logs.explain.state import READ
+from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch, LogEntry
+from kraftcheck.solvers.logs.explain.state import READ_KINDS
 from kraftcheck.solvers.logs.memo.compact import CHANGE
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
@@ -49,7 +49,7 @@ class Bodies:
         self._whole = whole
         self._known: set[bytes] = set()
 
-    def compact(self, data: bytes, name: str, position: int) -> Compact | None:
+    def compact(self, data: bytes, name: str, position: int) -> CompactBatch | None:
         """The batch with these bytes; None where it has to be decoded whole, or cannot be.
 
         Args:
@@ -66,7 +66,7 @@ class Bodies:
         except (_OddError, WireError, IndexError):
             return None
         whole = self._whole
-        return Compact(
+        return CompactBatch(
             base, base + last_delta, epoch, keys, bodies, other, name, position,
             lambda: whole(data, f"{name}: byte {position}"),
             lambda place: change(base + place, keys[place], bodies[place]),
@@ -74,10 +74,10 @@ class Bodies:
 
     def _records(
         self, data: bytes, base: int, count: int
-    ) -> tuple[list[bytes | None], list[bytes | str | None], Entry | None]:
+    ) -> tuple[list[bytes | None], list[bytes | str | None], LogEntry | None]:
         keys: list[bytes | None] = []
         bodies: list[bytes | str | None] = []
-        other: Entry | None = None
+        other: LogEntry | None = None
         at, known = HEADER.size, self._known
         for number in range(count):
             start, size, at = _value(data, at, number)
@@ -92,20 +92,20 @@ class Bodies:
                 continue
             kind, version, fields = decode(data[start : start + size])
             keys.append(None)
-            if fields is None or kind not in READ:
+            if fields is None or kind not in READ_KINDS:
                 bodies.append(kind)
             elif other is None and number in (0, count - 1):
                 bodies.append(None)
-                other = Entry(base + number, kind, version, fields)
+                other = LogEntry(base + number, kind, version, fields)
             else:
                 raise _OddError
         return keys, bodies, other
 
 
-def change(offset: int, key: bytes | None, body: bytes | str | None) -> Entry:
+def change(offset: int, key: bytes | None, body: bytes | str | None) -> LogEntry:
     """A change, from its partition and the rest of it."""
     assert isinstance(body, bytes)
-    return Entry(offset, *decode(CHANGE_FRAME + body[:1] + (key or b"") + body[1:]))
+    return LogEntry(offset, *decode(CHANGE_FRAME + body[:1] + (key or b"") + body[1:]))
 
 
 def _value(data: bytes, at: int, number: int) -> tuple[int, int, int]:

@@ -13,7 +13,7 @@ from typing import NoReturn
 from attrs import evolve
 
 from kraftcheck.ci.logs.format.segments import Problem
-from kraftcheck.solvers.logs.explain.entries import Batch, Entry
+from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 
 _BATCH = re.compile(
     r"baseOffset: (-?\d+) lastOffset: (-?\d+) count: (\d+) .*?partitionLeaderEpoch: (-?\d+) .*?"
@@ -85,7 +85,7 @@ def _closed(batch: Batch | None, due: int, problem: Problem) -> Iterator[Batch]:
     yield batch
 
 
-def _entry(text: str, control: bool, place: str, problem: Problem) -> Entry | None:
+def _entry(text: str, control: bool, place: str, problem: Problem) -> LogEntry | None:
     offset = _RECORD.match(text)
     if offset is None:
         problem(place, "a record without offset")
@@ -97,7 +97,7 @@ def _entry(text: str, control: bool, place: str, problem: Problem) -> Entry | No
             return None
         name = found.group(1) or _CONTROL_NAMES[found.group(3)]
         leader = _LEADER.search(text) if name == "LEADER_CHANGE" else None
-        return Entry(int(offset.group(1)), name, 0, {} if leader is None else {"leaderId": int(leader.group(1))})
+        return LogEntry(int(offset.group(1)), name, 0, {} if leader is None else {"leaderId": int(leader.group(1))})
     payload = _PAYLOAD.search(text)
     if payload is None:
         problem(place, "a record without a decoded payload; was --cluster-metadata-decoder given?")
@@ -105,7 +105,7 @@ def _entry(text: str, control: bool, place: str, problem: Problem) -> Entry | No
     return entry_of(payload.group(1), int(offset.group(1)), place, problem)
 
 
-def entry_of(text: str, offset: int, place: str, problem: Problem) -> Entry | None:
+def entry_of(text: str, offset: int, place: str, problem: Problem) -> LogEntry | None:
     """The record that a JSON object with `type`, `version`, `data` describes; None where it was skipped."""
     try:
         found = DECODER.decode(text)
@@ -116,4 +116,4 @@ def entry_of(text: str, offset: int, place: str, problem: Problem) -> Entry | No
     if not isinstance(name, str) or type(version) is not int or not isinstance(data, dict):
         problem(place, "a record's type is text, its version a number, its data an object")
         return None
-    return Entry(offset, name, version, data)
+    return LogEntry(offset, name, version, data)

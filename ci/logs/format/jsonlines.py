@@ -12,12 +12,12 @@ from operator import itemgetter
 
 from kraftcheck.ci.logs.format.dumptext import DECODER, entry_of
 from kraftcheck.ci.logs.format.segments import Problem
-from kraftcheck.solvers.logs.explain.entries import Batch, Entry
+from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 
 KEYS = {"offset", "batch", "epoch", "type", "version", "data", "control"}
 """What a line may hold."""
 
-_Row = tuple[int, int, bool, Entry, str]
+_Row = tuple[int, int, bool, LogEntry, str]
 
 
 def batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch]:

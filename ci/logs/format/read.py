@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 from kraftcheck.ci.logs.format import dumptext, jsonlines, segments
 from kraftcheck.ci.terminal.files import read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.logs.explain.entries import Batch, Compact
+from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch
 from kraftcheck.solvers.logs.memo.compact import compact
 
 BINARY = (".log", ".checkpoint")
@@ -110,19 +110,19 @@ def read(log: LogFiles, skipped: Skipped) -> Iterator[Batch]:
     Raises:
         LogError: see `read_compact`.
     """
-    return (batch.whole() if isinstance(batch, Compact) else batch for batch in _batches(log, skipped, False))
+    return (batch.whole() if isinstance(batch, CompactBatch) else batch for batch in _batches(log, skipped, False))
 
 
-def read_compact(log: LogFiles, skipped: Skipped) -> Iterator[Batch | Compact]:
+def read_compact(log: LogFiles, skipped: Skipped) -> Iterator[Batch | CompactBatch]:
     """Every batch of a log, compact where it has the shape.
 
     Raises:
         LogError: naming the place of what cannot be decoded, and of offsets that are missing.
     """
-    return (batch if isinstance(batch, Compact) else compact(batch) for batch in _batches(log, skipped, True))
+    return (batch if isinstance(batch, CompactBatch) else compact(batch) for batch in _batches(log, skipped, True))
 
 
-def _batches(log: LogFiles, skipped: Skipped, shrink: bool) -> Iterator[Batch | Compact]:
+def _batches(log: LogFiles, skipped: Skipped, shrink: bool) -> Iterator[Batch | CompactBatch]:
     due: int | None = None
     epoch = 0
     for path in log.files:
@@ -138,7 +138,7 @@ def _batches(log: LogFiles, skipped: Skipped, shrink: bool) -> Iterator[Batch | 
             due = int(snapshot.group(1))
 
 
-def _follows(batch: Batch | Compact, due: int | None, epoch: int, skipped: Skipped) -> None:
+def _follows(batch: Batch | CompactBatch, due: int | None, epoch: int, skipped: Skipped) -> None:
     """Tell of offsets that are missing before a batch, and of an epoch that falls."""
     if due is not None and batch.base_offset != due:
         skipped.problem(batch.place, f"offset {due} should follow, but the batch begins at {batch.base_offset}")
@@ -146,7 +146,7 @@ def _follows(batch: Batch | Compact, due: int | None, epoch: int, skipped: Skipp
         skipped.problem(batch.place, f"epoch {batch.epoch} after {epoch}: a leader's epoch never falls")
 
 
-def _file(path: Path, skipped: Skipped, shrink: bool) -> Iterator[Batch | Compact]:
+def _file(path: Path, skipped: Skipped, shrink: bool) -> Iterator[Batch | CompactBatch]:
     data = read_bytes(path, MOST_LOG)
     if path.suffix in BINARY and not data.startswith((b"Dumping", b"SLF4J", b"{")):
         yield from segments.batches(data, str(path), skipped.problem, shrink)

@@ -13,7 +13,7 @@ import google_crc32c
 
 from kraftcheck.ci.logs.format.bodies import CRC_FROM, HEADER, MAGIC, Bodies
 from kraftcheck.ci.logs.format.fields import Bytes, WireError, decode
-from kraftcheck.solvers.logs.explain.entries import Batch, Compact, Entry
+from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch, LogEntry
 
 _OVERHEAD = 12
 """Bytes before what the length of a batch counts."""
@@ -31,7 +31,7 @@ Problem = Callable[[str, str], None]
 """Called with a place and what is wrong there; returns only where skipping is allowed."""
 
 
-def batches(data: bytes, name: str, problem: Problem, compact: bool = False) -> Iterator[Batch | Compact]:
+def batches(data: bytes, name: str, problem: Problem, compact: bool = False) -> Iterator[Batch | CompactBatch]:
     """Every batch of a segment or snapshot.
 
     Args:
@@ -88,7 +88,7 @@ def _batch(data: bytes, place: str) -> Batch:
     return Batch(base, base + last_delta, epoch, entries, place, control)
 
 
-def _entry(rest: Bytes, base: int, control: bool) -> Entry:
+def _entry(rest: Bytes, base: int, control: bool) -> LogEntry:
     end = rest.signed() + rest.position
     rest.take(1)
     rest.signed()
@@ -98,11 +98,11 @@ def _entry(rest: Bytes, base: int, control: bool) -> Entry:
     try:
         if control:
             number = struct.unpack(">hh", (key or b"")[:4])[1]
-            return Entry(offset, _CONTROLS.get(number, f"CONTROL_{number}"), 0, _leader(number, value or b""))
+            return LogEntry(offset, _CONTROLS.get(number, f"CONTROL_{number}"), 0, _leader(number, value or b""))
         name, version, fields = decode(value or b"")
     except (WireError, struct.error) as reason:
         raise WireError(f"offset {offset}: {reason}") from None
-    return Entry(offset, name, version, fields)
+    return LogEntry(offset, name, version, fields)
 
 
 def _leader(number: int, value: bytes) -> dict[str, int]:

@@ -25,7 +25,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 
 
 @frozen
-class Told:
+class ShapeViolation:
     """What one log came to: the document without its rows, the lines for a reader, the exit code."""
 
     document: dict[str, Any]
@@ -36,7 +36,7 @@ class Told:
 def replay_with_spark(
     logs: list[LogFiles], replaying: Replaying, out: Path, conf: tuple[str, ...], workers: int,
     ready: Callable[[], None] = lambda: None,
-) -> list[Told]:  # fmt: skip
+) -> list[ShapeViolation]:  # fmt: skip
     """Replay logs under Spark; `out` gets the folders `batches`, `violations`, `timelines`.
 
     Every worker must see the logs, and `out`, under the names given.
@@ -68,7 +68,7 @@ def _started_workers(session: Any, count: int) -> None:
     session.range(0, count, 1, count).mapInArrow(started_worker, "id bigint").collect()
 
 
-def _told(session: Any, logs: list[LogFiles], work: Task) -> list[Told]:
+def _told(session: Any, logs: list[LogFiles], work: Task) -> list[ShapeViolation]:
     """Replay the logs, each in a task.
 
     Raises:
@@ -82,7 +82,7 @@ def _told(session: Any, logs: list[LogFiles], work: Task) -> list[Told]:
         more = f" (and {len(refused) - 1} logs more)" if len(refused) > 1 else ""
         raise Refusal(refused[0] + more)
     told = {row.log: json.loads(row.text) for row in ends}
-    return [Told(t["document"], tuple(t["lines"]), t["code"]) for t in (told[n] for n in range(len(logs)))]
+    return [ShapeViolation(t["document"], tuple(t["lines"]), t["code"]) for t in (told[n] for n in range(len(logs)))]
 
 
-__all__ = ["Told", "replay_with_spark"]
+__all__ = ["ShapeViolation", "replay_with_spark"]

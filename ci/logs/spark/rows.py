@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, ids
 from kraftcheck.solvers.logs.explain.explain import Explanation
-from kraftcheck.solvers.logs.explain.replay import Replayed
-from kraftcheck.solvers.logs.memo.lookup import Move, Quick, in_words
-from kraftcheck.solvers.logs.memo.situation import Guessed, Situation
+from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
+from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch, SlotUpdate, event_text
+from kraftcheck.solvers.logs.memo.situation import EventName, Situation
 
 BATCHES, VIOLATIONS, TIMELINES = "batches", "violations", "timelines"
 
@@ -82,7 +82,7 @@ class _States(dict[Situation, int]):
 
     def __missing__(self, situation: Situation) -> int:
         """The number of what is shown."""
-        number = self[situation] = self._shown[situation.shown]
+        number = self[situation] = self._shown[situation.plain_values]
         return number
 
 
@@ -99,11 +99,11 @@ class _Timelines:
         self._partition_of: _Numbers[tuple[str, int]] = _Numbers()
         self._state_of: _Numbers[_State] = _Numbers()
         self.places: dict[bytes, tuple[str, int]] = {}
-        self._moves: list[Move] = []
+        self._moves: list[SlotUpdate] = []
         self._keys: dict[bytes, int] = {}
         self._situations = _States(self._state_of)
 
-    def looked_up(self, quick: Quick) -> None:
+    def memo_hits(self, quick: MemoisedBatch) -> None:
         """Add the states after the records of a batch that was looked up."""
         base, keys, places = quick.batch.base_offset, quick.batch.keys, self.places
         passed = 0
@@ -115,10 +115,10 @@ class _Timelines:
                 self._keys[key] = self._partition_of[place]
         if not passed:
             self._offsets.extend(range(base, base + len(keys)))
-            self._moves += quick.moves  # type: ignore[arg-type]
+            self._moves += quick.updates  # type: ignore[arg-type]
         elif passed < len(keys):
             self._offsets.extend(base + n for n, key in enumerate(keys) if key is not None)
-            self._moves += (move for move in quick.moves if move is not None)
+            self._moves += (move for move in quick.updates if move is not None)
         if len(self._moves) >= MOVES_AT_ONCE:
             self._settle()
 
@@ -183,13 +183,13 @@ class Datasets:
         """Nothing waits to be written."""
         self._offsets, self._records, self._counts = list[int](), list[int](), list[int]()
         self._texts: list[str] = []
-        self._guessed: list[Guessed] = []
+        self._guessed: list[EventName] = []
         self._named_by: list[bytes | None] = []
         self._ends = [0]
 
-    def add(self, replayed: Replayed | Quick) -> None:
+    def add(self, replayed: ReplayedBatch | MemoisedBatch) -> None:
         """Add the rows of one batch; of one that was looked up, before the next is replayed."""
-        if isinstance(replayed, Quick):
+        if isinstance(replayed, MemoisedBatch):
             self._add_quick(replayed)
         elif replayed.explanation is not None:
             self._add_explained(replayed.explanation)
@@ -200,18 +200,18 @@ class Datasets:
         if len(self._guessed) >= ROWS_AT_ONCE:
             self._flush()
 
-    def _add_quick(self, quick: Quick) -> None:
+    def _add_quick(self, quick: MemoisedBatch) -> None:
         keys = quick.batch.keys
-        self._guessed += quick.guessed()
-        self._named_by += (None,) if isinstance(quick.steps, Guessed) else keys
+        self._guessed += quick.events()
+        self._named_by += (None,) if isinstance(quick.steps, EventName) else keys
         self._batch(quick.batch.base_offset, len(keys), quick.count)
-        self._timelines.looked_up(quick)
+        self._timelines.memo_hits(quick)
 
     def _add_explained(self, found: Explanation) -> None:
-        miss = "" if found.miss is None else f"nearest: {found.miss.name} {found.miss.refusal}".strip()
-        self._guessed += (Guessed(step.name, "") for step in found.steps)
+        miss = "" if found.nearest is None else f"nearest: {found.nearest.name} {found.nearest.refusal}".strip()
+        self._guessed += (EventName(step.name, "") for step in found.steps)
         self._named_by += (None,) * len(found.steps)
-        self._batch(found.batch.base_offset, len(found.records), found.count, found.broken or miss)
+        self._batch(found.batch.base_offset, len(found.records), found.count, found.replay_error or miss)
         self._timelines.explained(found)
 
     def _batch(self, offset: int, records: int, count: int, text: str = "") -> None:
@@ -233,14 +233,14 @@ class Datasets:
     def _words(self) -> list[str]:
         """The events of the batches that wait, in words."""
         words, by_name, places = [], dict[str, dict[bytes, str]](), self._timelines.places
-        for guess, key in zip(self._guessed, self._named_by, strict=True):
-            name = guess.name
+        for event, key in zip(self._guessed, self._named_by, strict=True):
+            name = event.name
             if key is None:
                 words.append(name)
                 continue
             text = by_name.setdefault(name, {}).get(key)
             if text is None:
-                text = by_name[name][key] = in_words(guess, places[key])
+                text = by_name[name][key] = event_text(event, places[key])
             words.append(text)
         return words
 

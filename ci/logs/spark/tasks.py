@@ -13,8 +13,8 @@ from kraftcheck.ci.logs.replaying import Replaying
 from kraftcheck.ci.logs.spark.rows import datasets
 from kraftcheck.ci.logs.summary import Summary, lines
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.logs.explain.replay import Replayed
-from kraftcheck.solvers.logs.memo.lookup import Quick
+from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
+from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
 
 ENDS = pa.schema([("log", pa.int32()), ("refused", pa.bool_()), ("text", pa.string())])
 """What a task hands over of a log: its number, and what it came to as JSON, or why it is refused."""
@@ -52,7 +52,7 @@ def _replayed(log: LogFiles, number: int, replaying: Replaying, out: Path) -> Su
     """Replay a log, and write its rows as they come."""
     ended: list[Summary] = []
 
-    def followed() -> Iterator[Replayed | Quick]:
+    def followed() -> Iterator[ReplayedBatch | MemoisedBatch]:
         ended.append((yield from replaying.stepwise(log, detailed=False)))
 
     with datasets(out, number, log.name) as found:

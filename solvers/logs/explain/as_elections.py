@@ -4,7 +4,7 @@ Brokers are numbered from 0 in the order of their ids, each broker's
 directories in the order of registrations; the numbers are the same before and
 after a step. Sets hold 62 brokers: where a cluster has more, those that the
 partition names come first, and sets leave out others that have no place. What
-`elections` cannot hold is told apart: see `too_many_last_known`.
+`elections` cannot hold is told apart: see `has_several_last_known`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kraftcheck.model.systems.elections.state import Elections
 
 
 @frozen
-class Lens:
+class ElectionsNumbering:
     """The numbers of brokers and directories.
 
     Attributes:
@@ -42,7 +42,7 @@ class Lens:
         """A broker's number; no leader stays none."""
         return NO_LEADER if broker == NO_LEADER else self.brokers.index(broker)
 
-    def some(self, brokers: Iterable[int]) -> BrokerSet:
+    def broker_set(self, brokers: Iterable[int]) -> BrokerSet:
         """A set of brokers; -1 in a list (defect B5) is no broker."""
         numbers = (self.broker(broker) for broker in brokers if broker != NO_LEADER)
         return BrokerSet.of(number for number in numbers if number < MASK_BITS)
@@ -53,29 +53,31 @@ class Lens:
             return FIRST_LOCAL + self.directories[broker].index(directory)
         return min(directory, UNASSIGNED + 1) if is_reserved(directory) else FIRST_LOCAL
 
-    def failed(self, broker: int, directories: Iterable[int]) -> BrokerSet:
+    def directory_set(self, broker: int, directories: Iterable[int]) -> BrokerSet:
         """Directories of one broker as a set of their numbers from 0; reserved ids, which none can have, are none."""
         local = (directory for directory in directories if not is_reserved(directory))
         return BrokerSet.of(self.directory(broker, directory) - FIRST_LOCAL for directory in local)
 
 
-def lens(controllers: Iterable[Controller], partitions: Iterable[Partition]) -> Lens:
+def elections_numbering(controllers: Iterable[Controller], partitions: Iterable[Partition]) -> ElectionsNumbering:
     """Numbers for all that these states and partitions name."""
-    brokers, named = set[int](), set[int]()
+    registered, mentioned = set[int](), set[int]()
     directories: dict[int, set[int]] = {}
     for controller in controllers:
-        brokers |= controller.image.registrations.keys()
-        for broker, known in controller.image.registrations.items():
-            directories.setdefault(broker, set()).update(known.dirs)
+        registered |= controller.image.registrations.keys()
+        for broker, registration in controller.image.registrations.items():
+            directories.setdefault(broker, set()).update(registration.dirs)
     for p in partitions:
         for members in (p.replicas, p.isr, p.elr, p.last_known_elr, p.adding, p.removing, (int(p.leader),)):
-            named |= {broker for broker in members if broker != NO_LEADER}  # type: ignore[union-attr]
+            mentioned |= {broker for broker in members if broker != NO_LEADER}  # type: ignore[union-attr]
         for broker in ids(p.replicas):
             directories.setdefault(broker, set()).add(int(p.directories.of(broker)))
-    first = named if len(brokers | named) > MASK_BITS else brokers | named
-    ordered = (*sorted(first), *sorted(brokers - first))
-    local = {b: (d for d in directories.get(b, ()) if not is_reserved(d)) for b in ordered}
-    return Lens(ordered, {b: tuple(sorted(own, key=directory_order)) for b, own in local.items()})
+    preferred = mentioned if len(registered | mentioned) > MASK_BITS else registered | mentioned
+    ordered = (*sorted(preferred), *sorted(registered - preferred))
+    local = {broker: (d for d in directories.get(broker, ()) if not is_reserved(d)) for broker in ordered}
+    return ElectionsNumbering(
+        ordered, {broker: tuple(sorted(directory_ids, key=directory_order)) for broker, directory_ids in local.items()}
+    )
 
 
 def with_broker(part: str, name: Callable[[int], int]) -> str:
@@ -84,31 +86,36 @@ def with_broker(part: str, name: Callable[[int], int]) -> str:
     return f"broker {name(int(number))}" if word == "broker" and number.isdigit() else part
 
 
-def too_many_last_known(p: Partition) -> bool:
+def has_several_last_known(p: Partition) -> bool:
     """Whether a partition has more than one last known leader, which `elections` cannot hold."""
     return bool(p.last_known_elr.size() > 1)
 
 
-def seen(controller: Controller, place: Place, numbers: Lens, rules: RuleSet) -> Elections:
+def as_elections(controller: Controller, place: Place, numbering: ElectionsNumbering, rules: RuleSet) -> Elections:
     """The partition and its brokers as `elections` holds them; of several last known leaders the first."""
     p, registrations = place.partition, controller.image.registrations
     replicas = tuple(broker for broker in ids(p.replicas) if broker != NO_LEADER)
     last_known = ids(p.last_known_elr)
-    placed = {b: numbers.directory(b, int(p.directories.of(b))) for b in replicas}
-    online = (numbers.failed(b, registrations[b].dirs) if b in registrations else BrokerSet() for b in numbers.brokers)
+    assigned = {b: numbering.directory(b, int(p.directories.of(b))) for b in replicas}
+    online = (
+        numbering.directory_set(b, registrations[b].dirs) if b in registrations else BrokerSet()
+        for b in numbering.brokers
+    )
     return Elections(
-        replicas=Replicas.of((numbers.broker(b) for b in replicas), len(numbers.brokers)),
-        directories=DirectoryMap(tuple(placed.get(b, UNASSIGNED) for b in numbers.brokers)),
-        isr=numbers.some(ids(p.isr)),
-        elr=numbers.some(ids(p.elr)),
-        last_known_elr=AtMostOne(numbers.broker(last_known[0]) if last_known else EMPTY),
-        removing=numbers.some(ids(p.removing)),
-        adding=numbers.some(ids(p.adding)),
-        leader=numbers.broker(int(p.leader)),
+        replicas=Replicas.of((numbering.broker(b) for b in replicas), len(numbering.brokers)),
+        directories=DirectoryMap(tuple(assigned.get(b, UNASSIGNED) for b in numbering.brokers)),
+        isr=numbering.broker_set(ids(p.isr)),
+        elr=numbering.broker_set(ids(p.elr)),
+        last_known_elr=AtMostOne(numbering.broker(last_known[0]) if last_known else EMPTY),
+        removing=numbering.broker_set(ids(p.removing)),
+        adding=numbering.broker_set(ids(p.adding)),
+        leader=numbering.broker(int(p.leader)),
         recovering=bool(p.recovering),
-        registered=numbers.some(registrations),
-        fenced=numbers.some(b for b, known in registrations.items() if known.fenced),
-        shutting_down=numbers.some(b for b, known in registrations.items() if known.in_controlled_shutdown),
+        registered=numbering.broker_set(registrations),
+        fenced=numbering.broker_set(b for b, registration in registrations.items() if registration.fenced),
+        shutting_down=numbering.broker_set(
+            b for b, registration in registrations.items() if registration.in_controlled_shutdown
+        ),
         online_dirs=tuple(online),
         min_insync_replicas=controller.min_isr(place.topic_id, place.index, rules.controller),
         unclean_election=controller.unclean_election(place.topic_id),

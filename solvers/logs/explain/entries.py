@@ -9,7 +9,7 @@ from attrs import frozen
 
 
 @frozen
-class Entry:
+class LogEntry:
     """One record.
 
     Attributes:
@@ -40,12 +40,12 @@ class Batch:
     base_offset: int
     last_offset: int
     epoch: int
-    entries: tuple[Entry, ...]
+    entries: tuple[LogEntry, ...]
     place: str
     control: bool = False
 
 
-class Compact:
+class CompactBatch:
     """A batch of which nothing is decoded that an explanation may be known for.
 
     It holds changes of partitions, records that replica logic does not read,
@@ -69,8 +69,8 @@ class Compact:
 
     def __init__(
         self, base_offset: int, last_offset: int, epoch: int, keys: Sequence[bytes | None], bodies: Sequence[Any],
-        other: Entry | None, source: str, position: int | None, decode: Callable[[], Batch],
-        entry: Callable[[int], Entry],
+        other: LogEntry | None, source: str, position: int | None, decode: Callable[[], Batch],
+        entry: Callable[[int], LogEntry],
     ) -> None:  # fmt: skip
         self.base_offset, self.last_offset, self.epoch = base_offset, last_offset, epoch
         self.keys, self.bodies, self.other = keys, bodies, other

@@ -18,31 +18,31 @@ from kraftcheck.model.partition.directories import DirectoryMismatch
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.entries import Batch
-from kraftcheck.solvers.logs.explain.guess import Guess
-from kraftcheck.solvers.logs.explain.guesses import guesses
-from kraftcheck.solvers.logs.explain.matching import Difference, Plain, differences, plain, same
-from kraftcheck.solvers.logs.explain.state import EntryError, Known, State, known
+from kraftcheck.solvers.logs.explain.guess import Candidate
+from kraftcheck.solvers.logs.explain.guesses import candidates
+from kraftcheck.solvers.logs.explain.matching import Difference, PlainRecord, differences, matches, plain_record
+from kraftcheck.solvers.logs.explain.state import EntryError, ModelRecord, State, model_record
 
 REFUSED = 2
 """How far from an explanation an event is that the controller refuses, in differing fields a record."""
 
 
 @frozen
-class Step:
+class ExplanationStep:
     """One event of an explanation: the guess that holds, and which records of the batch it wrote."""
 
-    guess: Guess
+    candidate: Candidate
     start: int
     end: int
 
     @property
     def name(self) -> str:
         """The event in words."""
-        return self.guess.name
+        return self.candidate.name
 
 
 @frozen
-class Miss:
+class NearestEvent:
     """The event that comes nearest where no event explains the records.
 
     Attributes:
@@ -77,12 +77,12 @@ class Explanation:
     """
 
     batch: Batch
-    records: tuple[Known, ...]
+    records: tuple[ModelRecord, ...]
     states: tuple[State, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ExplanationStep, ...]
     count: int
-    miss: Miss | None = None
-    broken: str = ""
+    nearest: NearestEvent | None = None
+    replay_error: str = ""
 
     @property
     def explained(self) -> bool:
@@ -111,59 +111,59 @@ def explain(before: State, batch: Batch, rules: RuleSet) -> Explanation:
     Raises:
         EntryError: when a record's fields are not those of its kind.
     """
-    return explain_records(before, batch, tuple(known(entry) for entry in batch.entries), rules)
+    return explain_model_records(before, batch, tuple(model_record(entry) for entry in batch.entries), rules)
 
 
-def explain_records(before: State, batch: Batch, records: tuple[Known, ...], rules: RuleSet) -> Explanation:
+def explain_model_records(before: State, batch: Batch, records: tuple[ModelRecord, ...], rules: RuleSet) -> Explanation:
     """The explanation of a batch whose records are decoded."""
-    states, broken = _replayed(before.at(batch.base_offset), records, rules)
-    shapes = [plain(record) for record in records]
-    ways: list[_Way | None] = [_Way(0, 1, None, None), *([None] * len(records))]
-    for start in range(len(states) if broken else len(records)):
-        here = ways[start]
-        if here is None:
+    states, replay_error = _replay(before.at(batch.base_offset), records, rules)
+    plain_records = [plain_record(record) for record in records]
+    paths: list[_Path | None] = [_Path(0, 1, None, None), *([None] * len(records))]
+    for start in range(len(states) if replay_error else len(records)):
+        path = paths[start]
+        if path is None:
             continue
-        for step in _steps(states[start], records, shapes, start, rules):
-            ways[step.end] = _better(ways[step.end], here, step)
-        if start == 0 and ways[-1] is not None:
+        for step in _candidate_steps(states[start], records, plain_records, start, rules):
+            paths[step.end] = _shorter(paths[step.end], path, step)
+        if start == 0 and paths[-1] is not None:
             break  # one event explains it all: nothing is shorter
-    end = max(place for place, way in enumerate(ways) if way is not None)
-    steps, way = _path(ways, end), ways[end]
-    if end == len(records) and way is not None and not broken:
-        return Explanation(batch, records, states, steps, way.count)
-    miss = _nearest(states[end], records[end:], shapes[end:], rules) if end < len(records) else None
-    return Explanation(batch, records, states, steps, 0, miss, broken)
+    end = max(place for place, last in enumerate(paths) if last is not None)
+    steps, last = _steps_to(paths, end), paths[end]
+    if end == len(records) and last is not None and not replay_error:
+        return Explanation(batch, records, states, steps, last.count)
+    nearest = _nearest_event(states[end], records[end:], plain_records[end:], rules) if end < len(records) else None
+    return Explanation(batch, records, states, steps, 0, nearest, replay_error)
 
 
 @frozen
-class _Way:
+class _Path:
     """The shortest way to a place: its number of events, how many such ways there are, and its last event."""
 
     events: int
     count: int
-    step: Step | None
-    before: _Way | None
+    step: ExplanationStep | None
+    before: _Path | None
 
 
-def _better(known_way: _Way | None, here: _Way, step: Step) -> _Way:
-    events = here.events + 1
-    if known_way is None or events < known_way.events:
-        return _Way(events, here.count, step, here)
-    if events == known_way.events:
-        return _Way(events, known_way.count + here.count, known_way.step, known_way.before)
-    return known_way
+def _shorter(best: _Path | None, prefix: _Path, step: ExplanationStep) -> _Path:
+    events = prefix.events + 1
+    if best is None or events < best.events:
+        return _Path(events, prefix.count, step, prefix)
+    if events == best.events:
+        return _Path(events, best.count + prefix.count, best.step, best.before)
+    return best
 
 
-def _path(ways: Sequence[_Way | None], end: int) -> tuple[Step, ...]:
-    steps: list[Step] = []
-    way = ways[end]
-    while way is not None and way.step is not None:
-        steps.append(way.step)
-        way = way.before
+def _steps_to(paths: Sequence[_Path | None], end: int) -> tuple[ExplanationStep, ...]:
+    steps: list[ExplanationStep] = []
+    path = paths[end]
+    while path is not None and path.step is not None:
+        steps.append(path.step)
+        path = path.before
     return tuple(reversed(steps))
 
 
-def _replayed(before: State, records: Sequence[Known], rules: RuleSet) -> tuple[tuple[State, ...], str]:
+def _replay(before: State, records: Sequence[ModelRecord], rules: RuleSet) -> tuple[tuple[State, ...], str]:
     states = [before]
     for record in records:
         try:
@@ -173,33 +173,53 @@ def _replayed(before: State, records: Sequence[Known], rules: RuleSet) -> tuple[
     return tuple(states), ""
 
 
-def _steps(state: State, records: Sequence[Known], shapes: Sequence[Plain], start: int, rules: RuleSet) -> list[Step]:
+def _candidate_steps(
+    state: State, records: Sequence[ModelRecord], plain_records: Sequence[PlainRecord], start: int, rules: RuleSet
+) -> list[ExplanationStep]:
     """Every event that writes exactly the records from `start` on, up to where it ends."""
-    found = []
-    for guess in guesses(state, records[start:], rules):
-        wrote, refusal = predicted(guess)
-        end = start + len(wrote)
-        if not refusal and wrote and same([plain(record) for record in wrote], shapes[start:end]):
-            found.append(Step(guess, start, end))
-    return found
+    steps = []
+    for candidate in candidates(state, records[start:], rules):
+        records_written, refusal = prediction(candidate)
+        end = start + len(records_written)
+        if (
+            not refusal
+            and records_written
+            and matches([plain_record(record) for record in records_written], plain_records[start:end])
+        ):
+            steps.append(ExplanationStep(candidate, start, end))
+    return steps
 
 
-def predicted(guess: Guess) -> tuple[tuple[Known, ...], str]:
+def prediction(candidate: Candidate) -> tuple[tuple[ModelRecord, ...], str]:
     """What the model says that an event writes, or why the controller refuses it."""
     try:
-        return tuple(guess.records()), ""
+        return tuple(candidate.records()), ""
     except (RequestError, Resignation, ReplayError, DirectoryMismatch) as reason:
         return (), str(reason) or type(reason).__name__
 
 
-def _nearest(state: State, records: Sequence[Known], shapes: Sequence[Plain], rules: RuleSet) -> Miss | None:
-    misses = []
-    for guess in guesses(state, records, rules):
-        wrote, refusal = predicted(guess)
-        observed = shapes[: guess.length or max(1, len(wrote))]
-        differing = () if refusal else tuple(differences([plain(record) for record in wrote], observed))
-        misses.append(Miss(guess.name, refusal or ("" if wrote else "it writes nothing"), differing, len(observed)))
-    return min(misses, key=Miss.distance, default=None)
+def _nearest_event(
+    state: State, records: Sequence[ModelRecord], plain_records: Sequence[PlainRecord], rules: RuleSet
+) -> NearestEvent | None:
+    events = []
+    for candidate in candidates(state, records, rules):
+        records_written, refusal = prediction(candidate)
+        observed = plain_records[: candidate.length or max(1, len(records_written))]
+        unequal = () if refusal else tuple(differences([plain_record(record) for record in records_written], observed))
+        events.append(
+            NearestEvent(
+                candidate.name, refusal or ("" if records_written else "it writes nothing"), unequal, len(observed)
+            )
+        )
+    return min(events, key=NearestEvent.distance, default=None)
 
 
-__all__ = ["EntryError", "Explanation", "Miss", "Step", "explain", "explain_records", "predicted"]
+__all__ = [
+    "EntryError",
+    "Explanation",
+    "ExplanationStep",
+    "NearestEvent",
+    "explain",
+    "explain_model_records",
+    "prediction",
+]

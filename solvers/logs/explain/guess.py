@@ -11,13 +11,13 @@ from kraftcheck.model.controller.errors import NONE, RequestError
 from kraftcheck.model.controller.records import LogRecord
 from kraftcheck.model.controller.state import Outcome
 from kraftcheck.model.records.records import Ids
-from kraftcheck.solvers.logs.explain.state import Known
+from kraftcheck.solvers.logs.explain.state import ModelRecord
 
 Words: TypeAlias = tuple[str | int | Ids, ...]
 """A text in which brokers are told from all else: an int is a broker, a tuple several."""
 
 
-def spoken(words: Words) -> str:
+def words_text(words: Words) -> str:
     """The text.
 
     >>> spoken(("leader ", 1, " proposes ISR ", (1, 0)))
@@ -26,12 +26,12 @@ def spoken(words: Words) -> str:
     return "".join(str(list(word)) if isinstance(word, tuple) else str(word) for word in words)
 
 
-def _worded(text: str | Words) -> Words:
+def _as_words(text: str | Words) -> Words:
     return (text,) if isinstance(text, str) else text
 
 
 @frozen
-class Guess:
+class Candidate:
     """An event that may have written the records ahead.
 
     Attributes:
@@ -42,8 +42,8 @@ class Guess:
         length: how many records ahead it is compared with where it writes another number; None: as many as it writes.
     """
 
-    words: Words = field(converter=_worded)
-    records: Callable[[], Sequence[Known]]
+    words: Words = field(converter=_as_words)
+    records: Callable[[], Sequence[ModelRecord]]
     length: int | None = None
     action: str = ""
     arguments: Mapping[str, Any] = field(factory=dict)
@@ -51,10 +51,10 @@ class Guess:
     @property
     def name(self) -> str:
         """The event in words."""
-        return spoken(self.words)
+        return words_text(self.words)
 
 
-def granted(outcome: Outcome[Any]) -> tuple[LogRecord, ...]:
+def granted_records(outcome: Outcome[Any]) -> tuple[LogRecord, ...]:
     """The records of a request with one row.
 
     Raises:

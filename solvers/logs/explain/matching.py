@@ -16,9 +16,9 @@ from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.partition.directories import DirectoryList
 from kraftcheck.model.partition.registration import PartitionChange
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, PartitionChangeRecord, PartitionRecord
-from kraftcheck.solvers.logs.explain.state import Known
+from kraftcheck.solvers.logs.explain.state import ModelRecord
 
-Plain = tuple[tuple[str, Any], ...]
+PlainRecord = tuple[tuple[str, Any], ...]
 """A record as pairs of field and value, its kind first; absent fields are left out."""
 
 
@@ -27,17 +27,17 @@ class Difference:
     """One field that is not as predicted; None stands for a field, or record, that is not there."""
 
     field: str
-    predicted: Any
+    prediction: Any
     observed: Any
 
 
-def plain(record: Known) -> Plain:
+def plain_record(record: ModelRecord) -> PlainRecord:
     """The record as comparable values."""
     kind = ("kind", type(record).__name__.removesuffix("Record"))
     if isinstance(record, PartitionChangeRecord):
-        present = ((f.name, getattr(record.change, f.name)) for f in fields(PartitionChange))
-        changed = [(name, _plain(maybe.value)) for name, maybe in present if maybe.present]
-        return (kind, ("topic_id", record.topic_id), ("partition_id", record.partition_id), *changed)
+        maybes = ((f.name, getattr(record.change, f.name)) for f in fields(PartitionChange))
+        values_present = [(name, _plain_value(maybe.value)) for name, maybe in maybes if maybe.present]
+        return (kind, ("topic_id", record.topic_id), ("partition_id", record.partition_id), *values_present)
     values = asdict(record, recurse=False)
     if isinstance(record, BrokerRegistrationChangeRecord):
         values["log_dirs"] = record.log_dirs or None
@@ -46,13 +46,13 @@ def plain(record: Known) -> Plain:
     return (kind, *((name, value) for name, value in values.items() if value is not None))
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if isinstance(value, IdList | DirectoryList):
         return tuple(value.ids)
     return bool(value) if isinstance(value, bool) else value
 
 
-def _key(record: Plain) -> tuple[Any, ...] | None:
+def _key(record: PlainRecord) -> tuple[Any, ...] | None:
     """What commutes with others: the partition of a record; None for a record that stays in its place."""
     values = dict(record)
     if values["kind"] not in ("PartitionChange", "Partition"):
@@ -60,47 +60,49 @@ def _key(record: Plain) -> tuple[Any, ...] | None:
     return values["topic_id"], values["partition_id"]
 
 
-def same(predicted: Sequence[Plain], observed: Sequence[Plain]) -> bool:
+def matches(prediction: Sequence[PlainRecord], observed: Sequence[PlainRecord]) -> bool:
     """Whether both are the same up to the order of different partitions' changes."""
-    return len(predicted) == len(observed) and _arranged(predicted) == _arranged(observed)
+    return len(prediction) == len(observed) and _arrangement(prediction) == _arrangement(observed)
 
 
-def _arranged(records: Iterable[Plain]) -> list[Any]:
+def _arrangement(records: Iterable[PlainRecord]) -> list[Any]:
     """Runs of changes between other records, each run by partition."""
-    arranged: list[Any] = [{}]
+    runs: list[Any] = [{}]
     for record in records:
         key = _key(record)
         if key is None:
-            arranged += [record, {}]
+            runs += [record, {}]
         else:
-            arranged[-1].setdefault(key, []).append(record)
-    return arranged
+            runs[-1].setdefault(key, []).append(record)
+    return runs
 
 
-def differences(predicted: Sequence[Plain], observed: Sequence[Plain]) -> list[Difference]:
+def differences(prediction: Sequence[PlainRecord], observed: Sequence[PlainRecord]) -> list[Difference]:
     """Field by field what differs; records are paired by partition, else by order."""
-    rest = list(observed)
-    found: list[Difference] = []
-    for record in predicted:
-        partner = next((other for other in rest if _label(other) == _label(record)), None)
+    unpaired = list(observed)
+    unequal: list[Difference] = []
+    for record in prediction:
+        partner = next((other for other in unpaired if _label(other) == _label(record)), None)
         if partner is None:
-            found.append(Difference(_label(record), _shown(record), None))
+            unequal.append(Difference(_label(record), _values(record), None))
             continue
-        rest.remove(partner)
-        ours, theirs = dict(record), dict(partner)
-        names = [*ours, *(name for name in theirs if name not in ours)]
+        unpaired.remove(partner)
+        predicted_fields, observed_fields = dict(record), dict(partner)
+        names = [*predicted_fields, *(name for name in observed_fields if name not in predicted_fields)]
         for name in names:
-            if ours.get(name) != theirs.get(name):
-                found.append(Difference(f"{_label(record)}.{name}", ours.get(name), theirs.get(name)))
-    return found + [Difference(_label(other), None, _shown(other)) for other in rest]
+            if predicted_fields.get(name) != observed_fields.get(name):
+                unequal.append(
+                    Difference(f"{_label(record)}.{name}", predicted_fields.get(name), observed_fields.get(name))
+                )
+    return unequal + [Difference(_label(other), None, _values(other)) for other in unpaired]
 
 
-def _label(record: Plain) -> str:
+def _label(record: PlainRecord) -> str:
     values = dict(record)
     name = values.get("partition_id", values.get("broker_id", values.get("name", values.get("topic", ""))))
     topic = f"{values['topic_id']}-" if "partition_id" in values else ""
     return f"{values['kind']} {topic}{name}".strip()
 
 
-def _shown(record: Plain) -> dict[str, Any]:
+def _values(record: PlainRecord) -> dict[str, Any]:
     return {name: value for name, value in record if name not in ("kind", "topic_id", "partition_id")}

@@ -19,11 +19,11 @@ from kraftcheck.model.partition.directories import DirectoryList
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, ids
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.guess import Guess, granted
+from kraftcheck.solvers.logs.explain.guess import Candidate, granted_records
 
 
 @frozen
-class _Ahead:
+class _ObservedChange:
     """A partition, and the change of it that is to be explained."""
 
     controller: Controller
@@ -37,122 +37,138 @@ class _Ahead:
         return f"{self.topic}-{self.record.partition_id}"
 
 
-def partition_guesses(controller: Controller, record: PartitionChangeRecord, rules: RuleSet) -> Iterator[Guess]:
+def partition_candidates(controller: Controller, record: PartitionChangeRecord, rules: RuleSet) -> Iterator[Candidate]:
     """Every request, and every pass of a timer, that may have written this change."""
     p = controller.image.partition(record.topic_id, record.partition_id)
     if p is None:
         return
-    ahead = _Ahead(controller, record, controller.topic(record.topic_id).name, p, rules)
-    yield from _alterations(ahead)
-    yield Guess(f"preferred election in {ahead.name}", _elected(ahead, PREFERRED), 1, "elect_preferred")
+    observed = _ObservedChange(controller, record, controller.topic(record.topic_id).name, p, rules)
+    yield from _isr_candidates(observed)
+    yield Candidate(
+        f"preferred election in {observed.name}", _election_records(observed, PREFERRED), 1, "elect_preferred"
+    )
     if not p.leader >= 0:
-        yield Guess(f"unclean election in {ahead.name}", _elected(ahead, UNCLEAN), 1, "elect_unclean")
-    yield from _reassignments(ahead)
-    yield from _assignments(ahead)
+        yield Candidate(
+            f"unclean election in {observed.name}", _election_records(observed, UNCLEAN), 1, "elect_unclean"
+        )
+    yield from _reassignment_candidates(observed)
+    yield from _assignment_candidates(observed)
 
 
-def _given(field: Maybe[Brokers], otherwise: Brokers) -> Ids:
+def _value_or(field: Maybe[Brokers], otherwise: Brokers) -> Ids:
     return ids(field.value if field.present else otherwise)
 
 
-def _alterations(ahead: _Ahead) -> Iterator[Guess]:
+def _isr_candidates(observed: _ObservedChange) -> Iterator[Candidate]:
     """The leader proposes an ISR: the one in the record, or one that the change hides."""
-    p, change = ahead.partition, ahead.record.change
-    leader = ahead.controller.registration(int(p.leader))
+    p, change = observed.partition, observed.record.change
+    leader = observed.controller.registration(int(p.leader))
     if leader is None:
         return
-    now, told = ids(p.isr), _given(change.isr, p.isr)
-    wanted = [told, now, (*told, *(b for b in ids(p.removing) if b not in told))]
-    wanted += [(*now, broker) for broker in ids(p.replicas) if broker not in now]
-    seen: set[frozenset[int]] = set()
-    for isr in wanted:
+    current, proposed = ids(p.isr), _value_or(change.isr, p.isr)
+    proposals = [proposed, current, (*proposed, *(b for b in ids(p.removing) if b not in proposed))]
+    proposals += [(*current, broker) for broker in ids(p.replicas) if broker not in current]
+    distinct: set[frozenset[int]] = set()
+    for isr in proposals:
         # The order of a proposal shows in the record unless the record hides it, so one of each set is enough.
-        if frozenset(isr) in seen:
+        if frozenset(isr) in distinct:
             continue
-        seen.add(frozenset(isr))
+        distinct.add(frozenset(isr))
         members = tuple((broker, UNCHECKED) for broker in isr)
         proposal = Proposal(
-            ahead.record.topic_id, ahead.record.partition_id, int(p.leader_epoch), int(p.partition_epoch), members
+            observed.record.topic_id, observed.record.partition_id, int(p.leader_epoch), int(p.partition_epoch), members
         )
         request = AlterPartitionRequest(leader.id, leader.epoch, (proposal,))
-        words = ("leader ", leader.id, f" of {ahead.name} proposes ISR ", isr)
-        yield Guess(words, _altered(ahead, request), 1, "alter_partition", {"isr": isr})
+        words = ("leader ", leader.id, f" of {observed.name} proposes ISR ", isr)
+        yield Candidate(words, _isr_records(observed, request), 1, "alter_partition", {"isr": isr})
 
 
-def _altered(ahead: _Ahead, request: AlterPartitionRequest) -> Callable[[], tuple[LogRecord, ...]]:
+def _isr_records(observed: _ObservedChange, request: AlterPartitionRequest) -> Callable[[], tuple[LogRecord, ...]]:
     def records() -> tuple[LogRecord, ...]:
         try:
-            return granted(alter_partition(ahead.controller, request, ahead.rules))
+            return granted_records(alter_partition(observed.controller, request, observed.rules))
         except RequestError as refusal:
-            raise RequestError(refusal.error, _ineligible(ahead, request)) from None
+            raise RequestError(refusal.error, _ineligibility(observed, request)) from None
 
     return records
 
 
-def _ineligible(ahead: _Ahead, request: AlterPartitionRequest) -> str:
+def _ineligibility(observed: _ObservedChange, request: AlterPartitionRequest) -> str:
     """What each proposed member is that may not be one, beside what it must be."""
-    found = []
+    reasons = []
     for broker, _ in request.proposals[0].new_isr:
-        known = ahead.controller.registration(broker)
-        if known is None:
-            found.append(f"broker {broker} is unregistered")
-        elif not known.is_active():
-            leaving = known.in_controlled_shutdown
-            found.append(f"broker {broker} has fenced={known.fenced}, in_controlled_shutdown={leaving}")
-        elif not ahead.partition.replicas.has(broker):
-            found.append(f"broker {broker} is no replica of {list(ids(ahead.partition.replicas))}")
-    if not found:
-        return f"leader {int(ahead.partition.leader)} proposes {[b for b, _ in request.proposals[0].new_isr]}"
-    return "; ".join(found) + "; required: replicas that are registered, unfenced and not shutting down"
+        registration = observed.controller.registration(broker)
+        if registration is None:
+            reasons.append(f"broker {broker} is unregistered")
+        elif not registration.is_active():
+            shutting_down = registration.in_controlled_shutdown
+            reasons.append(f"broker {broker} has fenced={registration.fenced}, in_controlled_shutdown={shutting_down}")
+        elif not observed.partition.replicas.has(broker):
+            reasons.append(f"broker {broker} is no replica of {list(ids(observed.partition.replicas))}")
+    if not reasons:
+        return f"leader {int(observed.partition.leader)} proposes {[b for b, _ in request.proposals[0].new_isr]}"
+    return "; ".join(reasons) + "; required: replicas that are registered, unfenced and not shutting down"
 
 
-def _elected(ahead: _Ahead, kind: int) -> Callable[[], tuple[LogRecord, ...]]:
+def _election_records(observed: _ObservedChange, kind: int) -> Callable[[], tuple[LogRecord, ...]]:
     def records() -> tuple[LogRecord, ...]:
-        place = ((ahead.topic, ahead.record.partition_id),)
-        return granted(elect_leaders(ahead.controller, kind, place, ahead.rules))
+        place = ((observed.topic, observed.record.partition_id),)
+        return granted_records(elect_leaders(observed.controller, kind, place, observed.rules))
 
     return records
 
 
-def _reassignments(ahead: _Ahead) -> Iterator[Guess]:
-    p, change = ahead.partition, ahead.record.change
+def _reassignment_candidates(observed: _ObservedChange) -> Iterator[Candidate]:
+    p, change = observed.partition, observed.record.change
     if p.reassigning():
-        yield Guess(f"cancel the reassignment of {ahead.name}", _reassigned(ahead, None), 1, "cancel")
+        yield Candidate(
+            f"cancel the reassignment of {observed.name}", _reassignment_records(observed, None), 1, "cancel"
+        )
     if not (change.replicas.present or change.adding.present or change.removing.present):
         return
-    removing = _given(change.removing, p.removing)
-    target = tuple(broker for broker in _given(change.replicas, p.replicas) if broker not in removing)
-    yield Guess((f"reassign {ahead.name} to ", target), _reassigned(ahead, target), 1, "reassign")
+    removing = _value_or(change.removing, p.removing)
+    target = tuple(broker for broker in _value_or(change.replicas, p.replicas) if broker not in removing)
+    yield Candidate((f"reassign {observed.name} to ", target), _reassignment_records(observed, target), 1, "reassign")
 
 
-def _reassigned(ahead: _Ahead, replicas: Ids | None) -> Callable[[], tuple[LogRecord, ...]]:
+def _reassignment_records(observed: _ObservedChange, replicas: Ids | None) -> Callable[[], tuple[LogRecord, ...]]:
     def records() -> tuple[LogRecord, ...]:
-        wanted = Reassignment(ahead.topic, ahead.record.partition_id, replicas)
-        return granted(reassign(ahead.controller, (wanted,), ahead.rules))
+        reassignment = Reassignment(observed.topic, observed.record.partition_id, replicas)
+        return granted_records(reassign(observed.controller, (reassignment,), observed.rules))
 
     return records
 
 
-def _assignments(ahead: _Ahead) -> Iterator[Guess]:
+def _assignment_candidates(observed: _ObservedChange) -> Iterator[Candidate]:
     """A broker reports the directory of its replica."""
-    p, change = ahead.partition, ahead.record.change
+    p, change = observed.partition, observed.record.change
     if not change.directories.present or change.replicas.present:
         return
-    told = change.directories.value
-    placed = told.ids if isinstance(told, DirectoryList) else ()
-    moved = [(b, d) for b, d in zip(ids(p.replicas), placed, strict=False) if int(p.directories.of(b)) != d]
-    for broker, directory in moved:
-        known = ahead.controller.registration(broker)
-        if known is None:
+    directories = change.directories.value
+    assigned = directories.ids if isinstance(directories, DirectoryList) else ()
+    moves = [(b, d) for b, d in zip(ids(p.replicas), assigned, strict=False) if int(p.directories.of(b)) != d]
+    for broker, directory in moves:
+        registration = observed.controller.registration(broker)
+        if registration is None:
             continue
-        words = ("broker ", broker, f" reports a directory of {ahead.name}")
-        yield Guess(words, _assigned(ahead, broker, known.epoch, directory), None, "assign", {"broker": broker})
+        words = ("broker ", broker, f" reports a directory of {observed.name}")
+        yield Candidate(
+            words,
+            _assignment_records(observed, broker, registration.epoch, directory),
+            None,
+            "assign",
+            {"broker": broker},
+        )
 
 
-def _assigned(ahead: _Ahead, broker: int, epoch: int, directory: int) -> Callable[[], tuple[LogRecord, ...]]:
-    assignment = Assignment(directory, ahead.record.topic_id, ahead.record.partition_id)
+def _assignment_records(
+    observed: _ObservedChange, broker: int, epoch: int, directory: int
+) -> Callable[[], tuple[LogRecord, ...]]:
+    assignment = Assignment(directory, observed.record.topic_id, observed.record.partition_id)
 
     def records() -> tuple[LogRecord, ...]:
-        return granted(assign_replicas_to_dirs(ahead.controller, broker, epoch, (assignment,), ahead.rules))
+        return granted_records(
+            assign_replicas_to_dirs(observed.controller, broker, epoch, (assignment,), observed.rules)
+        )
 
     return records

@@ -10,7 +10,7 @@ from kraftcheck.model.controller.state import Controller, Settings
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.entries import Batch
 from kraftcheck.solvers.logs.explain.explain import Explanation, explain
-from kraftcheck.solvers.logs.explain.judge import Violation, judge
+from kraftcheck.solvers.logs.explain.judge import LogViolation, judge
 from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, State, elected, empty, load
 
 HEADER, FOOTER = "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"
@@ -18,7 +18,7 @@ HEADER, FOOTER = "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"
 
 
 @frozen
-class Replayed:
+class ReplayedBatch:
     """What became of one batch.
 
     Attributes:
@@ -31,14 +31,14 @@ class Replayed:
 
     batch: Batch
     explanation: Explanation | None
-    violations: tuple[Violation, ...]
+    violations: tuple[LogViolation, ...]
     state: State
     rules: RuleSet
 
 
 def replay_log(
     batches: Iterable[Batch], rules: Callable[[int | None], RuleSet], settings: Settings | None = None
-) -> Iterator[Replayed]:
+) -> Iterator[ReplayedBatch]:
     """Replay a log; it ends early after a batch that cannot be replayed.
 
     Args:
@@ -52,34 +52,34 @@ def replay_log(
     """
     state, in_snapshot = empty(Controller(settings=settings or Settings())), False
     for batch in batches:
-        chosen = rules(state.levels.get(METADATA_VERSION))
+        rule_set = rules(state.levels.get(METADATA_VERSION))
         if batch.control:
             kinds = {entry.type for entry in batch.entries}
             in_snapshot = (in_snapshot or HEADER in kinds) and FOOTER not in kinds
             state = elected(state, batch)
-            yield Replayed(batch, None, (), state, chosen)
+            yield ReplayedBatch(batch, None, (), state, rule_set)
         elif in_snapshot:
-            state = load(state.at(batch.base_offset), batch, chosen)
-            yield Replayed(batch, None, (), state, chosen)
+            state = load(state.at(batch.base_offset), batch, rule_set)
+            yield ReplayedBatch(batch, None, (), state, rule_set)
         else:
-            found = explain(state, batch, chosen)
-            state = found.after
-            yield Replayed(batch, found, tuple(judged(found, chosen)), state, chosen)
-            if found.broken:
+            explanation = explain(state, batch, rule_set)
+            state = explanation.after
+            yield ReplayedBatch(batch, explanation, tuple(violations_of(explanation, rule_set)), state, rule_set)
+            if explanation.replay_error:
                 return
 
 
-def judged(found: Explanation, rules: RuleSet) -> Iterator[Violation]:
+def violations_of(explanation: Explanation, rules: RuleSet) -> Iterator[LogViolation]:
     """Violations after each event; of what no event explains, after all of it."""
-    states, told = found.states, set()
-    spans = [(step.start, step.end, step.guess) for step in found.steps]
-    if not found.explained and found.prefix < len(states) - 1:
-        spans = [*spans, (found.prefix, len(states) - 1, None)]  # type: ignore[list-item]
-    for start, end, guess in spans:
+    states, reported = explanation.states, set()
+    spans = [(step.start, step.end, step.candidate) for step in explanation.steps]
+    if not explanation.explained and explanation.prefix < len(states) - 1:
+        spans = [*spans, (explanation.prefix, len(states) - 1, None)]  # type: ignore[list-item]
+    for start, end, candidate in spans:
         if end >= len(states):
             return
         before, after = states[start].controller, states[end].controller
-        for violation in judge(before, after, found.records[start:end], guess, rules):
-            if violation not in told:
-                told.add(violation)
+        for violation in judge(before, after, explanation.records[start:end], candidate, rules):
+            if violation not in reported:
+                reported.add(violation)
                 yield violation

@@ -25,7 +25,7 @@ from kraftcheck.model.records.fields import Fields, FormError, integer, text
 from kraftcheck.model.records.records import RegisterBrokerRecord
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.entries import Batch, Entry
+from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 
 METADATA_VERSION = "metadata.version"
 ELR_FEATURE = "eligible.leader.replicas.version"
@@ -36,18 +36,18 @@ _MODELLED = (
     "TOPIC_RECORD", "REMOVE_TOPIC_RECORD", "PARTITION_RECORD", "PARTITION_CHANGE_RECORD", "REGISTER_BROKER_RECORD",
     "UNREGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD", "FENCE_BROKER_RECORD", "UNFENCE_BROKER_RECORD",
 )  # fmt: skip
-READ = (
+READ_KINDS = (
     *_MODELLED, "CONFIG_RECORD", "FEATURE_LEVEL_RECORD", "CLEAR_ELR_RECORD", "REGISTER_CONTROLLER_RECORD",
     "BEGIN_TRANSACTION_RECORD", "END_TRANSACTION_RECORD", "ABORT_TRANSACTION_RECORD",
 )  # fmt: skip
 """Kinds of records that are not passed by, or not always."""
 
 _RESOURCES = {2: TOPIC, 4: NODE}
-_SINCE = {
+_FEATURE_VERSIONS = {
     "leader_recovery": 3, "registration_changes": 6, "controlled_shutdown": 7, "controller_registration": 15,
     "directories": 17, "elr_supported": 23,
 }  # fmt: skip
-_BUMPS_BEFORE = 12
+_NO_BUMP_FROM = 12
 
 
 @frozen
@@ -59,34 +59,34 @@ class FeatureRecord:
 
 
 @frozen
-class Passed:
+class UnreadRecord:
     """A record that the controller's replica logic does not read."""
 
     type: str
 
 
-Known: TypeAlias = LogRecord | FeatureRecord | Passed
+ModelRecord: TypeAlias = LogRecord | FeatureRecord | UnreadRecord
 
 
 class EntryError(ValueError):
     """A record whose fields are not those of its kind; the message names offset and field."""
 
 
-def known(entry: Entry) -> Known:
+def model_record(entry: LogEntry) -> ModelRecord:
     """What a record means to the model.
 
     Raises:
         EntryError: when its fields are not those of its kind.
     """
     try:
-        return _known(entry)
+        return _model_record(entry)
     except FormError as reason:
         raise EntryError(f"offset {entry.offset}: {entry.type}: {reason}") from None
 
 
-def _known(entry: Entry) -> Known:
+def _model_record(entry: LogEntry) -> ModelRecord:
     if entry.data is None:
-        return Passed(entry.type)
+        return UnreadRecord(entry.type)
     if entry.type in _MODELLED:
         return decode({"type": entry.type, "version": entry.version, "data": dict(entry.data)})
     fields = Fields.of(dict(entry.data))
@@ -98,13 +98,13 @@ def _known(entry: Entry) -> Known:
         return ClearElrRecord(fields.read("topicName", text))
     if entry.type == "REGISTER_CONTROLLER_RECORD":
         return RegisterControllerRecord(fields.read("controllerId", integer), fields.read("incarnationId", text))
-    return Passed(entry.type)
+    return UnreadRecord(entry.type)
 
 
-def _config(entry: Entry, fields: Fields) -> Known:
+def _config(entry: LogEntry, fields: Fields) -> ModelRecord:
     kind, name = fields.read("resourceType", integer), fields.read("resourceName", text)
     if kind not in _RESOURCES:
-        return Passed(f"{entry.type}, resource {kind}")
+        return UnreadRecord(f"{entry.type}, resource {kind}")
     scope = _RESOURCES[kind] if name else CLUSTER
     value = None if fields.read_or("value", _optional, None) is None else fields.read("value", text)
     return ConfigRecord(scope, name, fields.read("name", text), value)
@@ -119,12 +119,12 @@ def features(levels: Mapping[str, int], static: Mapping[str, str]) -> Features:
     version = levels.get(METADATA_VERSION)
     if version is None:
         return Features()
-    told = levels.get(ELR_FEATURE, 0) > 0
+    elr_feature = levels.get(ELR_FEATURE, 0) > 0
     return Features(
-        **{name: version >= since for name, since in _SINCE.items()},
-        bump_on_isr_shrink=version < _BUMPS_BEFORE,
-        elr_enabled=told or static.get(ELR_SETTING, "").lower() == "true",
-        clear_elr=told,
+        **{name: version >= since for name, since in _FEATURE_VERSIONS.items()},
+        bump_on_isr_shrink=version < _NO_BUMP_FROM,
+        elr_enabled=elr_feature or static.get(ELR_SETTING, "").lower() == "true",
+        clear_elr=elr_feature,
     )
 
 
@@ -142,13 +142,13 @@ class State:
             return self
         return evolve(self, controller=evolve(self.controller, image=evolve(image, next_offset=offset)))
 
-    def after(self, record: Known, rules: RuleSet) -> State:
+    def after(self, record: ModelRecord, rules: RuleSet) -> State:
         """The state after one more record.
 
         Raises:
             ReplayError: when the state does not admit it.
         """
-        if isinstance(record, Passed):
+        if isinstance(record, UnreadRecord):
             return self.at(self.controller.image.next_offset + 1)
         if isinstance(record, FeatureRecord):
             levels = {**self.levels, record.name: record.level}
@@ -182,10 +182,21 @@ def load(state: State, batch: Batch, rules: RuleSet) -> State:
     Raises:
         EntryError, ReplayError: when a record cannot be.
     """
-    return reduce(lambda seen, entry: seen.after(known(entry), rules), batch.entries, state)
+    return reduce(lambda loaded, entry: loaded.after(model_record(entry), rules), batch.entries, state)
 
 
 __all__ = [
-    "READ", "EntryError", "FeatureRecord", "Known", "Passed", "RegisterBrokerRecord", "ReplayError", "State", "elected",
-    "empty", "features", "known", "load",
+    "READ_KINDS",
+    "EntryError",
+    "FeatureRecord",
+    "ModelRecord",
+    "RegisterBrokerRecord",
+    "ReplayError",
+    "State",
+    "UnreadRecord",
+    "elected",
+    "empty",
+    "features",
+    "load",
+    "model_record",
 ]  # fmt: skip

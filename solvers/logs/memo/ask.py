@@ -20,21 +20,20 @@ from kraftcheck.model.records.records import (
 )
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.explain import explain_records, predicted
-from kraftcheck.solvers.logs.explain.guess import Guess, Words, spoken
-from kraftcheck.solvers.logs.explain.guesses import BrokerRecord, guesses
+from kraftcheck.solvers.logs.explain.explain import explain_model_records, prediction
+from kraftcheck.solvers.logs.explain.guess import Candidate, Words, words_text
+from kraftcheck.solvers.logs.explain.guesses import BrokerRecord, candidates
 from kraftcheck.solvers.logs.explain.judge import judge
-from kraftcheck.solvers.logs.explain.matching import plain, same
-from kraftcheck.solvers.logs.explain.replay import judged
-from kraftcheck.solvers.logs.explain.state import Known as Record
-from kraftcheck.solvers.logs.explain.state import State
-from kraftcheck.solvers.logs.memo.renaming import Form, Known, Renaming
+from kraftcheck.solvers.logs.explain.matching import matches, plain_record
+from kraftcheck.solvers.logs.explain.replay import violations_of
+from kraftcheck.solvers.logs.explain.state import ModelRecord, State
+from kraftcheck.solvers.logs.memo.renaming import Form, Registrations, Renaming
 from kraftcheck.solvers.logs.memo.situation import (
     EPOCH,
     Shape,
-    Told,
+    ShapeViolation,
+    brokers_of,
     local_batch,
-    named,
     partition_in,
     plain_registration,
 )
@@ -73,7 +72,7 @@ class BrokerEvent:
     @property
     def name(self) -> str:
         """The event in words."""
-        return spoken(self.words)
+        return words_text(self.words)
 
     @property
     def visits_leaderless(self) -> bool:
@@ -85,21 +84,22 @@ class BrokerEvent:
         """Whether the controller goes through all partitions."""
         return self.action == "directories_offline"
 
-    def renamed(self, to: Renaming) -> BrokerEvent:
+    def rename(self, renaming: Renaming) -> BrokerEvent:
         """The event of a broker with another name."""
         return evolve(
-            self, words=to.words(self.words), broker=to.brokers[self.broker], record=to.record(self.record),
-            before=to.registration(self.before), after=to.registration(self.after),
+            self, words=renaming.words(self.words), broker=renaming.brokers[self.broker],
+            record=renaming.record(self.record), before=renaming.registration(self.before),
+            after=renaming.registration(self.after),
         )  # fmt: skip
 
-    def form(self, to: Renaming) -> Form:
+    def form(self, renaming: Renaming) -> Form:
         """All that tells this event from others, with another name, as plain values."""
-        before, after = to.form_of_registration(self.before), to.form_of_registration(self.after)
-        return to.words(self.words), to.brokers[self.broker], before, after, self.first
+        before, after = renaming.form_of_registration(self.before), renaming.form_of_registration(self.after)
+        return renaming.words(self.words), renaming.brokers[self.broker], before, after, self.first
 
 
 @frozen
-class Answer:
+class QueryResult:
     """What a change, or an event, comes to in a shape.
 
     Attributes:
@@ -111,11 +111,11 @@ class Answer:
     """
 
     end: Partition
-    known: Known
+    registrations: Registrations
     count: int
     words: Words
     action: str
-    violations: tuple[Told, ...]
+    violations: tuple[ShapeViolation, ...]
 
 
 def broker_events(base: State, record: BrokerRecord, changes_first: bool, rules: RuleSet) -> Iterator[BrokerEvent]:
@@ -126,75 +126,86 @@ def broker_events(base: State, record: BrokerRecord, changes_first: bool, rules:
     except ReplayError:
         return
     before = plain_registration(registration)
-    for guess in guesses(base, (record,), rules):
-        if changes_first and guess.action in RECORD_FIRST:
+    for candidate in candidates(base, (record,), rules):
+        if changes_first and candidate.action in RECORD_FIRST:
             continue
-        wrote, refusal = predicted(guess)
-        if refusal or not same([plain(r) for r in wrote], [plain(record)]):
+        records_written, refusal = prediction(candidate)
+        if refusal or not matches([plain_record(r) for r in records_written], [plain_record(record)]):
             continue
-        local, first = _local(record, registration), not changes_first
+        local, record_first = _local_record(record, registration), not changes_first
         plain_after = plain_registration(after)
-        identity = (guess.words, before, plain_after, first)
-        yield BrokerEvent(guess.words, guess.action, record.broker_id, local, before, plain_after, first, identity)
+        identity = (candidate.words, before, plain_after, record_first)
+        yield BrokerEvent(
+            candidate.words, candidate.action, record.broker_id, local, before, plain_after, record_first, identity
+        )
 
 
-def _local(record: BrokerRecord, known: Registration | None) -> BrokerRecord:
+def _local_record(record: BrokerRecord, registration: Registration | None) -> BrokerRecord:
     """The record with the epochs of a situation, and its incarnation the known one's or another."""
     if not isinstance(record, RegisterBrokerRecord):
         return evolve(record, broker_epoch=EPOCH)
-    again = known is not None and known.incarnation == record.incarnation
-    return evolve(record, broker_epoch=EPOCH, incarnation="" if again else "another")
+    same_incarnation = registration is not None and registration.incarnation == record.incarnation
+    return evolve(record, broker_epoch=EPOCH, incarnation="" if same_incarnation else "another")
 
 
-def ask_change(base: State, shape: Shape, record: PartitionChangeRecord, rules: RuleSet) -> Answer | None:
+def query_change(base: State, shape: Shape, record: PartitionChangeRecord, rules: RuleSet) -> QueryResult | None:
     """What one change comes to; None where nothing explains it."""
-    found = explain_records(shape.state(base, {}), local_batch((record,)), (record,), rules)
-    if not found.explained:
+    explanation = explain_model_records(shape.state(base, {}), local_batch((record,)), (record,), rules)
+    if not explanation.explained:
         return None
-    told = tuple((v.property, v.topic, v.partition, v.parts) for v in judged(found, rules))
-    guess = found.steps[0].guess
-    return Answer(partition_in(found.after), shape.known, found.count, guess.words, guess.action, told)
+    violations = tuple((v.property, v.topic, v.partition, v.parts) for v in violations_of(explanation, rules))
+    candidate = explanation.steps[0].candidate
+    return QueryResult(
+        partition_in(explanation.after),
+        shape.registrations,
+        explanation.count,
+        candidate.words,
+        candidate.action,
+        violations,
+    )
 
 
-def ask_event(
+def query_event(
     base: State, shape: Shape, event: BrokerEvent, change: PartitionChangeRecord | None, rules: RuleSet
-) -> Answer | None:
+) -> QueryResult | None:
     """What an event of a broker comes to; None where it does not write exactly this change here."""
     before = shape.state(base, {event.broker: event.before})
     changes = () if change is None else (change,)
-    records: tuple[Record, ...] = (event.record, *changes) if event.first else (*changes, event.record)
-    guess = _matching(before, event, records, rules)
-    if guess is None:
+    records: tuple[ModelRecord, ...] = (event.record, *changes) if event.first else (*changes, event.record)
+    candidate = _matching_candidate(before, event, records, rules)
+    if candidate is None:
         return None
     after = before
     for record in records:
         after = after.after(record, rules)
     end = partition_in(after)
-    known = {**shape.known, event.broker: event.after}
-    if not set(named(end)) <= known.keys():
+    registrations = {**shape.registrations, event.broker: event.after}
+    if not set(brokers_of(end)) <= registrations.keys():
         return None
-    found = judge(before.controller, after.controller, records, guess, rules)
-    told = tuple(dict.fromkeys((v.property, v.topic, v.partition, v.parts) for v in found))
-    return Answer(end, known, 1, guess.words, guess.action, told)
+    broken = judge(before.controller, after.controller, records, candidate, rules)
+    violations = tuple(dict.fromkeys((v.property, v.topic, v.partition, v.parts) for v in broken))
+    return QueryResult(end, registrations, 1, candidate.words, candidate.action, violations)
 
 
-def _matching(state: State, event: BrokerEvent, records: Sequence[Record], rules: RuleSet) -> Guess | None:
+def _matching_candidate(
+    state: State, event: BrokerEvent, records: Sequence[ModelRecord], rules: RuleSet
+) -> Candidate | None:
     """The guess of the same name, if it writes these records."""
-    for guess in guesses(_at_epoch(state, event), records, rules):
-        if guess.words != event.words:
+    for candidate in candidates(_state_at_event(state, event), records, rules):
+        if candidate.words != event.words:
             continue
-        wrote, refusal = predicted(guess)
-        if not refusal and same([plain(r) for r in wrote], [plain(r) for r in records]):
-            return guess
+        records_written, refusal = prediction(candidate)
+        if not refusal and matches([plain_record(r) for r in records_written], [plain_record(r) for r in records]):
+            return candidate
     return None
 
 
-def _at_epoch(state: State, event: BrokerEvent) -> State:
+def _state_at_event(state: State, event: BrokerEvent) -> State:
     """The state in which a registration gets the epoch that its record has in a situation."""
     return state.at(EPOCH) if isinstance(event.record, RegisterBrokerRecord) else state
 
 
-def ask_going_on(base: State, shape: Shape, broker: int, rules: RuleSet) -> bool:
+def query_shutdown(base: State, shape: Shape, broker: int, rules: RuleSet) -> bool:
     """Whether a broker that is leaving would still change this partition, should the controller hear of it again."""
     try:
         return bool(leaving(shape.state(base, {}).controller, broker, rules))
@@ -202,4 +213,12 @@ def ask_going_on(base: State, shape: Shape, broker: int, rules: RuleSet) -> bool
         return True
 
 
-__all__ = ["BROKER_RECORDS", "Answer", "BrokerEvent", "ask_change", "ask_event", "ask_going_on", "broker_events"]
+__all__ = [
+    "BROKER_RECORDS",
+    "BrokerEvent",
+    "QueryResult",
+    "broker_events",
+    "query_change",
+    "query_event",
+    "query_shutdown",
+]

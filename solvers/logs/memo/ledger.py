@@ -16,22 +16,22 @@ from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.replay import Topic
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.state import State
-from kraftcheck.solvers.logs.memo.renaming import Known, Names, names_of
+from kraftcheck.solvers.logs.memo.renaming import Registrations, ShapeNames, names_of
 from kraftcheck.solvers.logs.memo.situation import (
     Context,
+    PartitionStep,
     Shape,
     Situation,
-    Step,
+    brokers_of,
     context_of,
-    is_odd,
-    named,
+    has_foreign_min_isr,
     plain_registration,
     without_epochs,
 )
 
 K = TypeVar("K")
 
-Slot = tuple[Situation, int, int]
+PartitionSlot = tuple[Situation, int, int]
 """A partition: its situation, leader epoch and partition epoch."""
 
 _INDEX = struct.Struct(">i")
@@ -68,22 +68,22 @@ class Ledger:
 
     def __init__(self, state: State, rules: RuleSet) -> None:
         self.base, self._rules = state, rules
-        self.slots: dict[bytes, Slot] = {}
-        self.hosted: dict[int, dict[bytes, None]] = {}
+        self.slots: dict[bytes, PartitionSlot] = {}
+        self.by_broker: dict[int, dict[bytes, None]] = {}
         self.leaderless: set[bytes] = set()
-        self.changed: set[bytes] = set()
+        self.stale_keys: set[bytes] = set()
         self._topics: Mapping[str, Topic] = {}
         self._places: dict[bytes, tuple[str, int]] = {}
         self._shapes: dict[tuple[object, ...], Shape] = {}
-        self._names: dict[Names, Names] = {}
-        self._situations: dict[tuple[Shape, Names], Situation] = {}
-        self._odd = False
+        self._names: dict[ShapeNames, ShapeNames] = {}
+        self._situations: dict[tuple[Shape, ShapeNames], Situation] = {}
+        self._incomplete = False
         self.load(state)
 
     @property
-    def odd(self) -> bool:
+    def incomplete(self) -> bool:
         """Whether some partition has no situation, so that nothing can be said of events that visit many."""
-        return self._odd
+        return self._incomplete
 
     def place(self, key: bytes) -> tuple[str, int]:
         """Topic id and index of a partition."""
@@ -98,39 +98,41 @@ class Ledger:
         topic_id, index = self._places[key]
         return list(self._topics).index(topic_id), index
 
-    def situation(self, p: Partition, context: Context, known: Known) -> Situation:
+    def situation(self, p: Partition, context: Context, registrations: Registrations) -> Situation:
         """The one situation with these values; brokers that the partition does not name are left out."""
-        own = {broker: known.get(broker) for broker in named(p)}
-        found = names_of(p, own.items())
-        names = self._names.setdefault(found, found)
-        to = names.to
-        return self.named(self.shape(to.partition(without_epochs(p)), context, to.registrations(own)), names)
+        registered = {broker: registrations.get(broker) for broker in brokers_of(p)}
+        names_found = names_of(p, registered.items())
+        names = self._names.setdefault(names_found, names_found)
+        to_shape = names.to_shape
+        return self.situation_of(
+            self.shape(to_shape.partition(without_epochs(p)), context, to_shape.registrations(registered)), names
+        )
 
-    def shape(self, p: Partition, context: Context, known: Known) -> Shape:
+    def shape(self, p: Partition, context: Context, registrations: Registrations) -> Shape:
         """The one shape of these values, of a partition without its epochs."""
-        identity = (p, context, tuple(known.items()))
-        found = self._shapes.get(identity)
-        if found is None:
-            found = self._shapes[identity] = Shape(p, context, known)
-        return found
+        identity = (p, context, tuple(registrations.items()))
+        shape = self._shapes.get(identity)
+        if shape is None:
+            shape = self._shapes[identity] = Shape(p, context, registrations)
+        return shape
 
-    def named(self, shape: Shape, names: Names) -> Situation:
+    def situation_of(self, shape: Shape, names: ShapeNames) -> Situation:
         """The one situation of a shape with these names."""
-        found = self._situations.get((shape, names))
-        if found is None:
-            found = self._situations[shape, names] = Situation(shape, names)
-        return found
+        situation = self._situations.get((shape, names))
+        if situation is None:
+            situation = self._situations[shape, names] = Situation(shape, names)
+        return situation
 
     def state(self) -> State:
         """The controller's whole state."""
-        touched: dict[str, dict[int, Partition]] = {}
-        for key in self.changed:
+        partitions: dict[str, dict[int, Partition]] = {}
+        for key in self.stale_keys:
             topic_id, index = self._places[key]
-            at, leader_epoch, partition_epoch = self.slots[key]
-            moved = evolve(at.partition, leader_epoch=leader_epoch, partition_epoch=partition_epoch)
-            touched.setdefault(topic_id, {})[index] = moved
-        self.changed.clear()
-        self._topics = with_partitions(self._topics, touched)
+            situation, leader_epoch, partition_epoch = self.slots[key]
+            partition = evolve(situation.partition, leader_epoch=leader_epoch, partition_epoch=partition_epoch)
+            partitions.setdefault(topic_id, {})[index] = partition
+        self.stale_keys.clear()
+        self._topics = with_partitions(self._topics, partitions)
         image = evolve(self.base.controller.image, topics=self._topics)
         return evolve(self.base, controller=evolve(self.base.controller, image=image))
 
@@ -138,23 +140,31 @@ class Ledger:
         """Take over a whole state; topics and brokers that are the same as before are not looked at."""
         before, after = self.base.controller, state.controller
         topics = after.image.topics
-        general = _general(before) != _general(after)
-        configured = _differing(before.configs.topics, after.configs.topics)
-        brokers = _differing(before.image.registrations, after.image.registrations)
-        moved = {known for known in self._topics if known not in topics or topics[known] is not self._topics[known]}
-        new = {known for known, topic in topics.items() if known not in self._topics or topic.name in configured}
-        hit = {self._places[key][0] for broker in brokers for key in self.hosted.get(broker, ()) if key in self._places}
-        for topic_id in moved - topics.keys():
+        general = _context_inputs(before) != _context_inputs(after)
+        configured = _changed_keys(before.configs.topics, after.configs.topics)
+        brokers = _changed_keys(before.image.registrations, after.image.registrations)
+        replaced = {
+            topic_id
+            for topic_id in self._topics
+            if topic_id not in topics or topics[topic_id] is not self._topics[topic_id]
+        }
+        added = {
+            topic_id for topic_id, topic in topics.items() if topic_id not in self._topics or topic.name in configured
+        }
+        affected = {
+            self._places[key][0] for broker in brokers for key in self.by_broker.get(broker, ()) if key in self._places
+        }
+        for topic_id in replaced - topics.keys():
             self._drop(key_of(topic_id, index) for index in self._topics[topic_id].partitions)
-        chosen = topics if general or self._odd else (moved | new | hit) & topics.keys()
-        self._topics, self.base = topics, _bare(state)
+        reloaded = topics if general or self._incomplete else (replaced | added | affected) & topics.keys()
+        self._topics, self.base = topics, _without_partitions(state)
         registrations = {b: plain_registration(r) for b, r in after.image.registrations.items()}
-        odd = [self._load_topic(after, topic_id, registrations) for topic_id in chosen]
-        self._odd = any(odd)
+        incomplete = [self._load_topic(after, topic_id, registrations) for topic_id in reloaded]
+        self._incomplete = any(incomplete)
 
-    def _load_topic(self, controller: Controller, topic_id: str, known: Known) -> bool:
+    def _load_topic(self, controller: Controller, topic_id: str, registrations: Registrations) -> bool:
         """Take over one topic; whether some partition of it has no situation."""
-        odd = False
+        incomplete = False
         for index, p in controller.image.topics[topic_id].partitions.items():
             key = key_of(topic_id, index)
             try:
@@ -162,25 +172,25 @@ class Ledger:
             except Resignation:
                 context = None
             self._places[key] = (topic_id, index)
-            if context is None or is_odd(p, context):
+            if context is None or has_foreign_min_isr(p, context):
                 self._drop([key], keep_place=True)
-                odd = True
+                incomplete = True
             else:
-                at = self.situation(p, context, known)
+                at = self.situation(p, context, registrations)
                 self.put(key, (at, int(p.leader_epoch), int(p.partition_epoch)))
-            self.changed.discard(key)
-        return odd
+            self.stale_keys.discard(key)
+        return incomplete
 
-    def put(self, key: bytes, slot: Slot) -> None:
+    def put(self, key: bytes, slot: PartitionSlot) -> None:
         """Set a partition, with what is kept by broker and by leader."""
         at, before = slot[0], self.slots.get(key)
         self.slots[key] = slot
         if before is None or before[0].names is not at.names:
             for broker in at.brokers():
-                self.hosted.setdefault(broker, {})[key] = None
+                self.by_broker.setdefault(broker, {})[key] = None
         (self.leaderless.add if at.leaderless else self.leaderless.discard)(key)
 
-    def step(self, steps: Mapping[bytes, Step]) -> None:
+    def step(self, steps: Mapping[bytes, PartitionStep]) -> None:
         """Move partitions on by what one event comes to in each; most get neither other brokers nor another leader."""
         slots = self.slots
         for key, step in steps.items():
@@ -197,9 +207,9 @@ class Ledger:
         for key in keys:
             self.slots.pop(key, None)
             self.leaderless.discard(key)
-            self.changed.discard(key)
-            for hosted in self.hosted.values():
-                hosted.pop(key, None)
+            self.stale_keys.discard(key)
+            for keys_of_broker in self.by_broker.values():
+                keys_of_broker.pop(key, None)
             if not keep_place:
                 self._places.pop(key, None)
 
@@ -207,12 +217,12 @@ class Ledger:
 def with_partitions(topics: Mapping[str, Topic], changed: Mapping[str, Mapping[int, Partition]]) -> Mapping[str, Topic]:
     """The topics with other partitions, by topic id and index; what has none is the very same."""
     return topics if not changed else {
-        known: evolve(topic, partitions={**topic.partitions, **changed[known]}) if known in changed else topic
-        for known, topic in topics.items()
+        topic_id: evolve(topic, partitions={**topic.partitions, **changed[topic_id]}) if topic_id in changed else topic
+        for topic_id, topic in topics.items()
     }  # fmt: skip
 
 
-def _differing(before: Mapping[K, object], after: Mapping[K, object]) -> set[K]:
+def _changed_keys(before: Mapping[K, object], after: Mapping[K, object]) -> set[K]:
     """The keys whose values differ; those that are the very same are not compared."""
     if before is after:
         return set()
@@ -220,13 +230,13 @@ def _differing(before: Mapping[K, object], after: Mapping[K, object]) -> set[K]:
     return {key for key, old, new in pairs if old is not new and old != new}
 
 
-def _general(controller: Controller) -> tuple[object, ...]:
+def _context_inputs(controller: Controller) -> tuple[object, ...]:
     """What the contexts of all topics depend on."""
     return controller.configs.cluster, controller.configs.nodes, controller.features, controller.settings
 
 
-def _bare(state: State) -> State:
+def _without_partitions(state: State) -> State:
     """The state without partitions; its topics have their names."""
     image = state.controller.image
-    topics = {known: Topic(topic.name) for known, topic in image.topics.items()}
+    topics = {topic_id: Topic(topic.name) for topic_id, topic in image.topics.items()}
     return evolve(state, controller=evolve(state.controller, image=evolve(image, topics=topics)))

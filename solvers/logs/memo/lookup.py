@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.entries import Compact
-from kraftcheck.solvers.logs.explain.judge import Violation
-from kraftcheck.solvers.logs.memo.ledger import Ledger, Slot
-from kraftcheck.solvers.logs.memo.situation import TOPIC, Guessed, Step
+from kraftcheck.solvers.logs.explain.entries import CompactBatch
+from kraftcheck.solvers.logs.explain.judge import LogViolation
+from kraftcheck.solvers.logs.memo.ledger import Ledger, PartitionSlot
+from kraftcheck.solvers.logs.memo.situation import TOPIC, EventName, PartitionStep
 
-NOT_READ = Guessed("not read by replica logic", "")
+UNREAD_EVENT = EventName("not read by replica logic", "")
 """What stands for a record that replica logic does not read."""
 
-Move = tuple[bytes, Slot]
+SlotUpdate = tuple[bytes, PartitionSlot]
 """A partition and what it is after a record."""
 
 
-class Quick:
+class MemoisedBatch:
     """What became of one batch that was looked up.
 
     Attributes:
@@ -27,35 +27,35 @@ class Quick:
         rules: the rule set.
     """
 
-    __slots__ = ("_ledger", "batch", "count", "moves", "rules", "steps", "violations")
+    __slots__ = ("_ledger", "batch", "count", "rules", "steps", "updates", "violations")
 
     def __init__(
-        self, batch: Compact, count: int, steps: list[Step | None] | Guessed, moves: list[Move | None],
-        violations: tuple[Violation, ...], rules: RuleSet, ledger: Ledger,
+        self, batch: CompactBatch, count: int, steps: list[PartitionStep | None] | EventName,
+        updates: list[SlotUpdate | None], violations: tuple[LogViolation, ...], rules: RuleSet, ledger: Ledger,
     ) -> None:  # fmt: skip
-        self.batch, self.count, self.steps, self.moves = batch, count, steps, moves
+        self.batch, self.count, self.steps, self.updates = batch, count, steps, updates
         self.violations, self.rules, self._ledger = violations, rules, ledger
 
-    def guessed(self) -> list[Guessed]:
+    def events(self) -> list[EventName]:
         """The events of the first explanation, with TOPIC where a topic is named."""
-        if isinstance(self.steps, Guessed):
+        if isinstance(self.steps, EventName):
             return [self.steps]
-        return [NOT_READ if step is None or step.guessed is None else step.guessed for step in self.steps]
+        return [UNREAD_EVENT if step is None or step.event is None else step.event for step in self.steps]
 
     def names(self) -> list[str]:
         """The events in words."""
-        found = self.guessed()
-        if isinstance(self.steps, Guessed):
-            return [found[0].name]
-        keys = (None if move is None else move[0] for move in self.moves)
-        pairs = zip(found, keys, strict=True)
-        return [guess.name if key is None else in_words(guess, self.partition(key)) for guess, key in pairs]
+        events = self.events()
+        if isinstance(self.steps, EventName):
+            return [events[0].name]
+        keys = (None if update is None else update[0] for update in self.updates)
+        pairs = zip(events, keys, strict=True)
+        return [event.name if key is None else event_text(event, self.partition(key)) for event, key in pairs]
 
     def partition(self, key: bytes) -> tuple[str, int]:
         """Topic and index of a partition; asked before the next batch is replayed."""
         return self._ledger.topic(key), self._ledger.place(key)[1]
 
 
-def in_words(guess: Guessed, place: tuple[str, int]) -> str:
+def event_text(event: EventName, place: tuple[str, int]) -> str:
     """An event with the topic and index that it is about."""
-    return guess.name.replace(f"{TOPIC}-0", f"{place[0]}-{place[1]}")
+    return event.name.replace(f"{TOPIC}-0", f"{place[0]}-{place[1]}")

@@ -36,7 +36,7 @@ from kraftcheck.model.records.records import (
 from kraftcheck.solvers.logs.explain.guess import Words
 from kraftcheck.solvers.logs.explain.guesses import BrokerRecord
 
-Known = Mapping[int, Registration | None]
+Registrations = Mapping[int, Registration | None]
 """Registrations by broker, None where there is none."""
 
 Form = tuple[object, ...]
@@ -61,7 +61,7 @@ class _Directories(dict[int, int]):
         raise KeyError(directory)
 
 
-class _Same(dict[int, int]):
+class _Identity(dict[int, int]):
     """Names that stay."""
 
     def __missing__(self, name: int) -> int:
@@ -79,88 +79,97 @@ class Renaming:
     brokers: Mapping[int, int]
     directories: Mapping[int, int]
 
-    def some(self, brokers: Iterable[int]) -> Ids:
+    def broker_ids(self, brokers: Iterable[int]) -> Ids:
         """Brokers in the order given."""
         return tuple([self.brokers[broker] for broker in brokers])
 
-    def placed(self, directories: Iterable[int]) -> Ids:
+    def directory_ids(self, directories: Iterable[int]) -> Ids:
         """Directories in the order given."""
         return tuple([self.directories[directory] for directory in directories])
 
     def words(self, words: Words) -> Words:
         """A text with other brokers."""
         return tuple(
-            word if isinstance(word, str) else self.brokers[word] if isinstance(word, int) else self.some(word)
+            word if isinstance(word, str) else self.brokers[word] if isinstance(word, int) else self.broker_ids(word)
             for word in words
         )
 
     def partition(self, p: Partition) -> Partition:
         """A partition whose directories are a list."""
         lists: dict[str, Any] = {name: self._list(getattr(p, name)) for name in _LISTS}
-        return evolve(p, directories=self._placed(p.directories), leader=self.brokers[int(p.leader)], **lists)
+        return evolve(
+            p, directories=self._renamed_directories(p.directories), leader=self.brokers[int(p.leader)], **lists
+        )
 
     def _list(self, brokers: object) -> IdList:
         assert isinstance(brokers, IdList)
-        return IdList(self.some(brokers.ids))
+        return IdList(self.broker_ids(brokers.ids))
 
-    def _placed(self, given: Directories) -> DirectoryList:
-        listed = _listed(given)
-        return DirectoryList(self.some(listed.replicas), self.placed(listed.ids))
+    def _renamed_directories(self, given: Directories) -> DirectoryList:
+        listed = _directory_list(given)
+        return DirectoryList(self.broker_ids(listed.replicas), self.directory_ids(listed.ids))
 
-    def registration(self, known: Registration | None) -> Registration | None:
+    def registration(self, registration: Registration | None) -> Registration | None:
         """A registration."""
-        return None if known is None else evolve(known, id=self.brokers[known.id], dirs=self.placed(known.dirs))
+        return (
+            None
+            if registration is None
+            else evolve(registration, id=self.brokers[registration.id], dirs=self.directory_ids(registration.dirs))
+        )
 
-    def registrations(self, known: Known) -> Known:
+    def registrations(self, registrations: Registrations) -> Registrations:
         """Registrations by broker."""
-        return {self.brokers[broker]: self.registration(found) for broker, found in known.items()}
+        return {self.brokers[broker]: self.registration(registration) for broker, registration in registrations.items()}
 
     def change(self, record: PartitionChangeRecord) -> PartitionChangeRecord:
         """A change of a partition; fields that are absent stay."""
         change = record.change
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name in _LISTS:
             maybe = getattr(change, name)
             if maybe.present:
-                given[name] = present(self._list(maybe.value))
+                values[name] = present(self._list(maybe.value))
         if change.leader.present:
-            given["leader"] = present(self.brokers[int(change.leader.value)])
+            values["leader"] = present(self.brokers[int(change.leader.value)])
         if change.directories.present:
-            given["directories"] = present(self._placed(change.directories.value))
-        return evolve(record, change=evolve(change, **given))
+            values["directories"] = present(self._renamed_directories(change.directories.value))
+        return evolve(record, change=evolve(change, **values))
 
     def record(self, record: BrokerRecord) -> BrokerRecord:
         """A record of a broker."""
-        named = evolve(record, broker_id=self.brokers[record.broker_id])
-        if isinstance(named, RegisterBrokerRecord | BrokerRegistrationChangeRecord) and named.log_dirs is not None:
-            return evolve(named, log_dirs=self.placed(named.log_dirs))
-        return named
+        renamed = evolve(record, broker_id=self.brokers[record.broker_id])
+        if isinstance(renamed, RegisterBrokerRecord | BrokerRegistrationChangeRecord) and renamed.log_dirs is not None:
+            return evolve(renamed, log_dirs=self.directory_ids(renamed.log_dirs))
+        return renamed
 
     def form_of_change(self, change: PartitionChange) -> Form:
         """A change of a partition as plain values, None for what is absent."""
-        leader, placed, recovering = change.leader, change.directories, change.recovering
+        leader, directories, recovering = change.leader, change.directories, change.recovering
         return (
             self.brokers[int(leader.value)] if leader.present else None,
-            *[self.some(found.value.ids) if (found := getattr(change, name)).present else None for name in _LISTS],
-            self.placed(_listed(placed.value).ids) if placed.present else None,
+            *[
+                self.broker_ids(brokers.value.ids) if (brokers := getattr(change, name)).present else None
+                for name in _LISTS
+            ],
+            self.directory_ids(_directory_list(directories.value).ids) if directories.present else None,
             bool(recovering.value) if recovering.present else None,
         )
 
-    def form_of_registration(self, known: Registration | None) -> Form | None:
+    def form_of_registration(self, registration: Registration | None) -> Form | None:
         """A plain registration as plain values."""
-        return None if known is None else (
-            self.brokers[known.id], known.fenced, known.in_controlled_shutdown, known.is_migrating_zk_broker,
-            self.placed(known.dirs), known.no_dir_left,
+        return None if registration is None else (
+            self.brokers[registration.id], registration.fenced, registration.in_controlled_shutdown,
+            registration.is_migrating_zk_broker, self.directory_ids(registration.dirs), registration.no_dir_left,
         )  # fmt: skip
 
 
-_UNCHANGED = Renaming(_Same(), _Same())
+_IDENTITY = Renaming(_Identity(), _Identity())
 
 _LISTS = ("replicas", "isr", "elr", "last_known_elr", "removing", "adding")
 
 
 @frozen(cache_hash=True)
-class Names:
+class ShapeNames:
     """What the brokers of a shape, and their directories, are called in one situation.
 
     Attributes:
@@ -174,86 +183,97 @@ class Names:
     renamed: bool
 
     @cached_property
-    def to(self) -> Renaming:
+    def to_shape(self) -> Renaming:
         """From ids to the shape's names."""
         if not self.renamed:
-            return _UNCHANGED
-        return Renaming(_Brokers((b, k) for k, b in enumerate(self.brokers)), _Directories(self._placed()))
+            return _IDENTITY
+        return Renaming(_Brokers((b, k) for k, b in enumerate(self.brokers)), _Directories(self._directory_pairs()))
 
     @cached_property
-    def back(self) -> Renaming:
+    def to_ids(self) -> Renaming:
         """From the shape's names to ids."""
         if not self.renamed:
-            return _UNCHANGED
-        return Renaming(_Brokers(enumerate(self.brokers)), _Directories((d, own) for own, d in self._placed()))
+            return _IDENTITY
+        return Renaming(_Brokers(enumerate(self.brokers)), _Directories((d, own) for own, d in self._directory_pairs()))
 
-    def _placed(self) -> list[tuple[int, int]]:
-        return [(d, plain_directory(k, j)) for k, own in enumerate(self.directories) for j, d in enumerate(own)]
+    def _directory_pairs(self) -> list[tuple[int, int]]:
+        return [(d, canonical_directory(k, j)) for k, own in enumerate(self.directories) for j, d in enumerate(own)]
 
-    def cover(self, broker: int, *registered: Registration | None) -> bool:
+    def has_broker(self, broker: int, *registered: Registration | None) -> bool:
         """Whether a broker and all directories of these registrations of it have names."""
         if not self.renamed:
             return True
-        if broker not in self.to.brokers:
+        if broker not in self.to_shape.brokers:
             return False
-        own = self.directories[self.to.brokers[broker]]
-        return all(directory in own for known in registered if known is not None for directory in known.dirs)
+        directories = self.directories[self.to_shape.brokers[broker]]
+        return all(
+            directory in directories
+            for registration in registered
+            if registration is not None
+            for directory in registration.dirs
+        )
 
-    def place(self, p: Partition, change: PartitionChange) -> bool:
+    def has_directories(self, p: Partition, change: PartitionChange) -> bool:
         """Whether the directories of a change have names; the partition is the shape's."""
-        told = change.directories
-        if not (told.present and self.renamed):
+        maybe = change.directories
+        if not (maybe.present and self.renamed):
             return True
-        placed = _listed(told.value).ids
-        replicas = self.to.some(ids(change.replicas.value)) if change.replicas.present else ids(p.replicas)
-        pairs = zip(replicas, placed, strict=False)
-        named = (is_reserved(d) or (k >= 0 and d in self.directories[k]) for k, d in pairs)
-        return len(placed) == len(replicas) and all(named)
+        directories = _directory_list(maybe.value).ids
+        replicas = self.to_shape.broker_ids(ids(change.replicas.value)) if change.replicas.present else ids(p.replicas)
+        pairs = zip(replicas, directories, strict=False)
+        known_names = (is_reserved(d) or (k >= 0 and d in self.directories[k]) for k, d in pairs)
+        return len(directories) == len(replicas) and all(known_names)
 
-    def plain(self) -> Names:
+    def canonical(self) -> ShapeNames:
         """What the shape's own names are called where nothing is behind them."""
         places = range(len(self.brokers))
-        placed = tuple(tuple(plain_directory(k, j) for j in range(len(own))) for k, own in enumerate(self.directories))
-        return Names(tuple(places), placed, self.renamed)
+        directories = tuple(
+            tuple(canonical_directory(k, j) for j in range(len(own))) for k, own in enumerate(self.directories)
+        )
+        return ShapeNames(tuple(places), directories, self.renamed)
 
 
-def _listed(directories: Directories) -> DirectoryList:
+def _directory_list(directories: Directories) -> DirectoryList:
     """Directories of a log, which are always a list."""
     assert isinstance(directories, DirectoryList)
     return directories
 
 
-def plain_directory(broker: int, place: int) -> int:
+def canonical_directory(broker: int, place: int) -> int:
     """What a directory is called: by its broker's number and its place among the broker's directories."""
     return (broker + 1 << 64) + place
 
 
 def names_of(
     p: Partition, registered: Iterable[tuple[int, Registration | None]], change: PartitionChange | None = None
-) -> Names:
+) -> ShapeNames:
     """The names in a partition, in registrations of its brokers and of others, and in a change.
 
     Ids that make no sense are not renamed.
     """
-    own: dict[int, set[int]] = {}
-    for broker, known in registered:
-        own.setdefault(broker, set()).update(() if known is None else known.dirs)
-    sensible = all(broker > NO_LEADER for broker in own) and not any(map(is_reserved, chain(*own.values())))
+    directories: dict[int, set[int]] = {}
+    for broker, registration in registered:
+        directories.setdefault(broker, set()).update(() if registration is None else registration.dirs)
+    is_sound = all(broker > NO_LEADER for broker in directories) and not any(
+        map(is_reserved, chain(*directories.values()))
+    )
     replicas = ids(p.replicas)
-    held = _listed(p.directories)
-    lists = [(replicas, held.ids)]
+    assigned = _directory_list(p.directories)
+    lists = [(replicas, assigned.ids)]
     if change is not None and change.directories.present:
-        now = ids(change.replicas.value) if change.replicas.present else replicas
-        lists.append((now, _listed(change.directories.value).ids))
-    for brokers, listed in lists:
-        sensible = sensible and len(set(brokers)) == len(brokers) == len(listed) and set(brokers) <= own.keys()
-        for broker, directory in zip(brokers, listed, strict=False):
-            own.setdefault(broker, set()).update(() if is_reserved(directory) else (directory,))
-    ordered = tuple(sorted(own))
-    distinct = len(set(chain(*own.values()))) == sum(map(len, own.values()))
-    if not (sensible and distinct and held.replicas == replicas):
-        return Names(ordered, (), False)
-    return Names(ordered, tuple(tuple(sorted(own[b], key=directory_order)) for b in ordered), True)
+        replicas_after = ids(change.replicas.value) if change.replicas.present else replicas
+        lists.append((replicas_after, _directory_list(change.directories.value).ids))
+    for brokers, directory_list in lists:
+        is_sound = (
+            is_sound and len(set(brokers)) == len(brokers) == len(directory_list) and set(brokers) <= directories.keys()
+        )
+        for broker, directory in zip(brokers, directory_list, strict=False):
+            directories.setdefault(broker, set()).update(() if is_reserved(directory) else (directory,))
+    ordered = tuple(sorted(directories))
+    distinct = len(set(chain(*directories.values()))) == sum(map(len, directories.values()))
+    if not (is_sound and distinct and assigned.replicas == replicas):
+        return ShapeNames(ordered, (), False)
+    return ShapeNames(ordered, tuple(tuple(sorted(directories[b], key=directory_order)) for b in ordered), True)
 
 
-__all__ = ["Form", "Known", "Names", "Renaming", "names_of", "plain_directory"]
+__all__ = ["Form", "Registrations", "Renaming", "ShapeNames", "canonical_directory", "names_of"]

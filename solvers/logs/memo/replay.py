@@ -14,25 +14,25 @@ from typing import Any
 from kraftcheck.model.controller.state import Controller, Settings
 from kraftcheck.model.records.records import PartitionChangeRecord
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.entries import Batch, Compact, Entry
+from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch, LogEntry
 from kraftcheck.solvers.logs.explain.explain import explain
-from kraftcheck.solvers.logs.explain.judge import Violation
-from kraftcheck.solvers.logs.explain.replay import FOOTER, HEADER, Replayed, judged
-from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, State, elected, empty, known, load
+from kraftcheck.solvers.logs.explain.judge import LogViolation
+from kraftcheck.solvers.logs.explain.replay import FOOTER, HEADER, ReplayedBatch, violations_of
+from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, State, elected, empty, load, model_record
 from kraftcheck.solvers.logs.memo.ask import BROKER_RECORDS, BrokerEvent, broker_events
 from kraftcheck.solvers.logs.memo.ledger import Ledger
-from kraftcheck.solvers.logs.memo.lookup import Move, Quick
-from kraftcheck.solvers.logs.memo.situation import Guessed, Situation, Step
-from kraftcheck.solvers.logs.memo.steps import goes_on, of_event, single
+from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch, SlotUpdate
+from kraftcheck.solvers.logs.memo.situation import EventName, PartitionStep, Situation
+from kraftcheck.solvers.logs.memo.steps import change_step, continues_shutdown, event_step
 
-Fitting = tuple[BrokerEvent, dict[bytes, Step]]
+EventMatch = tuple[BrokerEvent, dict[bytes, PartitionStep]]
 """An event of a broker, and what it comes to in each partition that it visits."""
 
 UNCHANGED = 0, None
 """Place and body of the change of a partition that has none."""
 
 
-class QuickReplay:
+class MemoisedReplay:
     """The replay of one log.
 
     Attributes:
@@ -43,9 +43,9 @@ class QuickReplay:
         self._rules_of = rules
         self._in_snapshot = False
         self._tokens: dict[object, int] = {}
-        self._leaving: dict[int, set[bytes]] = {}
-        self._decoded: dict[Any, PartitionChangeRecord] = {}
-        self.looked_up = 0
+        self._shutdowns: dict[int, set[bytes]] = {}
+        self._changes: dict[Any, PartitionChangeRecord] = {}
+        self.memo_hits = 0
         self._start(empty(Controller(settings=settings or Settings())))
 
     @property
@@ -53,19 +53,19 @@ class QuickReplay:
         """The state after the batches so far."""
         return self._ledger.state()
 
-    def replay(self, batches: Iterable[Batch | Compact]) -> Iterator[Replayed | Quick]:
+    def replay(self, batches: Iterable[Batch | CompactBatch]) -> Iterator[ReplayedBatch | MemoisedBatch]:
         """See `replay_log`: what became of each batch, to the end or to one that cannot be replayed."""
         for batch in batches:
-            if isinstance(batch, Compact):
-                quick = None if self._in_snapshot else self._quick(batch)
-                if quick is not None:
-                    self.looked_up += 1
-                    yield quick
+            if isinstance(batch, CompactBatch):
+                memoised = None if self._in_snapshot else self._from_memo(batch)
+                if memoised is not None:
+                    self.memo_hits += 1
+                    yield memoised
                     continue
                 batch = batch.whole()
-            replayed = self._whole(batch)
-            yield replayed
-            if replayed.explanation is not None and replayed.explanation.broken:
+            whole = self._explain_whole(batch)
+            yield whole
+            if whole.explanation is not None and whole.explanation.replay_error:
                 return
 
     def restart_at(self, state: State) -> None:
@@ -77,7 +77,7 @@ class QuickReplay:
         self._rules = self._rules_of(state.levels.get(METADATA_VERSION))
         self._ledger = Ledger(state, self._rules)
         self._tokens.clear()
-        self._look_for_leaving()
+        self._find_shutdowns()
 
     def _load(self, state: State) -> None:
         base = self._ledger.base
@@ -85,12 +85,12 @@ class QuickReplay:
             self._start(state)
         else:
             self._ledger.load(state)
-            self._look_for_leaving()
+            self._find_shutdowns()
 
-    def _whole(self, batch: Batch) -> Replayed:
+    def _explain_whole(self, batch: Batch) -> ReplayedBatch:
         """The batch, explained as a whole."""
         state, rules = self._ledger.state(), self._rules
-        found, violations = None, ()
+        explanation, violations = None, ()
         if batch.control:
             kinds = {entry.type for entry in batch.entries}
             self._in_snapshot = (self._in_snapshot or HEADER in kinds) and FOOTER not in kinds
@@ -98,29 +98,29 @@ class QuickReplay:
         elif self._in_snapshot:
             after = load(state.at(batch.base_offset), batch, rules)
         else:
-            found = explain(state, batch, rules)
-            after, violations = found.after, tuple(judged(found, rules))  # type: ignore[assignment]
+            explanation = explain(state, batch, rules)
+            after, violations = explanation.after, tuple(violations_of(explanation, rules))  # type: ignore[assignment]
         self._load(after)
-        return Replayed(batch, found, violations, after, rules)
+        return ReplayedBatch(batch, explanation, violations, after, rules)
 
-    def _quick(self, batch: Compact) -> Quick | None:
+    def _from_memo(self, batch: CompactBatch) -> MemoisedBatch | None:
         """The batch looked up; None where it must be explained as a whole."""
-        if any(self._leaving.values()):
+        if any(self._shutdowns.values()):
             return None
-        changed = [key for key in batch.keys if key is not None]
-        if len(changed) > 1 and len(set(changed)) < len(changed):
+        keys = [key for key in batch.keys if key is not None]
+        if len(keys) > 1 and len(set(keys)) < len(keys):
             return None
-        return self._changes(batch) if batch.other is None else self._event(batch)
+        return self._change_batch(batch) if batch.other is None else self._event_batch(batch)
 
-    def _changes(self, batch: Compact) -> Quick | None:
+    def _change_batch(self, batch: CompactBatch) -> MemoisedBatch | None:
         """Changes that are each the work of one event."""
-        slots, count, told = self._ledger.slots, 1, []
-        steps: list[Step | None] = []
-        moves: list[Move | None] = []
+        slots, count, violations = self._ledger.slots, 1, []
+        steps: list[PartitionStep | None] = []
+        updates: list[SlotUpdate | None] = []
         for place, (key, body) in enumerate(zip(batch.keys, batch.bodies, strict=True)):
             if key is None:
                 steps.append(None)
-                moves.append(None)
+                updates.append(None)
                 continue
             slot = slots.get(key)
             if slot is None:
@@ -128,70 +128,78 @@ class QuickReplay:
             at = slot[0]
             step = at.changes.get(body)
             if step is None:
-                step = self._ask_single(at, body, batch.entry, place)
-            if step.after is None or (self._leaving and self._would_go_on(step.after) and place < len(batch) - 1):
+                step = self._query_change(at, body, batch.entry, place)
+            if step.after is None or (
+                self._shutdowns and self._continues_any_shutdown(step.after) and place < len(batch) - 1
+            ):
                 return None
             count *= step.count
             steps.append(step)
-            moves.append((key, (step.after, slot[1] + step.leader_epoch, slot[2] + step.partition_epoch)))
+            updates.append((key, (step.after, slot[1] + step.leader_epoch, slot[2] + step.partition_epoch)))
             if step.violations:
-                told.append((key, step))
-        self._move(steps, moves)
-        return Quick(batch, count, steps, moves, self._violations(told), self._rules, self._ledger)
+                violations.append((key, step))
+        self._apply(steps, updates)
+        return MemoisedBatch(batch, count, steps, updates, self._violations(violations), self._rules, self._ledger)
 
-    def _move(self, steps: list[Step | None], moves: list[Move | None]) -> None:
+    def _apply(self, steps: list[PartitionStep | None], updates: list[SlotUpdate | None]) -> None:
         ledger = self._ledger
-        for step, move in zip(steps, moves, strict=True):
-            if step is None or move is None:
+        for step, update in zip(steps, updates, strict=True):
+            if step is None or update is None:
                 continue
-            key, slot = move
+            key, slot = update
             ledger.slots[key] = slot
-            ledger.changed.add(key)
+            ledger.stale_keys.add(key)
             if step.flips:
                 ledger.put(key, slot)
-            for broker, pending in self._leaving.items():
-                self._note_leaving(key, slot[0], broker, pending)
+            for broker, pending in self._shutdowns.items():
+                self._update_shutdown(key, slot[0], broker, pending)
 
-    def _event(self, batch: Compact) -> Quick | None:
+    def _event_batch(self, batch: CompactBatch) -> MemoisedBatch | None:
         """One event of a broker, with all that it changes."""
-        fitting = self._fitting(batch)
-        if not fitting:
+        matching = self._matching_events(batch)
+        if not matching:
             return None
         assert batch.other is not None
-        event, found = fitting[0]
+        event, steps = matching[0]
         base = self._ledger.base.at(batch.base_offset)
-        self._ledger.base = base.at(batch.other.offset).after(known(batch.other), self._rules)
-        self._ledger.step(found)
-        self._ledger.changed.update(key for key in batch.keys if key is not None)
-        broken = ((key, step) for key, step in found.items() if step.violations)
-        told = sorted(broken, key=lambda pair: self._ledger.rank(pair[0]))  # as the controller goes through them
-        moves = [None if key is None else (key, self._ledger.slots[key]) for key in batch.keys]
-        self._look_for_leaving()
-        guessed = Guessed(event.name, event.action)
-        return Quick(batch, len(fitting), guessed, moves, self._violations(told), self._rules, self._ledger)
+        self._ledger.base = base.at(batch.other.offset).after(model_record(batch.other), self._rules)
+        self._ledger.step(steps)
+        self._ledger.stale_keys.update(key for key in batch.keys if key is not None)
+        broken = ((key, step) for key, step in steps.items() if step.violations)
+        violations = sorted(broken, key=lambda pair: self._ledger.rank(pair[0]))  # as the controller goes through them
+        updates = [None if key is None else (key, self._ledger.slots[key]) for key in batch.keys]
+        self._find_shutdowns()
+        name = EventName(event.name, event.action)
+        return MemoisedBatch(
+            batch, len(matching), name, updates, self._violations(violations), self._rules, self._ledger
+        )
 
-    def _fitting(self, batch: Compact) -> list[Fitting]:
+    def _matching_events(self, batch: CompactBatch) -> list[EventMatch]:
         """The events of a broker that write exactly this batch."""
         assert batch.other is not None
-        record = known(batch.other)
-        if not isinstance(record, BROKER_RECORDS) or self._ledger.odd or any(isinstance(b, str) for b in batch.bodies):
+        record = model_record(batch.other)
+        if (
+            not isinstance(record, BROKER_RECORDS)
+            or self._ledger.incomplete
+            or any(isinstance(b, str) for b in batch.bodies)
+        ):
             return []
         changes_first = len(batch) > 1 and not batch.other_first
         events = broker_events(self._ledger.base.at(batch.base_offset), record, changes_first, self._rules)
         visits = ((event, self._visit(batch, event)) for event in events)
         return [(event, steps) for event, steps in visits if steps is not None]
 
-    def _visit(self, batch: Compact, event: BrokerEvent) -> dict[bytes, Step] | None:
+    def _visit(self, batch: CompactBatch, event: BrokerEvent) -> dict[bytes, PartitionStep] | None:
         """What the event comes to in each partition that it visits; None where it comes to something else."""
         ledger = self._ledger
         token = self._tokens.setdefault(event.identity, len(self._tokens))
-        observed = {key: (place, batch.bodies[place]) for place, key in enumerate(batch.keys) if key is not None}
-        visited: dict[bytes, None] = {**ledger.hosted.get(event.broker, {}), **dict.fromkeys(observed)}
+        changes = {key: (place, batch.bodies[place]) for place, key in enumerate(batch.keys) if key is not None}
+        visited: dict[bytes, None] = {**ledger.by_broker.get(event.broker, {}), **dict.fromkeys(changes)}
         if event.visits_leaderless:
             visited.update(dict.fromkeys(ledger.leaderless))
         elif event.visits_all:
             visited.update(dict.fromkeys(ledger.slots))
-        found, slots = {}, ledger.slots
+        result, slots = {}, ledger.slots
         for key in visited:
             slot = slots.get(key)
             if slot is None:
@@ -199,65 +207,65 @@ class QuickReplay:
             steps = slot[0].events.get(token)
             if steps is None:
                 steps = slot[0].events[token] = {}
-            place, body = observed.get(key, UNCHANGED)
+            place, body = changes.get(key, UNCHANGED)
             step = steps.get(body)
             if step is None:
-                step = steps[body] = self._ask_event(slot[0], event, body, batch.entry, place)
+                step = steps[body] = self._query_event(slot[0], event, body, batch.entry, place)
             if step.after is None:
                 return None
-            found[key] = step
-        return found
+            result[key] = step
+        return result
 
-    def _ask_single(self, at: Situation, body: Any, entry: Callable[[int], Entry], place: int) -> Step:
+    def _query_change(self, at: Situation, body: Any, entry: Callable[[int], LogEntry], place: int) -> PartitionStep:
         """What a change comes to by itself in a situation that does not know it, and does then.
 
         Raises:
             EntryError: see `_decode`.
         """
-        step = at.changes[body] = single(self._ledger, at, self._decode(body, entry, place), self._rules)
+        step = at.changes[body] = change_step(self._ledger, at, self._decode(body, entry, place), self._rules)
         return step
 
-    def _ask_event(
-        self, at: Situation, event: BrokerEvent, body: Any, entry: Callable[[int], Entry], place: int
-    ) -> Step:
+    def _query_event(
+        self, at: Situation, event: BrokerEvent, body: Any, entry: Callable[[int], LogEntry], place: int
+    ) -> PartitionStep:
         """What an event comes to in a situation, with a change or, where the body is None, without.
 
         Raises:
             EntryError: see `_decode`.
         """
         change = None if body is None else self._decode(body, entry, place)
-        return of_event(self._ledger, at, event, change, self._rules)
+        return event_step(self._ledger, at, event, change, self._rules)
 
-    def _decode(self, body: Any, entry: Callable[[int], Entry], place: int) -> PartitionChangeRecord:
+    def _decode(self, body: Any, entry: Callable[[int], LogEntry], place: int) -> PartitionChangeRecord:
         """A change, decoded; of all changes with the same body, which differ in their partition alone, the first.
 
         Raises:
             EntryError: when its fields are not those of its kind.
         """
-        if body not in self._decoded:
-            record = known(entry(place))
+        if body not in self._changes:
+            record = model_record(entry(place))
             assert isinstance(record, PartitionChangeRecord)
-            self._decoded[body] = record
-        return self._decoded[body]
+            self._changes[body] = record
+        return self._changes[body]
 
-    def _violations(self, told: list[tuple[bytes, Step]]) -> tuple[Violation, ...]:
+    def _violations(self, steps: list[tuple[bytes, PartitionStep]]) -> tuple[LogViolation, ...]:
         return tuple(
-            Violation(name, self._ledger.topic(key), self._ledger.place(key)[1], parts)
-            for key, step in told
+            LogViolation(name, self._ledger.topic(key), self._ledger.place(key)[1], parts)
+            for key, step in steps
             for name, _, _, parts in step.violations
         )
 
-    def _look_for_leaving(self) -> None:
+    def _find_shutdowns(self) -> None:
         """Brokers in a controlled shutdown, with the partitions that would change if the controller heard of it again.
 
         No record tells of such an event but the changes; while there are any, each batch is explained as a whole.
         """
-        self._leaving = {broker: set() for broker in self._shutting_down()}
-        for broker, pending in self._leaving.items():
-            for key in self._ledger.hosted.get(broker, ()):
+        self._shutdowns = {broker: set() for broker in self._shutting_down()}
+        for broker, pending in self._shutdowns.items():
+            for key in self._ledger.by_broker.get(broker, ()):
                 if key in self._ledger.slots:
-                    self._note_leaving(key, self._ledger.slots[key][0], broker, pending)
-            if self._ledger.odd:
+                    self._update_shutdown(key, self._ledger.slots[key][0], broker, pending)
+            if self._ledger.incomplete:
                 pending.add(b"")
 
     def _shutting_down(self) -> list[int]:
@@ -265,16 +273,16 @@ class QuickReplay:
         registrations = self._ledger.base.controller.image.registrations
         return [b for b, r in registrations.items() if r.in_controlled_shutdown and not r.fenced]
 
-    def _note_leaving(self, key: bytes, at: Situation, broker: int, pending: set[bytes]) -> None:
-        (pending.add if self._goes_on(at, broker) else pending.discard)(key)
+    def _update_shutdown(self, key: bytes, at: Situation, broker: int, pending: set[bytes]) -> None:
+        (pending.add if self._continues_shutdown(at, broker) else pending.discard)(key)
 
-    def _would_go_on(self, at: Situation) -> bool:
-        return any(self._goes_on(at, broker) for broker in self._leaving)
+    def _continues_any_shutdown(self, at: Situation) -> bool:
+        return any(self._continues_shutdown(at, broker) for broker in self._shutdowns)
 
-    def _goes_on(self, at: Situation, broker: int) -> bool:
+    def _continues_shutdown(self, at: Situation, broker: int) -> bool:
         if broker not in at.brokers():
             return False
-        found: Any = at.events.setdefault(("goes on", broker), {})
-        if None not in found:
-            found[None] = goes_on(self._ledger, at, broker, self._rules)
-        return bool(found[None])
+        memo: Any = at.events.setdefault(("goes on", broker), {})
+        if None not in memo:
+            memo[None] = continues_shutdown(self._ledger, at, broker, self._rules)
+        return bool(memo[None])

@@ -27,9 +27,8 @@ from kraftcheck.model.records.records import Ids, PartitionChangeRecord, ids
 from kraftcheck.model.records.replay import ClusterImage, Topic
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.entries import Batch
-from kraftcheck.solvers.logs.explain.state import Known as Record
-from kraftcheck.solvers.logs.explain.state import State
-from kraftcheck.solvers.logs.memo.renaming import Known, Names
+from kraftcheck.solvers.logs.explain.state import ModelRecord, State
+from kraftcheck.solvers.logs.memo.renaming import Registrations, ShapeNames
 
 TOPIC = "\0topic"
 """Name and id of the one topic of a situation; no real topic has it."""
@@ -37,7 +36,7 @@ TOPIC = "\0topic"
 EPOCH = 7
 """Epochs in a situation: records do not tell a partition's, and events carry over a broker's."""
 
-Told = tuple[str, str, int, tuple[str, ...]]
+ShapeViolation = tuple[str, str, int, tuple[str, ...]]
 """A violation: property, topic, partition, parts."""
 
 
@@ -49,12 +48,16 @@ class Context:
     unclean: bool
 
 
-def plain_registration(known: Registration | None) -> Registration | None:
+def plain_registration(registration: Registration | None) -> Registration | None:
     """A registration without what changes of partitions do not depend on."""
-    return None if known is None else evolve(known, epoch=EPOCH, incarnation="", listeners=(), features=(), rack=None)
+    return (
+        None
+        if registration is None
+        else evolve(registration, epoch=EPOCH, incarnation="", listeners=(), features=(), rack=None)
+    )
 
 
-def named(p: Partition) -> tuple[int, ...]:
+def brokers_of(p: Partition) -> tuple[int, ...]:
     """Every broker that a partition names, in order."""
     lists = (p.replicas, p.isr, p.elr, p.last_known_elr, p.adding, p.removing, (int(p.leader),))
     return tuple(sorted({b for brokers in lists for b in brokers if b != NO_LEADER}))  # type: ignore[union-attr]
@@ -75,15 +78,15 @@ class Shape:
         answers: what changes and events come to here.
     """
 
-    __slots__ = ("answers", "context", "known", "partition")
+    __slots__ = ("context", "partition", "registrations", "results")
 
-    def __init__(self, partition: Partition, context: Context, known: Known) -> None:
-        self.partition, self.context, self.known = partition, context, known
-        self.answers: dict[Any, Any] = {}
+    def __init__(self, partition: Partition, context: Context, registrations: Registrations) -> None:
+        self.partition, self.context, self.registrations = partition, context, registrations
+        self.results: dict[Any, Any] = {}
 
-    def state(self, base: State, also: Known) -> State:
+    def state(self, base: State, others: Registrations) -> State:
         """A state with this partition alone, and with registrations of other brokers."""
-        registrations = {b: r for b, r in {**self.known, **also}.items() if r is not None}
+        registrations = {b: r for b, r in {**self.registrations, **others}.items() if r is not None}
         ordered = {b: registrations[b] for b in sorted(registrations)}
         settings = {MIN_ISR: str(self.context.min_isr), UNCLEAN_ELECTION: str(self.context.unclean).lower()}
         image = ClusterImage(
@@ -110,30 +113,30 @@ class Situation:
         events: by event, then by change or None, what the event comes to here.
     """
 
-    __slots__ = ("_partition", "_shown", "changes", "events", "leaderless", "names", "shape")
+    __slots__ = ("_partition", "_plain_values", "changes", "events", "leaderless", "names", "shape")
 
-    def __init__(self, shape: Shape, names: Names) -> None:
+    def __init__(self, shape: Shape, names: ShapeNames) -> None:
         self.shape, self.names = shape, names
         self.leaderless = bool(shape.partition.leader == NO_LEADER)
-        self.changes: dict[Any, Step] = {}
-        self.events: dict[Any, dict[Any, Step]] = {}
+        self.changes: dict[Any, PartitionStep] = {}
+        self.events: dict[Any, dict[Any, PartitionStep]] = {}
         self._partition: Partition | None = None
-        self._shown: tuple[int, Ids, Ids, Ids] | None = None
+        self._plain_values: tuple[int, Ids, Ids, Ids] | None = None
 
     @property
     def partition(self) -> Partition:
         """The partition, with the epochs of a situation."""
         if self._partition is None:
-            self._partition = self.names.back.partition(self.shape.partition)
+            self._partition = self.names.to_ids.partition(self.shape.partition)
         return self._partition
 
     @property
-    def shown(self) -> tuple[int, Ids, Ids, Ids]:
+    def plain_values(self) -> tuple[int, Ids, Ids, Ids]:
         """Leader, replicas, ISR and ELR, as plain values."""
-        if self._shown is None:
+        if self._plain_values is None:
             p = self.partition
-            self._shown = (int(p.leader), ids(p.replicas), ids(p.isr), ids(p.elr))
-        return self._shown
+            self._plain_values = (int(p.leader), ids(p.replicas), ids(p.isr), ids(p.elr))
+        return self._plain_values
 
     @property
     def context(self) -> Context:
@@ -141,28 +144,28 @@ class Situation:
         return self.shape.context
 
     @property
-    def known(self) -> Known:
+    def registrations(self) -> Registrations:
         """Plain registrations of the brokers that the partition names, None where there is none."""
-        return self.names.back.registrations(self.shape.known)
+        return self.names.to_ids.registrations(self.shape.registrations)
 
     def brokers(self) -> KeysView[int]:
         """The brokers that the partition names."""
-        return (self.names.to.brokers if self.names.renamed else self.shape.known).keys()
+        return (self.names.to_shape.brokers if self.names.renamed else self.shape.registrations).keys()
 
-    def state(self, base: State, also: Known) -> State:
+    def state(self, base: State, others: Registrations) -> State:
         """A state with this partition alone, and with registrations of other brokers."""
-        return Shape(self.partition, self.context, self.known).state(base, also)
+        return Shape(self.partition, self.context, self.registrations).state(base, others)
 
 
 @frozen
-class Guessed:
+class EventName:
     """A step of an explanation: the event in words, with TOPIC for the topic, and what `elections` calls it."""
 
     name: str
     action: str
 
 
-class Step:
+class PartitionStep:
     """What one change, or one event, comes to in a situation.
 
     Attributes:
@@ -174,13 +177,13 @@ class Step:
         flips: whether the partition gets or loses a leader.
     """
 
-    __slots__ = ("after", "count", "flips", "guessed", "leader_epoch", "partition_epoch", "violations")
+    __slots__ = ("after", "count", "event", "flips", "leader_epoch", "partition_epoch", "violations")
 
     def __init__(
         self, before: Situation, after: Situation | None, end: Partition | None = None, count: int = 0,
-        guessed: Guessed | None = None, violations: tuple[Told, ...] = (),
+        event: EventName | None = None, violations: tuple[ShapeViolation, ...] = (),
     ) -> None:  # fmt: skip
-        self.after, self.count, self.guessed, self.violations = after, count, guessed, violations
+        self.after, self.count, self.event, self.violations = after, count, event, violations
         self.leader_epoch = self.partition_epoch = 0
         self.flips = after is not None and after.leaderless != before.leaderless
         if end is not None:
@@ -196,17 +199,17 @@ def context_of(controller: Controller, topic_id: str, index: int, rules: RuleSet
     return Context(controller.min_isr(topic_id, index, rules.controller), controller.unclean_election(topic_id))
 
 
-def is_odd(p: Partition, context: Context) -> bool:
+def has_foreign_min_isr(p: Partition, context: Context) -> bool:
     """Whether min ISR is another partition's, and more than this one has replicas."""
     return int(p.replicas.size()) < context.min_isr
 
 
-def localized(record: PartitionChangeRecord) -> PartitionChangeRecord:
+def local_change(record: PartitionChangeRecord) -> PartitionChangeRecord:
     """A change as one of a situation's partition."""
     return evolve(record, topic_id=TOPIC, partition_id=0)
 
 
-def local_batch(records: tuple[Record, ...]) -> Batch:
+def local_batch(records: tuple[ModelRecord, ...]) -> Batch:
     """A batch that stands for these records; its entries are never read."""
     return Batch(EPOCH + 1, EPOCH + len(records), 0, (), "")
 
@@ -217,6 +220,20 @@ def partition_in(state: State) -> Partition:
 
 
 __all__ = [
-    "EPOCH", "TOPIC", "Context", "Guessed", "Shape", "Situation", "Step", "Told", "context_of", "is_odd", "local_batch",
-    "localized", "named", "partition_in", "plain_registration", "without_epochs",
+    "EPOCH",
+    "TOPIC",
+    "Context",
+    "EventName",
+    "PartitionStep",
+    "Shape",
+    "ShapeViolation",
+    "Situation",
+    "brokers_of",
+    "context_of",
+    "has_foreign_min_isr",
+    "local_batch",
+    "local_change",
+    "partition_in",
+    "plain_registration",
+    "without_epochs",
 ]  # fmt: skip

@@ -11,118 +11,128 @@ from kraftcheck.model.partition.registration import PartitionChange
 from kraftcheck.model.records.records import PartitionChangeRecord, ids
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.as_elections import with_broker
-from kraftcheck.solvers.logs.explain.guess import spoken
-from kraftcheck.solvers.logs.memo.ask import Answer, BrokerEvent, ask_change, ask_event, ask_going_on
+from kraftcheck.solvers.logs.explain.guess import words_text
+from kraftcheck.solvers.logs.memo.ask import BrokerEvent, QueryResult, query_change, query_event, query_shutdown
 from kraftcheck.solvers.logs.memo.ledger import Ledger
-from kraftcheck.solvers.logs.memo.renaming import Form, Names, names_of
+from kraftcheck.solvers.logs.memo.renaming import Form, ShapeNames, names_of
 from kraftcheck.solvers.logs.memo.situation import (
-    Guessed,
+    EventName,
+    PartitionStep,
     Shape,
+    ShapeViolation,
     Situation,
-    Step,
-    Told,
-    localized,
-    named,
+    brokers_of,
+    local_change,
     without_epochs,
 )
 
 
 @frozen
-class _Learned:
+class _MemoEntry:
     """An answer, and the shape behind it; None where not all names are left, or some are new."""
 
-    answer: Answer
+    result: QueryResult
     after: Shape | None
 
 
-def single(ledger: Ledger, at: Situation, record: PartitionChangeRecord, rules: RuleSet) -> Step:
+def change_step(ledger: Ledger, at: Situation, record: PartitionChangeRecord, rules: RuleSet) -> PartitionStep:
     """What one change comes to; no step where it names brokers that the situation does not hold."""
     change = record.change
-    if change.replicas.present or not _named(change) <= at.brokers():
-        return Step(at, None)
+    if change.replicas.present or not _brokers_of_change(change) <= at.brokers():
+        return PartitionStep(at, None)
     names, shape = at.names, at.shape
-    if not names.place(shape.partition, change):
-        names = names_of(at.partition, at.known.items(), change)
-        shape = ledger.shape(names.to.partition(at.partition), at.context, names.to.registrations(at.known))
-    to = names.to
-    form = ("change", to.form_of_change(change))
+    if not names.has_directories(shape.partition, change):
+        names = names_of(at.partition, at.registrations.items(), change)
+        shape = ledger.shape(
+            names.to_shape.partition(at.partition), at.context, names.to_shape.registrations(at.registrations)
+        )
+    to_shape = names.to_shape
+    form = ("change", to_shape.form_of_change(change))
 
-    def ask() -> Answer | None:
-        return ask_change(ledger.base, shape, to.change(localized(record)), rules)
+    def query() -> QueryResult | None:
+        return query_change(ledger.base, shape, to_shape.change(local_change(record)), rules)
 
-    return _step(ledger, at, shape, names, form, ask)
+    return _memoised_step(ledger, at, shape, names, form, query)
 
 
-def of_event(
+def event_step(
     ledger: Ledger, at: Situation, event: BrokerEvent, change: PartitionChangeRecord | None, rules: RuleSet
-) -> Step:
+) -> PartitionStep:
     """What an event of a broker comes to; no step where it does not write exactly this change here."""
-    told = None if change is None else change.change
-    if told is not None and not _named(told) <= at.brokers() | {event.broker}:
-        return Step(at, None)
+    partition_change = None if change is None else change.change
+    if partition_change is not None and not _brokers_of_change(partition_change) <= at.brokers() | {event.broker}:
+        return PartitionStep(at, None)
     names, shape = at.names, at.shape
-    covered = names.cover(event.broker, event.before, event.after)
-    if not covered or (told is not None and not names.place(shape.partition, told)):
-        registered = (*at.known.items(), (event.broker, event.before), (event.broker, event.after))
-        names = names_of(at.partition, registered, told)
-        shape = ledger.shape(names.to.partition(at.partition), at.context, names.to.registrations(at.known))
-    to = names.to
-    form = ("event", event.form(to), None if told is None else to.form_of_change(told))
+    has_names = names.has_broker(event.broker, event.before, event.after)
+    if not has_names or (partition_change is not None and not names.has_directories(shape.partition, partition_change)):
+        registrations = (*at.registrations.items(), (event.broker, event.before), (event.broker, event.after))
+        names = names_of(at.partition, registrations, partition_change)
+        shape = ledger.shape(
+            names.to_shape.partition(at.partition), at.context, names.to_shape.registrations(at.registrations)
+        )
+    to_shape = names.to_shape
+    form = (
+        "event",
+        event.form(to_shape),
+        None if partition_change is None else to_shape.form_of_change(partition_change),
+    )
 
-    def ask() -> Answer | None:
-        local = None if change is None else to.change(localized(change))
-        return ask_event(ledger.base, shape, event.renamed(to), local, rules)
+    def query() -> QueryResult | None:
+        local = None if change is None else to_shape.change(local_change(change))
+        return query_event(ledger.base, shape, event.rename(to_shape), local, rules)
 
-    return _step(ledger, at, shape, names, form, ask)
+    return _memoised_step(ledger, at, shape, names, form, query)
 
 
-def goes_on(ledger: Ledger, at: Situation, broker: int, rules: RuleSet) -> bool:
+def continues_shutdown(ledger: Ledger, at: Situation, broker: int, rules: RuleSet) -> bool:
     """Whether a broker that is leaving would still change this partition, should the controller hear of it again."""
-    known, shape = at.names.to.brokers[broker], at.shape
-    found = shape.answers.get(("goes on", known))
-    if found is None:
-        found = shape.answers["goes on", known] = ask_going_on(ledger.base, shape, known, rules)
-    return bool(found)
+    name, shape = at.names.to_shape.brokers[broker], at.shape
+    result = shape.results.get(("goes on", name))
+    if result is None:
+        result = shape.results["goes on", name] = query_shutdown(ledger.base, shape, name, rules)
+    return bool(result)
 
 
-def _named(change: PartitionChange) -> set[int]:
+def _brokers_of_change(change: PartitionChange) -> set[int]:
     """Every broker that a change names."""
     lists = (change.replicas, change.isr, change.elr, change.last_known_elr, change.adding, change.removing)
-    found = {broker for maybe in lists if maybe.present for broker in ids(maybe.value)}
-    return (found | ({int(change.leader.value)} if change.leader.present else set())) - {NO_LEADER}
+    brokers = {broker for maybe in lists if maybe.present for broker in ids(maybe.value)}
+    return (brokers | ({int(change.leader.value)} if change.leader.present else set())) - {NO_LEADER}
 
 
-def _step(
-    ledger: Ledger, at: Situation, shape: Shape, names: Names, form: Form, ask: Callable[[], Answer | None]
-) -> Step:
+def _memoised_step(
+    ledger: Ledger, at: Situation, shape: Shape, names: ShapeNames, form: Form, query: Callable[[], QueryResult | None]
+) -> PartitionStep:
     """The answer with this form, once it is known of the shape, told with the names of the situation."""
-    if form not in shape.answers:
-        shape.answers[form] = _learned(ledger, shape, names, ask())
-    learned: _Learned | None = shape.answers[form]
-    if learned is None:
-        return Step(at, None)
-    answer, back = learned.answer, names.back
-    if learned.after is not None:
-        after = ledger.named(learned.after, names)
+    if form not in shape.results:
+        shape.results[form] = _memo_entry(ledger, shape, names, query())
+    entry: _MemoEntry | None = shape.results[form]
+    if entry is None:
+        return PartitionStep(at, None)
+    result, to_ids = entry.result, names.to_ids
+    if entry.after is not None:
+        after = ledger.situation_of(entry.after, names)
     else:
-        after = ledger.situation(back.partition(answer.end), at.context, back.registrations(answer.known))
-    told = tuple(_told(violation, names) for violation in answer.violations)
-    guessed = Guessed(spoken(back.words(answer.words)), answer.action)
-    return Step(at, after, answer.end, answer.count, guessed, told)
+        after = ledger.situation(to_ids.partition(result.end), at.context, to_ids.registrations(result.registrations))
+    violations = tuple(_renamed_violation(violation, names) for violation in result.violations)
+    event = EventName(words_text(to_ids.words(result.words)), result.action)
+    return PartitionStep(at, after, result.end, result.count, event, violations)
 
 
-def _learned(ledger: Ledger, shape: Shape, names: Names, answer: Answer | None) -> _Learned | None:
+def _memo_entry(ledger: Ledger, shape: Shape, names: ShapeNames, result: QueryResult | None) -> _MemoEntry | None:
     """An answer with the situation behind it as a shape with the same names, where it has them all."""
-    if answer is None:
+    if result is None:
         return None
-    own = {broker: answer.known[broker] for broker in named(answer.end)}
-    left = names.renamed and names_of(answer.end, own.items()) == names.plain()
-    return _Learned(answer, ledger.shape(without_epochs(answer.end), shape.context, own) if left else None)
+    registrations = {broker: result.registrations[broker] for broker in brokers_of(result.end)}
+    names_remain = names.renamed and names_of(result.end, registrations.items()) == names.canonical()
+    return _MemoEntry(
+        result, ledger.shape(without_epochs(result.end), shape.context, registrations) if names_remain else None
+    )
 
 
-def _told(violation: Told, names: Names) -> Told:
+def _renamed_violation(violation: ShapeViolation, names: ShapeNames) -> ShapeViolation:
     name, topic, partition, parts = violation
-    return name, topic, partition, tuple(with_broker(part, names.back.brokers.__getitem__) for part in parts)
+    return name, topic, partition, tuple(with_broker(part, names.to_ids.brokers.__getitem__) for part in parts)
 
 
-__all__ = ["goes_on", "of_event", "single"]
+__all__ = ["change_step", "continues_shutdown", "event_step"]

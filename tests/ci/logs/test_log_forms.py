@@ -61,7 +61,7 @@ def pair() -> tuple[Batch, int]:
     found = next(
         one.batch for one in replayed(TROUBLE)
         if one.explanation is not None and len(one.explanation.steps) == 2
-        and all(step.guess.action == "alter_partition" for step in one.explanation.steps)
+        and all(step.candidate.action == "alter_partition" for step in one.explanation.steps)
     )  # fmt: skip
     return found, next(n for n, batch in enumerate(batches(TROUBLE)) if batch == found)
 

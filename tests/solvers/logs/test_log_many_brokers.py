@@ -9,7 +9,7 @@ from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.partition.directories import DirectoryList
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.solvers.logs.explain.as_elections import lens
+from kraftcheck.solvers.logs.explain.as_elections import elections_numbering
 
 REPLICAS = (7, 180, 93)
 
@@ -30,10 +30,10 @@ def _partition() -> Partition:
 
 def test_a_partition_of_a_large_cluster_keeps_its_brokers() -> None:
     """Of 200 brokers those of the partition have the first numbers, so that every set tells them apart."""
-    numbers = lens([_cluster(200)], [_partition()])
+    numbers = elections_numbering([_cluster(200)], [_partition()])
     assert numbers.brokers[:3] == (7, 93, 180)
     assert sorted(numbers.brokers) == list(range(200))
-    isr, everyone = numbers.some((180,)), numbers.some(range(200))
+    isr, everyone = numbers.broker_set((180,)), numbers.broker_set(range(200))
     assert [isr.has(numbers.broker(broker)) for broker in REPLICAS] == [False, True, False]
     assert all(everyone.has(numbers.broker(broker)) for broker in REPLICAS)
     assert everyone.size() == MASK_BITS
@@ -41,6 +41,6 @@ def test_a_partition_of_a_large_cluster_keeps_its_brokers() -> None:
 
 def test_a_small_cluster_is_numbered_by_id() -> None:
     """As many brokers as a set holds are numbered in the order of their ids."""
-    numbers = lens([_cluster(MASK_BITS - 2)], [_partition()])
+    numbers = elections_numbering([_cluster(MASK_BITS - 2)], [_partition()])
     assert numbers.brokers == (*range(MASK_BITS - 2), 93, 180)
-    assert numbers.some(numbers.brokers).size() == MASK_BITS
+    assert numbers.broker_set(numbers.brokers).size() == MASK_BITS

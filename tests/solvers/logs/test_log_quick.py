@@ -18,12 +18,12 @@ from kraftcheck.ci.logs.spark import rows
 from kraftcheck.ci.logs.synthetic import Size, Synthetic
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, ids
-from kraftcheck.solvers.logs.explain.entries import Batch, Compact
-from kraftcheck.solvers.logs.explain.replay import Replayed, replay_log
+from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch
+from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log
 from kraftcheck.solvers.logs.memo.compact import compact
 from kraftcheck.solvers.logs.memo.ledger import key_of
-from kraftcheck.solvers.logs.memo.lookup import Quick
-from kraftcheck.solvers.logs.memo.replay import QuickReplay
+from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from tests.shared.captures import DEAD_LEADER, ELR, EVERY, batches, replayed
 
 NODES = 4
@@ -32,17 +32,17 @@ NODES = 4
 Verdict = tuple[int, list[str], tuple[Any, ...]]
 
 
-def verdict(found: Replayed | Quick) -> Verdict | None:
+def verdict(found: ReplayedBatch | MemoisedBatch) -> Verdict | None:
     """Number of explanations, events and violations of a batch; None of what is taken as it is."""
-    if isinstance(found, Quick):
+    if isinstance(found, MemoisedBatch):
         return found.count, found.names(), found.violations
     told = found.explanation
     return None if told is None else (told.count, [step.name for step in told.steps], found.violations)
 
 
-def quickly(given: Iterable[Batch | Compact]) -> tuple[list[Verdict | None], QuickReplay]:
+def quickly(given: Iterable[Batch | CompactBatch]) -> tuple[list[Verdict | None], MemoisedReplay]:
     """The verdicts of a log with looking up, and the replay."""
-    replay = QuickReplay(rules_by_version)
+    replay = MemoisedReplay(rules_by_version)
     return [verdict(found) for found in replay.replay(given)], replay
 
 
@@ -69,17 +69,17 @@ def with_other_ids(given: Iterable[Batch]) -> list[Batch]:
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_looking_up_changes_no_verdict_of_a_real_log(folder: Path) -> None:
     """Explanations, their number, violations and the state behind each batch are those of the slow replay."""
-    replay, used = QuickReplay(rules_by_version), 0
+    replay, used = MemoisedReplay(rules_by_version), 0
     told = replay.replay(compact(batch) for batch in batches(folder))
     for slow, quick in zip(replayed(folder), told, strict=True):
         assert verdict(quick) == verdict(slow)
         assert replay.state.controller.image.topics == slow.state.controller.image.topics
         assert replay.state.controller.image.registrations == slow.state.controller.image.registrations
-        used += isinstance(quick, Quick)
-    assert used == replay.looked_up > len(batches(folder)) / 2
+        used += isinstance(quick, MemoisedBatch)
+    assert used == replay.memo_hits > len(batches(folder)) / 2
 
 
-def written(out: Path, found: Iterable[Replayed | Quick]) -> dict[str, list[dict[str, Any]]]:
+def written(out: Path, found: Iterable[ReplayedBatch | MemoisedBatch]) -> dict[str, list[dict[str, Any]]]:
     """The rows of each dataset of a log."""
     with rows.datasets(out, 7, "a cluster") as files:
         for one in found:
@@ -123,10 +123,10 @@ def test_rows_are_written_of_real_logs(tmp_path: Path) -> None:
 def test_looking_up_changes_no_row(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches, violations and timelines are those of the slow replay, written at once or a few rows at a time."""
     slow = written(tmp_path / "slow", replayed(folder))
-    assert written(tmp_path / "quick", QuickReplay(rules_by_version).replay(map(compact, batches(folder)))) == slow
+    assert written(tmp_path / "quick", MemoisedReplay(rules_by_version).replay(map(compact, batches(folder)))) == slow
     monkeypatch.setattr(rows, "ROWS_AT_ONCE", 10)
     monkeypatch.setattr(rows, "MOVES_AT_ONCE", 3)
-    assert written(tmp_path / "few", QuickReplay(rules_by_version).replay(map(compact, batches(folder)))) == slow
+    assert written(tmp_path / "few", MemoisedReplay(rules_by_version).replay(map(compact, batches(folder)))) == slow
     assert pq.read_metadata(next((tmp_path / "few" / "timelines").iterdir())).num_row_groups > 5
 
 
@@ -136,7 +136,8 @@ def test_more_explanations_than_fit_are_refused(tmp_path: Path) -> None:
     size = Size(brokers=4, topics=2, partitions=3, records=400)
     (tmp_path / "log" / f"{0:020}.log").write_bytes(b"".join(Synthetic(size).batches()))
     batches = read_compact(find((tmp_path / "log",))[0], Skipped(0))
-    quick = next(found for found in QuickReplay(rules_by_version).replay(batches) if isinstance(found, Quick))
+    replays = MemoisedReplay(rules_by_version).replay(batches)
+    quick = next(replay for replay in replays if isinstance(replay, MemoisedBatch))
     quick.count = (1 << 63) - 1
     assert written(tmp_path, [quick])["batches"][0]["explanations"] == quick.count
     quick.count += 1
@@ -168,7 +169,7 @@ def test_a_synthetic_log_is_the_models_own(tmp_path: Path, seed: int) -> None:
     quick, replay = quickly(read_compact(log, Skipped(0)))
     assert quick == slow
     assert all(found is not None and found[0] >= 1 and not found[2] for found in slow)
-    assert replay.looked_up > 0.9 * len(slow)
+    assert replay.memo_hits > 0.9 * len(slow)
     names = {name.rstrip("0123456789 ") for found in slow if found for name in found[1]}
     assert {"fence broker", "unfence broker"} <= names
 
@@ -192,16 +193,16 @@ def test_compact_batches_are_the_decoded_ones(folder: Path) -> None:
     log = find((folder,))[0]
     shapes = set()
     for whole, found in zip(read(log, Skipped(0)), read_compact(log, Skipped(0)), strict=True):
-        if isinstance(found, Compact):
+        if isinstance(found, CompactBatch):
             twin = compact(whole)
-            assert isinstance(twin, Compact)
+            assert isinstance(twin, CompactBatch)
             assert found.whole() == whole
             assert (found.keys, found.other, found.other_first) == (twin.keys, twin.other, twin.other_first)
             assert found.place == whole.place
         else:
             assert found == whole
         shapes.add(type(found))
-    assert shapes == {Batch, Compact}
+    assert shapes == {Batch, CompactBatch}
 
 
 def test_partitions_have_one_key_each() -> None:

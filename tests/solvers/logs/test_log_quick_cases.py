@@ -20,13 +20,13 @@ from kraftcheck.model.language.words import present
 from kraftcheck.model.partition.directories import LOST, DirectoryList
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Record, RegisterBrokerRecord
-from kraftcheck.solvers.logs.explain.entries import Batch, Entry
+from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 from kraftcheck.solvers.logs.explain.explain import explain
-from kraftcheck.solvers.logs.explain.replay import Replayed
+from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
 from kraftcheck.solvers.logs.explain.state import State
 from kraftcheck.solvers.logs.memo.compact import compact
-from kraftcheck.solvers.logs.memo.lookup import Quick
-from kraftcheck.solvers.logs.memo.replay import QuickReplay
+from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from tests.model.controller.controllers import FIXED, beat, changed, cluster, directory, with_topic
 
 LEVELS = {"metadata.version": 27}
@@ -35,7 +35,7 @@ LEVELS = {"metadata.version": 27}
 def batch(controller: Controller, records: Sequence[Record]) -> Batch:
     """A batch of these records behind a state."""
     first = controller.image.next_offset
-    entries = [Entry(first + n, d["type"], d["version"], d["data"]) for n, d in enumerate(map(encode, records))]
+    entries = [LogEntry(first + n, d["type"], d["version"], d["data"]) for n, d in enumerate(map(encode, records))]
     return Batch(first, first + len(entries) - 1, 1, tuple(entries), "here")
 
 
@@ -48,15 +48,15 @@ def both(controller: Controller, records: Sequence[Record], *before: Controller)
         before: states in which the replay was earlier.
     """
     state, given = State(controller, LEVELS), batch(controller, records)
-    replay = QuickReplay(lambda level: FIXED)
+    replay = MemoisedReplay(lambda level: FIXED)
     for earlier in before:
         replay.restart_at(State(earlier, LEVELS))
     replay.restart_at(state)
     (found,) = replay.replay([compact(given)])
     slow = explain(state, given, FIXED)
-    if isinstance(found, Quick):
+    if isinstance(found, MemoisedBatch):
         return slow.count, found.count, True
-    assert isinstance(found, Replayed)
+    assert isinstance(found, ReplayedBatch)
     assert found.explanation is not None
     return slow.count, found.explanation.count, False
 

@@ -33,14 +33,14 @@ from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.solvers.logs.explain.as_elections import with_broker
 from kraftcheck.solvers.logs.explain.entries import Batch
 from kraftcheck.solvers.logs.explain.explain import explain
-from kraftcheck.solvers.logs.explain.replay import Replayed, judged, replay_log
+from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log, violations_of
 from kraftcheck.solvers.logs.explain.state import EntryError, State
 from kraftcheck.solvers.logs.memo import ledger, steps
-from kraftcheck.solvers.logs.memo.ask import Answer, ask_change, ask_event, ask_going_on, broker_events
+from kraftcheck.solvers.logs.memo.ask import QueryResult, broker_events, query_change, query_event, query_shutdown
 from kraftcheck.solvers.logs.memo.compact import compact
-from kraftcheck.solvers.logs.memo.renaming import Names, Renaming, names_of, plain_directory
-from kraftcheck.solvers.logs.memo.replay import QuickReplay
-from kraftcheck.solvers.logs.memo.situation import EPOCH, TOPIC, Context, Shape, named, plain_registration
+from kraftcheck.solvers.logs.memo.renaming import Renaming, ShapeNames, canonical_directory, names_of
+from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
+from kraftcheck.solvers.logs.memo.situation import EPOCH, TOPIC, Context, Shape, brokers_of, plain_registration
 from tests.shared.captures import ELR, TROUBLE, batches, corrupted, replayed, with_data
 from tests.solvers.logs.test_log_quick import verdict, with_other_ids
 
@@ -56,7 +56,7 @@ class World:
 
     partition: Partition
     context: Context
-    known: dict[int, Registration | None]
+    registrations: dict[int, Registration | None]
     features: Features
     rules: RuleSet
     other: Renaming
@@ -65,12 +65,12 @@ class World:
 
     def shape(self) -> Shape:
         """The partition with the registrations that it names."""
-        return Shape(self.partition, self.context, {b: self.known[b] for b in named(self.partition)})
+        return Shape(self.partition, self.context, {b: self.registrations[b] for b in brokers_of(self.partition)})
 
-    def renamed(self) -> Shape:
+    def rename(self) -> Shape:
         """The same with the other names."""
         shape = self.shape()
-        return Shape(self.other.partition(shape.partition), self.context, self.other.registrations(shape.known))
+        return Shape(self.other.partition(shape.partition), self.context, self.other.registrations(shape.registrations))
 
     def base(self) -> State:
         """What a state holds besides."""
@@ -81,11 +81,11 @@ class World:
 def worlds(draw: st.DrawFn) -> World:
     """Any partition of up to three replicas, whether it can come about or not."""
     some = st.lists(st.integers(0, BROKERS - 1), unique=True, max_size=3).map(tuple)
-    dirs = {b: tuple(plain_directory(b, j) for j in range(draw(st.integers(0, 3)))) for b in range(BROKERS)}
+    dirs = {b: tuple(canonical_directory(b, j) for j in range(draw(st.integers(0, 3)))) for b in range(BROKERS)}
     known = {b: _registration(draw, b, dirs[b]) for b in range(BROKERS)}
     replicas = draw(some.filter(bool))
     within = st.lists(st.sampled_from(replicas), unique=True).map(tuple)
-    places = tuple(draw(st.sampled_from((*RESERVED, *dirs[b], plain_directory(b, 3)))) for b in replicas)
+    places = tuple(draw(st.sampled_from((*RESERVED, *dirs[b], canonical_directory(b, 3)))) for b in replicas)
     lost = draw(st.integers(0, 3)) == 0
     isr, elr = ((), ()) if lost else (draw(within), draw(within | some))
     last_known = () if lost else draw(st.just(()) | st.tuples(st.sampled_from((-1, *replicas))))
@@ -96,7 +96,7 @@ def worlds(draw: st.DrawFn) -> World:
     )  # fmt: skip
     features = Features(elr_enabled=draw(st.booleans()))
     context = Context(draw(st.integers(1, len(replicas))), draw(st.booleans()))
-    told = draw(st.sampled_from([d for own in dirs.values() for d in own] or [plain_directory(0, 0)]))
+    told = draw(st.sampled_from([d for own in dirs.values() for d in own] or [canonical_directory(0, 0)]))
     return World(p, context, known, features, draw(st.sampled_from(RULES)), draw(others()), draw(within), told)
 
 
@@ -114,7 +114,7 @@ def others(draw: st.DrawFn) -> Renaming:
     halves = st.sampled_from([1, 2, 3, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
     wide = st.tuples(halves, halves | st.just(0)).map(lambda pair: (pair[0] << 64) + pair[1])
     drawn = draw(st.lists(wide, unique=True, min_size=4 * BROKERS, max_size=4 * BROKERS))
-    owned = {plain_directory(b, j): d for b in range(BROKERS)
+    owned = {canonical_directory(b, j): d for b in range(BROKERS)
              for j, d in enumerate(sorted(drawn[4 * b : 4 * b + 4], key=directory_order))}  # fmt: skip
     return Renaming({-1: -1, **dict(enumerate(ids))}, {**{d: d for d in RESERVED}, **owned})
 
@@ -143,11 +143,11 @@ def written(world: World) -> list[tuple[Any, ...]]:
 
 
 def _of_broker(world: World, broker: int) -> list[Callable[[], Sequence[Any]]]:
-    c, rules = world.shape().state(world.base(), {broker: world.known[broker]}).controller, world.rules
-    known = world.known[broker]
+    c, rules = world.shape().state(world.base(), {broker: world.registrations[broker]}).controller, world.rules
+    known = world.registrations[broker]
     dirs = () if known is None else known.dirs
     again = RegistrationRequest(None, broker, "another", (), (Feature("metadata.version", 1, 27),), None,
-                                dirs or (plain_directory(broker, 0),), False, EPOCH)  # fmt: skip
+                                dirs or (canonical_directory(broker, 0),), False, EPOCH)  # fmt: skip
     context = RegistrationContext(LEVELS)
     return [
         lambda: fenced(c, broker, rules),
@@ -161,10 +161,10 @@ def _of_broker(world: World, broker: int) -> list[Callable[[], Sequence[Any]]]:
     ]
 
 
-def told(answer: Answer | None, other: Renaming) -> Answer | None:
+def told(answer: QueryResult | None, other: Renaming) -> QueryResult | None:
     """An answer with the other names."""
-    return None if answer is None else Answer(
-        other.partition(answer.end), other.registrations(answer.known), answer.count, other.words(answer.words),
+    return None if answer is None else QueryResult(
+        other.partition(answer.end), other.registrations(answer.registrations), answer.count, other.words(answer.words),
         answer.action, tuple((*v[:3], tuple(with_broker(p, other.brokers.__getitem__) for p in v[3]))
                              for v in answer.violations),
     )  # fmt: skip
@@ -172,28 +172,28 @@ def told(answer: Answer | None, other: Renaming) -> Answer | None:
 
 def commutes(world: World, seen: Counter[str]) -> None:
     """Every event of a world, asked with both names, comes to the same."""
-    base, shape, renamed, other, rules = world.base(), world.shape(), world.renamed(), world.other, world.rules
+    base, shape, renamed, other, rules = world.base(), world.shape(), world.rename(), world.other, world.rules
     for records in written(world):
         changes = [r for r in records if isinstance(r, PartitionChangeRecord)]
         rest = [r for r in records if not isinstance(r, PartitionChangeRecord)]
         for change in changes:
-            answer = ask_change(base, shape, change, rules)
-            assert ask_change(base, renamed, other.change(change), rules) == told(answer, other)
+            answer = query_change(base, shape, change, rules)
+            assert query_change(base, renamed, other.change(change), rules) == told(answer, other)
             _note(seen, answer)
         if len(rest) == 1 and len(changes) < 2:
-            state = shape.state(base, {rest[0].broker_id: world.known[rest[0].broker_id]})
+            state = shape.state(base, {rest[0].broker_id: world.registrations[rest[0].broker_id]})
             for event in broker_events(state, rest[0], bool(changes) and records[0] is changes[0], rules):
                 for change in {None, *changes}:
-                    answer = ask_event(base, shape, event, change, rules)
+                    answer = query_event(base, shape, event, change, rules)
                     twin = None if change is None else other.change(change)
-                    assert ask_event(base, renamed, event.renamed(other), twin, rules) == told(answer, other)
+                    assert query_event(base, renamed, event.rename(other), twin, rules) == told(answer, other)
                     _note(seen, answer)
-    for broker in shape.known:
-        going = ask_going_on(base, shape, broker, rules)
-        assert going == ask_going_on(base, renamed, other.brokers[broker], rules)
+    for broker in shape.registrations:
+        going = query_shutdown(base, shape, broker, rules)
+        assert going == query_shutdown(base, renamed, other.brokers[broker], rules)
 
 
-def _note(seen: Counter[str], answer: Answer | None) -> None:
+def _note(seen: Counter[str], answer: QueryResult | None) -> None:
     seen["none" if answer is None else answer.action] += 1
     if answer is not None:
         seen["violated"] += bool(answer.violations)
@@ -218,12 +218,12 @@ def test_other_names_change_no_answer() -> None:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The shapes in which the slow code is asked, one for each question."""
     found: list[Any] = []
-    for name in ("ask_change", "ask_event"):
+    for name in ("query_change", "query_event"):
         real = getattr(steps, name)
 
-        def ask(base: State, shape: Shape, *rest: Any, real: Any = real) -> Answer | None:
+        def ask(base: State, shape: Shape, *rest: Any, real: Any = real) -> QueryResult | None:
             found.append(shape)
-            answer: Answer | None = real(base, shape, *rest)
+            answer: QueryResult | None = real(base, shape, *rest)
             return answer
 
         monkeypatch.setattr(steps, name, ask)
@@ -237,7 +237,9 @@ def synthetic(folder: Path, seed: int) -> list[Batch]:
     return list(read(find((folder,))[0], Skipped(0)))
 
 
-def one_by_one(given: Sequence[Batch], slow: Sequence[Replayed], step: int, replay: QuickReplay) -> Counter[bool]:
+def one_by_one(
+    given: Sequence[Batch], slow: Sequence[ReplayedBatch], step: int, replay: MemoisedReplay
+) -> Counter[bool]:
     """Every `step`-th change of one field is looked up as the slow code explains it; by whether it fails how many are.
 
     Args:
@@ -261,7 +263,7 @@ def one_by_one(given: Sequence[Batch], slow: Sequence[Replayed], step: int, repl
                 continue
             replay.restart_at(before.state)
             (quick,) = replay.replay([compact(batch)])
-            wanted = Replayed(batch, found, tuple(judged(found, good.rules)), found.after, good.rules)
+            wanted = ReplayedBatch(batch, found, tuple(violations_of(found, good.rules)), found.after, good.rules)
             assert verdict(quick) == verdict(wanted)
             assert replay.state.controller.image.topics == found.after.controller.image.topics
             counted[not found.explained] += 1
@@ -271,7 +273,7 @@ def one_by_one(given: Sequence[Batch], slow: Sequence[Replayed], step: int, repl
 @pytest.mark.parametrize("folder", [ELR, TROUBLE], ids=lambda folder: folder.name)
 def test_a_log_with_other_ids_teaches_nothing_new(folder: Path, asked: list[Any]) -> None:
     """What one log taught is known of the same log with other broker ids, and right there too."""
-    replay, last = QuickReplay(rules_by_version), replayed(folder)[-1].state
+    replay, last = MemoisedReplay(rules_by_version), replayed(folder)[-1].state
     start = next(n for n, found in enumerate(replayed(folder)) if found.state.levels == last.levels)
     one_by_one(batches(folder)[start:], replayed(folder)[start:], 0, replay)
     first, other = len(asked), with_other_ids(batches(folder))
@@ -286,43 +288,43 @@ def test_corrupted_logs_of_more_brokers_fail_alike(tmp_path: Path, seed: int) ->
     """Where partitions with different brokers share what is known, a changed field is judged as by the slow code."""
     given = synthetic(tmp_path, seed)
     slow = list(replay_log(given, rules_by_version))
-    counted = one_by_one(given, slow, 17, QuickReplay(rules_by_version))
+    counted = one_by_one(given, slow, 17, MemoisedReplay(rules_by_version))
     assert counted[True] > 50
     assert counted[False] > 0
 
 
-def backwards(*given: Any) -> Names:
+def backwards(*given: Any) -> ShapeNames:
     """Names in the wrong order: the last broker is called 0."""
     found = names_of(*given)
-    return Names(found.brokers[::-1], found.directories[::-1], found.renamed)
+    return ShapeNames(found.brokers[::-1], found.directories[::-1], found.renamed)
 
 
-class _Forgetful(Names):
+class _Forgetful(ShapeNames):
     """Names that forget which of a broker's directories is meant."""
 
     @property
-    def to(self) -> Renaming:
-        first = {d: plain_directory(k, 0) for k, own in enumerate(self.directories) for d in own}
-        right = Names(self.brokers, self.directories, True).to
+    def to_shape(self) -> Renaming:
+        first = {d: canonical_directory(k, 0) for k, own in enumerate(self.directories) for d in own}
+        right = ShapeNames(self.brokers, self.directories, True).to_shape
         return evolve(right, directories={**{d: d for d in RESERVED}, **first})
 
 
-def with_one_directory(*given: Any) -> Names:
+def with_one_directory(*given: Any) -> ShapeNames:
     """Names with one directory a broker."""
     found = names_of(*given)
     return _Forgetful(found.brokers, found.directories, True) if found.renamed else found
 
 
 @pytest.mark.parametrize("wrong", [backwards, with_one_directory])
-def test_wrong_names_show_in_a_log(wrong: Callable[..., Names], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_names_show_in_a_log(wrong: Callable[..., ShapeNames], monkeypatch: pytest.MonkeyPatch) -> None:
     """Names that are not in order, or forget directories, explain less, or otherwise, than the slow code."""
     given, slow = [compact(batch) for batch in batches(ELR)], [verdict(found) for found in replayed(ELR)]
-    right, other = QuickReplay(rules_by_version), QuickReplay(rules_by_version)
+    right, other = MemoisedReplay(rules_by_version), MemoisedReplay(rules_by_version)
     assert [verdict(found) for found in right.replay(given)] == slow
     for module in (ledger, steps):
         monkeypatch.setattr(module, "names_of", wrong)
     told = [verdict(found) for found in other.replay(given)]
-    assert (told, other.looked_up) != (slow, right.looked_up)
+    assert (told, other.memo_hits) != (slow, right.memo_hits)
 
 
 def test_names_out_of_order_change_answers() -> None:
@@ -350,10 +352,10 @@ def some_partition() -> Partition:
 def test_forms_tell_all_that_answers_depend_on() -> None:
     """Each field of a change, and of a plain registration, makes a form of its own; ids that make no sense stay."""
     p = some_partition()
-    names = names_of(p, [(b, None) for b in named(p)])
+    names = names_of(p, [(b, None) for b in brokers_of(p)])
     empty, filled = no_change(p), {f.name: present(getattr(p, f.name)) for f in fields(PartitionChange)}
-    forms = [names.to.form_of_change(evolve(empty, **{name: value})) for name, value in filled.items()]
-    assert len({names.to.form_of_change(empty), *forms}) == len(filled) + 1 == 10
+    forms = [names.to_shape.form_of_change(evolve(empty, **{name: value})) for name, value in filled.items()]
+    assert len({names.to_shape.form_of_change(empty), *forms}) == len(filled) + 1 == 10
     known, same = plain_registration(Registration(1, 5, "x", dirs=(300,))), Renaming({0: 0, 1: 1}, {300: 300, 301: 301})
     assert known is not None
     others = {"id": 0, "fenced": True, "in_controlled_shutdown": True, "is_migrating_zk_broker": True,
@@ -384,4 +386,4 @@ def test_ids_that_make_no_sense_are_not_renamed(
     p = evolve(some_partition(), replicas=IdList(replicas), directories=DirectoryList(replicas, dirs))
     names = names_of(p, [(b, Registration(b, 1, "", dirs=own)) for b, own in known.items()])
     assert not names.renamed
-    assert names.to.partition(p) == names.back.partition(p) == p
+    assert names.to_shape.partition(p) == names.to_ids.partition(p) == p

@@ -19,12 +19,12 @@ from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.logs.explain.entries import Batch
 from kraftcheck.solvers.logs.explain.explain import explain
-from kraftcheck.solvers.logs.explain.judge import Violation
-from kraftcheck.solvers.logs.explain.replay import Replayed, judged, replay_log
+from kraftcheck.solvers.logs.explain.judge import LogViolation
+from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log, violations_of
 from kraftcheck.solvers.logs.explain.state import EntryError, State, empty
 from kraftcheck.solvers.logs.memo.compact import compact
-from kraftcheck.solvers.logs.memo.lookup import Quick
-from kraftcheck.solvers.logs.memo.replay import QuickReplay
+from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from tests.shared.captures import (
     DEAD_LEADER,
     ELR,
@@ -80,7 +80,7 @@ def test_the_rules_of_another_version_do_not_explain() -> None:
     summary = replay(find((ELR,))[0], "kafka-4.0")
     assert summary.exit_code() in (12, 23)
     first = summary.unexplained[0]
-    assert first.miss is not None
+    assert first.nearest is not None
     assert any("observed" in line and "required" in line for line in lines(summary))
 
 
@@ -101,7 +101,7 @@ def test_every_corrupted_field_is_caught_at_its_batch(folder: Path) -> None:
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_corrupted_fields_of_every_log_are_caught(folder: Path) -> None:
     """A sample of the same in each log; looked up, what is corrupted fails in the same way."""
-    replay = QuickReplay(rules_by_version)
+    replay = MemoisedReplay(rules_by_version)
     found = list(corruptions(folder, 29))
     for before, batch, slow in (case for _, _, case in found if case is not None):
         replay.restart_at(before)
@@ -110,15 +110,15 @@ def test_corrupted_fields_of_every_log_are_caught(folder: Path) -> None:
     assert sum(fails for _, fails, _ in found) > 0.8 * len(found) > 10
 
 
-def told(found: Replayed | Quick) -> tuple[int, list[str], tuple[Violation, ...]]:
+def told(found: ReplayedBatch | MemoisedBatch) -> tuple[int, list[str], tuple[LogViolation, ...]]:
     """Number of explanations, events, violations."""
-    if isinstance(found, Quick):
+    if isinstance(found, MemoisedBatch):
         return found.count, found.names(), found.violations
     assert found.explanation is not None
     return found.explanation.count, [step.name for step in found.explanation.steps], found.violations
 
 
-Corruption = tuple[str, bool, tuple[State, Batch, Replayed] | None]
+Corruption = tuple[str, bool, tuple[State, Batch, ReplayedBatch] | None]
 """The kind of field, whether the batch fails, and the state before it, the batch and what became of it.
 
 None where the fields are no record's, which ends the replay there.
@@ -144,16 +144,16 @@ def corruptions(folder: Path, step: int) -> Iterator[Corruption]:
                 except EntryError:
                     yield kind, True, None
                     continue
-                violations = tuple(judged(found, good.rules))
+                violations = tuple(violations_of(found, good.rules))
                 fails = not found.explained or any(one not in good.violations for one in violations)
-                yield kind, fails, (before, bad, Replayed(bad, found, violations, found.after, good.rules))
+                yield kind, fails, (before, bad, ReplayedBatch(bad, found, violations, found.after, good.rules))
                 if not fails:
                     event = next(step for step in found.steps if step.start <= index < step.end)
-                    assert (kind, event.guess.action) in (("isr", "alter_partition"), ("directories", "assign"))
+                    assert (kind, event.candidate.action) in (("isr", "alter_partition"), ("directories", "assign"))
                     if kind == "directories":
                         p = before.controller.image.partition(data["topicId"], data["partitionId"])
                         assert p is not None
-                        assert not p.isr.has(event.guess.arguments["broker"])
+                        assert not p.isr.has(event.candidate.arguments["broker"])
         before = good.state
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from attrs import frozen
 
 from kraftcheck.ci.logs.command import replay
-from kraftcheck.ci.logs.format.read import LogFiles, Skipped, find, read
-from kraftcheck.ci.logs.replaying import Replaying
-from kraftcheck.ci.logs.synthetic import Size, Synthetic
+from kraftcheck.ci.logs.format.read import LogFiles, SkipCount, find, read
+from kraftcheck.ci.logs.replaying import ReplayOptions
+from kraftcheck.ci.logs.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.logs.explain.entries import CompactBatch
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
@@ -36,8 +36,8 @@ CORES = 2
 
 
 SYNTHETIC = {
-    "million": Size(records=1_000_000),
-    "ten-millions": Size(brokers=12, topics=80, partitions=25, records=10_000_000),
+    "million": SyntheticSize(records=1_000_000),
+    "ten-millions": SyntheticSize(brokers=12, topics=80, partitions=25, records=10_000_000),
 }
 """Clusters and lengths of the synthetic logs."""
 
@@ -81,7 +81,7 @@ def _captured() -> LogFiles:
 
 def _read(copies: int) -> int:
     log = _captured()
-    return sum(len(batch.entries) for _ in range(copies) for batch in read(log, Skipped(0)))
+    return sum(len(batch.entries) for _ in range(copies) for batch in read(log, SkipCount(0)))
 
 
 def _replay(copies: int) -> int:
@@ -99,7 +99,7 @@ def _spark(copies: int) -> int:
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as place:
         for number in range(copies):
             shutil.copytree(folder, Path(place, "logs", str(number)))
-        results = replay_with_spark(find((Path(place, "logs"),)), Replaying(None), Path(place, "out"), (), CORES)
+        results = replay_with_spark(find((Path(place, "logs"),)), ReplayOptions(None), Path(place, "out"), (), CORES)
     if any(result.code for result in results):
         raise UnexplainedError(str(LOG))
     return sum(int(result.document["records"]) for result in results)
@@ -116,7 +116,7 @@ CASES: dict[str, tuple[Callable[[int], int], Callable[[], float], int]] = {
 def _segment(case: str, folder: Path) -> LogFiles:
     """The synthetic log of a case, written to a folder."""
     with (folder / f"{0:020}.log").open("wb") as segment:
-        segment.writelines(Synthetic(SYNTHETIC[case]).batches())
+        segment.writelines(SyntheticLog(SYNTHETIC[case]).batches())
     return find((folder,))[0]
 
 
@@ -128,7 +128,7 @@ def _synthetic(case: str, runs: int) -> LogRow:
         for _ in range(runs):
             clock = _Halfway(SYNTHETIC[case].records // 2)
             start_time = time.process_time()
-            summary = replay(log, None, tell=clock, detailed=False)
+            summary = replay(log, None, observe=clock, detailed=False)
             end = time.process_time()
             if summary.exit_code():
                 raise UnexplainedError(case)
@@ -152,7 +152,7 @@ def _written(case: str, runs: int) -> LogRow:
         for run in range(runs):
             readings: list[tuple[float, float]] = []
             start_time, out = time.perf_counter(), Path(place, f"out-{run}")
-            (result,) = replay_with_spark([log], Replaying(None), out, (), 1, partial(_note, readings, processor))
+            (result,) = replay_with_spark([log], ReplayOptions(None), out, (), 1, partial(_note, readings, processor))
             _note(readings, processor)
             (ready_time, before), (end, after) = readings
             seconds.append(end - ready_time)

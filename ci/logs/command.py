@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kraftcheck.ci.logs.format.read import LogFiles, find
-from kraftcheck.ci.logs.replaying import Replaying, settings_of
+from kraftcheck.ci.logs.replaying import ReplayOptions, settings_of
 from kraftcheck.ci.logs.summary import DOCUMENT_VERSION, Summary, lines
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.terminal import options
@@ -27,21 +27,21 @@ from kraftcheck.solvers.program.verdict import EXIT_SAFETY
 
 def replay(
     log: LogFiles, rules: str | None, static: tuple[str, ...] = (), allow_skipped: int = 0,
-    tell: Callable[[ReplayedBatch | MemoisedBatch], None] = lambda replayed: None, detailed: bool = True,
+    observe: Callable[[ReplayedBatch | MemoisedBatch], None] = lambda replayed: None, detailed: bool = True,
 ) -> Summary:  # fmt: skip
-    """Read one log and explain it; see `Replaying.stepwise`.
+    """Read one log and explain it; see `ReplayOptions.replay_batches`.
 
     Args:
         tell: told of each batch once it is replayed.
     """
-    ended: list[Summary] = []
+    summaries: list[Summary] = []
 
-    def followed() -> Iterator[ReplayedBatch | MemoisedBatch]:
-        ended.append((yield from Replaying(rules, static, allow_skipped).stepwise(log, detailed)))
+    def batches() -> Iterator[ReplayedBatch | MemoisedBatch]:
+        summaries.append((yield from ReplayOptions(rules, static, allow_skipped).replay_batches(log, detailed)))
 
-    for replayed in followed():
-        tell(replayed)
-    return ended[0]
+    for replayed in batches():
+        observe(replayed)
+    return summaries[0]
 
 
 @click.command("replay")
@@ -84,26 +84,28 @@ def replay_command(
         if rules is not None:
             parse(rules)
         settings_of(static)
-        found = find(tuple(Path(log) for log in logs))
+        logs_found = find(tuple(Path(log) for log in logs))
         if out is None:
-            told = [
-                _told(replay(log, rules, static, allow_skipped, detailed=verbose or target is not None), verbose)
-                for log in found
+            reports = [
+                _report(replay(log, rules, static, allow_skipped, detailed=verbose or target is not None), verbose)
+                for log in logs_found
             ]
         else:
             from kraftcheck.ci.logs.spark.pipeline import replay_with_spark  # Spark is an extra
 
-            spread = replay_with_spark(found, Replaying(rules, static, allow_skipped), out, conf, workers)
-            told = [(t.code, t.document, t.lines) for t in spread]
+            spark_reports = replay_with_spark(
+                logs_found, ReplayOptions(rules, static, allow_skipped), out, conf, workers
+            )
+            reports = [(t.code, t.document, t.lines) for t in spark_reports]
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
-    codes = [code for code, _, _ in told]
+    codes = [code for code, _, _ in reports]
     code = EXIT_SAFETY if EXIT_SAFETY in codes else max(codes)
     if target is not None:
         document = {"version": DOCUMENT_VERSION, "command": "replay", "exit": code}
-        write_json(target, {**document, "logs": [document for _, document, _ in told]})
+        write_json(target, {**document, "logs": [document for _, document, _ in reports]})
     screen = console(to_stderr=target == "-")
-    for _, _, text in told:
+    for _, _, text in reports:
         for line in text:
             screen.plain(line)
     screen.plain(f"(exit {code})")
@@ -121,6 +123,6 @@ def _check_engine(engine: str, out: Path | None) -> None:
         check_idle("is an option of --engine spark", "conf")
 
 
-def _told(summary: Summary, verbose: bool) -> tuple[int, Mapping[str, Any], Sequence[str]]:
+def _report(summary: Summary, verbose: bool) -> tuple[int, Mapping[str, Any], Sequence[str]]:
     """Exit code, document and lines of one log."""
     return summary.exit_code(), summary.document(), lines(summary, verbose)

@@ -21,12 +21,12 @@ UNFINISHED = ".unfinished"
 LOG = "spark.log"
 SOURCES = "sources.zip"
 
-_LEFT = frozenset({UNFINISHED, NAME, LOG, "spark.log4j2.properties", SOURCES})
+_LEFTOVERS = frozenset({UNFINISHED, NAME, LOG, "spark.log4j2.properties", SOURCES})
 """What a run that ended early may leave."""
 
 
 @contextlib.contextmanager
-def filled(out: Path) -> Iterator[Path]:
+def filled_folder(out: Path) -> Iterator[Path]:
     """A hidden folder to fill, whose content is then moved into `out`; after an error it is removed.
 
     Raises:
@@ -35,7 +35,7 @@ def filled(out: Path) -> Iterator[Path]:
     if out.exists() and not out.is_dir():
         raise Refusal(f"{out} is a file; choose another --out")
     with lease_on(folder(out)):
-        foreign = sorted(path.name for path in out.iterdir() if path.name not in _LEFT)
+        foreign = sorted(path.name for path in out.iterdir() if path.name not in _LEFTOVERS)
         if foreign:
             raise Refusal(f"{out} is not empty: it holds {foreign[0]}; choose another --out")
         place = out / UNFINISHED

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from attrs import frozen
 
-from kraftcheck.ci.logs.format.read import LogFiles, Skipped, read_compact
+from kraftcheck.ci.logs.format.read import LogFiles, SkipCount, read_compact
 from kraftcheck.ci.logs.summary import Summary
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, is_valid, trimmed
@@ -20,7 +20,7 @@ from kraftcheck.solvers.logs.explain.state import ELR_SETTING, EntryError
 from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 
-SINCE = (
+PRESETS_BY_VERSION = (
     (26, "kafka-4.1"),
     (23, "kafka-4.1+dead-last-known-leader-electable"),
     (22, "kafka-4.0"),
@@ -32,14 +32,14 @@ SINCE = (
 """
 
 
-STATIC = (MIN_ISR, UNCLEAN_ELECTION, ELR_SETTING)
+STATIC_KEYS = (MIN_ISR, UNCLEAN_ELECTION, ELR_SETTING)
 """The keys of the configuration file that a rule reads."""
 
 
 def preset_of(level: int | None) -> str:
     """The rule set for a metadata version; the newest where the log names none."""
-    newest = SINCE[0][1]
-    return newest if level is None else next(name for first, name in SINCE if level >= first)
+    newest = PRESETS_BY_VERSION[0][1]
+    return newest if level is None else next(name for first, name in PRESETS_BY_VERSION if level >= first)
 
 
 @lru_cache(maxsize=16)
@@ -59,11 +59,11 @@ def settings_of(texts: tuple[str, ...]) -> Settings:
         key, equals, value = text.partition("=")
         if not key or not equals:
             raise Refusal(f"--static {text}: KEY=VALUE is wanted, as in min.insync.replicas=2")
-        if key not in STATIC:
-            raise Refusal(f"--static {text}: no rule reads {key!r}; {nearest(key, STATIC, '')}")
+        if key not in STATIC_KEYS:
+            raise Refusal(f"--static {text}: no rule reads {key!r}; {nearest(key, STATIC_KEYS, '')}")
         if not is_valid(UNCLEAN_ELECTION if key == ELR_SETTING else key, value):
-            wanted = "a whole number from 1" if key == MIN_ISR else "true or false"
-            raise Refusal(f"--static {text}: {key} takes {wanted}")
+            expected = "a whole number from 1" if key == MIN_ISR else "true or false"
+            raise Refusal(f"--static {text}: {key} takes {expected}")
         if key in pairs:
             raise Refusal(f"--static {text}: {key} is given twice; give it once")
         pairs[key] = trimmed(value)
@@ -71,7 +71,7 @@ def settings_of(texts: tuple[str, ...]) -> Settings:
 
 
 @frozen
-class Replaying:
+class ReplayOptions:
     """What was asked for; workers get it as it is.
 
     Attributes:
@@ -84,7 +84,9 @@ class Replaying:
     static: tuple[str, ...] = ()
     allow_skipped: int = 0
 
-    def stepwise(self, log: LogFiles, detailed: bool = True) -> Generator[ReplayedBatch | MemoisedBatch, None, Summary]:
+    def replay_batches(
+        self, log: LogFiles, detailed: bool = True
+    ) -> Generator[ReplayedBatch | MemoisedBatch, None, Summary]:
         """Read one log and explain it, batch by batch; what it returns at the end is what it came to.
 
         Args:
@@ -95,17 +97,17 @@ class Replaying:
             Refusal: naming the place of what cannot be read, and for a log without batches.
             ScopeError: for an unknown rule set.
         """
-        skipped, summary = Skipped(self.allow_skipped), Summary(log.name, self.rules, detailed=detailed)
-        replaying = MemoisedReplay(self._rules(), settings_of(self.static))
+        skipped, summary = SkipCount(self.allow_skipped), Summary(log.name, self.rules, detailed=detailed)
+        replay = MemoisedReplay(self._rules(), settings_of(self.static))
         try:
-            for replayed in replaying.replay(read_compact(log, skipped)):
-                summary.add(replayed)
-                yield replayed
+            for batch in replay.replay(read_compact(log, skipped)):
+                summary.add(batch)
+                yield batch
         except (EntryError, ReplayError) as reason:
             raise Refusal(f"{log.name}: {reason}") from None
-        summary.skipped, summary.state = tuple(skipped.places), replaying.state
+        summary.skipped, summary.state = tuple(skipped.places), replay.state
         if not summary.batches:
-            only = "only a snapshot" if summary.loaded else "no record batch"
+            only = "only a snapshot" if summary.snapshot_records else "no record batch"
             raise Refusal(f"{log.name}: {only} was read, so there is nothing to explain; is it a metadata log?")
         if self.rules is None:
             summary.rules = f"{preset_of(summary.level)} (metadata version {summary.level})"

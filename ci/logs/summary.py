@@ -35,11 +35,11 @@ class Summary:
         name: of the log.
         rules: the rule set.
         batches: how many batches were to be explained.
-        loaded: how many records of a snapshot were taken as they are.
+        snapshot_records: how many records of a snapshot were taken as they are.
         records: how many records the batches hold.
-        control: how many batches the quorum wrote for itself.
+        control_batches: how many batches the quorum wrote for itself.
         events: the explaining events by what `elections` calls them, else by their words.
-        passed: records that replica logic does not read, by kind.
+        unread: records that replica logic does not read, by kind.
         ambiguous: batches by the number of their explanations, where there are several.
         unexplained: those batches.
         violations: properties that do not hold, with the batch after which they first do not.
@@ -52,12 +52,12 @@ class Summary:
     name: str
     rules: str | None
     batches: int = 0
-    loaded: int = 0
+    snapshot_records: int = 0
     records: int = 0
-    control: int = 0
-    violations_of: int = 0
+    control_batches: int = 0
+    properties_checked: int = 0
     events: Counter[str] = field(factory=Counter)
-    passed: Counter[str] = field(factory=Counter)
+    unread: Counter[str] = field(factory=Counter)
     ambiguous: Counter[int] = field(factory=Counter)
     unexplained: list[Explanation] = field(factory=list)
     violations: list[tuple[Batch | CompactBatch, LogViolation]] = field(factory=list)
@@ -83,42 +83,42 @@ class Summary:
     def add(self, replayed: ReplayedBatch | MemoisedBatch) -> None:
         """Count one more batch."""
         if isinstance(replayed, MemoisedBatch):
-            self._add_quick(replayed)
+            self._add_memoised(replayed)
             return
-        found = replayed.explanation
-        if found is None:
-            self.control += replayed.batch.control
-            self.loaded += 0 if replayed.batch.control else len(replayed.batch.entries)
+        explanation = replayed.explanation
+        if explanation is None:
+            self.control_batches += replayed.batch.control
+            self.snapshot_records += 0 if replayed.batch.control else len(replayed.batch.entries)
             return
-        self.violations_of = len(log_properties(replayed.rules))
+        self.properties_checked = len(log_properties(replayed.rules))
         self.batches += 1
-        self.records += len(found.records)
-        self.passed.update(record.type for record in found.records if isinstance(record, UnreadRecord))
-        self.events.update(called(step.name, step.candidate.action) for step in found.steps)
-        if found.count > 1:
-            self.ambiguous[found.count] += 1
-        if not found.explained:
-            self.unexplained.append(found)
-        self.violations += [(found.batch, violation) for violation in replayed.violations]
+        self.records += len(explanation.records)
+        self.unread.update(record.type for record in explanation.records if isinstance(record, UnreadRecord))
+        self.events.update(event_kind(step.name, step.candidate.action) for step in explanation.steps)
+        if explanation.count > 1:
+            self.ambiguous[explanation.count] += 1
+        if not explanation.explained:
+            self.unexplained.append(explanation)
+        self.violations += [(explanation.batch, violation) for violation in replayed.violations]
         if self.detailed:
-            self.rows.append(_row(found, replayed.violations))
+            self.rows.append(_row(explanation, replayed.violations))
 
-    def _add_quick(self, quick: MemoisedBatch) -> None:
-        if not self.violations_of:
-            self.violations_of = len(log_properties(quick.rules))
+    def _add_memoised(self, memoised: MemoisedBatch) -> None:
+        if not self.properties_checked:
+            self.properties_checked = len(log_properties(memoised.rules))
         self.batches += 1
-        self.records += len(quick.batch)
-        for body in quick.batch.bodies if None in quick.batch.keys else ():
+        self.records += len(memoised.batch)
+        for body in memoised.batch.bodies if None in memoised.batch.keys else ():
             if isinstance(body, str):
-                self.passed[body] += 1
-        for event in quick.events():
-            self.events[called(event.name, event.action)] += 1
-        if quick.count > 1:
-            self.ambiguous[quick.count] += 1
-        if quick.violations:
-            self.violations += [(quick.batch, violation) for violation in quick.violations]
+                self.unread[body] += 1
+        for event in memoised.events():
+            self.events[event_kind(event.name, event.action)] += 1
+        if memoised.count > 1:
+            self.ambiguous[memoised.count] += 1
+        if memoised.violations:
+            self.violations += [(memoised.batch, violation) for violation in memoised.violations]
         if self.detailed:
-            self.rows.append(_quick_row(quick))
+            self.rows.append(_memoised_row(memoised))
 
     def document(self) -> dict[str, Any]:
         """The summary as plain values."""
@@ -127,21 +127,21 @@ class Summary:
             "rules": self.rules,
             "batches": self.batches,
             "records": self.records,
-            "snapshot_records": self.loaded,
-            "control_batches": self.control,
+            "snapshot_records": self.snapshot_records,
+            "control_batches": self.control_batches,
             "explained": self.batches - len(self.unexplained),
             "unexplained": len(self.unexplained),
             "ambiguous": sum(self.ambiguous.values()),
-            "passed_through": dict(self.passed),
+            "passed_through": dict(self.unread),
             "skipped": list(self.skipped),
             "events": dict(self.events),
-            "properties": self.violations_of,
+            "properties": self.properties_checked,
             "violations": len(self.violations),
             "rows": self.rows,
         }
 
 
-def called(name: str, action: str) -> str:
+def event_kind(name: str, action: str) -> str:
     """What kind of event a name is of: what `elections` calls it, else its words without names and numbers."""
     if action:
         return action
@@ -151,36 +151,36 @@ def called(name: str, action: str) -> str:
     return next((kind.strip() for kind in kinds if kind in name), name)
 
 
-def _row(found: Explanation, violations: tuple[LogViolation, ...]) -> dict[str, Any]:
+def _row(explanation: Explanation, violations: tuple[LogViolation, ...]) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "place": found.batch.place,
-        "base_offset": found.batch.base_offset,
-        "records": len(found.records),
-        "explanations": found.count,
-        "events": [{"event": step.name, "records": [step.start, step.end]} for step in found.steps],
+        "place": explanation.batch.place,
+        "base_offset": explanation.batch.base_offset,
+        "records": len(explanation.records),
+        "explanations": explanation.count,
+        "events": [{"event": step.name, "records": [step.start, step.end]} for step in explanation.steps],
     }
-    if not found.explained:
-        row["explained_prefix"] = found.prefix
-        row["cannot_replay"] = found.replay_error
-        row["nearest"] = None if found.nearest is None else _miss(found.nearest)
-    return row | _broken(violations)
+    if not explanation.explained:
+        row["explained_prefix"] = explanation.prefix
+        row["cannot_replay"] = explanation.replay_error
+        row["nearest"] = None if explanation.nearest is None else _nearest_row(explanation.nearest)
+    return row | _violation_rows(violations)
 
 
-def _quick_row(quick: MemoisedBatch) -> dict[str, Any]:
+def _memoised_row(memoised: MemoisedBatch) -> dict[str, Any]:
     """The row of a batch that was looked up; as `_row` has it."""
-    names, size = quick.names(), len(quick.batch)
+    names, size = memoised.names(), len(memoised.batch)
     length = size // len(names)  # one event for each record, or one for all
     spans = ([start, start + length] for start in range(0, size, length))
     return {
-        "place": quick.batch.place,
-        "base_offset": quick.batch.base_offset,
+        "place": memoised.batch.place,
+        "base_offset": memoised.batch.base_offset,
         "records": size,
-        "explanations": quick.count,
+        "explanations": memoised.count,
         "events": [{"event": name, "records": span} for name, span in zip(names, spans, strict=True)],
-    } | _broken(quick.violations)
+    } | _violation_rows(memoised.violations)
 
 
-def _broken(violations: tuple[LogViolation, ...]) -> dict[str, Any]:
+def _violation_rows(violations: tuple[LogViolation, ...]) -> dict[str, Any]:
     if not violations:
         return {}
     rows = (
@@ -189,31 +189,31 @@ def _broken(violations: tuple[LogViolation, ...]) -> dict[str, Any]:
     return {"violations": list(rows)}
 
 
-def _miss(miss: NearestEvent) -> dict[str, Any]:
-    rows = [{"field": d.field, "required": d.prediction, "observed": d.observed} for d in miss.differences]
-    return {"event": miss.name, "refused": miss.refusal, "differences": rows}
+def _nearest_row(nearest: NearestEvent) -> dict[str, Any]:
+    rows = [{"field": d.field, "required": d.prediction, "observed": d.observed} for d in nearest.differences]
+    return {"event": nearest.name, "refused": nearest.refusal, "differences": rows}
 
 
 def lines(summary: Summary, verbose: bool = False) -> list[str]:
     """The summary for a reader."""
     explained = summary.batches - len(summary.unexplained)
     text = [f"{summary.name}: {summary.batches} batches, {summary.records} records, rules {summary.rules}"]
-    if summary.loaded:
-        text.append(f"  snapshot: {summary.loaded} records taken as they are")
+    if summary.snapshot_records:
+        text.append(f"  snapshot: {summary.snapshot_records} records taken as they are")
     if verbose:
         text += [_line(row) for row in summary.rows]
-    if summary.passed:
-        text.append("  passed through: " + ", ".join(f"{n} {kind}" for kind, n in sorted(summary.passed.items())))
+    if summary.unread:
+        text.append("  passed through: " + ", ".join(f"{n} {kind}" for kind, n in sorted(summary.unread.items())))
     text += [f"  skipped {place}" for place in summary.skipped]
     if summary.events:
         text.append("  events: " + ", ".join(f"{n} {name}" for name, n in summary.events.most_common()))
-    several = sum(summary.ambiguous.values())
-    most = f" (up to {max(summary.ambiguous)} explanations)" if several else ""
-    text.append(f"  explained {explained} of {summary.batches} batches, {several} of them ambiguous{most}")
-    for found in summary.unexplained:
-        text += _unexplained(found)
+    ambiguous = sum(summary.ambiguous.values())
+    most = f" (up to {max(summary.ambiguous)} explanations)" if ambiguous else ""
+    text.append(f"  explained {explained} of {summary.batches} batches, {ambiguous} of them ambiguous{most}")
+    for explanation in summary.unexplained:
+        text += _unexplained(explanation)
     if summary.batches:
-        text.append(f"  properties: {summary.violations_of} checked, {len(summary.violations)} violations")
+        text.append(f"  properties: {summary.properties_checked} checked, {len(summary.violations)} violations")
     for batch, violation in summary.violations:
         parts = ", ".join(violation.parts)
         text.append(
@@ -228,23 +228,23 @@ def _line(row: dict[str, Any]) -> str:
     return f"  offset {row['base_offset']}, {row['records']} records, {row['explanations']} explanations: {events}"
 
 
-def _unexplained(found: Explanation) -> list[str]:
-    batch = found.batch
+def _unexplained(explanation: Explanation) -> list[str]:
+    batch = explanation.batch
     text = [
-        f"  UNEXPLAINED batch at offset {batch.base_offset} ({batch.place}): {found.prefix} of {len(found.records)} "
-        "records explained"
+        f"  UNEXPLAINED batch at offset {batch.base_offset} ({batch.place}): "
+        f"{explanation.prefix} of {len(explanation.records)} records explained"
     ]
-    if found.replay_error:
-        text.append(f"    it cannot be replayed, and the replay ends here: {found.replay_error}")
-    if found.nearest is not None:
+    if explanation.replay_error:
+        text.append(f"    it cannot be replayed, and the replay ends here: {explanation.replay_error}")
+    if explanation.nearest is not None:
         text.append(
-            f"    nearest: {found.nearest.name}"
-            + (f", refused: {found.nearest.refusal}" if found.nearest.refusal else "")
+            f"    nearest: {explanation.nearest.name}"
+            + (f", refused: {explanation.nearest.refusal}" if explanation.nearest.refusal else "")
         )
-        shown = found.nearest.differences[:SHOWN_DIFFERENCES]
+        shown = explanation.nearest.differences[:SHOWN_DIFFERENCES]
         text += [f"      {_difference(difference)}" for difference in shown]
-        if len(found.nearest.differences) > len(shown):
-            text.append(f"      and {len(found.nearest.differences) - len(shown)} differences more")
+        if len(explanation.nearest.differences) > len(shown):
+            text.append(f"      and {len(explanation.nearest.differences) - len(shown)} differences more")
     return text
 
 

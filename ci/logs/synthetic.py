@@ -52,17 +52,17 @@ LEVELS = {METADATA_VERSION: 27, ELR_FEATURE: 1}
 
 RULES = "kafka-4.1"
 REPLICAS = 3
-TOGETHER = 6
+MAX_CHANGES = 6
 """At most so many changes of ISRs are in one batch."""
 
 _FORM = evolve(CODE_FORM, names=False)
 """Directories as bytes, the reserved ones too."""
 
-Make = Callable[[Controller], Iterable[ModelRecord]]
+Write = Callable[[Controller], Iterable[ModelRecord]]
 
 
 @frozen
-class Size:
+class SyntheticSize:
     """How large a cluster is, and how long its log."""
 
     brokers: int = 6
@@ -73,17 +73,17 @@ class Size:
 
 
 @frozen
-class _Made:
+class _EventEffect:
     """What an event comes to in a situation: the change's bytes but for index and topic, and the situation behind."""
 
     body: bytes | None
     after: Situation
 
 
-class Synthetic:
+class SyntheticLog:
     """The cluster and its log so far."""
 
-    def __init__(self, size: Size) -> None:
+    def __init__(self, size: SyntheticSize) -> None:
         self._size, self._random = size, random.Random(size.seed)
         self._rules: RuleSet = parse(RULES)
         self._offset = 0
@@ -92,30 +92,30 @@ class Synthetic:
 
     def batches(self) -> Iterator[bytes]:
         """The log, batch by batch, until it has the records."""
-        yield from self._set_up()
+        yield from self._setup()
         while self._offset < self._size.records:
             broker = self._random.randrange(self._size.brokers)
             yield from self._restart(broker, clean=self._random.random() < 0.7)
-            yield from self._breathe(len(self._ledger.slots) // 2)
+            yield from self._vary_isrs(len(self._ledger.slots) // 2)
 
-    def _set_up(self) -> Iterator[bytes]:
+    def _setup(self) -> Iterator[bytes]:
         """Features, brokers and topics, explained as a whole."""
-        yield self._whole([FeatureRecord(name, level) for name, level in LEVELS.items()])
+        yield self._whole_batch([FeatureRecord(name, level) for name, level in LEVELS.items()])
         for broker in range(self._size.brokers):
-            yield self._whole(self._registration(broker, True)(self._at().controller))
-            yield self._whole(unfenced(self._at().controller, broker, self._rules))
+            yield self._whole_batch(self._registration(broker, True)(self._state().controller))
+            yield self._whole_batch(unfenced(self._state().controller, broker, self._rules))
         for number in range(self._size.topics):
-            yield self._whole(self._topic(f"topic-{number}"))
+            yield self._whole_batch(self._topic(f"topic-{number}"))
 
     def _topic(self, name: str) -> list[ModelRecord]:
         brokers = range(self._size.brokers)
         lists = tuple(
             (index, tuple(self._random.sample(brokers, REPLICAS))) for index in range(self._size.partitions)
         )
-        wanted = NewTopic(name, assignments=lists, config={"min.insync.replicas": "2"})
+        topic = NewTopic(name, assignments=lists, config={"min.insync.replicas": "2"})
         topic_id = self._uuid()
-        written = create_topics(self._at().controller, CreateTopicsRequest((wanted,)), self._rules).records
-        return [evolve(r, topic_id=topic_id) if isinstance(r, TopicRecord | PartitionRecord) else r for r in written]
+        records = create_topics(self._state().controller, CreateTopicsRequest((topic,)), self._rules).records
+        return [evolve(r, topic_id=topic_id) if isinstance(r, TopicRecord | PartitionRecord) else r for r in records]
 
     def _restart(self, broker: int, clean: bool) -> Iterator[bytes]:
         """A broker stops, returns, catches up, and leads what it is the first replica of."""
@@ -126,129 +126,131 @@ class Synthetic:
         self._incarnation = self._uuid()
         yield self._event(broker, f"register {clean}", self._registration(broker, clean))
         yield self._event(broker, "unfence", lambda c: unfenced(c, broker, rules))
-        behind = [key for key in ledger.by_broker[broker] if not ledger.slots[key][0].partition.isr.has(broker)]
-        yield from self._alter(behind, lambda p: (*p.isr, broker))
-        late = [key for key in ledger.by_broker[broker] if ledger.slots[key][0].partition.replicas.first() == broker]
-        led = [key for key in late if ledger.slots[key][0].partition.leader != broker]
-        yield from self._singles(led, "prefer", lambda at: lambda c: _elected(c, rules))
+        lagging = [key for key in ledger.by_broker[broker] if not ledger.slots[key][0].partition.isr.has(broker)]
+        yield from self._alter(lagging, lambda p: (*p.isr, broker))
+        hosted = ledger.by_broker[broker]
+        preferred = [key for key in hosted if ledger.slots[key][0].partition.replicas.first() == broker]
+        to_elect = [key for key in preferred if ledger.slots[key][0].partition.leader != broker]
+        yield from self._change_batches(to_elect, "prefer", lambda at: lambda c: _preferred_election(c, rules))
 
-    def _breathe(self, count: int) -> Iterator[bytes]:
+    def _vary_isrs(self, count: int) -> Iterator[bytes]:
         """Followers fall behind and catch up."""
         keys = self._random.sample(sorted(self._ledger.slots), count)
-        full = [key for key in keys if self._ledger.slots[key][0].partition.isr.size() == REPLICAS]
-        yield from self._alter(full, lambda p: tuple(b for b in p.isr if b != _last_follower(p)))
-        short = [key for key in full if self._ledger.slots[key][0].partition.isr.size() < REPLICAS]
-        yield from self._alter(short, lambda p: (*p.isr, *(b for b in p.replicas if not p.isr.has(b))))
+        complete = [key for key in keys if self._ledger.slots[key][0].partition.isr.size() == REPLICAS]
+        yield from self._alter(complete, lambda p: tuple(b for b in p.isr if b != _last_follower(p)))
+        shrunk = [key for key in complete if self._ledger.slots[key][0].partition.isr.size() < REPLICAS]
+        yield from self._alter(shrunk, lambda p: (*p.isr, *(b for b in p.replicas if not p.isr.has(b))))
 
-    def _alter(self, keys: list[bytes], wanted: Callable[[Any], tuple[int, ...]]) -> Iterator[bytes]:
+    def _alter(self, keys: list[bytes], isr_after: Callable[[Any], tuple[int, ...]]) -> Iterator[bytes]:
         rules = self._rules
 
-        def make(at: Situation) -> Make:
+        def write(at: Situation) -> Write:
             p = at.partition
-            members = tuple((broker, UNCHECKED) for broker in wanted(p))
+            members = tuple((broker, UNCHECKED) for broker in isr_after(p))
             request = AlterPartitionRequest(int(p.leader), EPOCH, (Proposal(TOPIC, 0, EPOCH, EPOCH, members),))
             return lambda c: alter_partition(c, request, rules).records
 
-        led = [key for key in keys if not self._ledger.slots[key][0].leaderless]
-        yield from self._singles(led, None, make, lambda at: ("alter", wanted(at.partition)))
+        with_leader = [key for key in keys if not self._ledger.slots[key][0].leaderless]
+        yield from self._change_batches(with_leader, None, write, lambda at: ("alter", isr_after(at.partition)))
 
-    def _singles(
-        self, keys: list[bytes], token: Any, make: Callable[[Situation], Make],
+    def _change_batches(
+        self, keys: list[bytes], token: Any, write: Callable[[Situation], Write],
         tokens: Callable[[Situation], Any] | None = None,
     ) -> Iterator[bytes]:  # fmt: skip
         """Changes of single partitions, some in a batch."""
         values: list[bytes] = []
-        size = self._random.randint(1, TOGETHER)
+        size = self._random.randint(1, MAX_CHANGES)
         for key in keys:
             at = self._ledger.slots[key][0]
-            made = self._made(at, ("made", token if tokens is None else tokens(at)), make(at), None)
-            value = self._move(key, made)
+            effect = self._effect(at, ("effect", token if tokens is None else tokens(at)), write(at), None)
+            value = self._advance(key, effect)
             values += [] if value is None else [value]
             if len(values) >= size:
                 yield self._batch(values)
-                values, size = [], self._random.randint(1, TOGETHER)
+                values, size = [], self._random.randint(1, MAX_CHANGES)
         if values:
             yield self._batch(values)
 
-    def _event(self, broker: int, name: str, make: Make) -> bytes:
+    def _event(self, broker: int, name: str, write: Write) -> bytes:
         """An event of a broker, with the changes of all the partitions that it visits."""
         ledger = self._ledger
-        base = self._at()
-        (record,) = make(base.controller)
+        base = self._state()
+        (record,) = write(base.controller)
         before = plain_registration(base.controller.registration(broker))
         visited = {**ledger.by_broker.get(broker, {}), **dict.fromkeys(ledger.leaderless)}
-        token = ("made", name, broker, before)
-        moved = [(key, self._made(ledger.slots[key][0], token, make, broker)) for key in visited]
-        values = [value for key, made in moved if (value := self._move(key, made)) is not None]
-        own = _encoded(record)
+        token = ("effect", name, broker, before)
+        effects = [(key, self._effect(ledger.slots[key][0], token, write, broker)) for key in visited]
+        values = [value for key, effect in effects if (value := self._advance(key, effect)) is not None]
+        own_record = _record_bytes(record)
         first = name in ("leave", "unfence")
         if isinstance(record, RegisterBrokerRecord):
-            own = _encoded(evolve(record, broker_epoch=self._offset))
+            own_record = _record_bytes(evolve(record, broker_epoch=self._offset))
             record = evolve(record, broker_epoch=self._offset)
         ledger.base = base.after(record, self._rules)
-        return self._batch([own, *values] if first else [*values, own])
+        return self._batch([own_record, *values] if first else [*values, own_record])
 
-    def _made(self, at: Situation, token: Any, make: Make, broker: int | None) -> _Made:
-        known: Any = at.events.setdefault(token, {})
-        if None not in known:
+    def _effect(self, at: Situation, token: Any, write: Write, broker: int | None) -> _EventEffect:
+        memo: Any = at.events.setdefault(token, {})
+        if None not in memo:
             base = self._ledger.base.controller
-            also = {} if broker is None else {broker: plain_registration(base.registration(broker))}
-            before = at.state(self._ledger.base, also)
+            others = {} if broker is None else {broker: plain_registration(base.registration(broker))}
+            before = at.state(self._ledger.base, others)
             after, body = before, None
-            for record in make(before.controller):
+            for record in write(before.controller):
                 after = after.after(record, self._rules)
                 if isinstance(record, PartitionChangeRecord):
                     body = _body(record)
-            now = {b: plain_registration(after.controller.registration(b)) for b in (*at.registrations, *also)}
-            known[None] = _Made(body, self._ledger.situation(partition_in(after), at.context, now))
-        found: _Made = known[None]
-        return found
+            brokers = (*at.registrations, *others)
+            registrations = {b: plain_registration(after.controller.registration(b)) for b in brokers}
+            memo[None] = _EventEffect(body, self._ledger.situation(partition_in(after), at.context, registrations))
+        result: _EventEffect = memo[None]
+        return result
 
-    def _move(self, key: bytes, made: _Made) -> bytes | None:
-        self._ledger.put(key, (made.after, 0, 0))
-        return None if made.body is None else CHANGE_FRAME + made.body[:1] + key + made.body[1:]
+    def _advance(self, key: bytes, effect: _EventEffect) -> bytes | None:
+        self._ledger.put(key, (effect.after, 0, 0))
+        return None if effect.body is None else CHANGE_FRAME + effect.body[:1] + key + effect.body[1:]
 
-    def _registration(self, broker: int, clean: bool) -> Make:
-        known = self._ledger.base.controller.registration(broker)
+    def _registration(self, broker: int, clean: bool) -> Write:
+        registration = self._ledger.base.controller.registration(broker)
         dirs = tuple((1 << 100) + 2 * broker + side for side in (0, 1))
         request = RegistrationRequest(
             None, broker, self._incarnation, (Listener("PLAINTEXT", f"host-{broker}", 9092),),
             (Feature(METADATA_VERSION, 1, 27), Feature(ELR_FEATURE, 0, 1)), None, dirs, False, None,
         )  # fmt: skip
 
-        def make(c: Controller) -> tuple[LogRecord, ...]:
-            own = c.registration(broker)
-            epoch = None if known is None or own is None or not clean else own.epoch
+        def write(c: Controller) -> tuple[LogRecord, ...]:
+            current = c.registration(broker)
+            epoch = None if registration is None or current is None or not clean else current.epoch
             expired = evolve(c, soft=evolve(c.soft, now=c.soft.now + c.soft.sessions.timeout + 1))
             return register_broker(expired, evolve(request, previous_epoch=epoch), RegistrationContext(LEVELS),
                                    self._rules).records  # fmt: skip
 
-        return make
+        return write
 
     def _uuid(self) -> str:
         return base64.urlsafe_b64encode(self._random.randbytes(16)).decode().rstrip("=")
 
-    def _at(self) -> State:
+    def _state(self) -> State:
         return self._ledger.base.at(self._offset)
 
-    def _whole(self, records: Iterable[ModelRecord]) -> bytes:
+    def _whole_batch(self, records: Iterable[ModelRecord]) -> bytes:
         """A batch that is taken in as a whole."""
         written = list(records)
         state = self._ledger.state().at(self._offset)
         for record in written:
             state = state.after(record, self._rules)
-        changed = state.controller.features != self._ledger.base.controller.features
-        self._ledger = Ledger(state, self._rules) if changed else self._ledger
+        features_changed = state.controller.features != self._ledger.base.controller.features
+        self._ledger = Ledger(state, self._rules) if features_changed else self._ledger
         self._ledger.load(state)
-        return self._batch([_encoded(record) for record in written])
+        return self._batch([_record_bytes(record) for record in written])
 
     def _batch(self, values: list[bytes]) -> bytes:
-        found = encoding.batch(self._offset, 1, values)
+        data = encoding.batch(self._offset, 1, values)
         self._offset += len(values)
-        return found
+        return data
 
 
-def _elected(controller: Controller, rules: RuleSet) -> tuple[LogRecord, ...]:
+def _preferred_election(controller: Controller, rules: RuleSet) -> tuple[LogRecord, ...]:
     return elect_leaders(controller, PREFERRED, ((TOPIC, 0),), rules).records
 
 
@@ -256,7 +258,7 @@ def _last_follower(p: Partition) -> int:
     return next(b for b in reversed(ids(p.isr)) if b != p.leader)
 
 
-def _encoded(record: ModelRecord) -> bytes:
+def _record_bytes(record: ModelRecord) -> bytes:
     if isinstance(record, FeatureRecord):
         return encoding.record("FEATURE_LEVEL_RECORD", 0, {"name": record.name, "featureLevel": record.level})
     if isinstance(record, ConfigRecord):
@@ -265,10 +267,10 @@ def _encoded(record: ModelRecord) -> bytes:
         return encoding.record("CONFIG_RECORD", 0, data)
     if isinstance(record, ClearElrRecord):
         return encoding.record("CLEAR_ELR_RECORD", 0, {"topicName": record.topic})
-    found = encode(record, form=_FORM)  # type: ignore[arg-type]
-    return encoding.record(found["type"], found["version"], found["data"])
+    encoded = encode(record, form=_FORM)  # type: ignore[arg-type]
+    return encoding.record(encoded["type"], encoded["version"], encoded["data"])
 
 
 def _body(record: PartitionChangeRecord) -> bytes:
-    value = _encoded(evolve(record, topic_id="A" * 22))
+    value = _record_bytes(evolve(record, topic_id="A" * 22))
     return value[2:3] + value[REST_FROM:]

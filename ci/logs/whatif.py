@@ -11,7 +11,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from kraftcheck.ci.logs.format.read import Skipped, find, read
+from kraftcheck.ci.logs.format.read import SkipCount, find, read
 from kraftcheck.ci.logs.replaying import preset_of, settings_of
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
@@ -41,7 +41,7 @@ def final_state(path: Path, rules: RuleSet | None, static: tuple[str, ...], allo
     logs = find((path,))
     if len(logs) > 1:
         raise Refusal(f"{path}: {len(logs)} logs; name one of them, such as {logs[0].name}")
-    state, skipped = empty(Controller(settings=settings_of(static))), Skipped(allow_skipped)
+    state, skipped = empty(Controller(settings=settings_of(static))), SkipCount(allow_skipped)
     chosen, read_any = rules or parse(preset_of(None)), False
     try:
         for batch in read(logs[0], skipped):
@@ -59,9 +59,9 @@ def final_state(path: Path, rules: RuleSet | None, static: tuple[str, ...], allo
 def prometheus(rows: Sequence[Mapping[str, Any]], faults: int) -> str:
     """The distances in Prometheus' text format."""
     text = []
-    for kind, told in _HELP.items():
+    for kind, help_text in _HELP.items():
         name = f"kraftcheck_faults_to_{kind}"
-        text += [f"# HELP {name} {told}", f"# TYPE {name} gauge"]
+        text += [f"# HELP {name} {help_text}", f"# TYPE {name} gauge"]
         for row in rows:
             value = row[f"faults_to_{kind}"]
             topic = row["topic"].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
@@ -80,13 +80,13 @@ def _table(rows: Sequence[Mapping[str, Any]], faults: int) -> Table:
     for name in ("partition", "offline", "loss", "shortest way to offline", "shortest way to loss"):
         table.add_column(name)
     for row in rows:
-        shown = [f">{faults}" if row[f"faults_to_{kind}"] is None else str(row[f"faults_to_{kind}"]) for kind in _HELP]
-        ways = [_way(row[f"to_{kind}"]) for kind in _HELP]
-        table.add_row(Text(f"{row['topic']}-{row['partition']}"), *shown, *ways)
+        counts = [f">{faults}" if row[f"faults_to_{kind}"] is None else str(row[f"faults_to_{kind}"]) for kind in _HELP]
+        paths = [_path_text(row[f"to_{kind}"]) for kind in _HELP]
+        table.add_row(Text(f"{row['topic']}-{row['partition']}"), *counts, *paths)
     return table
 
 
-def _way(moves: Sequence[str] | None) -> str:
+def _path_text(moves: Sequence[str] | None) -> str:
     """A sequence of moves for a reader; empty where there is none."""
     return "" if moves is None else ", ".join(moves) or "already so"
 

@@ -38,7 +38,7 @@ TOPIC_ID = "what-if"
 
 
 @frozen
-class World:
+class FaultState:
     """One partition with its brokers.
 
     Attributes:
@@ -67,13 +67,13 @@ class World:
         """What tells two worlds apart: all but epochs and offsets."""
         p = self.partition
         brokers = tuple(
-            (b, known.fenced, known.in_controlled_shutdown, known.dirs)
-            for b, known in sorted(self.controller.image.registrations.items())
+            (b, registration.fenced, registration.in_controlled_shutdown, registration.dirs)
+            for b, registration in sorted(self.controller.image.registrations.items())
         )
         lists = (p.replicas, p.isr, p.elr, p.last_known_elr, p.adding, p.removing)
-        placed = tuple(int(p.directories.of(b)) for b in ids(p.replicas))
-        shape = (*(ids(members) for members in lists), placed, int(p.leader), bool(p.recovering))
-        return shape, brokers, self.holders, self.dead, self.lost
+        directories = tuple(int(p.directories.of(b)) for b in ids(p.replicas))
+        partition_key = (*(ids(members) for members in lists), directories, int(p.leader), bool(p.recovering))
+        return partition_key, brokers, self.holders, self.dead, self.lost
 
 
 @frozen
@@ -87,12 +87,12 @@ class Distance:
 
 
 @frozen
-class SlotUpdate:
+class BrokerMove:
     """Something that happens to a broker: its name, whether it is a fault, and the world after it."""
 
     name: str
     fault: bool
-    after: Callable[[], World]
+    after: Callable[[], FaultState]
 
 
 def distances(controller: Controller, faults: int, rules: RuleSet) -> Iterator[Distance]:
@@ -103,157 +103,157 @@ def distances(controller: Controller, faults: int, rules: RuleSet) -> Iterator[D
         faults: how many are looked at.
         rules: the rule set.
     """
-    known: dict[Key, tuple[tuple[str, ...] | None, tuple[str, ...] | None]] = {}
+    memo: dict[Key, tuple[tuple[str, ...] | None, tuple[str, ...] | None]] = {}
     for place in controller.places():
-        world = alone(controller, place, rules)
-        limits = world.controller.configs.topics[TOPIC_ID]
-        key = (world.key(), tuple(sorted(limits.items())))
-        if key not in known:
-            known[key] = search(world, faults, rules)
-        yield Distance(controller.topic(place.topic_id).name, place.index, *known[key])
+        state = isolate(controller, place, rules)
+        limits = state.controller.configs.topics[TOPIC_ID]
+        key = (state.key(), tuple(sorted(limits.items())))
+        if key not in memo:
+            memo[key] = search(state, faults, rules)
+        yield Distance(controller.topic(place.topic_id).name, place.index, *memo[key])
 
 
-def alone(controller: Controller, place: Place, rules: RuleSet) -> World:
+def isolate(controller: Controller, place: Place, rules: RuleSet) -> FaultState:
     """A partition with the brokers of its replicas, and with the configuration that counts for it."""
     p = place.partition
     brokers = {b: r for b, r in controller.image.registrations.items() if p.replicas.has(b)}
     unclean = str(controller.unclean_election(place.topic_id)).lower()
     min_isr = str(controller.min_isr(place.topic_id, place.index, rules.controller))
-    configured = {MIN_ISR: min_isr, UNCLEAN_ELECTION: unclean}
+    topic_config = {MIN_ISR: min_isr, UNCLEAN_ELECTION: unclean}
     image = evolve(controller.image, topics={TOPIC_ID: Topic(TOPIC_ID, {0: p})}, registrations=brokers)
-    reduced = evolve(controller, image=image, configs=Configs(topics={TOPIC_ID: configured}))
-    return _settled(World(reduced, frozenset(ids(p.isr)) | frozenset(ids(p.elr))))
+    reduced = evolve(controller, image=image, configs=Configs(topics={TOPIC_ID: topic_config}))
+    return _settle(FaultState(reduced, frozenset(ids(p.isr)) | frozenset(ids(p.elr))))
 
 
-def search(world: World, faults: int, rules: RuleSet) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+def search(state: FaultState, faults: int, rules: RuleSet) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
     """The shortest ways to a partition that is offline, and to one that lost data; fewest faults, then fewest moves."""
-    offline: tuple[str, ...] | None = () if world.offline else None
-    loss: tuple[str, ...] | None = () if world.lost else None
-    seen = {world.key()}
-    layer: list[tuple[World, tuple[str, ...]]] = [(world, ())]
+    offline: tuple[str, ...] | None = () if state.offline else None
+    loss: tuple[str, ...] | None = () if state.lost else None
+    visited = {state.key()}
+    layer: list[tuple[FaultState, tuple[str, ...]]] = [(state, ())]
     for spent in range(faults + 1):
-        waiting, beyond = deque(layer), []
-        while waiting:
-            here, way = waiting.popleft()
-            if here.offline and offline is None:
-                offline = way
-            if here.lost and loss is None:
-                loss = way
-            for move in moves(here, rules):
+        queue, next_layer = deque(layer), []
+        while queue:
+            current, path = queue.popleft()
+            if current.offline and offline is None:
+                offline = path
+            if current.lost and loss is None:
+                loss = path
+            for move in moves(current, rules):
                 if move.fault and spent == faults:
                     continue
-                after, there = move.after(), (*way, move.name)
+                after, path_after = move.after(), (*path, move.name)
                 if move.fault:
-                    beyond.append((after, there))
-                elif after.key() not in seen:
-                    seen.add(after.key())
-                    waiting.append((after, there))
+                    next_layer.append((after, path_after))
+                elif after.key() not in visited:
+                    visited.add(after.key())
+                    queue.append((after, path_after))
         layer = []
-        for after, there in beyond:
-            if after.key() not in seen:
-                seen.add(after.key())
-                layer.append((after, there))
+        for after, path_after in next_layer:
+            if after.key() not in visited:
+                visited.add(after.key())
+                layer.append((after, path_after))
         if offline is not None and loss is not None:
             break
     return offline, loss
 
 
-def moves(world: World, rules: RuleSet) -> Iterator[SlotUpdate]:
+def moves(state: FaultState, rules: RuleSet) -> Iterator[BrokerMove]:
     """Everything that may happen to a broker of the partition next."""
-    for broker, known in world.controller.image.registrations.items():
-        if known.fenced:
-            if broker not in world.dead:
-                yield SlotUpdate(f"{broker} returns", False, lambda b=broker: _returned(world, b, rules))  # type: ignore[misc]
+    for broker, registration in state.controller.image.registrations.items():
+        if registration.fenced:
+            if broker not in state.dead:
+                yield BrokerMove(f"{broker} returns", False, lambda b=broker: _return_broker(state, b, rules))  # type: ignore[misc]
             continue
-        yield SlotUpdate(f"{broker} is fenced", True, lambda b=broker: _fenced(world, b, rules))  # type: ignore[misc]
-        yield SlotUpdate(f"{broker} loses power", True, lambda b=broker: _powerless(world, b, rules))  # type: ignore[misc]
-        directory = int(world.partition.directories.of(broker))
-        if directory in known.dirs:
-            yield SlotUpdate(
+        yield BrokerMove(f"{broker} is fenced", True, lambda b=broker: _fence(state, b, rules))  # type: ignore[misc]
+        yield BrokerMove(f"{broker} loses power", True, lambda b=broker: _lose_power(state, b, rules))  # type: ignore[misc]
+        directory = int(state.partition.directories.of(broker))
+        if directory in registration.dirs:
+            yield BrokerMove(
                 f"{broker} loses its directory", True,
-                lambda b=broker, d=directory: _disk_lost(world, b, d, rules),  # type: ignore[misc]
+                lambda b=broker, d=directory: _lose_directory(state, b, d, rules),  # type: ignore[misc]
             )  # fmt: skip
 
 
-def _played(world: World, write: Callable[[Controller], Records], rules: RuleSet) -> World:
+def _apply(state: FaultState, write: Callable[[Controller], Records], rules: RuleSet) -> FaultState:
     """The world once the controller has decided and its records are replayed."""
-    controller = world.controller
+    controller = state.controller
     try:
         records = write(controller)
         for record in records:
             controller = replay_record(controller, record, rules)
     except (Resignation, ReplayError):
-        return world  # the controller resigns, and its successor is where this one was
-    return evolve(world, controller=controller)
+        return state  # the controller resigns, and its successor is where this one was
+    return evolve(state, controller=controller)
 
 
-def _fenced(world: World, broker: int, rules: RuleSet) -> World:
-    return _settled(_played(world, lambda c: fenced(c, broker, rules), rules))
+def _fence(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
+    return _settle(_apply(state, lambda c: fenced(c, broker, rules), rules))
 
 
-def _returned(world: World, broker: int, rules: RuleSet) -> World:
-    known = world.controller.image.registrations[broker]
-    if known.in_controlled_shutdown:
-        world = _registered(world, broker, True, rules)
-    return _settled(_played(world, lambda c: unfenced(c, broker, rules), rules))
+def _return_broker(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
+    registration = state.controller.image.registrations[broker]
+    if registration.in_controlled_shutdown:
+        state = _register(state, broker, True, rules)
+    return _settle(_apply(state, lambda c: unfenced(c, broker, rules), rules))
 
 
-def _powerless(world: World, broker: int, rules: RuleSet) -> World:
+def _lose_power(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
     """A stop without flush: the broker is fenced, comes back as another incarnation, and is unfenced."""
-    world = evolve(world, holders=world.holders - {broker})
-    world = _settled(_played(world, lambda c: fenced(c, broker, rules), rules))
-    world = _settled(_registered(world, broker, False, rules))
-    return _settled(_played(world, lambda c: unfenced(c, broker, rules), rules))
+    state = evolve(state, holders=state.holders - {broker})
+    state = _settle(_apply(state, lambda c: fenced(c, broker, rules), rules))
+    state = _settle(_register(state, broker, False, rules))
+    return _settle(_apply(state, lambda c: unfenced(c, broker, rules), rules))
 
 
-def _registered(world: World, broker: int, clean: bool, rules: RuleSet) -> World:
-    c = world.controller
-    known = c.image.registrations[broker]
-    late = evolve(c.soft, now=c.soft.now + c.soft.sessions.timeout + 1)
-    expired = evolve(c, soft=late, settings=evolve(c.settings, cluster_id=None))
+def _register(state: FaultState, broker: int, clean: bool, rules: RuleSet) -> FaultState:
+    c = state.controller
+    registration = c.image.registrations[broker]
+    after_timeout = evolve(c.soft, now=c.soft.now + c.soft.sessions.timeout + 1)
+    expired = evolve(c, soft=after_timeout, settings=evolve(c.settings, cluster_id=None))
     request = RegistrationRequest(
-        None, broker, f"{known.incarnation}'", known.listeners, (), known.rack, known.dirs,
-        previous_epoch=known.epoch if clean else None,
+        None, broker, f"{registration.incarnation}'", registration.listeners, (), registration.rack, registration.dirs,
+        previous_epoch=registration.epoch if clean else None,
     )  # fmt: skip
-    return _played(world, lambda _: register_broker(expired, request, RegistrationContext(), rules).records, rules)
+    return _apply(state, lambda _: register_broker(expired, request, RegistrationContext(), rules).records, rules)
 
 
-def _disk_lost(world: World, broker: int, directory: int, rules: RuleSet) -> World:
+def _lose_directory(state: FaultState, broker: int, directory: int, rules: RuleSet) -> FaultState:
     """The directory of the broker's replica fails; a broker without directories halts."""
-    world = evolve(world, holders=world.holders - {broker})
-    known = world.controller.image.registrations[broker]
-    if known.dirs == (directory,):
-        return evolve(_fenced(world, broker, rules), dead=world.dead | {broker})
-    return _settled(_played(world, lambda c: directories_failed(c, broker, (directory,), rules), rules))
+    state = evolve(state, holders=state.holders - {broker})
+    registration = state.controller.image.registrations[broker]
+    if registration.dirs == (directory,):
+        return evolve(_fence(state, broker, rules), dead=state.dead | {broker})
+    return _settle(_apply(state, lambda c: directories_failed(c, broker, (directory,), rules), rules))
 
 
-def _settled(world: World) -> World:
+def _settle(state: FaultState) -> FaultState:
     """The world once it is judged and clients have written to it."""
-    p = world.partition
+    p = state.partition
     leader, isr = int(p.leader), frozenset(ids(p.isr))
-    lost = world.lost or not world.holders or (leader != NO_LEADER and leader not in world.holders)
-    holders = world.holders
-    least = world.controller.min_isr(TOPIC_ID, 0, RIGHT.controller)  # the only partition, which every rule set asks
-    if leader != NO_LEADER and len(isr) >= least:
+    lost = state.lost or not state.holders or (leader != NO_LEADER and leader not in state.holders)
+    holders = state.holders
+    min_isr = state.controller.min_isr(TOPIC_ID, 0, RIGHT.controller)  # the only partition, which every rule set asks
+    if leader != NO_LEADER and len(isr) >= min_isr:
         holders = holders & isr
-    return evolve(world, lost=lost or not holders, holders=holders)
+    return evolve(state, lost=lost or not holders, holders=holders)
 
 
-def count_faults(way: tuple[str, ...] | None) -> int | None:
+def count_faults(path: tuple[str, ...] | None) -> int | None:
     """How many moves of a way are faults."""
-    return None if way is None else sum(not move.endswith(" returns") for move in way)
+    return None if path is None else sum(not move.endswith(" returns") for move in path)
 
 
-def as_rows(found: list[Distance]) -> list[Mapping[str, Any]]:
+def as_rows(results: list[Distance]) -> list[Mapping[str, Any]]:
     """The distances as plain values."""
     return [
         {
-            "topic": one.topic,
-            "partition": one.partition,
-            "faults_to_offline": count_faults(one.offline),
-            "faults_to_loss": count_faults(one.loss),
-            "to_offline": None if one.offline is None else list(one.offline),
-            "to_loss": None if one.loss is None else list(one.loss),
+            "topic": distance.topic,
+            "partition": distance.partition,
+            "faults_to_offline": count_faults(distance.offline),
+            "faults_to_loss": count_faults(distance.loss),
+            "to_offline": None if distance.offline is None else list(distance.offline),
+            "to_loss": None if distance.loss is None else list(distance.loss),
         }
-        for one in found
+        for distance in results
     ]

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve
 
 from kraftcheck.ci.logs.format import encode as encoding
-from kraftcheck.ci.logs.format.read import Skipped, find, read
+from kraftcheck.ci.logs.format.read import SkipCount, find, read
 from kraftcheck.ci.logs.replaying import rules_by_version
 from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log
@@ -36,7 +36,7 @@ BROKERS = (0, 1, 2)
 @cache
 def batches(folder: Path = ELR) -> tuple[Batch, ...]:
     """The batches of a captured log."""
-    return tuple(batch for log in find((folder,)) for batch in read(log, Skipped(0)))
+    return tuple(batch for log in find((folder,)) for batch in read(log, SkipCount(0)))
 
 
 @cache

@@ -21,8 +21,15 @@ from pathlib import Path
 import click
 
 from kraftcheck.ci.logs.cluster import trouble
-from kraftcheck.ci.logs.cluster.administration import back, configure, healed, reassign, until_isr_without, write_plan
-from kraftcheck.ci.logs.cluster.processes import BROKERS, CONTROLLER, Cluster, elect
+from kraftcheck.ci.logs.cluster.administration import (
+    configure,
+    reassign,
+    start_and_wait,
+    wait_for_isr_without,
+    wait_in_sync,
+    write_plan,
+)
+from kraftcheck.ci.logs.cluster.processes import BROKERS, CONTROLLER, KafkaCluster, elect
 from kraftcheck.ci.terminal.refusal import Refusal
 
 SETTINGS = (
@@ -35,7 +42,7 @@ SETTINGS = (
 """Short timeouts, so that what takes minutes happens in seconds."""
 
 
-def create(cluster: Cluster) -> None:
+def create(cluster: KafkaCluster) -> None:
     """Topics of several kinds, with data."""
     cluster.topics("--create", "--topic", "orders", "--partitions", "3", "--replication-factor", "3",
                    "--config", "min.insync.replicas=2")  # fmt: skip
@@ -48,22 +55,22 @@ def create(cluster: Cluster) -> None:
         cluster.produce(topic)
 
 
-def change(cluster: Cluster) -> None:
+def change(cluster: KafkaCluster) -> None:
     """More partitions, another configuration, a topic less."""
     cluster.topics("--alter", "--topic", "orders", "--partitions", "4")
     configure(cluster, "single", "min.insync.replicas=2")
     cluster.topics("--delete", "--topic", "short-lived")
 
 
-def lose_brokers(cluster: Cluster) -> None:
+def lose_brokers(cluster: KafkaCluster) -> None:
     """A broker killed and back, a broker stopped and back, then all but one killed."""
     cluster.kill(1)
-    until_isr_without(cluster, "orders", 1)
+    wait_for_isr_without(cluster, "orders", 1)
     cluster.produce("orders")
-    back(cluster, 1)
+    start_and_wait(cluster, 1)
     cluster.stop(2)
     time.sleep(3)
-    back(cluster, 2)
+    start_and_wait(cluster, 2)
     elect(cluster, "preferred", "single", 0)
     for broker in (0, 1):
         cluster.kill(broker)
@@ -73,22 +80,22 @@ def lose_brokers(cluster: Cluster) -> None:
     cluster.start(0)
     time.sleep(12)
     cluster.start(1, 2)
-    healed(cluster)
+    wait_in_sync(cluster)
 
 
-def move(cluster: Cluster) -> None:
+def move(cluster: KafkaCluster) -> None:
     """A reassignment that completes, and one that is cancelled."""
     reassign(cluster, "--execute", write_plan(cluster, "clicks", 0, [2, 1]))
-    cluster.wait("the reassignment ends", lambda: "Replicas: 2,1" in cluster.described("clicks"))
+    cluster.wait("the reassignment ends", lambda: "Replicas: 2,1" in cluster.describe("clicks"))
     cluster.produce("clicks", 150_000)
     plan = write_plan(cluster, "clicks", 0, [2, 0])
     reassign(cluster, "--execute", plan, "--throttle", "1000")
     time.sleep(4)
     reassign(cluster, "--cancel", plan)
-    healed(cluster)
+    wait_in_sync(cluster)
 
 
-def lose_controller(cluster: Cluster) -> None:
+def lose_controller(cluster: KafkaCluster) -> None:
     """The controller stops and comes back, with a new epoch."""
     cluster.stop(CONTROLLER)
     cluster.start(CONTROLLER)
@@ -96,14 +103,14 @@ def lose_controller(cluster: Cluster) -> None:
     cluster.topics("--alter", "--topic", "single", "--partitions", "2")
 
 
-def lose_directories(cluster: Cluster) -> None:
+def lose_directories(cluster: KafkaCluster) -> None:
     """A log directory fails; the broker comes back with it."""
     cluster.break_directory(1, 0)
     time.sleep(15)
     cluster.produce("orders")
     cluster.stop(1)
     cluster.mend_directory(1, 0)
-    back(cluster, 1)
+    start_and_wait(cluster, 1)
 
 
 SCRIPTS = {
@@ -113,7 +120,7 @@ SCRIPTS = {
 """What a run does, in order."""
 
 
-def run(cluster: Cluster, steps: Sequence[Callable[[Cluster], None]], out: Path) -> None:
+def run(cluster: KafkaCluster, steps: Sequence[Callable[[KafkaCluster], None]], out: Path) -> None:
     """Run the steps, then keep the metadata log, its newest snapshot and the decoded form of the log."""
     try:
         cluster.format()
@@ -148,7 +155,7 @@ def main(jars: Path, out: Path, features: tuple[str, ...], release: str | None, 
             raise Refusal(f"{jars}: no {name} here; copy it with its dependencies from Maven")
     place = home or Path(tempfile.mkdtemp(prefix="kraftcheck-cluster-"))
     try:
-        run(Cluster(jars, place, SETTINGS, features, release), SCRIPTS[script], out)
+        run(KafkaCluster(jars, place, SETTINGS, features, release), SCRIPTS[script], out)
     finally:
         if home is None:
             shutil.rmtree(place, ignore_errors=True)

@@ -28,7 +28,7 @@ BROKERS = (0, 1, 2)
 HEAP = "-Xmx256m"
 """Memory of each process."""
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 """How long one state is waited for."""
 
 
@@ -44,7 +44,7 @@ def free_port() -> int:
 
 
 @define
-class Cluster:
+class KafkaCluster:
     """The processes of one cluster.
 
     Attributes:
@@ -99,11 +99,11 @@ class Cluster:
             "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT", *self.settings,
         ]  # fmt: skip
         if node == CONTROLLER:
-            own = [f"listeners=CONTROLLER://127.0.0.1:{port}", f"log.dirs={self.metadata.parent}"]
-            return ["process.roles=controller", *own, *shared]
+            node_settings = [f"listeners=CONTROLLER://127.0.0.1:{port}", f"log.dirs={self.metadata.parent}"]
+            return ["process.roles=controller", *node_settings, *shared]
         first, second = self.directories(node)
-        own = [f"log.dirs={first},{second}", f"metadata.log.dir={self.home / f'broker-{node}-metadata'}"]
-        return ["process.roles=broker", f"listeners=PLAINTEXT://127.0.0.1:{port}", *own, *shared]
+        node_settings = [f"log.dirs={first},{second}", f"metadata.log.dir={self.home / f'broker-{node}-metadata'}"]
+        return ["process.roles=broker", f"listeners=PLAINTEXT://127.0.0.1:{port}", *node_settings, *shared]
 
     def _java(self, main: str, *arguments: str) -> list[str]:
         return [program("java"), HEAP, "-XX:TieredStopAtLevel=1", "-cp", f"{self.jars}/*", main, *arguments]
@@ -127,18 +127,18 @@ class Cluster:
     def _end(self, node: int, how: signal.Signals) -> None:
         process = self.running.pop(node)
         process.send_signal(how)
-        process.wait(timeout=PATIENCE_S)
+        process.wait(timeout=TIMEOUT_S)
 
-    def ended(self, node: int) -> None:
+    def wait_for_end(self, node: int) -> None:
         """Wait for a node that ends by itself.
 
         Raises:
             ClusterError: when it does not.
         """
         try:
-            self.running[node].wait(timeout=PATIENCE_S)
+            self.running[node].wait(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            raise ClusterError(f"node {node} still runs after {PATIENCE_S} s; see {self.home}") from None
+            raise ClusterError(f"node {node} still runs after {TIMEOUT_S} s; see {self.home}") from None
         del self.running[node]
 
     def close(self) -> None:
@@ -153,10 +153,10 @@ class Cluster:
         Raises:
             ClusterError: when it fails and `check` holds.
         """
-        done = subprocess.run(self._java(main, *arguments), capture_output=True, text=True, timeout=120, check=False)
-        if check and done.returncode:
-            raise ClusterError(f"{main} {' '.join(arguments)}: {done.stdout[-800:]}{done.stderr[-800:]}")
-        return done.stdout
+        process = subprocess.run(self._java(main, *arguments), capture_output=True, text=True, timeout=120, check=False)
+        if check and process.returncode:
+            raise ClusterError(f"{main} {' '.join(arguments)}: {process.stdout[-800:]}{process.stderr[-800:]}")
+        return process.stdout
 
     def topics(self, *arguments: str) -> str:
         """`kafka-topics`."""
@@ -176,13 +176,13 @@ class Cluster:
         Raises:
             ClusterError: when it takes too long.
         """
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + TIMEOUT_S
         while not holds():
             if time.monotonic() > end:
-                raise ClusterError(f"waited {PATIENCE_S} s in vain until {what}; see {self.home}")
+                raise ClusterError(f"waited {TIMEOUT_S} s in vain until {what}; see {self.home}")
             time.sleep(1)
 
-    def described(self, topic: str) -> str:
+    def describe(self, topic: str) -> str:
         """How `kafka-topics` describes a topic."""
         return self.topics("--describe", "--topic", topic)
 
@@ -200,7 +200,7 @@ class Cluster:
         place.with_name(f"{place.name}.gone").rename(place)
 
 
-def elect(cluster: Cluster, kind: str, topic: str, partition: int) -> str:
+def elect(cluster: KafkaCluster, kind: str, topic: str, partition: int) -> str:
     """`kafka-leader-election` for one partition; it may refuse."""
     arguments: Sequence[str] = ("--election-type", kind, "--topic", topic, "--partition", str(partition))
     return cluster.tool(

@@ -34,7 +34,7 @@ _MANY_BITS = 0x80
 Decode = Callable[[bytes, str], Batch]
 
 
-class _OddError(Exception):
+class _UnsupportedShapeError(Exception):
     """Bytes of another shape; they are left to the decoder of whole batches, which says what is wrong with them."""
 
 
@@ -45,9 +45,9 @@ class Bodies:
         whole: decodes a batch from its bytes and place.
     """
 
-    def __init__(self, whole: Decode) -> None:
-        self._whole = whole
-        self._known: set[bytes] = set()
+    def __init__(self, decode_batch: Decode) -> None:
+        self._decode_batch = decode_batch
+        self._valid_bodies: set[bytes] = set()
 
     def compact(self, data: bytes, name: str, position: int) -> CompactBatch | None:
         """The batch with these bytes; None where it has to be decoded whole, or cannot be.
@@ -63,12 +63,12 @@ class Bodies:
             return None
         try:
             keys, bodies, other = self._records(data, base, count)
-        except (_OddError, WireError, IndexError):
+        except (_UnsupportedShapeError, WireError, IndexError):
             return None
-        whole = self._whole
+        decode_batch = self._decode_batch
         return CompactBatch(
             base, base + last_delta, epoch, keys, bodies, other, name, position,
-            lambda: whole(data, f"{name}: byte {position}"),
+            lambda: decode_batch(data, f"{name}: byte {position}"),
             lambda place: change(base + place, keys[place], bodies[place]),
         )  # fmt: skip
 
@@ -78,15 +78,15 @@ class Bodies:
         keys: list[bytes | None] = []
         bodies: list[bytes | str | None] = []
         other: LogEntry | None = None
-        at, known = HEADER.size, self._known
+        position, valid = HEADER.size, self._valid_bodies
         for number in range(count):
-            start, size, at = _value(data, at, number)
+            start, size, position = _value(data, position, number)
             if data[start : start + 2] == CHANGE_FRAME and size > REST_FROM:
                 body = data[start + 2 : start + 3] + data[start + REST_FROM : start + size]
-                if body not in known:
+                if body not in valid:
                     if decode(data[start : start + size])[0] != CHANGE:
-                        raise _OddError
-                    known.add(body)
+                        raise _UnsupportedShapeError
+                    valid.add(body)
                 keys.append(data[start + 3 : start + REST_FROM])
                 bodies.append(body)
                 continue
@@ -98,7 +98,7 @@ class Bodies:
                 bodies.append(None)
                 other = LogEntry(base + number, kind, version, fields)
             else:
-                raise _OddError
+                raise _UnsupportedShapeError
         return keys, bodies, other
 
 
@@ -113,7 +113,7 @@ def _value(data: bytes, at: int, number: int) -> tuple[int, int, int]:
     length = data[at]
     at += 1
     if length >= _MANY_BITS:
-        length, at = _long(data, at - 1)
+        length, at = _varint(data, at - 1)
     end = at + (length >> 1)
     at += 1
     while data[at] >= _MANY_BITS:
@@ -122,20 +122,20 @@ def _value(data: bytes, at: int, number: int) -> tuple[int, int, int]:
     delta = data[at]
     at += 1
     if delta >= _MANY_BITS:
-        delta, at = _long(data, at - 1)
+        delta, at = _varint(data, at - 1)
     if delta != number << 1 or data[at] != _NULL_KEY or length & 1:
-        raise _OddError
+        raise _UnsupportedShapeError
     size = data[at + 1]
     at += 2
     if size >= _MANY_BITS:
-        size, at = _long(data, at - 1)
+        size, at = _varint(data, at - 1)
     size >>= 1
     if at + size > end or end > len(data):
-        raise _OddError
+        raise _UnsupportedShapeError
     return at, size, end
 
 
-def _long(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes, at: int) -> tuple[int, int]:
     """An unsigned varint of several bytes, and where it ends."""
     value = shift = 0
     while True:

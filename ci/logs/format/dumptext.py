@@ -28,7 +28,7 @@ _CONTROL_NAMES = {
     "SnapshotHeader": "SNAPSHOT_HEADER", "SnapshotFooter": "SNAPSHOT_FOOTER",
     "KRaftVersion": "KRAFT_VERSION", "KRaftVoters": "KRAFT_VOTERS",
 }  # fmt: skip
-_AROUND = re.compile(r"Dumping |Log starting offset: |Snapshot end offset: |KRaft bootstrap snapshot|SLF4J: |\s*$")
+_OTHER_LINES = re.compile(r"Dumping |Log starting offset: |Snapshot end offset: |KRaft bootstrap snapshot|SLF4J: |\s*$")
 
 
 def _no_number(text: str) -> NoReturn:
@@ -59,7 +59,7 @@ def batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch
         place, text = f"{name}:{number}", line.rstrip("\r\n")
         head = _BATCH.match(text)
         if head is not None:
-            yield from _closed(open_batch, due, problem)
+            yield from _finish(open_batch, due, problem)
             base, last, count, epoch = map(int, head.group(1, 2, 3, 4))
             open_batch, due = Batch(base, last, epoch, (), place, head.group(5) == "true"), count
             if head.group(6) != "true":
@@ -72,12 +72,12 @@ def batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch
             due -= 1
             if entry is not None:
                 open_batch = evolve(open_batch, entries=(*open_batch.entries, entry))
-        elif not _AROUND.match(text):
+        elif not _OTHER_LINES.match(text):
             problem(place, f"not a line of the dump tool: {text[:60]!r}")
-    yield from _closed(open_batch, due, problem)
+    yield from _finish(open_batch, due, problem)
 
 
-def _closed(batch: Batch | None, due: int, problem: Problem) -> Iterator[Batch]:
+def _finish(batch: Batch | None, due: int, problem: Problem) -> Iterator[Batch]:
     if batch is None:
         return
     if due != 0:
@@ -91,11 +91,11 @@ def _entry(text: str, control: bool, place: str, problem: Problem) -> LogEntry |
         problem(place, "a record without offset")
         return None
     if control:
-        found = _CONTROL.search(text)
-        if found is None or not (found.group(1) or found.group(3) in _CONTROL_NAMES):
+        match = _CONTROL.search(text)
+        if match is None or not (match.group(1) or match.group(3) in _CONTROL_NAMES):
             problem(place, "a control record of an unknown kind")
             return None
-        name = found.group(1) or _CONTROL_NAMES[found.group(3)]
+        name = match.group(1) or _CONTROL_NAMES[match.group(3)]
         leader = _LEADER.search(text) if name == "LEADER_CHANGE" else None
         return LogEntry(int(offset.group(1)), name, 0, {} if leader is None else {"leaderId": int(leader.group(1))})
     payload = _PAYLOAD.search(text)
@@ -108,8 +108,8 @@ def _entry(text: str, control: bool, place: str, problem: Problem) -> LogEntry |
 def entry_of(text: str, offset: int, place: str, problem: Problem) -> LogEntry | None:
     """The record that a JSON object with `type`, `version`, `data` describes; None where it was skipped."""
     try:
-        found = DECODER.decode(text)
-        name, version, data = found["type"], found["version"], found["data"]
+        value = DECODER.decode(text)
+        name, version, data = value["type"], value["version"], value["data"]
     except (ValueError, KeyError, TypeError, RecursionError) as reason:
         problem(place, f"not a record: {type(reason).__name__}: {reason}")
         return None

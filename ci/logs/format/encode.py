@@ -19,11 +19,11 @@ _LENGTH_FROM = 12
 
 def unsigned(value: int) -> bytes:
     """An unsigned varint."""
-    found = bytearray()
+    data = bytearray()
     while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
+        data.append(value & 0x7F | 0x80)
         value >>= 7
-    return bytes((*found, value))
+    return bytes((*data, value))
 
 
 def signed(value: int) -> bytes:
@@ -57,13 +57,13 @@ def batch(base_offset: int, epoch: int, values: Sequence[bytes]) -> bytes:
 
 
 def _struct(fields: tuple[FieldForm, ...], version: int, data: Mapping[str, Any]) -> bytes:
-    known = [field for field in fields if field.since <= version]
-    plain = b"".join(_field(field, version, data[field.name]) for field in known if field.tag is None)
+    present = [field for field in fields if field.since <= version]
+    untagged = b"".join(_field(field, version, data[field.name]) for field in present if field.tag is None)
     tagged = sorted(
-        ((field.tag, _field(field, version, data[field.name])) for field in known
+        ((field.tag, _field(field, version, data[field.name])) for field in present
          if field.tag is not None and field.name in data),
     )  # fmt: skip
-    return plain + unsigned(len(tagged)) + b"".join(unsigned(tag) + unsigned(len(b)) + b for tag, b in tagged)
+    return untagged + unsigned(len(tagged)) + b"".join(unsigned(tag) + unsigned(len(b)) + b for tag, b in tagged)
 
 
 def _field(field: FieldForm, version: int, value: Any) -> bytes:

@@ -38,9 +38,9 @@ class Bytes:
         end = self.position + count
         if count < 0 or end > len(self.data):
             raise WireError(f"{count} bytes wanted at byte {self.position} of {len(self.data)}")
-        found = bytes(self.data[self.position : end])
+        taken = bytes(self.data[self.position : end])
         self.position = end
-        return found
+        return taken
 
     def fixed(self, form: str) -> Any:
         """The next value of a `struct` format."""
@@ -64,7 +64,7 @@ class Bytes:
         return (value >> 1) ^ -(value & 1)
 
 
-def unframed(data: bytes) -> tuple[int, int, Bytes]:
+def read_frame(data: bytes) -> tuple[int, int, Bytes]:
     """Number and version of a record, and the bytes of its fields.
 
     Raises:
@@ -83,7 +83,7 @@ def decode(data: bytes) -> tuple[str, int, dict[str, Any] | None]:
     Raises:
         WireError: when the bytes do not fit the layout.
     """
-    number, version, rest = unframed(data)
+    number, version, rest = read_frame(data)
     form = RECORDS.get(number)
     if form is None:
         return f"UNKNOWN_{number}", version, None
@@ -96,19 +96,19 @@ def decode(data: bytes) -> tuple[str, int, dict[str, Any] | None]:
 
 
 def _struct(rest: Bytes, fields: tuple[FieldForm, ...], version: int) -> dict[str, Any]:
-    known = [field for field in fields if field.since <= version]
-    found = {field.name: _field(rest, field, version) for field in known if field.tag is None}
-    tagged = {field.tag: field for field in known if field.tag is not None}
+    present = [field for field in fields if field.since <= version]
+    values = {field.name: _field(rest, field, version) for field in present if field.tag is None}
+    tagged = {field.tag: field for field in present if field.tag is not None}
     for _ in range(rest.unsigned()):
         tag, size = rest.unsigned(), rest.unsigned()
         if tag not in tagged:
             rest.take(size)
             continue
         end = rest.position + size
-        found[tagged[tag].name] = _field(rest, tagged[tag], version)
+        values[tagged[tag].name] = _field(rest, tagged[tag], version)
         if rest.position != end:
             raise WireError(f"tagged field {tagged[tag].name} is not of its size {size}")
-    return found
+    return values
 
 
 def _field(rest: Bytes, field: FieldForm, version: int) -> Any:

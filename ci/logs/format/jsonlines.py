@@ -23,9 +23,9 @@ _Row = tuple[int, int, bool, LogEntry, str]
 def batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch]:
     """Every batch; `problem` is told of each line that is no record."""
     for (base, epoch, control), rows in groupby(_rows(lines, name, problem), itemgetter(0, 1, 2)):
-        found = list(rows)
-        entries = tuple(row[3] for row in found)
-        yield Batch(base, entries[-1].offset, epoch, entries, found[0][4], control)
+        group = list(rows)
+        entries = tuple(row[3] for row in group)
+        yield Batch(base, entries[-1].offset, epoch, entries, group[0][4], control)
 
 
 def _rows(lines: Iterable[str], name: str, problem: Problem) -> Iterator[_Row]:
@@ -41,8 +41,8 @@ def _rows(lines: Iterable[str], name: str, problem: Problem) -> Iterator[_Row]:
         if not isinstance(value, dict) or type(value.get("offset")) is not int:
             problem(place, "a line is an object with a whole number `offset`")
             continue
-        if odd := sorted(value.keys() - KEYS):
-            problem(place, f"unknown key {odd[0]!r}; there are {', '.join(sorted(KEYS))}")
+        if unknown := sorted(value.keys() - KEYS):
+            problem(place, f"unknown key {unknown[0]!r}; there are {', '.join(sorted(KEYS))}")
             continue
         offset = value["offset"]
         base, epoch, control = value.get("batch", offset), value.get("epoch", 0), value.get("control", False)

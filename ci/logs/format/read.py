@@ -24,7 +24,7 @@ BINARY = (".log", ".checkpoint")
 TEXT = (".txt", ".jsonl", ".ndjson")
 """Names of what the dump tool or others wrote; looked for in folders without segments."""
 
-MOST_LOG = 4 << 30
+MAX_LOG_BYTES = 4 << 30
 """The largest file of a log that is read; Kafka begins a new segment after 1 GB at most."""
 
 _SNAPSHOT = re.compile(r"(\d+)-(\d+)\.checkpoint")
@@ -35,7 +35,7 @@ class LogError(Refusal):
 
 
 @define
-class Skipped:
+class SkipCount:
     """Counts what is skipped, and refuses more than is allowed."""
 
     allowed: int
@@ -67,34 +67,34 @@ def find(paths: tuple[Path, ...]) -> list[LogFiles]:
     Raises:
         LogError: for a path that is not there, or a folder without logs.
     """
-    found: list[LogFiles] = []
+    log_files: list[LogFiles] = []
     for path in paths:
         if path.is_dir():
-            logs = list(_in_folder(path))
+            logs = list(_logs_in(path))
             if not logs:
                 raise LogError(f"{path}: no log in this folder; a log ends in {', '.join((*BINARY, *TEXT))}")
-            found += logs
+            log_files += logs
         elif path.exists():
-            found.append(LogFiles(str(path), (path,)))
+            log_files.append(LogFiles(str(path), (path,)))
         else:
             raise LogError(f"{path}: no such file or folder")
-    return found
+    return log_files
 
 
-def _in_folder(folder: Path) -> Iterator[LogFiles]:
-    inside = sorted(path for path in folder.iterdir() if path.is_file())
-    binary = [path for path in inside if path.suffix in BINARY and path.stem[:1].isdigit()]
+def _logs_in(folder: Path) -> Iterator[LogFiles]:
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    binary = [path for path in files if path.suffix in BINARY and path.stem[:1].isdigit()]
     if binary:
-        yield LogFiles(str(folder), _joined(binary))
+        yield LogFiles(str(folder), _in_order(binary))
     else:
-        text = [path for path in inside if path.suffix in TEXT]
+        text = [path for path in files if path.suffix in TEXT]
         if text:
             yield LogFiles(str(folder), tuple(text))
     for sub in sorted(path for path in folder.iterdir() if path.is_dir()):
-        yield from _in_folder(sub)
+        yield from _logs_in(sub)
 
 
-def _joined(files: list[Path]) -> tuple[Path, ...]:
+def _in_order(files: list[Path]) -> tuple[Path, ...]:
     """The segments, after the newest snapshot where the log does not begin at 0."""
     logs = [path for path in files if path.suffix == ".log"]
     snapshots = [path for path in files if _SNAPSHOT.fullmatch(path.name)]
@@ -104,7 +104,7 @@ def _joined(files: list[Path]) -> tuple[Path, ...]:
     return (newest, *logs)
 
 
-def read(log: LogFiles, skipped: Skipped) -> Iterator[Batch]:
+def read(log: LogFiles, skipped: SkipCount) -> Iterator[Batch]:
     """Every batch of a log, decoded; what a snapshot already holds is passed over.
 
     Raises:
@@ -113,7 +113,7 @@ def read(log: LogFiles, skipped: Skipped) -> Iterator[Batch]:
     return (batch.whole() if isinstance(batch, CompactBatch) else batch for batch in _batches(log, skipped, False))
 
 
-def read_compact(log: LogFiles, skipped: Skipped) -> Iterator[Batch | CompactBatch]:
+def read_compact(log: LogFiles, skipped: SkipCount) -> Iterator[Batch | CompactBatch]:
     """Every batch of a log, compact where it has the shape.
 
     Raises:
@@ -122,23 +122,23 @@ def read_compact(log: LogFiles, skipped: Skipped) -> Iterator[Batch | CompactBat
     return (batch if isinstance(batch, CompactBatch) else compact(batch) for batch in _batches(log, skipped, True))
 
 
-def _batches(log: LogFiles, skipped: Skipped, shrink: bool) -> Iterator[Batch | CompactBatch]:
+def _batches(log: LogFiles, skipped: SkipCount, compact_form: bool) -> Iterator[Batch | CompactBatch]:
     due: int | None = None
     epoch = 0
     for path in log.files:
         snapshot = _SNAPSHOT.fullmatch(path.name)
-        for batch in _file(path, skipped, shrink):
+        for batch in _file(path, skipped, compact_form):
             if snapshot is None:
                 if due is not None and batch.last_offset < due:
                     continue
-                _follows(batch, due, epoch, skipped)
+                _check_order(batch, due, epoch, skipped)
                 due, epoch = batch.last_offset + 1, batch.epoch
             yield batch
         if snapshot is not None:
             due = int(snapshot.group(1))
 
 
-def _follows(batch: Batch | CompactBatch, due: int | None, epoch: int, skipped: Skipped) -> None:
+def _check_order(batch: Batch | CompactBatch, due: int | None, epoch: int, skipped: SkipCount) -> None:
     """Tell of offsets that are missing before a batch, and of an epoch that falls."""
     if due is not None and batch.base_offset != due:
         skipped.problem(batch.place, f"offset {due} should follow, but the batch begins at {batch.base_offset}")
@@ -146,10 +146,10 @@ def _follows(batch: Batch | CompactBatch, due: int | None, epoch: int, skipped: 
         skipped.problem(batch.place, f"epoch {batch.epoch} after {epoch}: a leader's epoch never falls")
 
 
-def _file(path: Path, skipped: Skipped, shrink: bool) -> Iterator[Batch | CompactBatch]:
-    data = read_bytes(path, MOST_LOG)
+def _file(path: Path, skipped: SkipCount, compact_form: bool) -> Iterator[Batch | CompactBatch]:
+    data = read_bytes(path, MAX_LOG_BYTES)
     if path.suffix in BINARY and not data.startswith((b"Dumping", b"SLF4J", b"{")):
-        yield from segments.batches(data, str(path), skipped.problem, shrink)
+        yield from segments.batches(data, str(path), skipped.problem, compact_form)
         return
     try:
         text = data.decode("utf-8")

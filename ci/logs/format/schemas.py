@@ -44,7 +44,7 @@ def fields_of(text: str) -> tuple[FieldForm, ...]:
     >>> fields_of("isr [int32] ? #0")[0].tag
     0
     """
-    found = []
+    forms = []
     for part in filter(None, (part.strip() for part in text.split(";"))):
         match = _FIELD.fullmatch(part)
         if match is None:
@@ -52,8 +52,8 @@ def fields_of(text: str) -> tuple[FieldForm, ...]:
         name, kind, since, null, tag = match.groups()
         many = kind.startswith("[")
         place = None if tag is None else int(tag)
-        found.append(FieldForm(name, kind.strip("[]"), many, int(since or 0), null is not None, place))
-    return tuple(found)
+        forms.append(FieldForm(name, kind.strip("[]"), many, int(since or 0), null is not None, place))
+    return tuple(forms)
 
 
 def _record(name: str, highest: int, layout: str) -> RecordForm:

@@ -15,7 +15,7 @@ from kraftcheck.ci.logs.format.bodies import CRC_FROM, HEADER, MAGIC, Bodies
 from kraftcheck.ci.logs.format.fields import Bytes, WireError, decode
 from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch, LogEntry
 
-_OVERHEAD = 12
+_UNCOUNTED_BYTES = 12
 """Bytes before what the length of a batch counts."""
 
 _LENGTH = struct.Struct(">i")
@@ -41,15 +41,15 @@ def batches(data: bytes, name: str, problem: Problem, compact: bool = False) -> 
         compact: whether to leave changes of partitions undecoded that were decoded before, where a batch
             has no more than one record of another kind that is read.
     """
-    position, known = 0, Bodies(_batch)
+    position, bodies = 0, Bodies(_batch)
     while position < len(data):
         size = _size(data, position, name, problem)
         if not size:
             return
         try:
-            whole = data[position : position + size]
-            small = known.compact(whole, name, position) if compact else None
-            yield small or _batch(whole, f"{name}: byte {position}")
+            batch_bytes = data[position : position + size]
+            compact_batch = bodies.compact(batch_bytes, name, position) if compact else None
+            yield compact_batch or _batch(batch_bytes, f"{name}: byte {position}")
         except (WireError, OSError, EOFError) as reason:
             problem(f"{name}: byte {position}", str(reason))
         position += size
@@ -57,18 +57,18 @@ def batches(data: bytes, name: str, problem: Problem, compact: bool = False) -> 
 
 def _size(data: bytes, position: int, name: str, problem: Problem) -> int:
     """The bytes of the batch that begins here; 0 where there is none."""
-    left = len(data) - position
-    size: int = _LENGTH.unpack_from(data, position + 8)[0] + _OVERHEAD if left >= HEADER.size else 0
-    if HEADER.size <= size <= left:
+    remaining = len(data) - position
+    size: int = _LENGTH.unpack_from(data, position + 8)[0] + _UNCOUNTED_BYTES if remaining >= HEADER.size else 0
+    if HEADER.size <= size <= remaining:
         return size
     place = f"{name}: byte {position}"
     if not any(data[position : position + HEADER.size]):
         if any(data[position:]):
             problem(place, "zeros where a batch starts, but more after them")
-    elif left < HEADER.size:
-        problem(place, f"{left} bytes are no batch: the file is cut off")
+    elif remaining < HEADER.size:
+        problem(place, f"{remaining} bytes are no batch: the file is cut off")
     else:
-        problem(place, f"a batch of {size} bytes, but {left} are left")
+        problem(place, f"a batch of {size} bytes, but {remaining} are left")
     return 0
 
 
@@ -93,7 +93,7 @@ def _entry(rest: Bytes, base: int, control: bool) -> LogEntry:
     rest.take(1)
     rest.signed()
     offset = base + rest.signed()
-    key, value = _sized(rest), _sized(rest)
+    key, value = _sized_bytes(rest), _sized_bytes(rest)
     rest.position = end  # headers carry nothing here
     try:
         if control:
@@ -110,6 +110,6 @@ def _leader(number: int, value: bytes) -> dict[str, int]:
     return {"leaderId": struct.unpack_from(">i", value, 2)[0]} if number == _LEADER_CHANGE else {}
 
 
-def _sized(rest: Bytes) -> bytes | None:
+def _sized_bytes(rest: Bytes) -> bytes | None:
     size = rest.signed()
     return None if size < 0 else rest.take(size)

@@ -15,9 +15,9 @@ from typing import Any
 from attrs import frozen
 
 from kraftcheck.ci.logs.format.read import LogFiles
-from kraftcheck.ci.logs.output import LOG, SOURCES, filled
-from kraftcheck.ci.logs.replaying import Replaying
-from kraftcheck.ci.logs.spark.tasks import ENDS, Task, started_worker, task
+from kraftcheck.ci.logs.output import LOG, SOURCES, filled_folder
+from kraftcheck.ci.logs.replaying import ReplayOptions
+from kraftcheck.ci.logs.spark.tasks import OUTCOMES, Task, start_worker, task
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.session import parse_conf, start_session
 from kraftcheck.ci.spark.shipping import ship_sources
@@ -25,7 +25,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 
 
 @frozen
-class ShapeViolation:
+class LogReport:
     """What one log came to: the document without its rows, the lines for a reader, the exit code."""
 
     document: dict[str, Any]
@@ -34,9 +34,9 @@ class ShapeViolation:
 
 
 def replay_with_spark(
-    logs: list[LogFiles], replaying: Replaying, out: Path, conf: tuple[str, ...], workers: int,
+    logs: list[LogFiles], options: ReplayOptions, out: Path, conf: tuple[str, ...], workers: int,
     ready: Callable[[], None] = lambda: None,
-) -> list[ShapeViolation]:  # fmt: skip
+) -> list[LogReport]:  # fmt: skip
     """Replay logs under Spark; `out` gets the folders `batches`, `violations`, `timelines`.
 
     Every worker must see the logs, and `out`, under the names given.
@@ -47,13 +47,13 @@ def replay_with_spark(
     Raises:
         Refusal: when `out` holds anything, a log cannot be read, or Spark does not start or fails.
     """
-    with filled(out) as place:
+    with filled_folder(out) as place:
         session = start_session(None, workers, parse_conf(conf), out / LOG)
         try:
             ship_sources(session, out / SOURCES)
-            _started_workers(session, int(session.sparkContext.defaultParallelism))
+            _start_workers(session, int(session.sparkContext.defaultParallelism))
             ready()
-            return _told(session, logs, task(logs, replaying, place.absolute()))
+            return _collect_reports(session, logs, task(logs, options, place.absolute()))
         except Refusal:
             raise
         except Exception as error:
@@ -63,12 +63,12 @@ def replay_with_spark(
             (out / SOURCES).unlink(missing_ok=True)
 
 
-def _started_workers(session: Any, count: int) -> None:
+def _start_workers(session: Any, count: int) -> None:
     """Start a worker for each task that runs at a time, with what it imports; workers are used again."""
-    session.range(0, count, 1, count).mapInArrow(started_worker, "id bigint").collect()
+    session.range(0, count, 1, count).mapInArrow(start_worker, "id bigint").collect()
 
 
-def _told(session: Any, logs: list[LogFiles], work: Task) -> list[ShapeViolation]:
+def _collect_reports(session: Any, logs: list[LogFiles], work: Task) -> list[LogReport]:
     """Replay the logs, each in a task.
 
     Raises:
@@ -76,13 +76,13 @@ def _told(session: Any, logs: list[LogFiles], work: Task) -> list[ShapeViolation
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    ends = session.range(0, len(logs), 1, len(logs)).mapInArrow(work, from_arrow_schema(ENDS)).collect()
-    refused = sorted(row.text for row in ends if row.refused)
-    if refused:
-        more = f" (and {len(refused) - 1} logs more)" if len(refused) > 1 else ""
-        raise Refusal(refused[0] + more)
-    told = {row.log: json.loads(row.text) for row in ends}
-    return [ShapeViolation(t["document"], tuple(t["lines"]), t["code"]) for t in (told[n] for n in range(len(logs)))]
+    outcomes = session.range(0, len(logs), 1, len(logs)).mapInArrow(work, from_arrow_schema(OUTCOMES)).collect()
+    refusals = sorted(row.text for row in outcomes if row.refused)
+    if refusals:
+        more = f" (and {len(refusals) - 1} logs more)" if len(refusals) > 1 else ""
+        raise Refusal(refusals[0] + more)
+    values = {row.log: json.loads(row.text) for row in outcomes}
+    return [LogReport(t["document"], tuple(t["lines"]), t["code"]) for t in (values[n] for n in range(len(logs)))]
 
 
-__all__ = ["ShapeViolation", "replay_with_spark"]
+__all__ = ["LogReport", "replay_with_spark"]

@@ -30,7 +30,7 @@ BATCHES, VIOLATIONS, TIMELINES = "batches", "violations", "timelines"
 ROWS_AT_ONCE = 1 << 16
 """Rows of one group of a file; of batches, their events."""
 
-MOVES_AT_ONCE = 1 << 8
+UPDATES_AT_ONCE = 1 << 8
 """Changes that are put into columns at once; more would outlive a young generation of the garbage collector."""
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
@@ -55,7 +55,7 @@ SCHEMAS = {
 }  # fmt: skip
 """The columns of each dataset."""
 
-_MOST_COUNTED = (1 << 63) - 1
+_MAX_COUNT = (1 << 63) - 1
 
 H = TypeVar("H", bound=Hashable)
 
@@ -99,49 +99,49 @@ class _Timelines:
         self._partition_of: _Numbers[tuple[str, int]] = _Numbers()
         self._state_of: _Numbers[_State] = _Numbers()
         self.places: dict[bytes, tuple[str, int]] = {}
-        self._moves: list[SlotUpdate] = []
+        self._updates: list[SlotUpdate] = []
         self._keys: dict[bytes, int] = {}
         self._situations = _States(self._state_of)
 
-    def memo_hits(self, quick: MemoisedBatch) -> None:
+    def add_memoised(self, memoised: MemoisedBatch) -> None:
         """Add the states after the records of a batch that was looked up."""
-        base, keys, places = quick.batch.base_offset, quick.batch.keys, self.places
+        base, keys, places = memoised.batch.base_offset, memoised.batch.keys, self.places
         passed = 0
         for key in keys:
             if key is None:
                 passed += 1
             elif key not in places:
-                places[key] = place = quick.partition(key)
+                places[key] = place = memoised.partition(key)
                 self._keys[key] = self._partition_of[place]
         if not passed:
             self._offsets.extend(range(base, base + len(keys)))
-            self._moves += quick.updates  # type: ignore[arg-type]
+            self._updates += memoised.updates  # type: ignore[arg-type]
         elif passed < len(keys):
             self._offsets.extend(base + n for n, key in enumerate(keys) if key is not None)
-            self._moves += (move for move in quick.updates if move is not None)
-        if len(self._moves) >= MOVES_AT_ONCE:
-            self._settle()
+            self._updates += (update for update in memoised.updates if update is not None)
+        if len(self._updates) >= UPDATES_AT_ONCE:
+            self._flush_updates()
 
-    def _settle(self) -> None:
+    def _flush_updates(self) -> None:
         """Put the changes that wait into the columns."""
-        if not self._moves:
+        if not self._updates:
             return
-        keys, slots = zip(*self._moves, strict=True)
+        keys, slots = zip(*self._updates, strict=True)
         situations, leader_epochs, partition_epochs = zip(*slots, strict=True)
         self._partitions.extend(map(self._keys.__getitem__, keys))
         self._states.extend(map(self._situations.__getitem__, situations))
         self._leader_epochs.extend(leader_epochs)
         self._partition_epochs.extend(partition_epochs)
-        self._moves.clear()
+        self._updates.clear()
 
-    def explained(self, found: Explanation) -> None:
+    def add_explained(self, explanation: Explanation) -> None:
         """Add the states after the records of a batch that was explained as a whole."""
-        self._settle()
-        for place, (record, state) in enumerate(zip(found.records, found.states[1:], strict=False)):
+        self._flush_updates()
+        for place, (record, state) in enumerate(zip(explanation.records, explanation.states[1:], strict=False)):
             if isinstance(record, PartitionChangeRecord | PartitionRecord):
                 topic = state.controller.topic(record.topic_id)
                 p = topic.partitions[record.partition_id]
-                self._offsets.append(found.batch.base_offset + place)
+                self._offsets.append(explanation.batch.base_offset + place)
                 self._partitions.append(self._partition_of[topic.name, record.partition_id])
                 self._states.append(self._state_of[int(p.leader), ids(p.replicas), ids(p.isr), ids(p.elr)])
                 self._leader_epochs.append(int(p.leader_epoch))
@@ -149,25 +149,26 @@ class _Timelines:
 
     def columns(self) -> Iterator[list[Any]]:
         """The columns behind the cluster's, some rows at a time, by partition in the order of offsets."""
-        self._settle()
-        named = sorted(self._partition_of)
-        rank = np.zeros(len(named), np.int32)
-        rank[[self._partition_of[name] for name in named]] = np.arange(len(named))
+        self._flush_updates()
+        partition_names = sorted(self._partition_of)
+        rank = np.zeros(len(partition_names), np.int32)
+        rank[[self._partition_of[name] for name in partition_names]] = np.arange(len(partition_names))
         topics: _Numbers[str] = _Numbers()
-        topic_of = np.array([topics[topic] for topic, _ in named], np.int32)
-        index_of = np.array([index for _, index in named], np.int32)
+        topic_of = np.array([topics[topic] for topic, _ in partition_names], np.int32)
+        index_of = np.array([index for _, index in partition_names], np.int32)
         leaders, *lists = zip(*self._state_of, strict=True) if self._state_of else ((), (), (), ())
         brokers = [pa.array(column, _BROKERS) for column in lists]
-        numbers = (self._offsets, self._partitions, self._states, self._leader_epochs, self._partition_epochs)
-        offsets, partitions, states, leader_epochs, partition_epochs = map(np.asarray, numbers)
+        arrays = (self._offsets, self._partitions, self._states, self._leader_epochs, self._partition_epochs)
+        offsets, partitions, states, leader_epochs, partition_epochs = map(np.asarray, arrays)
         partitions = rank[partitions]
         order = np.lexsort((offsets, partitions))
         for first in range(0, len(order), ROWS_AT_ONCE):
-            at = order[first : first + ROWS_AT_ONCE]
-            partition, state = partitions[at], states[at]
+            rows = order[first : first + ROWS_AT_ONCE]
+            partition, state = partitions[rows], states[rows]
             names = pa.DictionaryArray.from_arrays(topic_of[partition], pa.array(list(topics), pa.string()))
-            plain = (offsets[at], np.array(leaders, np.int32)[state], leader_epochs[at], partition_epochs[at])
-            yield [names, index_of[partition], *plain, *(column.take(pa.array(state)) for column in brokers)]
+            leader = np.array(leaders, np.int32)[state]
+            numbers = (offsets[rows], leader, leader_epochs[rows], partition_epochs[rows])
+            yield [names, index_of[partition], *numbers, *(column.take(pa.array(state)) for column in brokers)]
 
 
 class Datasets:
@@ -177,63 +178,65 @@ class Datasets:
         self._cluster, self._files = cluster, files
         self._timelines = _Timelines()
         self._violations: list[tuple[int, str, str, int, str]] = []
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         """Nothing waits to be written."""
         self._offsets, self._records, self._counts = list[int](), list[int](), list[int]()
         self._texts: list[str] = []
-        self._guessed: list[EventName] = []
-        self._named_by: list[bytes | None] = []
+        self._events: list[EventName] = []
+        self._event_keys: list[bytes | None] = []
         self._ends = [0]
 
     def add(self, replayed: ReplayedBatch | MemoisedBatch) -> None:
         """Add the rows of one batch; of one that was looked up, before the next is replayed."""
         if isinstance(replayed, MemoisedBatch):
-            self._add_quick(replayed)
+            self._add_memoised(replayed)
         elif replayed.explanation is not None:
             self._add_explained(replayed.explanation)
         if replayed.violations:
             offset = replayed.batch.base_offset
             rows = ((offset, v.property, v.topic, v.partition, ", ".join(v.parts)) for v in replayed.violations)
             self._violations += rows
-        if len(self._guessed) >= ROWS_AT_ONCE:
+        if len(self._events) >= ROWS_AT_ONCE:
             self._flush()
 
-    def _add_quick(self, quick: MemoisedBatch) -> None:
-        keys = quick.batch.keys
-        self._guessed += quick.events()
-        self._named_by += (None,) if isinstance(quick.steps, EventName) else keys
-        self._batch(quick.batch.base_offset, len(keys), quick.count)
-        self._timelines.memo_hits(quick)
+    def _add_memoised(self, memoised: MemoisedBatch) -> None:
+        keys = memoised.batch.keys
+        self._events += memoised.events()
+        self._event_keys += (None,) if isinstance(memoised.steps, EventName) else keys
+        self._add_batch(memoised.batch.base_offset, len(keys), memoised.count)
+        self._timelines.add_memoised(memoised)
 
-    def _add_explained(self, found: Explanation) -> None:
-        miss = "" if found.nearest is None else f"nearest: {found.nearest.name} {found.nearest.refusal}".strip()
-        self._guessed += (EventName(step.name, "") for step in found.steps)
-        self._named_by += (None,) * len(found.steps)
-        self._batch(found.batch.base_offset, len(found.records), found.count, found.replay_error or miss)
-        self._timelines.explained(found)
+    def _add_explained(self, explanation: Explanation) -> None:
+        nearest, batch = explanation.nearest, explanation.batch
+        text = "" if nearest is None else f"nearest: {nearest.name} {nearest.refusal}".strip()
+        self._events += (EventName(step.name, "") for step in explanation.steps)
+        self._event_keys += (None,) * len(explanation.steps)
+        text = explanation.replay_error or text
+        self._add_batch(batch.base_offset, len(explanation.records), explanation.count, text)
+        self._timelines.add_explained(explanation)
 
-    def _batch(self, offset: int, records: int, count: int, text: str = "") -> None:
+    def _add_batch(self, offset: int, records: int, count: int, text: str = "") -> None:
         self._offsets.append(offset)
         self._records.append(records)
         self._counts.append(count)
         self._texts.append(text)
-        self._ends.append(len(self._guessed))
+        self._ends.append(len(self._events))
 
     def _flush(self) -> None:
         """Write what waits."""
-        if max(self._counts, default=0) > _MOST_COUNTED:
-            offset = self._offsets[next(n for n, count in enumerate(self._counts) if count > _MOST_COUNTED)]
+        if max(self._counts, default=0) > _MAX_COUNT:
+            offset = self._offsets[next(n for n, count in enumerate(self._counts) if count > _MAX_COUNT)]
             raise Refusal(f"{self._cluster}: the batch at offset {offset} has more explanations than 64 bits count")
-        events = pa.ListArray.from_arrays(pa.array(self._ends, pa.int32()), pa.array(self._words(), pa.string()))
+        events = pa.ListArray.from_arrays(pa.array(self._ends, pa.int32()), pa.array(self._event_texts(), pa.string()))
         self._write(BATCHES, [self._offsets, self._records, self._counts, events, self._texts])
-        self._begin()
+        self._reset()
 
-    def _words(self) -> list[str]:
+    def _event_texts(self) -> list[str]:
         """The events of the batches that wait, in words."""
         words, by_name, places = [], dict[str, dict[bytes, str]](), self._timelines.places
-        for event, key in zip(self._guessed, self._named_by, strict=True):
+        for event, key in zip(self._events, self._event_keys, strict=True):
             name = event.name
             if key is None:
                 words.append(name)
@@ -279,9 +282,9 @@ def datasets(out: Path, number: int, cluster: str) -> Iterator[Datasets]:
     try:
         files = {kind: pq.ParquetWriter(path, SCHEMAS[kind], store_schema=False) for kind, path in temporary.items()}
         try:
-            found = Datasets(cluster, files)
-            yield found
-            found.finish()
+            rows = Datasets(cluster, files)
+            yield rows
+            rows.finish()
         finally:
             for file in files.values():
                 file.close()
@@ -292,4 +295,4 @@ def datasets(out: Path, number: int, cluster: str) -> Iterator[Datasets]:
             path.unlink(missing_ok=True)
 
 
-__all__ = ["MOVES_AT_ONCE", "ROWS_AT_ONCE", "SCHEMAS", "Datasets", "datasets"]
+__all__ = ["ROWS_AT_ONCE", "SCHEMAS", "UPDATES_AT_ONCE", "Datasets", "datasets"]

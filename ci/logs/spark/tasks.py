@@ -9,20 +9,20 @@ from pathlib import Path
 import pyarrow as pa
 
 from kraftcheck.ci.logs.format.read import LogFiles
-from kraftcheck.ci.logs.replaying import Replaying
+from kraftcheck.ci.logs.replaying import ReplayOptions
 from kraftcheck.ci.logs.spark.rows import datasets
 from kraftcheck.ci.logs.summary import Summary, lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
 from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
 
-ENDS = pa.schema([("log", pa.int32()), ("refused", pa.bool_()), ("text", pa.string())])
+OUTCOMES = pa.schema([("log", pa.int32()), ("refused", pa.bool_()), ("text", pa.string())])
 """What a task hands over of a log: its number, and what it came to as JSON, or why it is refused."""
 
 Task = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def task(logs: Sequence[LogFiles], replaying: Replaying, out: Path) -> Task:
+def task(logs: Sequence[LogFiles], options: ReplayOptions, out: Path) -> Task:
     """The work of one partition of the job: the logs whose numbers it is given.
 
     Args:
@@ -35,33 +35,33 @@ def task(logs: Sequence[LogFiles], replaying: Replaying, out: Path) -> Task:
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 try:
-                    refused, text = False, _end(_replayed(logs[number], number, replaying, out))
+                    refused, text = False, _outcome_json(_replay(logs[number], number, options, out))
                 except Refusal as refusal:
                     refused, text = True, refusal.format_message()
-                yield pa.RecordBatch.from_pylist([{"log": number, "refused": refused, "text": text}], ENDS)
+                yield pa.RecordBatch.from_pylist([{"log": number, "refused": refused, "text": text}], OUTCOMES)
 
     return work
 
 
-def started_worker(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def start_worker(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The work of a task that does nothing, but for what it imports."""
     yield from numbers
 
 
-def _replayed(log: LogFiles, number: int, replaying: Replaying, out: Path) -> Summary:
+def _replay(log: LogFiles, number: int, options: ReplayOptions, out: Path) -> Summary:
     """Replay a log, and write its rows as they come."""
-    ended: list[Summary] = []
+    summaries: list[Summary] = []
 
-    def followed() -> Iterator[ReplayedBatch | MemoisedBatch]:
-        ended.append((yield from replaying.stepwise(log, detailed=False)))
+    def batches() -> Iterator[ReplayedBatch | MemoisedBatch]:
+        summaries.append((yield from options.replay_batches(log, detailed=False)))
 
-    with datasets(out, number, log.name) as found:
-        for replayed in followed():
-            found.add(replayed)
-    return ended[0]
+    with datasets(out, number, log.name) as files:
+        for batch in batches():
+            files.add(batch)
+    return summaries[0]
 
 
-def _end(summary: Summary) -> str:
+def _outcome_json(summary: Summary) -> str:
     document = {name: value for name, value in summary.document().items() if name != "rows"}
-    told = {"document": document, "lines": lines(summary), "code": summary.exit_code()}
-    return json.dumps(told, default=str)
+    outcome = {"document": document, "lines": lines(summary), "code": summary.exit_code()}
+    return json.dumps(outcome, default=str)

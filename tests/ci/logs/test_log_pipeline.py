@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from kraftcheck.ci.logs.output import UNFINISHED, filled
+from kraftcheck.ci.logs.output import UNFINISHED, filled_folder
 from kraftcheck.ci.logs.spark import pipeline
 from kraftcheck.ci.logs.spark.rows import SCHEMAS
 from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR, TROUBLE, batches, json_lines, replayed, with_data
@@ -31,7 +31,7 @@ def corrupted_log(folder: Path) -> None:
     (folder / "bad.jsonl").write_text(json_lines([*batches()[:place], bad]), encoding="utf-8")
 
 
-def told(words: tuple[Any, ...], target: Path) -> tuple[int, list[str], list[dict[str, Any]]]:
+def run_replay(words: tuple[Any, ...], target: Path) -> tuple[int, list[str], list[dict[str, Any]]]:
     """Exit code, output and documents without rows of a run."""
     ran = kraftcheck("replay", *words, "--json", target)
     logs = json.loads(target.read_text(encoding="utf-8"))["logs"]
@@ -43,8 +43,8 @@ def test_spark_tells_what_one_machine_tells(tmp_path: Path) -> None:
     """Exit code, lines and documents agree, of good logs and of a bad one; the datasets hold every batch and step."""
     corrupted_log(tmp_path / "bad")
     logs = (CAPTURED, tmp_path / "bad")
-    alone = told(logs, tmp_path / "alone.json")
-    spark = told((*logs, "--engine", "spark", "--out", tmp_path / "out"), tmp_path / "spark.json")
+    alone = run_replay(logs, tmp_path / "alone.json")
+    spark = run_replay((*logs, "--engine", "spark", "--out", tmp_path / "out"), tmp_path / "spark.json")
     assert spark == alone
     assert alone[0] == 12
     tables = {kind: pq.read_table(tmp_path / "out" / kind).to_pylist() for kind in SCHEMAS}
@@ -78,7 +78,7 @@ def test_a_run_that_ends_early_leaves_no_dataset(tmp_path: Path, monkeypatch: py
     out = tmp_path / "out"
     seen = []
 
-    def end_early(*given: Any, all_logs: Any = pipeline._told) -> None:
+    def end_early(*given: Any, all_logs: Any = pipeline._collect_reports) -> None:
         all_logs(*given)
         assert {path.name for path in (out / UNFINISHED).iterdir()} == set(SCHEMAS)
         seen.extend(path.name for path in out.iterdir())
@@ -86,7 +86,7 @@ def test_a_run_that_ends_early_leaves_no_dataset(tmp_path: Path, monkeypatch: py
 
     words = ("replay", ELR, "--engine", "spark", "--out", out)
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "_told", end_early)
+        patch.setattr(pipeline, "_collect_reports", end_early)
         assert "it ends early" in kraftcheck(*words).refusal()
     assert UNFINISHED in seen
     assert not set(SCHEMAS) & {*seen, *(path.name for path in out.iterdir())}
@@ -97,7 +97,7 @@ def test_a_run_that_ends_early_leaves_no_dataset(tmp_path: Path, monkeypatch: py
 
 def test_two_replays_do_not_fill_one_folder(tmp_path: Path) -> None:
     """While one replay fills a folder another is refused; only whole datasets get their names."""
-    with filled(tmp_path) as place:
+    with filled_folder(tmp_path) as place:
         (place / "batches").mkdir()
         refused = kraftcheck("replay", ELR, "--engine", "spark", "--out", tmp_path).refusal()
         assert "in use by another driver" in refused

@@ -11,7 +11,7 @@ import pytest
 from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format.fields import WireError, decode
-from kraftcheck.ci.logs.format.read import LogError, Skipped, find, read, read_compact
+from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
 from kraftcheck.ci.logs.format.schemas import RECORDS, fields_of
 from kraftcheck.solvers.logs.explain.entries import Batch
 from tests.shared.captures import ELR, EVERY, TROUBLE, batches, json_lines
@@ -19,9 +19,9 @@ from tests.shared.captures import ELR, EVERY, TROUBLE, batches, json_lines
 SEGMENT = ELR / "00000000000000000000.log"
 
 
-def from_file(path: Path, allowed: int = 0) -> tuple[list[Batch], Skipped]:
+def from_file(path: Path, allowed: int = 0) -> tuple[list[Batch], SkipCount]:
     """The batches of one file, and what was skipped."""
-    skipped = Skipped(allowed)
+    skipped = SkipCount(allowed)
     return [batch for log in find((path,)) for batch in read(log, skipped)], skipped
 
 
@@ -30,7 +30,7 @@ def test_segments_read_as_kafkas_own_tool_reads_them(folder: Path) -> None:
     """Our decoder and kafka-dump-log give the same batches and records; before 4.1 the tool names no elected leader."""
     decoded, _ = from_file(folder / "decoded.txt")
 
-    def told(given: tuple[Batch, ...] | list[Batch]) -> list[object]:
+    def contents(batches_given: tuple[Batch, ...] | list[Batch]) -> list[object]:
         return [
             (
                 b.base_offset,
@@ -39,11 +39,11 @@ def test_segments_read_as_kafkas_own_tool_reads_them(folder: Path) -> None:
                 b.control,
                 [(e.offset, e.type, e.version, {} if b.control else e.data) for e in b.entries],
             )
-            for b in given
+            for b in batches_given
         ]
 
     binary = from_file(folder / SEGMENT.name)[0]
-    assert told(binary) == told(decoded)
+    assert contents(binary) == contents(decoded)
     leaders = [e.data for b in binary for e in b.entries if e.type == "LEADER_CHANGE"]
     assert leaders
     assert all(leader == {"leaderId": 100} for leader in leaders)
@@ -81,7 +81,7 @@ def test_a_damaged_segment_is_refused_in_the_same_words(tmp_path: Path, seed: in
     reasons = []
     for reader in (read, read_compact):
         with pytest.raises(LogError) as refused:
-            list(reader(find((path,))[0], Skipped(0)))
+            list(reader(find((path,))[0], SkipCount(0)))
         reasons.append(str(refused.value))
     assert reasons[0] == reasons[1]
 
@@ -125,7 +125,7 @@ def test_an_epoch_that_falls_is_refused(tmp_path: Path) -> None:
     path.write_bytes(encoding.batch(0, 2, [no_op]) + encoding.batch(1, 1, [no_op]))
     for reader in (read, read_compact):
         with pytest.raises(LogError, match="byte 72: epoch 1 after 2"):
-            list(reader(find((path,))[0], Skipped(0)))
+            list(reader(find((path,))[0], SkipCount(0)))
 
 
 @pytest.mark.parametrize(

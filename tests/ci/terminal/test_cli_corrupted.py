@@ -82,13 +82,13 @@ def broken_lines(data: bytes, draw: random.Random) -> bytes:
 
 def segment_lines() -> bytes:
     """A short log as lines of JSON: a topic of two partitions on two brokers, a fencing, and a new leader."""
-    from kraftcheck.ci.logs.format.read import Skipped, find, read
+    from kraftcheck.ci.logs.format.read import SkipCount, find, read
 
     (log,) = find((SEGMENT.parent,))
     rows = [
         {"offset": entry.offset, "batch": batch.base_offset, "epoch": batch.epoch, "type": entry.type,
          "version": entry.version, "data": entry.data, **({"control": True} if batch.control else {})}
-        for batch in read(log, Skipped(0)) for entry in batch.entries
+        for batch in read(log, SkipCount(0)) for entry in batch.entries
     ]  # fmt: skip
     return "".join(json.dumps(row, default=str) + "\n" for row in rows[:60]).encode()
 

@@ -30,17 +30,17 @@ def _partition() -> Partition:
 
 def test_a_partition_of_a_large_cluster_keeps_its_brokers() -> None:
     """Of 200 brokers those of the partition have the first numbers, so that every set tells them apart."""
-    numbers = elections_numbering([_cluster(200)], [_partition()])
-    assert numbers.brokers[:3] == (7, 93, 180)
-    assert sorted(numbers.brokers) == list(range(200))
-    isr, everyone = numbers.broker_set((180,)), numbers.broker_set(range(200))
-    assert [isr.has(numbers.broker(broker)) for broker in REPLICAS] == [False, True, False]
-    assert all(everyone.has(numbers.broker(broker)) for broker in REPLICAS)
+    numbering = elections_numbering([_cluster(200)], [_partition()])
+    assert numbering.brokers[:3] == (7, 93, 180)
+    assert sorted(numbering.brokers) == list(range(200))
+    isr, everyone = numbering.broker_set((180,)), numbering.broker_set(range(200))
+    assert [isr.has(numbering.broker(broker)) for broker in REPLICAS] == [False, True, False]
+    assert all(everyone.has(numbering.broker(broker)) for broker in REPLICAS)
     assert everyone.size() == MASK_BITS
 
 
 def test_a_small_cluster_is_numbered_by_id() -> None:
     """As many brokers as a set holds are numbered in the order of their ids."""
-    numbers = elections_numbering([_cluster(MASK_BITS - 2)], [_partition()])
-    assert numbers.brokers == (*range(MASK_BITS - 2), 93, 180)
-    assert numbers.broker_set(numbers.brokers).size() == MASK_BITS
+    numbering = elections_numbering([_cluster(MASK_BITS - 2)], [_partition()])
+    assert numbering.brokers == (*range(MASK_BITS - 2), 93, 180)
+    assert numbering.broker_set(numbering.brokers).size() == MASK_BITS

@@ -12,10 +12,10 @@ from attrs import evolve
 
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format.fields import decode
-from kraftcheck.ci.logs.format.read import Skipped, find, read, read_compact
+from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact
 from kraftcheck.ci.logs.replaying import rules_by_version
 from kraftcheck.ci.logs.spark import rows
-from kraftcheck.ci.logs.synthetic import Size, Synthetic
+from kraftcheck.ci.logs.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, ids
 from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch
@@ -32,85 +32,87 @@ NODES = 4
 Verdict = tuple[int, list[str], tuple[Any, ...]]
 
 
-def verdict(found: ReplayedBatch | MemoisedBatch) -> Verdict | None:
+def verdict(batch: ReplayedBatch | MemoisedBatch) -> Verdict | None:
     """Number of explanations, events and violations of a batch; None of what is taken as it is."""
-    if isinstance(found, MemoisedBatch):
-        return found.count, found.names(), found.violations
-    told = found.explanation
-    return None if told is None else (told.count, [step.name for step in told.steps], found.violations)
+    if isinstance(batch, MemoisedBatch):
+        return batch.count, batch.names(), batch.violations
+    explanation = batch.explanation
+    if explanation is None:
+        return None
+    return explanation.count, [step.name for step in explanation.steps], batch.violations
 
 
-def quickly(given: Iterable[Batch | CompactBatch]) -> tuple[list[Verdict | None], MemoisedReplay]:
+def replay_with_memo(given: Iterable[Batch | CompactBatch]) -> tuple[list[Verdict | None], MemoisedReplay]:
     """The verdicts of a log with looking up, and the replay."""
     replay = MemoisedReplay(rules_by_version)
-    return [verdict(found) for found in replay.replay(given)], replay
+    return [verdict(batch) for batch in replay.replay(given)], replay
 
 
-def relabelled(value: Any, key: str = "") -> Any:
+def relabel(value: Any, key: str = "") -> Any:
     """Fields of a record with other broker ids: 1, 11, 21 for 0, 1, 2."""
     brokers = ("brokerId", "leader", "replicas", "isr", "addingReplicas", "removingReplicas",
                "eligibleLeaderReplicas", "lastKnownElr")  # fmt: skip
     if isinstance(value, dict) and value.get("resourceType") == NODES and value["resourceName"]:
         return {**value, "resourceName": str(int(value["resourceName"]) * 10 + 1)}
     if isinstance(value, dict):
-        return {name: relabelled(item, name) for name, item in value.items()}
+        return {name: relabel(item, name) for name, item in value.items()}
     if isinstance(value, list):
-        return [relabelled(item, key) for item in value]
+        return [relabel(item, key) for item in value]
     return value * 10 + 1 if key in brokers and isinstance(value, int) and value >= 0 else value
 
 
 def with_other_ids(given: Iterable[Batch]) -> list[Batch]:
     """A log with other broker ids."""
     return [
-        evolve(b, entries=tuple(evolve(e, data=relabelled(dict(e.data or {}))) for e in b.entries)) for b in given
+        evolve(b, entries=tuple(evolve(e, data=relabel(dict(e.data or {}))) for e in b.entries)) for b in given
     ]
 
 
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_looking_up_changes_no_verdict_of_a_real_log(folder: Path) -> None:
     """Explanations, their number, violations and the state behind each batch are those of the slow replay."""
-    replay, used = MemoisedReplay(rules_by_version), 0
-    told = replay.replay(compact(batch) for batch in batches(folder))
-    for slow, quick in zip(replayed(folder), told, strict=True):
-        assert verdict(quick) == verdict(slow)
+    replay, hits = MemoisedReplay(rules_by_version), 0
+    memoised_batches = replay.replay(compact(batch) for batch in batches(folder))
+    for slow, memoised in zip(replayed(folder), memoised_batches, strict=True):
+        assert verdict(memoised) == verdict(slow)
         assert replay.state.controller.image.topics == slow.state.controller.image.topics
         assert replay.state.controller.image.registrations == slow.state.controller.image.registrations
-        used += isinstance(quick, MemoisedBatch)
-    assert used == replay.memo_hits > len(batches(folder)) / 2
+        hits += isinstance(memoised, MemoisedBatch)
+    assert hits == replay.memo_hits > len(batches(folder)) / 2
 
 
-def written(out: Path, found: Iterable[ReplayedBatch | MemoisedBatch]) -> dict[str, list[dict[str, Any]]]:
+def write_rows(out: Path, replays: Iterable[ReplayedBatch | MemoisedBatch]) -> dict[str, list[dict[str, Any]]]:
     """The rows of each dataset of a log."""
     with rows.datasets(out, 7, "a cluster") as files:
-        for one in found:
-            files.add(one)
+        for batch_replay in replays:
+            files.add(batch_replay)
     return {kind: pq.read_table(out / kind).to_pylist() for kind in rows.SCHEMAS}
 
 
 def test_rows_are_written_of_real_logs(tmp_path: Path) -> None:
     """Of each record of a partition its state behind it, in order, of each batch what wrote it; a rewrite replaces."""
     for folder in (*EVERY, ELR):
-        found = written(tmp_path, replayed(folder))
-        states = [one.explanation for one in replayed(folder) if one.explanation is not None]
-        assert [(row["offset"], row["records"], row["explanations"], row["events"]) for row in found["batches"]] == [
-            (told.batch.base_offset, len(told.records), told.count, [step.name for step in told.steps])
-            for told in states
+        datasets = write_rows(tmp_path, replayed(folder))
+        explanations = [one.explanation for one in replayed(folder) if one.explanation is not None]
+        assert [(row["offset"], row["records"], row["explanations"], row["events"]) for row in datasets["batches"]] == [
+            (one.batch.base_offset, len(one.records), one.count, [step.name for step in one.steps])
+            for one in explanations
         ]
-        assert [(row["offset"], row["property"], row["text"]) for row in found["violations"]] == [
+        assert [(row["offset"], row["property"], row["text"]) for row in datasets["violations"]] == [
             (one.batch.base_offset, v.property, ", ".join(v.parts)) for one in replayed(folder) for v in one.violations
         ]
-        order = [(row["topic"], row["partition"], row["offset"]) for row in found["timelines"]]
+        order = [(row["topic"], row["partition"], row["offset"]) for row in datasets["timelines"]]
         assert order == sorted(set(order))
-        assert found["timelines"] == sorted(
+        assert datasets["timelines"] == sorted(
             (
                 {
                     "cluster": "a cluster", "topic": state.controller.topic(record.topic_id).name,
-                    "partition": record.partition_id, "offset": told.batch.base_offset + place,
+                    "partition": record.partition_id, "offset": explanation.batch.base_offset + place,
                     "leader": p.leader, "leader_epoch": p.leader_epoch, "partition_epoch": p.partition_epoch,
                     "replicas": list(ids(p.replicas)), "isr": list(ids(p.isr)), "elr": list(ids(p.elr)),
                 }
-                for told in states
-                for place, (record, state) in enumerate(zip(told.records, told.states[1:], strict=False))
+                for explanation in explanations
+                for place, (record, state) in enumerate(zip(explanation.records, explanation.states[1:], strict=False))
                 if isinstance(record, PartitionRecord | PartitionChangeRecord)
                 for p in [state.controller.topic(record.topic_id).partitions[record.partition_id]]
             ),
@@ -122,27 +124,28 @@ def test_rows_are_written_of_real_logs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_looking_up_changes_no_row(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches, violations and timelines are those of the slow replay, written at once or a few rows at a time."""
-    slow = written(tmp_path / "slow", replayed(folder))
-    assert written(tmp_path / "quick", MemoisedReplay(rules_by_version).replay(map(compact, batches(folder)))) == slow
+    slow = write_rows(tmp_path / "slow", replayed(folder))
+    memoised = MemoisedReplay(rules_by_version).replay(map(compact, batches(folder)))
+    assert write_rows(tmp_path / "quick", memoised) == slow
     monkeypatch.setattr(rows, "ROWS_AT_ONCE", 10)
-    monkeypatch.setattr(rows, "MOVES_AT_ONCE", 3)
-    assert written(tmp_path / "few", MemoisedReplay(rules_by_version).replay(map(compact, batches(folder)))) == slow
+    monkeypatch.setattr(rows, "UPDATES_AT_ONCE", 3)
+    assert write_rows(tmp_path / "few", MemoisedReplay(rules_by_version).replay(map(compact, batches(folder)))) == slow
     assert pq.read_metadata(next((tmp_path / "few" / "timelines").iterdir())).num_row_groups > 5
 
 
 def test_more_explanations_than_fit_are_refused(tmp_path: Path) -> None:
     """A number beyond 64 bits is a refusal that names the batch, not a wrong number, and leaves no file."""
     (tmp_path / "log").mkdir()
-    size = Size(brokers=4, topics=2, partitions=3, records=400)
-    (tmp_path / "log" / f"{0:020}.log").write_bytes(b"".join(Synthetic(size).batches()))
-    batches = read_compact(find((tmp_path / "log",))[0], Skipped(0))
+    size = SyntheticSize(brokers=4, topics=2, partitions=3, records=400)
+    (tmp_path / "log" / f"{0:020}.log").write_bytes(b"".join(SyntheticLog(size).batches()))
+    batches = read_compact(find((tmp_path / "log",))[0], SkipCount(0))
     replays = MemoisedReplay(rules_by_version).replay(batches)
     quick = next(replay for replay in replays if isinstance(replay, MemoisedBatch))
     quick.count = (1 << 63) - 1
-    assert written(tmp_path, [quick])["batches"][0]["explanations"] == quick.count
+    assert write_rows(tmp_path, [quick])["batches"][0]["explanations"] == quick.count
     quick.count += 1
     with pytest.raises(Refusal, match=f"a cluster: the batch at offset {quick.batch.base_offset} has more"):
-        written(tmp_path / "over", [quick])
+        write_rows(tmp_path / "over", [quick])
     assert not [path for path in (tmp_path / "over").rglob("*") if path.is_file()]
 
 
@@ -151,7 +154,7 @@ def test_broker_ids_are_names_only(folder: Path) -> None:
     """With other ids the same is explained, and violations name brokers by their ids."""
     other = with_other_ids(batches(folder))
     slow = [verdict(found) for found in replay_log(other, rules_by_version)]
-    assert quickly(compact(batch) for batch in other)[0] == slow
+    assert replay_with_memo(compact(batch) for batch in other)[0] == slow
     assert [found and found[0] for found in slow] == [
         found and found[0] for found in (verdict(one) for one in replayed(folder))
     ]
@@ -162,11 +165,11 @@ def test_broker_ids_are_names_only(folder: Path) -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_synthetic_log_is_the_models_own(tmp_path: Path, seed: int) -> None:
     """The slow replay explains every batch of it; looking up gives the same and does nearly all of the work."""
-    size = Size(brokers=4, topics=2, partitions=3, records=400, seed=seed)
-    (tmp_path / f"{0:020}.log").write_bytes(b"".join(Synthetic(size).batches()))
+    size = SyntheticSize(brokers=4, topics=2, partitions=3, records=400, seed=seed)
+    (tmp_path / f"{0:020}.log").write_bytes(b"".join(SyntheticLog(size).batches()))
     log = find((tmp_path,))[0]
-    slow = [verdict(found) for found in replay_log(read(log, Skipped(0)), rules_by_version)]
-    quick, replay = quickly(read_compact(log, Skipped(0)))
+    slow = [verdict(found) for found in replay_log(read(log, SkipCount(0)), rules_by_version)]
+    quick, replay = replay_with_memo(read_compact(log, SkipCount(0)))
     assert quick == slow
     assert all(found is not None and found[0] >= 1 and not found[2] for found in slow)
     assert replay.memo_hits > 0.9 * len(slow)
@@ -192,7 +195,7 @@ def test_compact_batches_are_the_decoded_ones(folder: Path) -> None:
     """What is read without decoding has the same partitions and other records, and decodes to the same."""
     log = find((folder,))[0]
     shapes = set()
-    for whole, found in zip(read(log, Skipped(0)), read_compact(log, Skipped(0)), strict=True):
+    for whole, found in zip(read(log, SkipCount(0)), read_compact(log, SkipCount(0)), strict=True):
         if isinstance(found, CompactBatch):
             twin = compact(whole)
             assert isinstance(twin, CompactBatch)

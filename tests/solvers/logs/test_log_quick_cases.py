@@ -39,7 +39,7 @@ def batch(controller: Controller, records: Sequence[Record]) -> Batch:
     return Batch(first, first + len(entries) - 1, 1, tuple(entries), "here")
 
 
-def both(controller: Controller, records: Sequence[Record], *before: Controller) -> tuple[int, int, bool]:
+def explanation_counts(controller: Controller, records: Sequence[Record], *before: Controller) -> tuple[int, int, bool]:
     """How many explanations there are, and how many are found by a replay that looks up; whether it did.
 
     Args:
@@ -52,13 +52,13 @@ def both(controller: Controller, records: Sequence[Record], *before: Controller)
     for earlier in before:
         replay.restart_at(State(earlier, LEVELS))
     replay.restart_at(state)
-    (found,) = replay.replay([compact(given)])
+    (batch_replay,) = replay.replay([compact(given)])
     slow = explain(state, given, FIXED)
-    if isinstance(found, MemoisedBatch):
-        return slow.count, found.count, True
-    assert isinstance(found, ReplayedBatch)
-    assert found.explanation is not None
-    return slow.count, found.explanation.count, False
+    if isinstance(batch_replay, MemoisedBatch):
+        return slow.count, batch_replay.count, True
+    assert isinstance(batch_replay, ReplayedBatch)
+    assert batch_replay.explanation is not None
+    return slow.count, batch_replay.explanation.count, False
 
 
 def without_leaders(partitions: int) -> Controller:
@@ -79,14 +79,18 @@ def elections(controller: Controller, *indices: int) -> list[Record]:
 def test_explanations_multiply(partitions: int) -> None:
     """Each of several changes may have been either election, so that a batch has as many explanations as ways."""
     controller = without_leaders(partitions)
-    assert both(controller, elections(controller, *range(partitions))) == (2**partitions, 2**partitions, True)
+    assert explanation_counts(controller, elections(controller, *range(partitions))) == (
+        2**partitions,
+        2**partitions,
+        True,
+    )
 
 
 def test_a_partition_that_changes_twice_is_not_looked_up() -> None:
     """What is known of a partition holds before the batch, so a second change of it is explained with the first."""
     controller = without_leaders(1)
     change = elections(controller, 0)
-    found = both(controller, [*change, *change])
+    found = explanation_counts(controller, [*change, *change])
     assert found == (0, 0, False)
 
 
@@ -95,8 +99,8 @@ def test_an_unfenced_broker_elects_elsewhere_too() -> None:
     controller = changed(with_topic(cluster(3, fenced=(2,)), "foo", (0, 1)), leader=-1, isr=(0,))
     records = list(unfenced(controller, 2, FIXED))
     assert len(records) == 2
-    assert both(controller, records) == (1, 1, True)  # type: ignore[arg-type]
-    assert both(controller, records[:1])[:2] == (0, 0)  # type: ignore[arg-type]
+    assert explanation_counts(controller, records) == (1, 1, True)  # type: ignore[arg-type]
+    assert explanation_counts(controller, records[:1])[:2] == (0, 0)  # type: ignore[arg-type]
 
 
 def test_a_broker_that_leaves_is_asked_for_all_partitions() -> None:
@@ -109,8 +113,8 @@ def test_a_broker_that_leaves_is_asked_for_all_partitions() -> None:
     )  # fmt: skip
     records = list(leaving(controller, 0, FIXED))
     assert len(records) == 2
-    assert both(controller, records) == (1, 1, False)  # type: ignore[arg-type]
-    assert both(controller, records[:1]) == (0, 0, False)  # type: ignore[arg-type]
+    assert explanation_counts(controller, records) == (1, 1, False)  # type: ignore[arg-type]
+    assert explanation_counts(controller, records[:1]) == (0, 0, False)  # type: ignore[arg-type]
 
 
 def test_a_fence_without_one_of_its_changes_is_unexplained() -> None:
@@ -118,10 +122,10 @@ def test_a_fence_without_one_of_its_changes_is_unexplained() -> None:
     controller = with_topic(cluster(4), "foo", (0, 1, 2), (1, 2, 0), (1, 2, 3))
     records = list(fenced(controller, 0, FIXED))
     assert len(records) == 3
-    assert both(controller, records) == (1, 1, True)  # type: ignore[arg-type]
+    assert explanation_counts(controller, records) == (1, 1, True)  # type: ignore[arg-type]
     for missing in (0, 1):
         rest = [record for n, record in enumerate(records) if n != missing]
-        assert both(controller, rest)[:2] == (0, 0)  # type: ignore[arg-type]
+        assert explanation_counts(controller, rest)[:2] == (0, 0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("scope", [TOPIC, NODE, CLUSTER])
@@ -133,9 +137,9 @@ def test_what_is_configured_counts_from_then_on(scope: str) -> None:
     active = evolve(allowed, settings=evolve(allowed.settings, node="7"))
     clean, unclean = list(fenced(plain, 0, FIXED)), list(fenced(active, 0, FIXED))
     assert clean != unclean
-    assert both(active, unclean, plain, allowed) == (1, 1, True)  # type: ignore[arg-type]
-    assert both(active, clean, plain, allowed)[:2] == (0, 0)  # type: ignore[arg-type]
-    assert both(plain, clean, active) == (1, 1, True)  # type: ignore[arg-type]
+    assert explanation_counts(active, unclean, plain, allowed) == (1, 1, True)  # type: ignore[arg-type]
+    assert explanation_counts(active, clean, plain, allowed)[:2] == (0, 0)  # type: ignore[arg-type]
+    assert explanation_counts(plain, clean, active) == (1, 1, True)  # type: ignore[arg-type]
 
 
 def test_events_that_no_captured_log_has() -> None:
@@ -146,13 +150,13 @@ def test_events_that_no_captured_log_has() -> None:
     controller = evolve(controller, image=evolve(controller.image, registrations=two))
     beaten = list(heartbeat(controller, beat(0, fence=True, failed=(directory(0),)), FIXED).records)
     assert len(beaten) > 3
-    assert both(controller, beaten) == (1, 1, False)  # type: ignore[arg-type]
-    assert both(controller, beaten[:-1])[:2] == (1, 1)  # type: ignore[arg-type]
+    assert explanation_counts(controller, beaten) == (1, 1, False)  # type: ignore[arg-type]
+    assert explanation_counts(controller, beaten[:-1])[:2] == (1, 1)  # type: ignore[arg-type]
     supported = (Feature("metadata.version", 1, 27),)
     request = RegistrationRequest("cluster", 0, "process-0", (), supported, dirs=(directory(0, 1),))
     amended = list(register_broker(controller, request, RegistrationContext(LEVELS), FIXED).records)
     assert len(amended) > 1  # the replicas in the other directory no longer lead
-    assert both(controller, amended) == (1, 1, True)  # type: ignore[arg-type]
+    assert explanation_counts(controller, amended) == (1, 1, True)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("replicas", [(1, 9), (2, 1), (1, 2, 3), (1, 1), (-1, 1)])
@@ -165,11 +169,11 @@ def test_a_fence_with_other_replicas_is_unexplained(replicas: tuple[int, ...], p
     change = evolve(first.change, replicas=present(IdList(replicas)))
     if placed is not None:
         change = evolve(change, directories=present(DirectoryList(replicas, placed)))
-    assert both(controller, [evolve(first, change=change), *rest])[:2] == (0, 0)  # type: ignore[list-item]
+    assert explanation_counts(controller, [evolve(first, change=change), *rest])[:2] == (0, 0)  # type: ignore[list-item]
 
 
 def test_a_registration_with_a_reserved_directory_is_unexplained() -> None:
     """No broker can register such a directory, and no property trips over it."""
     controller = with_topic(cluster(3), "foo", (0, 1, 2))
     record = RegisterBrokerRecord(0, controller.image.next_offset, "another", log_dirs=(LOST, directory(0)))
-    assert both(controller, [record]) == (0, 0, False)
+    assert explanation_counts(controller, [record]) == (0, 0, False)

@@ -13,9 +13,9 @@ from attrs import evolve, fields, frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftcheck.ci.logs.format.read import Skipped, find, read
+from kraftcheck.ci.logs.format.read import SkipCount, find, read
 from kraftcheck.ci.logs.replaying import rules_by_version
-from kraftcheck.ci.logs.synthetic import Size, Synthetic
+from kraftcheck.ci.logs.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
 from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
 from kraftcheck.model.controller.elect_leaders import PREFERRED, UNCLEAN, elect_leaders
@@ -96,8 +96,10 @@ def worlds(draw: st.DrawFn) -> World:
     )  # fmt: skip
     features = Features(elr_enabled=draw(st.booleans()))
     context = Context(draw(st.integers(1, len(replicas))), draw(st.booleans()))
-    told = draw(st.sampled_from([d for own in dirs.values() for d in own] or [canonical_directory(0, 0)]))
-    return World(p, context, known, features, draw(st.sampled_from(RULES)), draw(others()), draw(within), told)
+    directory = draw(st.sampled_from([d for own in dirs.values() for d in own] or [canonical_directory(0, 0)]))
+    return World(
+        p, context, known, features, draw(st.sampled_from(RULES)), draw(other_names()), draw(within), directory
+    )
 
 
 def _registration(draw: st.DrawFn, broker: int, dirs: tuple[int, ...]) -> Registration | None:
@@ -108,7 +110,7 @@ def _registration(draw: st.DrawFn, broker: int, dirs: tuple[int, ...]) -> Regist
 
 
 @st.composite
-def others(draw: st.DrawFn) -> Renaming:
+def other_names(draw: st.DrawFn) -> Renaming:
     """Other ids in the same order, far and near; directories with either half negative as Kafka reads it."""
     ids = sorted(draw(st.sets(st.integers(0, 12) | st.just((1 << 31) - 1), min_size=BROKERS, max_size=BROKERS)))
     halves = st.sampled_from([1, 2, 3, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
@@ -121,7 +123,7 @@ def others(draw: st.DrawFn) -> Renaming:
 
 def written(world: World) -> list[tuple[Any, ...]]:
     """What the events that the world admits write for its partition."""
-    c, rules, found = world.shape().state(world.base(), {}).controller, world.rules, []
+    c, rules, records_written = world.shape().state(world.base(), {}).controller, world.rules, []
     place, p = ((TOPIC, 0),), world.partition
     members = tuple((b, UNCHECKED) for b in dict.fromkeys((int(p.leader), *world.isr)))
     request = AlterPartitionRequest(int(p.leader), EPOCH, (Proposal(TOPIC, 0, EPOCH, EPOCH, members),))
@@ -136,10 +138,10 @@ def written(world: World) -> list[tuple[Any, ...]]:
         makes += _of_broker(world, broker)
     for make in makes:
         try:
-            found.append(tuple(make()))
+            records_written.append(tuple(make()))
         except (RequestError, Resignation, DirectoryMismatch):
             continue
-    return [records for records in found if records]
+    return [records for records in records_written if records]
 
 
 def _of_broker(world: World, broker: int) -> list[Callable[[], Sequence[Any]]]:
@@ -161,7 +163,7 @@ def _of_broker(world: World, broker: int) -> list[Callable[[], Sequence[Any]]]:
     ]
 
 
-def told(answer: QueryResult | None, other: Renaming) -> QueryResult | None:
+def renamed_answer(answer: QueryResult | None, other: Renaming) -> QueryResult | None:
     """An answer with the other names."""
     return None if answer is None else QueryResult(
         other.partition(answer.end), other.registrations(answer.registrations), answer.count, other.words(answer.words),
@@ -178,7 +180,7 @@ def commutes(world: World, seen: Counter[str]) -> None:
         rest = [r for r in records if not isinstance(r, PartitionChangeRecord)]
         for change in changes:
             answer = query_change(base, shape, change, rules)
-            assert query_change(base, renamed, other.change(change), rules) == told(answer, other)
+            assert query_change(base, renamed, other.change(change), rules) == renamed_answer(answer, other)
             _note(seen, answer)
         if len(rest) == 1 and len(changes) < 2:
             state = shape.state(base, {rest[0].broker_id: world.registrations[rest[0].broker_id]})
@@ -186,7 +188,7 @@ def commutes(world: World, seen: Counter[str]) -> None:
                 for change in {None, *changes}:
                     answer = query_event(base, shape, event, change, rules)
                     twin = None if change is None else other.change(change)
-                    assert query_event(base, renamed, event.rename(other), twin, rules) == told(answer, other)
+                    assert query_event(base, renamed, event.rename(other), twin, rules) == renamed_answer(answer, other)
                     _note(seen, answer)
     for broker in shape.registrations:
         going = query_shutdown(base, shape, broker, rules)
@@ -215,29 +217,29 @@ def test_other_names_change_no_answer() -> None:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def queried_shapes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The shapes in which the slow code is asked, one for each question."""
-    found: list[Any] = []
+    shapes: list[Any] = []
     for name in ("query_change", "query_event"):
         real = getattr(steps, name)
 
         def ask(base: State, shape: Shape, *rest: Any, real: Any = real) -> QueryResult | None:
-            found.append(shape)
+            shapes.append(shape)
             answer: QueryResult | None = real(base, shape, *rest)
             return answer
 
         monkeypatch.setattr(steps, name, ask)
-    return found
+    return shapes
 
 
 def synthetic(folder: Path, seed: int) -> list[Batch]:
     """A log of five brokers with three replicas a partition."""
-    size = Size(brokers=5, topics=3, partitions=4, records=500, seed=seed)
-    (folder / f"{0:020}.log").write_bytes(b"".join(Synthetic(size).batches()))
-    return list(read(find((folder,))[0], Skipped(0)))
+    size = SyntheticSize(brokers=5, topics=3, partitions=4, records=500, seed=seed)
+    (folder / f"{0:020}.log").write_bytes(b"".join(SyntheticLog(size).batches()))
+    return list(read(find((folder,))[0], SkipCount(0)))
 
 
-def one_by_one(
+def compare_batches(
     given: Sequence[Batch], slow: Sequence[ReplayedBatch], step: int, replay: MemoisedReplay
 ) -> Counter[bool]:
     """Every `step`-th change of one field is looked up as the slow code explains it; by whether it fails how many are.
@@ -271,16 +273,16 @@ def one_by_one(
 
 
 @pytest.mark.parametrize("folder", [ELR, TROUBLE], ids=lambda folder: folder.name)
-def test_a_log_with_other_ids_teaches_nothing_new(folder: Path, asked: list[Any]) -> None:
+def test_a_log_with_other_ids_teaches_nothing_new(folder: Path, queried_shapes: list[Any]) -> None:
     """What one log taught is known of the same log with other broker ids, and right there too."""
     replay, last = MemoisedReplay(rules_by_version), replayed(folder)[-1].state
     start = next(n for n, found in enumerate(replayed(folder)) if found.state.levels == last.levels)
-    one_by_one(batches(folder)[start:], replayed(folder)[start:], 0, replay)
-    first, other = len(asked), with_other_ids(batches(folder))
+    compare_batches(batches(folder)[start:], replayed(folder)[start:], 0, replay)
+    first, other = len(queried_shapes), with_other_ids(batches(folder))
     slow = list(replay_log(other, rules_by_version))
-    assert one_by_one(other[start:], slow[start:], 0, replay)[False] > 50
+    assert compare_batches(other[start:], slow[start:], 0, replay)[False] > 50
     # A broker's events also visit partitions that named a broker of the same id in the first log, so not quite none.
-    assert len(asked) - first < first / 20 > 5
+    assert len(queried_shapes) - first < first / 20 > 5
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -288,15 +290,15 @@ def test_corrupted_logs_of_more_brokers_fail_alike(tmp_path: Path, seed: int) ->
     """Where partitions with different brokers share what is known, a changed field is judged as by the slow code."""
     given = synthetic(tmp_path, seed)
     slow = list(replay_log(given, rules_by_version))
-    counted = one_by_one(given, slow, 17, MemoisedReplay(rules_by_version))
+    counted = compare_batches(given, slow, 17, MemoisedReplay(rules_by_version))
     assert counted[True] > 50
     assert counted[False] > 0
 
 
 def backwards(*given: Any) -> ShapeNames:
     """Names in the wrong order: the last broker is called 0."""
-    found = names_of(*given)
-    return ShapeNames(found.brokers[::-1], found.directories[::-1], found.renamed)
+    names = names_of(*given)
+    return ShapeNames(names.brokers[::-1], names.directories[::-1], names.renamed)
 
 
 class _Forgetful(ShapeNames):
@@ -311,8 +313,8 @@ class _Forgetful(ShapeNames):
 
 def with_one_directory(*given: Any) -> ShapeNames:
     """Names with one directory a broker."""
-    found = names_of(*given)
-    return _Forgetful(found.brokers, found.directories, True) if found.renamed else found
+    names = names_of(*given)
+    return _Forgetful(names.brokers, names.directories, True) if names.renamed else names
 
 
 @pytest.mark.parametrize("wrong", [backwards, with_one_directory])
@@ -323,8 +325,8 @@ def test_wrong_names_show_in_a_log(wrong: Callable[..., ShapeNames], monkeypatch
     assert [verdict(found) for found in right.replay(given)] == slow
     for module in (ledger, steps):
         monkeypatch.setattr(module, "names_of", wrong)
-    told = [verdict(found) for found in other.replay(given)]
-    assert (told, other.memo_hits) != (slow, right.memo_hits)
+    verdicts = [verdict(found) for found in other.replay(given)]
+    assert (verdicts, other.memo_hits) != (slow, right.memo_hits)
 
 
 def test_names_out_of_order_change_answers() -> None:
@@ -358,11 +360,11 @@ def test_forms_tell_all_that_answers_depend_on() -> None:
     assert len({names.to_shape.form_of_change(empty), *forms}) == len(filled) + 1 == 10
     known, same = plain_registration(Registration(1, 5, "x", dirs=(300,))), Renaming({0: 0, 1: 1}, {300: 300, 301: 301})
     assert known is not None
-    others = {"id": 0, "fenced": True, "in_controlled_shutdown": True, "is_migrating_zk_broker": True,
+    other_fields = {"id": 0, "fenced": True, "in_controlled_shutdown": True, "is_migrating_zk_broker": True,
               "dirs": (301,), "no_dir_left": True}  # fmt: skip
-    told = {same.form_of_registration(evolve(known, **{name: value})) for name, value in others.items()}
-    assert len({same.form_of_registration(known), *told}) == len(others) + 1
-    left = {f.name for f in fields(Registration)} - others.keys()
+    other_forms = {same.form_of_registration(evolve(known, **{name: value})) for name, value in other_fields.items()}
+    assert len({same.form_of_registration(known), *other_forms}) == len(other_fields) + 1
+    left = {f.name for f in fields(Registration)} - other_fields.keys()
     assert known == evolve(Registration(1, EPOCH, "", dirs=(300,)), **{name: getattr(known, name) for name in left})
     assert left == {"epoch", "incarnation", "listeners", "features", "rack"}
 

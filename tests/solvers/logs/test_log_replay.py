@@ -102,20 +102,20 @@ def test_every_corrupted_field_is_caught_at_its_batch(folder: Path) -> None:
 def test_corrupted_fields_of_every_log_are_caught(folder: Path) -> None:
     """A sample of the same in each log; looked up, what is corrupted fails in the same way."""
     replay = MemoisedReplay(rules_by_version)
-    found = list(corruptions(folder, 29))
-    for before, batch, slow in (case for _, _, case in found if case is not None):
+    cases = list(corruptions(folder, 29))
+    for before, batch, slow in (case for _, _, case in cases if case is not None):
         replay.restart_at(before)
         (quick,) = replay.replay([compact(batch)])
-        assert told(quick) == told(slow)
-    assert sum(fails for _, fails, _ in found) > 0.8 * len(found) > 10
+        assert verdict(quick) == verdict(slow)
+    assert sum(fails for _, fails, _ in cases) > 0.8 * len(cases) > 10
 
 
-def told(found: ReplayedBatch | MemoisedBatch) -> tuple[int, list[str], tuple[LogViolation, ...]]:
+def verdict(batch: ReplayedBatch | MemoisedBatch) -> tuple[int, list[str], tuple[LogViolation, ...]]:
     """Number of explanations, events, violations."""
-    if isinstance(found, MemoisedBatch):
-        return found.count, found.names(), found.violations
-    assert found.explanation is not None
-    return found.explanation.count, [step.name for step in found.explanation.steps], found.violations
+    if isinstance(batch, MemoisedBatch):
+        return batch.count, batch.names(), batch.violations
+    assert batch.explanation is not None
+    return batch.explanation.count, [step.name for step in batch.explanation.steps], batch.violations
 
 
 Corruption = tuple[str, bool, tuple[State, Batch, ReplayedBatch] | None]
@@ -140,15 +140,19 @@ def corruptions(folder: Path, step: int) -> Iterator[Corruption]:
                     continue
                 bad = with_data(batch, index, data)
                 try:
-                    found = explain(before, bad, good.rules)
+                    explanation = explain(before, bad, good.rules)
                 except EntryError:
                     yield kind, True, None
                     continue
-                violations = tuple(violations_of(found, good.rules))
-                fails = not found.explained or any(one not in good.violations for one in violations)
-                yield kind, fails, (before, bad, ReplayedBatch(bad, found, violations, found.after, good.rules))
+                violations = tuple(violations_of(explanation, good.rules))
+                fails = not explanation.explained or any(one not in good.violations for one in violations)
+                yield (
+                    kind,
+                    fails,
+                    (before, bad, ReplayedBatch(bad, explanation, violations, explanation.after, good.rules)),
+                )
                 if not fails:
-                    event = next(step for step in found.steps if step.start <= index < step.end)
+                    event = next(step for step in explanation.steps if step.start <= index < step.end)
                     assert (kind, event.candidate.action) in (("isr", "alter_partition"), ("directories", "assign"))
                     if kind == "directories":
                         p = before.controller.image.partition(data["topicId"], data["partitionId"])
@@ -236,7 +240,7 @@ def test_a_log_goes_on_from_a_snapshot(tmp_path: Path) -> None:
     (tmp_path / snapshot.name).write_bytes(snapshot.read_bytes())
     (tmp_path / f"{end:020}.log").write_bytes(data[int(later.place.split("byte ")[1]) :])
     summary = replay(find((tmp_path,))[0], None)
-    assert (summary.exit_code(), summary.loaded) == (0, 26)
+    assert (summary.exit_code(), summary.snapshot_records) == (0, 26)
     assert summary.batches == sum(not b.control for b in batches() if b.base_offset >= end)
     whole = replayed()[-1].state.controller
     assert summary.state is not None

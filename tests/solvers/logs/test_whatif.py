@@ -13,7 +13,7 @@ import pytest
 from kraftcheck.ci.logs.whatif import prometheus
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.whatif import World, alone, as_rows, count_faults, distances, moves, search
+from kraftcheck.solvers.logs.whatif import FaultState, as_rows, count_faults, distances, isolate, moves, search
 from tests.model.controller.controllers import FIXED, changed, cluster, with_topic
 from tests.shared.captures import DEAD_LEADER, ELR, NO_ELR, replayed
 from tests.shared.commands import kraftcheck
@@ -21,16 +21,16 @@ from tests.shared.commands import kraftcheck
 
 def rows(controller: Controller, faults: int = 3, rules: RuleSet = FIXED) -> dict[str, tuple[int | None, int | None]]:
     """Faults to offline and to loss by partition."""
-    found = as_rows(list(distances(controller, faults, rules)))
-    return {f"{row['topic']}-{row['partition']}": (row["faults_to_offline"], row["faults_to_loss"]) for row in found}
+    results = as_rows(list(distances(controller, faults, rules)))
+    return {f"{row['topic']}-{row['partition']}": (row["faults_to_offline"], row["faults_to_loss"]) for row in results}
 
 
-def after(controller: Controller, *names: str) -> World:
+def after(controller: Controller, *names: str) -> FaultState:
     """The world of the first partition after moves by name."""
-    world = alone(controller, next(controller.places()), FIXED)
+    state = isolate(controller, next(controller.places()), FIXED)
     for name in names:
-        world = next(move for move in moves(world, FIXED) if move.name == name).after()
-    return world
+        state = next(move for move in moves(state, FIXED) if move.name == name).after()
+    return state
 
 
 @pytest.mark.parametrize("elr", [False, True])
@@ -55,9 +55,9 @@ def test_elr_keeps_the_last_replica_from_losing_data() -> None:
     lost = {}
     for elr in (False, True):
         controller = with_topic(cluster(4, elr_enabled=elr), "foo", (0, 1, 2), min_insync_replicas="2")
-        world = after(controller, *steps)
-        lost[elr] = world.lost
-        assert world.offline == elr
+        state = after(controller, *steps)
+        lost[elr] = state.lost
+        assert state.offline == elr
     assert lost == {False: True, True: False}
 
 
@@ -65,8 +65,8 @@ def test_an_unclean_election_loses_data_after_the_outsider_returns() -> None:
     """Where the topic allows it, a replica outside the ISR that returns first leads, without the data."""
     config = {"unclean_leader_election_enable": "true"}
     controller = with_topic(cluster(3), "foo", (0, 1), **config)
-    world = after(controller, "1 is fenced", "0 is fenced", "1 returns")
-    assert (world.offline, world.lost) == (False, True)
+    state = after(controller, "1 is fenced", "0 is fenced", "1 returns")
+    assert (state.offline, state.lost) == (False, True)
     clean = with_topic(cluster(3), "foo", (0, 1))
     assert not after(clean, "1 is fenced", "0 is fenced", "1 returns").lost
 
@@ -74,18 +74,18 @@ def test_an_unclean_election_loses_data_after_the_outsider_returns() -> None:
 def test_a_lost_directory_takes_only_its_replica() -> None:
     """The leader's directory fails: another replica leads, nothing is lost; the last one stops its broker."""
     controller = with_topic(cluster(3), "foo", (0, 1), min_insync_replicas="1")
-    world = after(controller, "0 loses its directory")
-    assert (int(world.partition.leader), world.lost, world.dead) == (1, False, frozenset({0}))
-    assert "0 returns" not in {move.name for move in moves(world, FIXED)}
+    state = after(controller, "0 loses its directory")
+    assert (int(state.partition.leader), state.lost, state.dead) == (1, False, frozenset({0}))
+    assert "0 returns" not in {move.name for move in moves(state, FIXED)}
 
 
 def test_real_clusters_have_distances() -> None:
     """At the end of a captured run every replica is in sync, so each partition survives all faults but its last."""
     controller = replayed()[-1].state.controller
-    found = rows(controller, 2, replayed()[-1].rules)
-    assert {found[f"lone-{index}"] for index in range(3)} == {(1, 1)}
-    assert found["clicks-1"] == (2, 2)
-    assert found["orders-0"] == (None, None)
+    faults = rows(controller, 2, replayed()[-1].rules)
+    assert {faults[f"lone-{index}"] for index in range(3)} == {(1, 1)}
+    assert faults["clicks-1"] == (2, 2)
+    assert faults["orders-0"] == (None, None)
 
 
 @pytest.mark.parametrize("folder", [ELR, NO_ELR, DEAD_LEADER], ids=lambda folder: folder.name)
@@ -93,15 +93,15 @@ def test_each_way_leads_where_it_says(folder: Path) -> None:
     """Played move by move, a partition's shortest way gets it offline, or loses data, at its end and not before."""
     final = replayed(folder)[-1]
     controller, played = final.state.controller, 0
-    for place, found in zip(controller.places(), distances(controller, 2, final.rules), strict=True):
-        assert (found.topic, found.partition) == (controller.topic(place.topic_id).name, place.index)
-        for way, trouble in ((found.offline, attrgetter("offline")), (found.loss, attrgetter("lost"))):
-            world = alone(controller, place, final.rules)
-            for name in way or ():
-                assert not trouble(world)
-                world = next(move for move in moves(world, final.rules) if move.name == name).after()
+    for place, distance in zip(controller.places(), distances(controller, 2, final.rules), strict=True):
+        assert (distance.topic, distance.partition) == (controller.topic(place.topic_id).name, place.index)
+        for path, trouble in ((distance.offline, attrgetter("offline")), (distance.loss, attrgetter("lost"))):
+            state = isolate(controller, place, final.rules)
+            for name in path or ():
+                assert not trouble(state)
+                state = next(move for move in moves(state, final.rules) if move.name == name).after()
                 played += 1
-            assert trouble(world) == (way is not None)
+            assert trouble(state) == (path is not None)
     assert played > 10
 
 
@@ -113,7 +113,7 @@ LABEL = re.compile(r'(\w+)="((?:[^"\\\n]|\\[\\n"])*)"')
 
 def metrics_in(text: str) -> dict[tuple[str, ...], float]:
     """Values by metric and labels; each metric has its help and type, in one run of lines, before its samples."""
-    found: dict[tuple[str, ...], float] = {}
+    values: dict[tuple[str, ...], float] = {}
     announced: list[str] = []
     assert text.endswith("\n")
     for line in text[:-1].split("\n"):
@@ -127,10 +127,10 @@ def metrics_in(text: str) -> dict[tuple[str, ...], float]:
             assert sample[1] == announced[-1]
             labels = [(name, json.loads(f'"{value}"')) for name, value in LABEL.findall(sample[2] or "")]
             key = (sample[1], *(f"{name}={value}" for name, value in labels))
-            assert key not in found
-            found[key] = float(sample[3])
+            assert key not in values
+            values[key] = float(sample[3])
     assert len(set(announced)) == len(announced)
-    return found
+    return values
 
 
 def test_metrics_are_prometheus_text() -> None:
@@ -140,9 +140,9 @@ def test_metrics_are_prometheus_text() -> None:
         {"topic": name, "partition": n, "faults_to_offline": None if n else 0, "faults_to_loss": n}
         for n, name in enumerate(names)
     ]
-    found = metrics_in(prometheus(given, 3))
-    assert found.pop(("kraftcheck_faults_explored",)) == 3
-    assert found == {
+    values = metrics_in(prometheus(given, 3))
+    assert values.pop(("kraftcheck_faults_explored",)) == 3
+    assert values == {
         (f"kraftcheck_faults_to_{kind}", f"topic={row['topic']}", f"partition={row['partition']}"): (
             inf if row[f"faults_to_{kind}"] is None else row[f"faults_to_{kind}"]
         )
@@ -186,14 +186,14 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert "unknown rule set" in kraftcheck("whatif", ELR, "--rules", "nonsense").refusal()
 
 
-def tried(world: World, faults: int, longest: int, rules: RuleSet) -> tuple[int | None, int | None]:
+def exhaustive_search(state: FaultState, faults: int, longest: int, rules: RuleSet) -> tuple[int | None, int | None]:
     """Fewest faults to offline and to loss among all sequences of at most so many moves; nothing is remembered."""
-    best: list[int | None] = [0 if world.offline else None, 0 if world.lost else None]
-    for move in moves(world, rules) if longest else ():
+    best: list[int | None] = [0 if state.offline else None, 0 if state.lost else None]
+    for move in moves(state, rules) if longest else ():
         if faults >= move.fault:
-            rest = tried(move.after(), faults - move.fault, longest - 1, rules)
-            found = [None if one is None else one + move.fault for one in rest]
-            best = [min((n for n in pair if n is not None), default=None) for pair in zip(best, found, strict=True)]
+            rest = exhaustive_search(move.after(), faults - move.fault, longest - 1, rules)
+            totals = [None if one is None else one + move.fault for one in rest]
+            best = [min((n for n in pair if n is not None), default=None) for pair in zip(best, totals, strict=True)]
     return best[0], best[1]
 
 
@@ -204,9 +204,9 @@ def test_the_search_finds_what_trying_everything_finds(
 ) -> None:
     """On small clusters the distances are the fewest faults of any sequence of moves, each played to its end."""
     controller = with_topic(cluster(4, elr_enabled=elr), "foo", tuple(range(factor)), min_insync_replicas="1")
-    world = alone(controller, next(controller.places()), FIXED)
+    state = isolate(controller, next(controller.places()), FIXED)
     for broker in fenced:
-        world = next(move for move in moves(world, FIXED) if move.name == f"{broker} is fenced").after()
-    ways = search(world, faults, FIXED)
+        state = next(move for move in moves(state, FIXED) if move.name == f"{broker} is fenced").after()
+    ways = search(state, faults, FIXED)
     assert all(way is None or len(way) <= longest for way in ways)
-    assert tuple(count_faults(way) for way in ways) == tried(world, faults, longest, FIXED)
+    assert tuple(count_faults(way) for way in ways) == exhaustive_search(state, faults, longest, FIXED)

@@ -20,7 +20,7 @@ Words: TypeAlias = tuple[str | int | Ids, ...]
 def words_text(words: Words) -> str:
     """The text.
 
-    >>> spoken(("leader ", 1, " proposes ISR ", (1, 0)))
+    >>> words_text(("leader ", 1, " proposes ISR ", (1, 0)))
     'leader 1 proposes ISR [1, 0]'
     """
     return "".join(str(list(word)) if isinstance(word, tuple) else str(word) for word in words)

@@ -27,20 +27,20 @@ from kraftcheck.solvers.program.verdict import EXIT_SAFETY
 
 def replay(
     log: LogFiles, rules: str | None, static: tuple[str, ...] = (), allow_skipped: int = 0,
-    observe: Callable[[ReplayedBatch | MemoisedBatch], None] = lambda replayed: None, detailed: bool = True,
+    observe: Callable[[ReplayedBatch | MemoisedBatch], None] = lambda batch: None, detailed: bool = True,
 ) -> Summary:  # fmt: skip
     """Read one log and explain it; see `ReplayOptions.replay_batches`.
 
     Args:
-        tell: told of each batch once it is replayed.
+        observe: called with each batch once it is replayed.
     """
     summaries: list[Summary] = []
 
     def batches() -> Iterator[ReplayedBatch | MemoisedBatch]:
         summaries.append((yield from ReplayOptions(rules, static, allow_skipped).replay_batches(log, detailed)))
 
-    for replayed in batches():
-        observe(replayed)
+    for batch in batches():
+        observe(batch)
     return summaries[0]
 
 

@@ -1,4 +1,4 @@
-"""How logs are replayed: by which rules, with which settings."""
+"""The options of a replay: its rules, and the settings of the controller."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def settings_of(texts: tuple[str, ...]) -> Settings:
 
 @frozen
 class ReplayOptions:
-    """What was asked for; workers get it as it is.
+    """The options of one command; they are sent to workers unchanged.
 
     Attributes:
         rules: rule set, `PRESET[+VARIANT...]`; None takes the preset of the log's metadata version.
@@ -87,7 +87,7 @@ class ReplayOptions:
     def replay_batches(
         self, log: LogFiles, detailed: bool = True
     ) -> Generator[ReplayedBatch | MemoisedBatch, None, Summary]:
-        """Read one log and explain it, batch by batch; what it returns at the end is what it came to.
+        """Read one log and explain it, batch by batch; it returns the summary at the end.
 
         Args:
             log: its files.

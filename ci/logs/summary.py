@@ -1,4 +1,4 @@
-"""What the replay of a log found, for readers and as a document."""
+"""The summary of the replay of one log, as text and as a document."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHOWN_DIFFERENCES = 8
 
 @define
 class Summary:
-    """What became of one log.
+    """The summary of one log.
 
     Attributes:
         name: of the log.
@@ -80,17 +80,17 @@ class Summary:
         """0 when all is explained and every property holds."""
         return EXIT_SAFETY if self.violations else NON_CONFORMANT if self.unexplained else 0
 
-    def add(self, replayed: ReplayedBatch | MemoisedBatch) -> None:
+    def add(self, batch: ReplayedBatch | MemoisedBatch) -> None:
         """Count one more batch."""
-        if isinstance(replayed, MemoisedBatch):
-            self._add_memoised(replayed)
+        if isinstance(batch, MemoisedBatch):
+            self._add_memoised(batch)
             return
-        explanation = replayed.explanation
+        explanation = batch.explanation
         if explanation is None:
-            self.control_batches += replayed.batch.control
-            self.snapshot_records += 0 if replayed.batch.control else len(replayed.batch.entries)
+            self.control_batches += batch.batch.control
+            self.snapshot_records += 0 if batch.batch.control else len(batch.batch.entries)
             return
-        self.properties_checked = len(log_properties(replayed.rules))
+        self.properties_checked = len(log_properties(batch.rules))
         self.batches += 1
         self.records += len(explanation.records)
         self.unread.update(record.type for record in explanation.records if isinstance(record, UnreadRecord))
@@ -99,9 +99,9 @@ class Summary:
             self.ambiguous[explanation.count] += 1
         if not explanation.explained:
             self.unexplained.append(explanation)
-        self.violations += [(explanation.batch, violation) for violation in replayed.violations]
+        self.violations += [(explanation.batch, violation) for violation in batch.violations]
         if self.detailed:
-            self.rows.append(_row(explanation, replayed.violations))
+            self.rows.append(_row(explanation, batch.violations))
 
     def _add_memoised(self, memoised: MemoisedBatch) -> None:
         if not self.properties_checked:
@@ -167,7 +167,7 @@ def _row(explanation: Explanation, violations: tuple[LogViolation, ...]) -> dict
 
 
 def _memoised_row(memoised: MemoisedBatch) -> dict[str, Any]:
-    """The row of a batch that was looked up; as `_row` has it."""
+    """The row of a batch that was explained from the memo, in the form of `_row`."""
     names, size = memoised.names(), len(memoised.batch)
     length = size // len(names)  # one event for each record, or one for all
     spans = ([start, start + length] for start in range(0, size, length))

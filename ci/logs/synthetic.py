@@ -1,8 +1,8 @@
-"""A long metadata log as the model's own controller writes it: brokers restart, are killed and return, ISRs breathe.
+"""A long metadata log as the model's own controller writes it: brokers restart or fail, and ISRs shrink and grow.
 
-What an event writes for a partition is asked of the model once in each
-situation, as the replay does; everything else is bookkeeping. A test replays
-a short one with the code that looks nothing up.
+The records of an event for a partition are computed by the model once in each
+situation, as in the replay; everything else is bookkeeping. A test replays a
+short log without the memo.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class SyntheticSize:
 
 @frozen
 class _EventEffect:
-    """What an event comes to in a situation: the change's bytes but for index and topic, and the situation behind."""
+    """The effect of an event in a situation: the change's bytes but for index and topic, and the situation behind."""
 
     body: bytes | None
     after: Situation

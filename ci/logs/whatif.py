@@ -119,10 +119,10 @@ def whatif_command(
     for place in (target, metrics):
         check_writable(place)
     try:
-        given = None if rules is None else parse(rules)
+        rule_set = None if rules is None else parse(rules)
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
-    state = final_state(snapshot, given, static, allow_skipped)
+    state = final_state(snapshot, rule_set, static, allow_skipped)
     name = rules or preset_of(state.levels.get(METADATA_VERSION))
     rows = as_rows(list(distances(state.controller, faults, parse(name))))
     if not rows:

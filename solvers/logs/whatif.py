@@ -64,7 +64,7 @@ class FaultState:
         return bool(self.partition.leader == NO_LEADER)
 
     def key(self) -> Key:
-        """What tells two worlds apart: all but epochs and offsets."""
+        """The values that distinguish two states: all but epochs and offsets."""
         p = self.partition
         brokers = tuple(
             (b, registration.fenced, registration.in_controlled_shutdown, registration.dirs)
@@ -88,7 +88,7 @@ class Distance:
 
 @frozen
 class BrokerMove:
-    """Something that happens to a broker: its name, whether it is a fault, and the world after it."""
+    """Something that happens to a broker: its name, whether it is a fault, and the state after it."""
 
     name: str
     fault: bool
@@ -176,7 +176,7 @@ def moves(state: FaultState, rules: RuleSet) -> Iterator[BrokerMove]:
 
 
 def _apply(state: FaultState, write: Callable[[Controller], Records], rules: RuleSet) -> FaultState:
-    """The world once the controller has decided and its records are replayed."""
+    """The state once the controller has decided and its records are replayed."""
     controller = state.controller
     try:
         records = write(controller)
@@ -228,7 +228,7 @@ def _lose_directory(state: FaultState, broker: int, directory: int, rules: RuleS
 
 
 def _settle(state: FaultState) -> FaultState:
-    """The world once it is judged and clients have written to it."""
+    """The state once data loss is decided and clients have written to the partition."""
     p = state.partition
     leader, isr = int(p.leader), frozenset(ids(p.isr))
     lost = state.lost or not state.holders or (leader != NO_LEADER and leader not in state.holders)

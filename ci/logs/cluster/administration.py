@@ -1,4 +1,4 @@
-"""What an administrator does to a cluster, and what is waited for afterwards."""
+"""Administrative operations on a cluster, and waits for their effects."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def wait_for_isr_without(cluster: KafkaCluster, topic: str, broker: int) -> None
 
 def wait_in_sync(cluster: KafkaCluster) -> None:
     """Wait until every replica is in sync."""
-    behind = ("--describe", "--under-replicated-partitions")
-    cluster.wait("every replica is in sync", lambda: not cluster.topics(*behind).strip())
+    arguments = ("--describe", "--under-replicated-partitions")
+    cluster.wait("every replica is in sync", lambda: not cluster.topics(*arguments).strip())
 
 
 def start_and_wait(cluster: KafkaCluster, broker: int) -> None:
@@ -47,8 +47,8 @@ def start_and_wait(cluster: KafkaCluster, broker: int) -> None:
 def write_plan(cluster: KafkaCluster, topic: str, partition: int, replicas: list[int]) -> Path:
     """A plan that moves one partition."""
     plan = cluster.home / "plan.json"
-    wanted = {"topic": topic, "partition": partition, "replicas": replicas}
-    plan.write_text(json.dumps({"version": 1, "partitions": [wanted]}), encoding="utf-8")
+    reassignment = {"topic": topic, "partition": partition, "replicas": replicas}
+    plan.write_text(json.dumps({"version": 1, "partitions": [reassignment]}), encoding="utf-8")
     return plan
 
 

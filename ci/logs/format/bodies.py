@@ -1,4 +1,4 @@
-"""Batches of a segment without decoding what was decoded before.
+"""The compact reading of segments, which decodes each distinct partition change once.
 
 A change of a partition is the bytes of its index and topic, and the rest; the
 rest is one of few, whichever partition it is of.

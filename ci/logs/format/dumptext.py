@@ -51,7 +51,7 @@ def batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch
     Args:
         lines: its lines.
         name: of the file.
-        problem: told of every line that cannot be read.
+        problem: called for every line that cannot be read.
     """
     open_batch: Batch | None = None
     due = 0

@@ -1,4 +1,4 @@
-"""Records and batches as bytes: what `wire` and `segments` read back."""
+"""Records and batches as bytes: the inverse of `fields` and `segments`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def signed(value: int) -> bytes:
 
 
 def record(name: str, version: int, data: Mapping[str, Any]) -> bytes:
-    """The bytes of a record; `wire.decode` gives name, version and fields back.
+    """The bytes of a record; `fields.decode` gives name, version and fields back.
 
     Raises:
         KeyError: for an unknown kind, or a missing field.

@@ -21,7 +21,7 @@ _Row = tuple[int, int, bool, LogEntry, str]
 
 
 def batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch]:
-    """Every batch; `problem` is told of each line that is no record."""
+    """Every batch; `problem` is called for each line that is no record."""
     for (base, epoch, control), rows in groupby(_rows(lines, name, problem), itemgetter(0, 1, 2)):
         group = list(rows)
         entries = tuple(row[3] for row in group)

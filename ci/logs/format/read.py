@@ -1,4 +1,4 @@
-"""Logs from files and folders, in whatever form they are.
+"""The reader of logs in files and folders, in any of their forms.
 
 A file is a log. A folder that holds log files is one log, its files in the
 order of their offsets; another folder is searched for such folders.
@@ -139,7 +139,7 @@ def _batches(log: LogFiles, skipped: SkipCount, compact_form: bool) -> Iterator[
 
 
 def _check_order(batch: Batch | CompactBatch, due: int | None, epoch: int, skipped: SkipCount) -> None:
-    """Tell of offsets that are missing before a batch, and of an epoch that falls."""
+    """Report offsets that are missing before a batch, and an epoch that falls."""
     if due is not None and batch.base_offset != due:
         skipped.problem(batch.place, f"offset {due} should follow, but the batch begins at {batch.base_offset}")
     if batch.epoch < epoch:

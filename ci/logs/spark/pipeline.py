@@ -26,7 +26,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 
 @frozen
 class LogReport:
-    """What one log came to: the document without its rows, the lines for a reader, the exit code."""
+    """The report of one log: the document without its rows, the lines for a reader, the exit code."""
 
     document: dict[str, Any]
     lines: tuple[str, ...]

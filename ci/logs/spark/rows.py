@@ -1,6 +1,6 @@
 """The datasets of a replay: column by column, one Parquet file of each for a log.
 
-A looked-up batch costs a few appends to lists. Its words, and the states of its
+A memoised batch costs a few appends to lists. Its words, and the states of its
 partitions, are few different ones; they are numbered, and put into the columns
 at once for many batches.
 """
@@ -104,7 +104,7 @@ class _Timelines:
         self._situations = _States(self._state_of)
 
     def add_memoised(self, memoised: MemoisedBatch) -> None:
-        """Add the states after the records of a batch that was looked up."""
+        """Add the states after the records of a batch that was explained from the memo."""
         base, keys, places = memoised.batch.base_offset, memoised.batch.keys, self.places
         passed = 0
         for key in keys:
@@ -188,15 +188,15 @@ class Datasets:
         self._event_keys: list[bytes | None] = []
         self._ends = [0]
 
-    def add(self, replayed: ReplayedBatch | MemoisedBatch) -> None:
-        """Add the rows of one batch; of one that was looked up, before the next is replayed."""
-        if isinstance(replayed, MemoisedBatch):
-            self._add_memoised(replayed)
-        elif replayed.explanation is not None:
-            self._add_explained(replayed.explanation)
-        if replayed.violations:
-            offset = replayed.batch.base_offset
-            rows = ((offset, v.property, v.topic, v.partition, ", ".join(v.parts)) for v in replayed.violations)
+    def add(self, batch: ReplayedBatch | MemoisedBatch) -> None:
+        """Add the rows of one batch; for a memoised batch, before the next one is replayed."""
+        if isinstance(batch, MemoisedBatch):
+            self._add_memoised(batch)
+        elif batch.explanation is not None:
+            self._add_explained(batch.explanation)
+        if batch.violations:
+            offset = batch.batch.base_offset
+            rows = ((offset, v.property, v.topic, v.partition, ", ".join(v.parts)) for v in batch.violations)
             self._violations += rows
         if len(self._events) >= ROWS_AT_ONCE:
             self._flush()

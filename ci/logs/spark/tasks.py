@@ -1,4 +1,4 @@
-"""What a task of a replay under Spark does: it replays a log, and writes what it finds."""
+"""The task of a replay under Spark: it replays a log, and writes its rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
 from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
 
 OUTCOMES = pa.schema([("log", pa.int32()), ("refused", pa.bool_()), ("text", pa.string())])
-"""What a task hands over of a log: its number, and what it came to as JSON, or why it is refused."""
+"""The outcome of one log: its number, and its report as JSON, or the reason for which it is refused."""
 
 Task = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 

@@ -4,7 +4,7 @@ Brokers are numbered from 0 in the order of their ids, each broker's
 directories in the order of registrations; the numbers are the same before and
 after a step. Sets hold 62 brokers: where a cluster has more, those that the
 partition names come first, and sets leave out others that have no place. What
-`elections` cannot hold is told apart: see `has_several_last_known`.
+`elections` cannot hold is checked separately: see `has_several_last_known`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kraftcheck.model.systems.elections.state import Elections
 
 @frozen
 class ElectionsNumbering:
-    """The numbers of brokers and directories.
+    """The numbers that brokers and directories have in a state of `elections`.
 
     Attributes:
         brokers: their ids in order.
@@ -43,7 +43,7 @@ class ElectionsNumbering:
         return NO_LEADER if broker == NO_LEADER else self.brokers.index(broker)
 
     def broker_set(self, brokers: Iterable[int]) -> BrokerSet:
-        """A set of brokers; -1 in a list (defect B5) is no broker."""
+        """The brokers as a set of their numbers; -1 in a list (defect B5) is no broker."""
         numbers = (self.broker(broker) for broker in brokers if broker != NO_LEADER)
         return BrokerSet.of(number for number in numbers if number < MASK_BITS)
 
@@ -60,7 +60,7 @@ class ElectionsNumbering:
 
 
 def elections_numbering(controllers: Iterable[Controller], partitions: Iterable[Partition]) -> ElectionsNumbering:
-    """Numbers for all that these states and partitions name."""
+    """The numbering of all brokers and directories that these states and partitions name."""
     registered, mentioned = set[int](), set[int]()
     directories: dict[int, set[int]] = {}
     for controller in controllers:

@@ -1,4 +1,4 @@
-"""What a metadata log holds, whatever form it was read from."""
+"""The records and batches of a metadata log, independent of the form that they were read from."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Batch:
 
 
 class CompactBatch:
-    """A batch of which nothing is decoded that an explanation may be known for.
+    """A batch whose partition changes are not decoded, because the memo may hold their explanation.
 
     It holds changes of partitions, records that replica logic does not read,
     and at most one other record, at its beginning or end.

@@ -1,4 +1,4 @@
-"""Which events of the controller explain the records of a batch.
+"""The explanation of a batch: the controller events that wrote its records.
 
 A batch holds the records of one event or of several. The state before each
 record follows from the log alone, so the explanations of a batch are the paths
@@ -24,12 +24,12 @@ from kraftcheck.solvers.logs.explain.matching import Difference, PlainRecord, di
 from kraftcheck.solvers.logs.explain.state import EntryError, ModelRecord, State, model_record
 
 REFUSED = 2
-"""How far from an explanation an event is that the controller refuses, in differing fields a record."""
+"""The distance of an event that the controller refuses, in differing fields a record."""
 
 
 @frozen
 class ExplanationStep:
-    """One event of an explanation: the guess that holds, and which records of the batch it wrote."""
+    """One event of an explanation: the matching candidate, and which records of the batch it wrote."""
 
     candidate: Candidate
     start: int
@@ -64,7 +64,7 @@ class NearestEvent:
 
 @frozen
 class Explanation:
-    """What became of one batch.
+    """The explanation of one batch.
 
     Attributes:
         batch: the batch.
@@ -72,8 +72,8 @@ class Explanation:
         states: the state before each record, and after the last that can be replayed.
         steps: the events of the first of the shortest explanations, or of the longest explained prefix.
         count: how many shortest explanations there are; 0 where the batch is not explained.
-        miss: the nearest event, where the batch is not explained and some event comes near.
-        broken: why a record cannot be replayed; empty where all can.
+        nearest: the nearest event, where the batch is not explained and some event comes near.
+        replay_error: why a record cannot be replayed; empty where all can.
     """
 
     batch: Batch

@@ -1,4 +1,4 @@
-"""A guess: an event that may have written records, and what becomes of it."""
+"""A candidate: a controller event that may have written some records, and the records that the model predicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kraftcheck.model.records.records import Ids
 from kraftcheck.solvers.logs.explain.state import ModelRecord
 
 Words: TypeAlias = tuple[str | int | Ids, ...]
-"""A text in which brokers are told from all else: an int is a broker, a tuple several."""
+"""A text in parts, so that brokers can be renamed: an int is a broker, a tuple several brokers."""
 
 
 def words_text(words: Words) -> str:

@@ -1,6 +1,6 @@
-"""The events of the controller that may have written some records: names, and what the model says they write.
+"""The candidates for some records: controller events, and the records that the model says they write.
 
-A guess is made from the records themselves: an event's arguments show in what
+A candidate is made from the records themselves: an event's arguments show in what
 it writes. The model decides the records; nothing here does.
 """
 
@@ -49,12 +49,12 @@ MAX_OFFSET = 1 << 62
 
 
 BEGIN, END = UnreadRecord("BEGIN_TRANSACTION_RECORD"), UnreadRecord("END_TRANSACTION_RECORD")
-"""What surrounds the records of one transaction."""
+"""The records before and after those of one transaction."""
 
 
 @frozen
 class _BatchTail:
-    """The records to explain, seen from where an event may begin."""
+    """The records of a batch that are not yet explained, and the state before them."""
 
     controller: Controller
     levels: Mapping[str, int]
@@ -182,7 +182,7 @@ def _heartbeat_records(tail: _BatchTail, request: HeartbeatRequest) -> Callable[
 def _registration_candidates(tail: _BatchTail, record: RegisterBrokerRecord, length: int) -> Iterator[Candidate]:
     """A registration; its epoch is the offset where its event began, and no session bars it: the log has none.
 
-    Where the rules tell a clean stop from others, the broker may come back from either.
+    Where the rules distinguish a clean stop from an unclean one, the broker may come back from either.
     """
     c, rules = tail.controller, tail.rules
     soft = evolve(c.soft, now=c.soft.now + c.soft.sessions.timeout + 1)
@@ -215,7 +215,7 @@ def _registration_records(
 
 
 def _shutdown_candidates(tail: _BatchTail) -> Iterator[Candidate]:
-    """A controlled shutdown that a new controller hears of again: no record says so but the changes."""
+    """A controlled shutdown that goes on under a new controller: it writes partition changes only."""
     for broker, registration in tail.controller.image.registrations.items():
         if registration.in_controlled_shutdown and not registration.fenced:
             words = ("broker ", broker, " goes on with its controlled shutdown")
@@ -277,7 +277,7 @@ def _growth(tail: _BatchTail, first: PartitionRecord) -> Candidate:
 
 
 def _config_candidates(tail: _BatchTail) -> Iterator[Candidate]:
-    """Changes of configurations of one request: first all of them, then what they bring about."""
+    """Changes of configurations of one request: first all of them, then their consequences."""
     count = tail.run_length(ConfigRecord)
     for end in range(1, count + 1):
         keys = {record.key for record in tail.records[:end] if isinstance(record, ConfigRecord)}

@@ -1,7 +1,7 @@
-"""The properties of `elections`, checked on what a real controller did.
+"""The properties of `elections`, checked on the steps of a real controller.
 
-Each explained event is one step; what its explanation does not tell is taken
-from the states around it.
+Each explained event is one step; what its explanation does not say is taken
+from the states before and after it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class LogViolation:
 
 @lru_cache(maxsize=16)
 def log_properties(rules: RuleSet) -> tuple[Property, ...]:
-    """The invariants and action properties that speak of what a log shows."""
+    """The invariants and action properties that a log can violate."""
     setting = Setting("log", {bound.name: bound.hi for bound in ELECTIONS.bounds}, rules)
     properties = elections_properties(setting)
     return tuple(claim for claim in properties if claim.kind in ("always", "step") and claim.id not in UNLOGGED)
@@ -71,7 +71,7 @@ def judge(
     Args:
         before, after: the states around them.
         records: what was written between.
-        guess: the event that explains them; None: unexplained, so that only invariants are judged.
+        candidate: the event that explains them; None: unexplained, so that only invariants are judged.
         rules: the rule set that they were explained with.
     """
     changed = Counter((r.topic_id, r.partition_id) for r in records if isinstance(r, PartitionChangeRecord))
@@ -114,7 +114,7 @@ def _violated_actions(
     before: Elections, after: Elections, action: str, arguments: tuple[tuple[str, Any], ...], event: ElectionsEvent,
     rules: RuleSet,
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:  # fmt: skip
-    """Action properties that a step breaks; the lens numbers brokers and directories, so that few steps differ."""
+    """Action properties that a step violates; brokers and directories are numbered, so that few steps differ."""
     transition = Transition(before, after, action, dict(arguments), event)
     return _failures([claim for claim in log_properties(rules) if claim.kind == "step"], transition)
 
@@ -184,7 +184,7 @@ def _transition(
 
 
 def _arguments(log_arguments: Mapping[str, Any], numbering: ElectionsNumbering) -> dict[str, Any]:
-    """The arguments in the numbers of the lens."""
+    """The arguments with the numbers of brokers and directories."""
     arguments = dict(log_arguments)
     if "isr" in log_arguments:
         arguments["isr"] = numbering.broker_set(log_arguments["isr"])

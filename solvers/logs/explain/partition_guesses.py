@@ -1,4 +1,4 @@
-"""The events of the controller that may have written one change of one partition."""
+"""The candidates for one change of one partition: controller events that may have written it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _isr_records(observed: _ObservedChange, request: AlterPartitionRequest) -> C
 
 
 def _ineligibility(observed: _ObservedChange, request: AlterPartitionRequest) -> str:
-    """What each proposed member is that may not be one, beside what it must be."""
+    """The reasons for which proposed members are ineligible, and what is required of them."""
     reasons = []
     for broker, _ in request.proposals[0].new_isr:
         registration = observed.controller.registration(broker)

@@ -1,4 +1,4 @@
-"""A whole log: every batch explained, every step judged."""
+"""The replay of a whole log: every batch is explained, and the properties are checked on every step."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kraftcheck.solvers.logs.explain.judge import LogViolation, judge
 from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, State, elected, empty, load
 
 HEADER, FOOTER = "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"
-"""What the quorum writes before and after a snapshot's records."""
+"""The control records before and after a snapshot's records."""
 
 
 @frozen
 class ReplayedBatch:
-    """What became of one batch.
+    """The replay of one batch.
 
     Attributes:
         batch: the batch.

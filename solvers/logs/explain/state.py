@@ -40,7 +40,7 @@ READ_KINDS = (
     *_MODELLED, "CONFIG_RECORD", "FEATURE_LEVEL_RECORD", "CLEAR_ELR_RECORD", "REGISTER_CONTROLLER_RECORD",
     "BEGIN_TRANSACTION_RECORD", "END_TRANSACTION_RECORD", "ABORT_TRANSACTION_RECORD",
 )  # fmt: skip
-"""Kinds of records that are not passed by, or not always."""
+"""Kinds of records that the model reads, always or in some cases."""
 
 _RESOURCES = {2: TOPIC, 4: NODE}
 _FEATURE_VERSIONS = {
@@ -73,7 +73,7 @@ class EntryError(ValueError):
 
 
 def model_record(entry: LogEntry) -> ModelRecord:
-    """What a record means to the model.
+    """The record of the model that an entry of a log stands for.
 
     Raises:
         EntryError: when its fields are not those of its kind.
@@ -110,12 +110,12 @@ def _config(entry: LogEntry, fields: Fields) -> ModelRecord:
     return ConfigRecord(scope, name, fields.read("name", text), value)
 
 
-def _optional(value: object, where: str) -> str | None:
-    return None if value is None else text(value, where)
+def _optional(value: object, place: str) -> str | None:
+    return None if value is None else text(value, place)
 
 
 def features(levels: Mapping[str, int], static: Mapping[str, str]) -> Features:
-    """What finalized levels switch on; a log without a metadata version is taken to have every feature."""
+    """The features that finalized levels switch on; a log without a metadata version is taken to have every feature."""
     version = levels.get(METADATA_VERSION)
     if version is None:
         return Features()

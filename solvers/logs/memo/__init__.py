@@ -1,1 +1,1 @@
-"""Memoised explanations of a metadata log: answers are kept by situation, so that each question is asked once."""
+"""Memoised explanations of a metadata log: a result is kept by situation, so that each one is computed once."""

@@ -1,4 +1,4 @@
-"""What single changes, and events of brokers, come to in one shape: asked of the code that looks nothing up."""
+"""Results of one partition change, or one broker event, in one shape, computed by the code without a memo."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class BrokerEvent:
     """An event that writes one record of a broker, and changes of partitions before or after it.
 
     Attributes:
-        words: the event, as its guess has it.
+        words: the event, as its candidate has it.
         broker: the broker.
         record: its record, with the epochs of a situation.
         before, after: its plain registration, None where there is none.
@@ -85,7 +85,7 @@ class BrokerEvent:
         return self.action == "directories_offline"
 
     def rename(self, renaming: Renaming) -> BrokerEvent:
-        """The event of a broker with another name."""
+        """The event with renamed brokers and directories."""
         return evolve(
             self, words=renaming.words(self.words), broker=renaming.brokers[self.broker],
             record=renaming.record(self.record), before=renaming.registration(self.before),
@@ -93,21 +93,21 @@ class BrokerEvent:
         )  # fmt: skip
 
     def form(self, renaming: Renaming) -> Form:
-        """All that tells this event from others, with another name, as plain values."""
+        """The values that distinguish this event from others, with renamed brokers and directories."""
         before, after = renaming.form_of_registration(self.before), renaming.form_of_registration(self.after)
         return renaming.words(self.words), renaming.brokers[self.broker], before, after, self.first
 
 
 @frozen
 class QueryResult:
-    """What a change, or an event, comes to in a shape.
+    """The result of a change, or of an event, in a shape.
 
     Attributes:
-        end: the partition behind it.
-        known: the registrations behind it.
+        end: the partition after it.
+        registrations: the registrations after it.
         count: how many events explain it.
         words, action: of the first of these events.
-        violations: the properties that do not hold behind it.
+        violations: the properties that do not hold after it.
     """
 
     end: Partition
@@ -141,7 +141,7 @@ def broker_events(base: State, record: BrokerRecord, changes_first: bool, rules:
 
 
 def _local_record(record: BrokerRecord, registration: Registration | None) -> BrokerRecord:
-    """The record with the epochs of a situation, and its incarnation the known one's or another."""
+    """The record with the epochs of a situation; its incarnation says only whether it is the registered one."""
     if not isinstance(record, RegisterBrokerRecord):
         return evolve(record, broker_epoch=EPOCH)
     same_incarnation = registration is not None and registration.incarnation == record.incarnation
@@ -149,7 +149,7 @@ def _local_record(record: BrokerRecord, registration: Registration | None) -> Br
 
 
 def query_change(base: State, shape: Shape, record: PartitionChangeRecord, rules: RuleSet) -> QueryResult | None:
-    """What one change comes to; None where nothing explains it."""
+    """The result of one change; None where no event explains it."""
     explanation = explain_model_records(shape.state(base, {}), local_batch((record,)), (record,), rules)
     if not explanation.explained:
         return None
@@ -168,7 +168,7 @@ def query_change(base: State, shape: Shape, record: PartitionChangeRecord, rules
 def query_event(
     base: State, shape: Shape, event: BrokerEvent, change: PartitionChangeRecord | None, rules: RuleSet
 ) -> QueryResult | None:
-    """What an event of a broker comes to; None where it does not write exactly this change here."""
+    """The result of a broker event; None where it does not write exactly this change here."""
     before = shape.state(base, {event.broker: event.before})
     changes = () if change is None else (change,)
     records: tuple[ModelRecord, ...] = (event.record, *changes) if event.first else (*changes, event.record)
@@ -190,7 +190,7 @@ def query_event(
 def _matching_candidate(
     state: State, event: BrokerEvent, records: Sequence[ModelRecord], rules: RuleSet
 ) -> Candidate | None:
-    """The guess of the same name, if it writes these records."""
+    """The candidate with the same words, if it writes these records."""
     for candidate in candidates(_state_at_event(state, event), records, rules):
         if candidate.words != event.words:
             continue
@@ -206,7 +206,7 @@ def _state_at_event(state: State, event: BrokerEvent) -> State:
 
 
 def query_shutdown(base: State, shape: Shape, broker: int, rules: RuleSet) -> bool:
-    """Whether a broker that is leaving would still change this partition, should the controller hear of it again."""
+    """Whether another heartbeat of a broker that is shutting down would still change this partition."""
     try:
         return bool(leaving(shape.state(base, {}).controller, broker, rules))
     except (RequestError, Resignation):

@@ -1,4 +1,4 @@
-"""A decoded batch as one whose explanation may be known already."""
+"""Conversion of a decoded batch to a compact one, whose explanation the memo may hold."""
 
 from __future__ import annotations
 

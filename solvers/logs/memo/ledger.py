@@ -1,4 +1,4 @@
-"""Every partition of a log as a situation and two epochs, from and to the controller's whole state."""
+"""The partitions of a log, each as a situation and two epochs, converted from and to the controller's whole state."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Ledger:
     Attributes:
         base: the state without partitions.
         slots: every partition whose situation is known, by `key_of`.
-        hosted: by broker the partitions that name it, and maybe some that no longer do.
+        by_broker: by broker the partitions that name it, and maybe some that no longer do.
         leaderless: those without leader.
     """
 
@@ -82,7 +82,7 @@ class Ledger:
 
     @property
     def incomplete(self) -> bool:
-        """Whether some partition has no situation, so that nothing can be said of events that visit many."""
+        """Whether some partition has no situation, so that events that visit many partitions are not memoised."""
         return self._incomplete
 
     def place(self, key: bytes) -> tuple[str, int]:
@@ -191,7 +191,7 @@ class Ledger:
         (self.leaderless.add if at.leaderless else self.leaderless.discard)(key)
 
     def step(self, steps: Mapping[bytes, PartitionStep]) -> None:
-        """Move partitions on by what one event comes to in each; most get neither other brokers nor another leader."""
+        """Apply the steps of one event to its partitions; most get neither other brokers nor another leader."""
         slots = self.slots
         for key, step in steps.items():
             before, leader_epoch, partition_epoch = slots[key]

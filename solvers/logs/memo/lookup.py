@@ -1,4 +1,4 @@
-"""A batch whose explanation was looked up: what became of it, record by record."""
+"""A batch whose explanation came from the memo, with the step of each record."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from kraftcheck.solvers.logs.memo.ledger import Ledger, PartitionSlot
 from kraftcheck.solvers.logs.memo.situation import TOPIC, EventName, PartitionStep
 
 UNREAD_EVENT = EventName("not read by replica logic", "")
-"""What stands for a record that replica logic does not read."""
+"""The event of a record that replica logic does not read."""
 
 SlotUpdate = tuple[bytes, PartitionSlot]
-"""A partition and what it is after a record."""
+"""The key of a partition, and its slot after a record."""
 
 
 class MemoisedBatch:
-    """What became of one batch that was looked up.
+    """The replay of one batch whose explanation came from the memo.
 
     Attributes:
         batch: the batch.
         count: how many shortest explanations there are.
-        steps: of each record what it comes to, None for one that is not read; of an event of a broker the event.
-        moves: of each record the partition that it changes and its state after it, None of others.
+        steps: of each record its step, None for one that is not read; of a broker event the event.
+        updates: of each record the partition that it changes and its state after it, None of others.
         violations: the properties that do not hold after it.
         rules: the rule set.
     """
@@ -52,7 +52,7 @@ class MemoisedBatch:
         return [event.name if key is None else event_text(event, self.partition(key)) for event, key in pairs]
 
     def partition(self, key: bytes) -> tuple[str, int]:
-        """Topic and index of a partition; asked before the next batch is replayed."""
+        """Topic and index of a partition; valid until the next batch is replayed."""
         return self._ledger.topic(key), self._ledger.place(key)[1]
 
 

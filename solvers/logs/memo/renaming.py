@@ -1,12 +1,12 @@
-"""Other names for brokers and directories, so that what is known of one situation is known of all of its shape.
+"""Canonical names for brokers and directories, so that all situations of one shape share memoised results.
 
 Rules ask whether two brokers, or two directories, are the same, and which
 comes first: ELRs are sorted by broker, and the directories of a registration
 by `directory_order`. They know the id -1, which is no broker, and the reserved
-directory ids. What else an id is nobody asks. So brokers may be called 0, 1,
+directory ids. Nothing else about an id matters. So brokers are called 0, 1,
 .. in the order of their ids, and the directories of each broker by its number
-and their place among its own; answers are given with those names, and told
-with the ids behind them.
+and their place among its own. Results are computed with those names, and
+translated back to the ids.
 
 Ids that make no sense are not renamed: a broker below -1, a directory of two
 brokers, a reserved one that is registered, directories that are not one a replica.
@@ -40,7 +40,7 @@ Registrations = Mapping[int, Registration | None]
 """Registrations by broker, None where there is none."""
 
 Form = tuple[object, ...]
-"""Something with other names, as plain values that can be looked up."""
+"""A renamed change, event or registration as plain, hashable values: a key of the memo."""
 
 
 class _Brokers(dict[int, int]):
@@ -105,9 +105,9 @@ class Renaming:
         assert isinstance(brokers, IdList)
         return IdList(self.broker_ids(brokers.ids))
 
-    def _renamed_directories(self, given: Directories) -> DirectoryList:
-        listed = _directory_list(given)
-        return DirectoryList(self.broker_ids(listed.replicas), self.directory_ids(listed.ids))
+    def _renamed_directories(self, directories: Directories) -> DirectoryList:
+        directory_list = _directory_list(directories)
+        return DirectoryList(self.broker_ids(directory_list.replicas), self.directory_ids(directory_list.ids))
 
     def registration(self, registration: Registration | None) -> Registration | None:
         """A registration."""
@@ -225,7 +225,7 @@ class ShapeNames:
         return len(directories) == len(replicas) and all(known_names)
 
     def canonical(self) -> ShapeNames:
-        """What the shape's own names are called where nothing is behind them."""
+        """The names of the shape itself: each canonical name stands for itself."""
         places = range(len(self.brokers))
         directories = tuple(
             tuple(canonical_directory(k, j) for j in range(len(own))) for k, own in enumerate(self.directories)

@@ -1,9 +1,9 @@
-"""A whole log, like `kraftcheck.solvers.logs.explain.replay`, but what is known of a situation is not asked again.
+"""The replay of a whole log with memoised explanations.
 
-The result is the same. A batch of changes of different partitions, each the
+The result is that of `kraftcheck.solvers.logs.explain.replay`. A batch of changes of different partitions, each the
 work of one event, is the product of its records' explanations; an event of a
 broker is looked up partition by partition. Whatever else a batch holds is
-explained as a whole, by the slow code on the whole state.
+explained as a whole, on the controller's whole state.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kraftcheck.solvers.logs.memo.situation import EventName, PartitionStep, Sit
 from kraftcheck.solvers.logs.memo.steps import change_step, continues_shutdown, event_step
 
 EventMatch = tuple[BrokerEvent, dict[bytes, PartitionStep]]
-"""An event of a broker, and what it comes to in each partition that it visits."""
+"""A broker event, and its step in each partition that it visits."""
 
 UNCHANGED = 0, None
 """Place and body of the change of a partition that has none."""
@@ -36,7 +36,7 @@ class MemoisedReplay:
     """The replay of one log.
 
     Attributes:
-        looked_up: batches that were not explained as a whole.
+        memo_hits: how many batches were explained from the memo.
     """
 
     def __init__(self, rules: Callable[[int | None], RuleSet], settings: Settings | None = None) -> None:
@@ -54,7 +54,7 @@ class MemoisedReplay:
         return self._ledger.state()
 
     def replay(self, batches: Iterable[Batch | CompactBatch]) -> Iterator[ReplayedBatch | MemoisedBatch]:
-        """See `replay_log`: what became of each batch, to the end or to one that cannot be replayed."""
+        """Replay each batch, to the end or to one that cannot be replayed; see `replay_log`."""
         for batch in batches:
             if isinstance(batch, CompactBatch):
                 memoised = None if self._in_snapshot else self._from_memo(batch)
@@ -69,11 +69,11 @@ class MemoisedReplay:
                 return
 
     def restart_at(self, state: State) -> None:
-        """Go on from another state of the same log; what is known of situations stays."""
+        """Continue from another state of the same log; the memo stays."""
         self._load(state)
 
     def _start(self, state: State) -> None:
-        """Begin with nothing known: what is known holds for one rule set and one set of features."""
+        """Begin with an empty memo: its results hold for one rule set and one set of features."""
         self._rules = self._rules_of(state.levels.get(METADATA_VERSION))
         self._ledger = Ledger(state, self._rules)
         self._tokens.clear()
@@ -104,7 +104,7 @@ class MemoisedReplay:
         return ReplayedBatch(batch, explanation, violations, after, rules)
 
     def _from_memo(self, batch: CompactBatch) -> MemoisedBatch | None:
-        """The batch looked up; None where it must be explained as a whole."""
+        """The batch explained from the memo; None where it must be explained as a whole."""
         if any(self._shutdowns.values()):
             return None
         keys = [key for key in batch.keys if key is not None]
@@ -190,7 +190,7 @@ class MemoisedReplay:
         return [(event, steps) for event, steps in visits if steps is not None]
 
     def _visit(self, batch: CompactBatch, event: BrokerEvent) -> dict[bytes, PartitionStep] | None:
-        """What the event comes to in each partition that it visits; None where it comes to something else."""
+        """The step of the event in each partition that it visits; None where it does not write this batch."""
         ledger = self._ledger
         token = self._tokens.setdefault(event.identity, len(self._tokens))
         changes = {key: (place, batch.bodies[place]) for place, key in enumerate(batch.keys) if key is not None}
@@ -217,7 +217,7 @@ class MemoisedReplay:
         return result
 
     def _query_change(self, at: Situation, body: Any, entry: Callable[[int], LogEntry], place: int) -> PartitionStep:
-        """What a change comes to by itself in a situation that does not know it, and does then.
+        """Compute the step of one change in a situation, and memoise it there.
 
         Raises:
             EntryError: see `_decode`.
@@ -228,7 +228,7 @@ class MemoisedReplay:
     def _query_event(
         self, at: Situation, event: BrokerEvent, body: Any, entry: Callable[[int], LogEntry], place: int
     ) -> PartitionStep:
-        """What an event comes to in a situation, with a change or, where the body is None, without.
+        """Compute the step of an event in a situation, with a change or, where the body is None, without one.
 
         Raises:
             EntryError: see `_decode`.
@@ -256,9 +256,10 @@ class MemoisedReplay:
         )
 
     def _find_shutdowns(self) -> None:
-        """Brokers in a controlled shutdown, with the partitions that would change if the controller heard of it again.
+        """Find brokers in a controlled shutdown, and the partitions that their next heartbeat would change.
 
-        No record tells of such an event but the changes; while there are any, each batch is explained as a whole.
+        Such a heartbeat writes partition changes only. While there are such partitions, batches are explained as a
+        whole.
         """
         self._shutdowns = {broker: set() for broker in self._shutting_down()}
         for broker, pending in self._shutdowns.items():

@@ -1,13 +1,13 @@
-"""What the explanation of a partition's change depends on, and nothing else: its situation.
+"""The situation of a partition: exactly what the explanation of a change of it depends on.
 
 Every event that may have written a change decides partition by partition. What
 it decides there depends on the partition without its epochs, on the
 registrations of the brokers that it names without theirs, on the topic's two
 settings, and on features and rules. Partitions in the same situation therefore
 get the same explanations, and the same verdicts of the properties. What
-brokers and directories are called changes neither, so a situation is a shape
-and the names in it: the slow code explains each shape once, on a controller
-that has nothing else.
+brokers and directories are called changes neither. So a situation is a shape
+and the names in it: each shape is explained once, on a controller that has
+nothing else.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TOPIC = "\0topic"
 """Name and id of the one topic of a situation; no real topic has it."""
 
 EPOCH = 7
-"""Epochs in a situation: records do not tell a partition's, and events carry over a broker's."""
+"""All epochs in a situation: records do not state a partition's epoch, and events copy a broker's."""
 
 ShapeViolation = tuple[str, str, int, tuple[str, ...]]
 """A violation: property, topic, partition, parts."""
@@ -42,7 +42,7 @@ ShapeViolation = tuple[str, str, int, tuple[str, ...]]
 
 @frozen
 class Context:
-    """What the configuration comes to: the effective min ISR, and whether elections may be unclean."""
+    """The effective configuration of a topic: the effective min ISR, and whether elections may be unclean."""
 
     min_isr: int
     unclean: bool
@@ -69,13 +69,13 @@ def without_epochs(p: Partition) -> Partition:
 
 
 class Shape:
-    """A partition with its context and registrations, and what is known of the steps from it.
+    """A partition with its context and registrations, and the memoised results of the steps from it.
 
     Attributes:
         partition: the partition, with the epochs of a situation.
         context: of its topic.
-        known: plain registrations of the brokers that it names, None where there is none.
-        answers: what changes and events come to here.
+        registrations: plain registrations of the brokers that it names, None where there is none.
+        results: the memoised results of changes and events here.
     """
 
     __slots__ = ("context", "partition", "registrations", "results")
@@ -109,8 +109,8 @@ class Situation:
     Attributes:
         shape, names: as said.
         leaderless: whether the partition has no leader.
-        changes: by the bytes or fields of a single change what it comes to.
-        events: by event, then by change or None, what the event comes to here.
+        changes: the step of each single change, by the bytes or fields of the change.
+        events: the step of each event, by event, then by change or None.
     """
 
     __slots__ = ("_partition", "_plain_values", "changes", "events", "leaderless", "names", "shape")
@@ -166,14 +166,14 @@ class EventName:
 
 
 class PartitionStep:
-    """What one change, or one event, comes to in a situation.
+    """The step that one change, or one event, makes from a situation.
 
     Attributes:
-        after: the situation behind it; None where the step is not known to be one, so that the slow code decides.
+        after: the situation after it; None where the memo does not apply and the batch is explained as a whole.
         leader_epoch, partition_epoch: by how much the epochs rise.
         count: how many events explain it.
-        guessed: the first of these events.
-        violations: the properties that do not hold behind it.
+        event: the first of these events.
+        violations: the properties that do not hold after it.
         flips: whether the partition gets or loses a leader.
     """
 
@@ -200,7 +200,7 @@ def context_of(controller: Controller, topic_id: str, index: int, rules: RuleSet
 
 
 def has_foreign_min_isr(p: Partition, context: Context) -> bool:
-    """Whether min ISR is another partition's, and more than this one has replicas."""
+    """Whether the min ISR is more than this partition has replicas, so that it comes from another partition."""
     return int(p.replicas.size()) < context.min_isr
 
 

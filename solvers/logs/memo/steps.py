@@ -1,4 +1,4 @@
-"""What single changes, and events of brokers, come to in one situation: looked up by its shape, or asked once."""
+"""Memoised results of partition changes and broker events, keyed by situation and computed once for each shape."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from kraftcheck.solvers.logs.memo.situation import (
 
 @frozen
 class _MemoEntry:
-    """An answer, and the shape behind it; None where not all names are left, or some are new."""
+    """A result and the shape after it; the shape is None where the names of brokers or directories change."""
 
     result: QueryResult
     after: Shape | None
 
 
 def change_step(ledger: Ledger, at: Situation, record: PartitionChangeRecord, rules: RuleSet) -> PartitionStep:
-    """What one change comes to; no step where it names brokers that the situation does not hold."""
+    """The step of one partition change; its `after` is None where it names a broker that the situation lacks."""
     change = record.change
     if change.replicas.present or not _brokers_of_change(change) <= at.brokers():
         return PartitionStep(at, None)
@@ -58,7 +58,7 @@ def change_step(ledger: Ledger, at: Situation, record: PartitionChangeRecord, ru
 def event_step(
     ledger: Ledger, at: Situation, event: BrokerEvent, change: PartitionChangeRecord | None, rules: RuleSet
 ) -> PartitionStep:
-    """What an event of a broker comes to; no step where it does not write exactly this change here."""
+    """The step of a broker event; its `after` is None where the event does not write exactly this change here."""
     partition_change = None if change is None else change.change
     if partition_change is not None and not _brokers_of_change(partition_change) <= at.brokers() | {event.broker}:
         return PartitionStep(at, None)
@@ -85,7 +85,7 @@ def event_step(
 
 
 def continues_shutdown(ledger: Ledger, at: Situation, broker: int, rules: RuleSet) -> bool:
-    """Whether a broker that is leaving would still change this partition, should the controller hear of it again."""
+    """Whether another heartbeat of a broker that is shutting down would still change this partition."""
     name, shape = at.names.to_shape.brokers[broker], at.shape
     result = shape.results.get(("goes on", name))
     if result is None:
@@ -103,7 +103,7 @@ def _brokers_of_change(change: PartitionChange) -> set[int]:
 def _memoised_step(
     ledger: Ledger, at: Situation, shape: Shape, names: ShapeNames, form: Form, query: Callable[[], QueryResult | None]
 ) -> PartitionStep:
-    """The answer with this form, once it is known of the shape, told with the names of the situation."""
+    """The memoised result for a form of the shape, computed on first use, with the names of the situation."""
     if form not in shape.results:
         shape.results[form] = _memo_entry(ledger, shape, names, query())
     entry: _MemoEntry | None = shape.results[form]
@@ -120,7 +120,7 @@ def _memoised_step(
 
 
 def _memo_entry(ledger: Ledger, shape: Shape, names: ShapeNames, result: QueryResult | None) -> _MemoEntry | None:
-    """An answer with the situation behind it as a shape with the same names, where it has them all."""
+    """A result with the shape after it, where that shape has the same names."""
     if result is None:
         return None
     registrations = {broker: result.registrations[broker] for broker in brokers_of(result.end)}

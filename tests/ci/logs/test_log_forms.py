@@ -32,10 +32,10 @@ def test_every_form_gives_the_same_verdicts(tmp_path: Path) -> None:
     """A segment, the dump tool's output, JSON lines and a folder: the same rows, events, violations and exit code."""
     (tmp_path / "log.jsonl").write_text(json_lines(batches(TROUBLE)), encoding="utf-8")
     forms = (SEGMENT, TROUBLE / "decoded.txt", tmp_path / "log.jsonl", TROUBLE)
-    found = [document(tmp_path / "rows.json", form) for form in forms]
-    assert {code for code, _ in found} == {12}
-    assert all(without_places(log) == without_places(found[0][1]) for _, log in found)
-    assert found[0][1]["explained"] == found[0][1]["batches"] > 100
+    documents = [document(tmp_path / "rows.json", form) for form in forms]
+    assert {code for code, _ in documents} == {12}
+    assert all(without_places(log) == without_places(documents[0][1]) for _, log in documents)
+    assert documents[0][1]["explained"] == documents[0][1]["batches"] > 100
 
 
 def test_unknown_kinds_are_counted_and_bad_lines_are_not_passed_over(tmp_path: Path) -> None:
@@ -58,12 +58,12 @@ def test_unknown_kinds_are_counted_and_bad_lines_are_not_passed_over(tmp_path: P
 
 def pair() -> tuple[Batch, int]:
     """Two ISR changes of different partitions in one batch, and the place of the second in the log of its batch."""
-    found = next(
+    batch = next(
         one.batch for one in replayed(TROUBLE)
         if one.explanation is not None and len(one.explanation.steps) == 2
         and all(step.candidate.action == "alter_partition" for step in one.explanation.steps)
     )  # fmt: skip
-    return found, next(n for n, batch in enumerate(batches(TROUBLE)) if batch == found)
+    return batch, next(n for n, other in enumerate(batches(TROUBLE)) if other == batch)
 
 
 def replay_with(tmp_path: Path, place: int, bad: Batch) -> tuple[int, dict[str, Any], str]:
@@ -93,16 +93,16 @@ def test_an_unexplained_batch_tells_prefix_event_and_values(tmp_path: Path) -> N
 
 
 def test_a_refused_event_tells_its_guard(tmp_path: Path) -> None:
-    """Nothing like these fields is written; the guard that refuses their ISR is told with what it saw and wants."""
-    found = replayed(TROUBLE)
+    """Nothing like these fields is written; the report names the refusing guard, what it saw and what it requires."""
+    batches_replayed = replayed(TROUBLE)
     place = next(
-        n for n, one in enumerate(found)
-        if n and any(r.fenced for r in found[n - 1].state.controller.image.registrations.values())
+        n for n, one in enumerate(batches_replayed)
+        if n and any(r.fenced for r in batches_replayed[n - 1].state.controller.image.registrations.values())
         and [(e.type, "isr" in (e.data or {})) for e in one.batch.entries] == [("PARTITION_CHANGE_RECORD", True)]
     )  # fmt: skip
-    registrations = found[place - 1].state.controller.image.registrations
+    registrations = batches_replayed[place - 1].state.controller.image.registrations
     fenced = next(b for b, r in registrations.items() if r.fenced)
-    batch = found[place].batch
+    batch = batches_replayed[place].batch
     data = dict(batch.entries[0].data or {})
     isr = [*(b for b in data["isr"] if b != fenced), fenced]
     more = {"isr": isr, "leaderRecoveryState": 1, "addingReplicas": [fenced], "removingReplicas": [fenced]}
@@ -117,7 +117,7 @@ def test_a_refused_event_tells_its_guard(tmp_path: Path) -> None:
 
 
 def test_a_record_that_cannot_be_replayed_ends_the_replay(tmp_path: Path) -> None:
-    """A change of a partition that there is not: the batch and why it cannot be are told, and nothing behind it is."""
+    """A change of a partition that there is not: the report names the batch and the reason, and nothing after it."""
     batch, place = pair()
     data = dict(batch.entries[1].data or {})
     bad = with_data(batch, 1, {**data, "partitionId": 77})

@@ -76,20 +76,20 @@ def test_a_log_that_cannot_be_read_leaves_nothing(tmp_path: Path) -> None:
 def test_a_run_that_ends_early_leaves_no_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until every dataset is whole none has its name; what a run left that was killed is in nobody's way."""
     out = tmp_path / "out"
-    seen = []
+    names_before_the_end = []
 
-    def end_early(*given: Any, all_logs: Any = pipeline._collect_reports) -> None:
-        all_logs(*given)
+    def end_early(*arguments: Any, all_logs: Any = pipeline._collect_reports) -> None:
+        all_logs(*arguments)
         assert {path.name for path in (out / UNFINISHED).iterdir()} == set(SCHEMAS)
-        seen.extend(path.name for path in out.iterdir())
+        names_before_the_end.extend(path.name for path in out.iterdir())
         raise RuntimeError("it ends early")
 
     words = ("replay", ELR, "--engine", "spark", "--out", out)
     with monkeypatch.context() as patch:
         patch.setattr(pipeline, "_collect_reports", end_early)
         assert "it ends early" in kraftcheck(*words).refusal()
-    assert UNFINISHED in seen
-    assert not set(SCHEMAS) & {*seen, *(path.name for path in out.iterdir())}
+    assert UNFINISHED in names_before_the_end
+    assert not set(SCHEMAS) & {*names_before_the_end, *(path.name for path in out.iterdir())}
     (out / UNFINISHED / "violations").mkdir(parents=True)
     assert kraftcheck(*words).code == 0
     assert {path.name for path in out.iterdir() if path.is_dir()} == set(SCHEMAS)

@@ -1,4 +1,4 @@
-"""Looked-up explanations are those of the code that looks nothing up."""
+"""The memoised replay gives the explanations of the plain replay, which has no memo."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def verdict(batch: ReplayedBatch | MemoisedBatch) -> Verdict | None:
     return explanation.count, [step.name for step in explanation.steps], batch.violations
 
 
-def replay_with_memo(given: Iterable[Batch | CompactBatch]) -> tuple[list[Verdict | None], MemoisedReplay]:
+def replay_with_memo(batches: Iterable[Batch | CompactBatch]) -> tuple[list[Verdict | None], MemoisedReplay]:
     """The verdicts of a log with looking up, and the replay."""
     replay = MemoisedReplay(rules_by_version)
-    return [verdict(batch) for batch in replay.replay(given)], replay
+    return [verdict(batch) for batch in replay.replay(batches)], replay
 
 
 def relabel(value: Any, key: str = "") -> Any:
@@ -61,22 +61,22 @@ def relabel(value: Any, key: str = "") -> Any:
     return value * 10 + 1 if key in brokers and isinstance(value, int) and value >= 0 else value
 
 
-def with_other_ids(given: Iterable[Batch]) -> list[Batch]:
+def rename_brokers(log: Iterable[Batch]) -> list[Batch]:
     """A log with other broker ids."""
     return [
-        evolve(b, entries=tuple(evolve(e, data=relabel(dict(e.data or {}))) for e in b.entries)) for b in given
+        evolve(b, entries=tuple(evolve(e, data=relabel(dict(e.data or {}))) for e in b.entries)) for b in log
     ]
 
 
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_looking_up_changes_no_verdict_of_a_real_log(folder: Path) -> None:
-    """Explanations, their number, violations and the state behind each batch are those of the slow replay."""
+    """Explanations, their number, violations and the state after each batch are those of the plain replay."""
     replay, hits = MemoisedReplay(rules_by_version), 0
     memoised_batches = replay.replay(compact(batch) for batch in batches(folder))
-    for slow, memoised in zip(replayed(folder), memoised_batches, strict=True):
-        assert verdict(memoised) == verdict(slow)
-        assert replay.state.controller.image.topics == slow.state.controller.image.topics
-        assert replay.state.controller.image.registrations == slow.state.controller.image.registrations
+    for plain, memoised in zip(replayed(folder), memoised_batches, strict=True):
+        assert verdict(memoised) == verdict(plain)
+        assert replay.state.controller.image.topics == plain.state.controller.image.topics
+        assert replay.state.controller.image.registrations == plain.state.controller.image.registrations
         hits += isinstance(memoised, MemoisedBatch)
     assert hits == replay.memo_hits > len(batches(folder)) / 2
 
@@ -90,7 +90,7 @@ def write_rows(out: Path, replays: Iterable[ReplayedBatch | MemoisedBatch]) -> d
 
 
 def test_rows_are_written_of_real_logs(tmp_path: Path) -> None:
-    """Of each record of a partition its state behind it, in order, of each batch what wrote it; a rewrite replaces."""
+    """Each partition record has a row with the state after it, in order, each batch its events; a rewrite replaces."""
     for folder in (*EVERY, ELR):
         datasets = write_rows(tmp_path, replayed(folder))
         explanations = [one.explanation for one in replayed(folder) if one.explanation is not None]
@@ -123,13 +123,13 @@ def test_rows_are_written_of_real_logs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_looking_up_changes_no_row(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches, violations and timelines are those of the slow replay, written at once or a few rows at a time."""
-    slow = write_rows(tmp_path / "slow", replayed(folder))
+    """Batches, violations and timelines are those of the plain replay, written at once or a few rows at a time."""
+    plain = write_rows(tmp_path / "slow", replayed(folder))
     memoised = MemoisedReplay(rules_by_version).replay(map(compact, batches(folder)))
-    assert write_rows(tmp_path / "quick", memoised) == slow
+    assert write_rows(tmp_path / "quick", memoised) == plain
     monkeypatch.setattr(rows, "ROWS_AT_ONCE", 10)
     monkeypatch.setattr(rows, "UPDATES_AT_ONCE", 3)
-    assert write_rows(tmp_path / "few", MemoisedReplay(rules_by_version).replay(map(compact, batches(folder)))) == slow
+    assert write_rows(tmp_path / "few", MemoisedReplay(rules_by_version).replay(map(compact, batches(folder)))) == plain
     assert pq.read_metadata(next((tmp_path / "few" / "timelines").iterdir())).num_row_groups > 5
 
 
@@ -140,40 +140,40 @@ def test_more_explanations_than_fit_are_refused(tmp_path: Path) -> None:
     (tmp_path / "log" / f"{0:020}.log").write_bytes(b"".join(SyntheticLog(size).batches()))
     batches = read_compact(find((tmp_path / "log",))[0], SkipCount(0))
     replays = MemoisedReplay(rules_by_version).replay(batches)
-    quick = next(replay for replay in replays if isinstance(replay, MemoisedBatch))
-    quick.count = (1 << 63) - 1
-    assert write_rows(tmp_path, [quick])["batches"][0]["explanations"] == quick.count
-    quick.count += 1
-    with pytest.raises(Refusal, match=f"a cluster: the batch at offset {quick.batch.base_offset} has more"):
-        write_rows(tmp_path / "over", [quick])
+    memoised = next(batch for batch in replays if isinstance(batch, MemoisedBatch))
+    memoised.count = (1 << 63) - 1
+    assert write_rows(tmp_path, [memoised])["batches"][0]["explanations"] == memoised.count
+    memoised.count += 1
+    with pytest.raises(Refusal, match=f"a cluster: the batch at offset {memoised.batch.base_offset} has more"):
+        write_rows(tmp_path / "over", [memoised])
     assert not [path for path in (tmp_path / "over").rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("folder", [ELR, DEAD_LEADER], ids=lambda folder: folder.name)
 def test_broker_ids_are_names_only(folder: Path) -> None:
     """With other ids the same is explained, and violations name brokers by their ids."""
-    other = with_other_ids(batches(folder))
-    slow = [verdict(found) for found in replay_log(other, rules_by_version)]
-    assert replay_with_memo(compact(batch) for batch in other)[0] == slow
-    assert [found and found[0] for found in slow] == [
-        found and found[0] for found in (verdict(one) for one in replayed(folder))
+    other = rename_brokers(batches(folder))
+    plain = [verdict(outcome) for outcome in replay_log(other, rules_by_version)]
+    assert replay_with_memo(compact(batch) for batch in other)[0] == plain
+    assert [outcome and outcome[0] for outcome in plain] == [
+        outcome and outcome[0] for outcome in (verdict(one) for one in replayed(folder))
     ]
-    parts = {part for found in slow if found for v in found[2] for part in v.parts if part.startswith("broker ")}
+    parts = {part for outcome in plain if outcome for v in outcome[2] for part in v.parts if part.startswith("broker ")}
     assert parts == (set() if folder == ELR else {"broker 1", "broker 11", "broker 21"})
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_synthetic_log_is_the_models_own(tmp_path: Path, seed: int) -> None:
-    """The slow replay explains every batch of it; looking up gives the same and does nearly all of the work."""
+    """The plain replay explains every batch; the memoised one agrees, and explains nearly all of them from the memo."""
     size = SyntheticSize(brokers=4, topics=2, partitions=3, records=400, seed=seed)
     (tmp_path / f"{0:020}.log").write_bytes(b"".join(SyntheticLog(size).batches()))
     log = find((tmp_path,))[0]
-    slow = [verdict(found) for found in replay_log(read(log, SkipCount(0)), rules_by_version)]
-    quick, replay = replay_with_memo(read_compact(log, SkipCount(0)))
-    assert quick == slow
-    assert all(found is not None and found[0] >= 1 and not found[2] for found in slow)
-    assert replay.memo_hits > 0.9 * len(slow)
-    names = {name.rstrip("0123456789 ") for found in slow if found for name in found[1]}
+    plain = [verdict(outcome) for outcome in replay_log(read(log, SkipCount(0)), rules_by_version)]
+    memoised, replay = replay_with_memo(read_compact(log, SkipCount(0)))
+    assert memoised == plain
+    assert all(outcome is not None and outcome[0] >= 1 and not outcome[2] for outcome in plain)
+    assert replay.memo_hits > 0.9 * len(plain)
+    names = {name.rstrip("0123456789 ") for outcome in plain if outcome for name in outcome[1]}
     assert {"fence broker", "unfence broker"} <= names
 
 
@@ -195,16 +195,16 @@ def test_compact_batches_are_the_decoded_ones(folder: Path) -> None:
     """What is read without decoding has the same partitions and other records, and decodes to the same."""
     log = find((folder,))[0]
     shapes = set()
-    for whole, found in zip(read(log, SkipCount(0)), read_compact(log, SkipCount(0)), strict=True):
-        if isinstance(found, CompactBatch):
+    for whole, batch in zip(read(log, SkipCount(0)), read_compact(log, SkipCount(0)), strict=True):
+        if isinstance(batch, CompactBatch):
             twin = compact(whole)
             assert isinstance(twin, CompactBatch)
-            assert found.whole() == whole
-            assert (found.keys, found.other, found.other_first) == (twin.keys, twin.other, twin.other_first)
-            assert found.place == whole.place
+            assert batch.whole() == whole
+            assert (batch.keys, batch.other, batch.other_first) == (twin.keys, twin.other, twin.other_first)
+            assert batch.place == whole.place
         else:
-            assert found == whole
-        shapes.add(type(found))
+            assert batch == whole
+        shapes.add(type(batch))
     assert shapes == {Batch, CompactBatch}
 
 

@@ -1,4 +1,4 @@
-"""Batches whose explanation is not that of one partition alone: looked up they come to the same, or are not."""
+"""Batches that involve several partitions: the memo gives the plain explanation, or leaves the batch to it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LEVELS = {"metadata.version": 27}
 
 
 def batch(controller: Controller, records: Sequence[Record]) -> Batch:
-    """A batch of these records behind a state."""
+    """A batch of these records after a state."""
     first = controller.image.next_offset
     entries = [LogEntry(first + n, d["type"], d["version"], d["data"]) for n, d in enumerate(map(encode, records))]
     return Batch(first, first + len(entries) - 1, 1, tuple(entries), "here")
@@ -47,18 +47,18 @@ def explanation_counts(controller: Controller, records: Sequence[Record], *befor
         records: what is explained.
         before: states in which the replay was earlier.
     """
-    state, given = State(controller, LEVELS), batch(controller, records)
+    state, log_batch = State(controller, LEVELS), batch(controller, records)
     replay = MemoisedReplay(lambda level: FIXED)
     for earlier in before:
         replay.restart_at(State(earlier, LEVELS))
     replay.restart_at(state)
-    (batch_replay,) = replay.replay([compact(given)])
-    slow = explain(state, given, FIXED)
+    (batch_replay,) = replay.replay([compact(log_batch)])
+    plain = explain(state, log_batch, FIXED)
     if isinstance(batch_replay, MemoisedBatch):
-        return slow.count, batch_replay.count, True
+        return plain.count, batch_replay.count, True
     assert isinstance(batch_replay, ReplayedBatch)
     assert batch_replay.explanation is not None
-    return slow.count, batch_replay.explanation.count, False
+    return plain.count, batch_replay.explanation.count, False
 
 
 def without_leaders(partitions: int) -> Controller:
@@ -90,8 +90,8 @@ def test_a_partition_that_changes_twice_is_not_looked_up() -> None:
     """What is known of a partition holds before the batch, so a second change of it is explained with the first."""
     controller = without_leaders(1)
     change = elections(controller, 0)
-    found = explanation_counts(controller, [*change, *change])
-    assert found == (0, 0, False)
+    counts = explanation_counts(controller, [*change, *change])
+    assert counts == (0, 0, False)
 
 
 def test_an_unfenced_broker_elects_elsewhere_too() -> None:
@@ -145,30 +145,32 @@ def test_what_is_configured_counts_from_then_on(scope: str) -> None:
 def test_events_that_no_captured_log_has() -> None:
     """A heartbeat that fences and tells of a failed directory, and an amended registration, are each one event."""
     controller = with_topic(cluster(3), "foo", (0, 1, 2), (1, 2, 0))
-    known = controller.image.registrations
-    two = {**known, 0: evolve(known[0], dirs=(directory(0), directory(0, 1)))}
+    registrations = controller.image.registrations
+    two = {**registrations, 0: evolve(registrations[0], dirs=(directory(0), directory(0, 1)))}
     controller = evolve(controller, image=evolve(controller.image, registrations=two))
-    beaten = list(heartbeat(controller, beat(0, fence=True, failed=(directory(0),)), FIXED).records)
-    assert len(beaten) > 3
-    assert explanation_counts(controller, beaten) == (1, 1, False)  # type: ignore[arg-type]
-    assert explanation_counts(controller, beaten[:-1])[:2] == (1, 1)  # type: ignore[arg-type]
+    heartbeat_records = list(heartbeat(controller, beat(0, fence=True, failed=(directory(0),)), FIXED).records)
+    assert len(heartbeat_records) > 3
+    assert explanation_counts(controller, heartbeat_records) == (1, 1, False)  # type: ignore[arg-type]
+    assert explanation_counts(controller, heartbeat_records[:-1])[:2] == (1, 1)  # type: ignore[arg-type]
     supported = (Feature("metadata.version", 1, 27),)
     request = RegistrationRequest("cluster", 0, "process-0", (), supported, dirs=(directory(0, 1),))
-    amended = list(register_broker(controller, request, RegistrationContext(LEVELS), FIXED).records)
-    assert len(amended) > 1  # the replicas in the other directory no longer lead
-    assert explanation_counts(controller, amended) == (1, 1, True)  # type: ignore[arg-type]
+    amendment = list(register_broker(controller, request, RegistrationContext(LEVELS), FIXED).records)
+    assert len(amendment) > 1  # the replicas in the other directory no longer lead
+    assert explanation_counts(controller, amendment) == (1, 1, True)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("replicas", [(1, 9), (2, 1), (1, 2, 3), (1, 1), (-1, 1)])
-@pytest.mark.parametrize("placed", [None, (777, 778), (directory(1), 777), (directory(2), directory(1))])
-def test_a_fence_with_other_replicas_is_unexplained(replicas: tuple[int, ...], placed: tuple[int, ...] | None) -> None:
+@pytest.mark.parametrize("directories", [None, (777, 778), (directory(1), 777), (directory(2), directory(1))])
+def test_a_fence_with_other_replicas_is_unexplained(
+    replicas: tuple[int, ...], directories: tuple[int, ...] | None
+) -> None:
     """A fence sets no replicas: a change that does, with brokers and directories that nobody knows, is none of its."""
     controller = with_topic(cluster(4), "foo", (0, 1, 2), (1, 2, 0))
     first, *rest = fenced(controller, 0, FIXED)
     assert isinstance(first, PartitionChangeRecord)
     change = evolve(first.change, replicas=present(IdList(replicas)))
-    if placed is not None:
-        change = evolve(change, directories=present(DirectoryList(replicas, placed)))
+    if directories is not None:
+        change = evolve(change, directories=present(DirectoryList(replicas, directories)))
     assert explanation_counts(controller, [evolve(first, change=change), *rest])[:2] == (0, 0)  # type: ignore[list-item]
 
 

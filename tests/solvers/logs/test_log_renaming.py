@@ -1,4 +1,4 @@
-"""What changes and events come to does not depend on the names of brokers and directories."""
+"""Results of changes and events do not depend on the names of brokers and directories."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from kraftcheck.solvers.logs.memo.renaming import Renaming, ShapeNames, canonica
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from kraftcheck.solvers.logs.memo.situation import EPOCH, TOPIC, Context, Shape, brokers_of, plain_registration
 from tests.shared.captures import ELR, TROUBLE, batches, corrupted, replayed, with_data
-from tests.solvers.logs.test_log_quick import verdict, with_other_ids
+from tests.solvers.logs.test_log_quick import rename_brokers, verdict
 
 BROKERS = 4
 LEVELS = {"metadata.version": 27}
@@ -82,7 +82,7 @@ def worlds(draw: st.DrawFn) -> World:
     """Any partition of up to three replicas, whether it can come about or not."""
     some = st.lists(st.integers(0, BROKERS - 1), unique=True, max_size=3).map(tuple)
     dirs = {b: tuple(canonical_directory(b, j) for j in range(draw(st.integers(0, 3)))) for b in range(BROKERS)}
-    known = {b: _registration(draw, b, dirs[b]) for b in range(BROKERS)}
+    registrations = {b: _registration(draw, b, dirs[b]) for b in range(BROKERS)}
     replicas = draw(some.filter(bool))
     within = st.lists(st.sampled_from(replicas), unique=True).map(tuple)
     places = tuple(draw(st.sampled_from((*RESERVED, *dirs[b], canonical_directory(b, 3)))) for b in replicas)
@@ -96,9 +96,9 @@ def worlds(draw: st.DrawFn) -> World:
     )  # fmt: skip
     features = Features(elr_enabled=draw(st.booleans()))
     context = Context(draw(st.integers(1, len(replicas))), draw(st.booleans()))
-    directory = draw(st.sampled_from([d for own in dirs.values() for d in own] or [canonical_directory(0, 0)]))
+    directory = draw(st.sampled_from([d for listed in dirs.values() for d in listed] or [canonical_directory(0, 0)]))
     return World(
-        p, context, known, features, draw(st.sampled_from(RULES)), draw(other_names()), draw(within), directory
+        p, context, registrations, features, draw(st.sampled_from(RULES)), draw(other_names()), draw(within), directory
     )
 
 
@@ -146,8 +146,8 @@ def written(world: World) -> list[tuple[Any, ...]]:
 
 def _of_broker(world: World, broker: int) -> list[Callable[[], Sequence[Any]]]:
     c, rules = world.shape().state(world.base(), {broker: world.registrations[broker]}).controller, world.rules
-    known = world.registrations[broker]
-    dirs = () if known is None else known.dirs
+    registration = world.registrations[broker]
+    dirs = () if registration is None else registration.dirs
     again = RegistrationRequest(None, broker, "another", (), (Feature("metadata.version", 1, 27),), None,
                                 dirs or (canonical_directory(broker, 0),), False, EPOCH)  # fmt: skip
     context = RegistrationContext(LEVELS)
@@ -172,8 +172,8 @@ def renamed_answer(answer: QueryResult | None, other: Renaming) -> QueryResult |
     )  # fmt: skip
 
 
-def commutes(world: World, seen: Counter[str]) -> None:
-    """Every event of a world, asked with both names, comes to the same."""
+def commutes(world: World, counts: Counter[str]) -> None:
+    """Every event of a world has the same result with both names."""
     base, shape, renamed, other, rules = world.base(), world.shape(), world.rename(), world.other, world.rules
     for records in written(world):
         changes = [r for r in records if isinstance(r, PartitionChangeRecord)]
@@ -181,7 +181,7 @@ def commutes(world: World, seen: Counter[str]) -> None:
         for change in changes:
             answer = query_change(base, shape, change, rules)
             assert query_change(base, renamed, other.change(change), rules) == renamed_answer(answer, other)
-            _note(seen, answer)
+            _note(counts, answer)
         if len(rest) == 1 and len(changes) < 2:
             state = shape.state(base, {rest[0].broker_id: world.registrations[rest[0].broker_id]})
             for event in broker_events(state, rest[0], bool(changes) and records[0] is changes[0], rules):
@@ -189,17 +189,17 @@ def commutes(world: World, seen: Counter[str]) -> None:
                     answer = query_event(base, shape, event, change, rules)
                     twin = None if change is None else other.change(change)
                     assert query_event(base, renamed, event.rename(other), twin, rules) == renamed_answer(answer, other)
-                    _note(seen, answer)
+                    _note(counts, answer)
     for broker in shape.registrations:
         going = query_shutdown(base, shape, broker, rules)
         assert going == query_shutdown(base, renamed, other.brokers[broker], rules)
 
 
-def _note(seen: Counter[str], answer: QueryResult | None) -> None:
-    seen["none" if answer is None else answer.action] += 1
+def _note(counts: Counter[str], answer: QueryResult | None) -> None:
+    counts["none" if answer is None else answer.action] += 1
     if answer is not None:
-        seen["violated"] += bool(answer.violations)
-        seen["broker in a part"] += any("broker" in part for v in answer.violations for part in v[3])
+        counts["violated"] += bool(answer.violations)
+        counts["broker in a part"] += any("broker" in part for v in answer.violations for part in v[3])
 
 
 def test_other_names_change_no_answer() -> None:
@@ -211,9 +211,9 @@ def test_other_names_change_no_answer() -> None:
         commutes(world, seen)
 
     check()
-    wanted = {"fence", "unfence", "controlled_shutdown", "unregister", "directories_offline", "new_incarnation",
+    kinds = {"fence", "unfence", "controlled_shutdown", "unregister", "directories_offline", "new_incarnation",
               "alter_partition", "elect_preferred", "elect_unclean", "assign", "", "none", "violated"}  # fmt: skip
-    assert {name for name in wanted if seen[name] < 5} == set(), seen
+    assert {name for name in kinds if seen[name] < 5} == set(), seen
 
 
 @pytest.fixture
@@ -240,35 +240,36 @@ def synthetic(folder: Path, seed: int) -> list[Batch]:
 
 
 def compare_batches(
-    given: Sequence[Batch], slow: Sequence[ReplayedBatch], step: int, replay: MemoisedReplay
+    log: Sequence[Batch], plain: Sequence[ReplayedBatch], step: int, replay: MemoisedReplay
 ) -> Counter[bool]:
-    """Every `step`-th change of one field is looked up as the slow code explains it; by whether it fails how many are.
+    """Every `step`-th change of one field has its plain explanation from the memo; the counts, by whether it fails.
 
     Args:
-        given: a log.
-        slow: what becomes of each of its batches.
+        log: the batches of a log.
+        plain: the plain replay of each of its batches.
         step: 0 takes the batches as they are.
-        replay: what looks up; it keeps what it learns.
+        replay: the memoised replay; it keeps its memo.
     """
     counted: Counter[bool] = Counter()
-    for number, (before, good) in enumerate(pairwise(slow), 1):
+    for number, (before, good) in enumerate(pairwise(plain), 1):
         if good.explanation is None:
             continue
-        cases = [given[number]] if step == 0 else [
-            with_data(given[number], index, data)
-            for index, entry in enumerate(given[number].entries) for _, data in corrupted(entry)
+        cases = [log[number]] if step == 0 else [
+            with_data(log[number], index, data)
+            for index, entry in enumerate(log[number].entries) for _, data in corrupted(entry)
         ][number % step :: step]  # fmt: skip
         for batch in cases:
             try:
-                found = explain(before.state, batch, good.rules)
+                explanation = explain(before.state, batch, good.rules)
             except EntryError:
                 continue
             replay.restart_at(before.state)
-            (quick,) = replay.replay([compact(batch)])
-            wanted = ReplayedBatch(batch, found, tuple(violations_of(found, good.rules)), found.after, good.rules)
-            assert verdict(quick) == verdict(wanted)
-            assert replay.state.controller.image.topics == found.after.controller.image.topics
-            counted[not found.explained] += 1
+            (memoised,) = replay.replay([compact(batch)])
+            violations = tuple(violations_of(explanation, good.rules))
+            expected = ReplayedBatch(batch, explanation, violations, explanation.after, good.rules)
+            assert verdict(memoised) == verdict(expected)
+            assert replay.state.controller.image.topics == explanation.after.controller.image.topics
+            counted[not explanation.explained] += 1
     return counted
 
 
@@ -276,28 +277,28 @@ def compare_batches(
 def test_a_log_with_other_ids_teaches_nothing_new(folder: Path, queried_shapes: list[Any]) -> None:
     """What one log taught is known of the same log with other broker ids, and right there too."""
     replay, last = MemoisedReplay(rules_by_version), replayed(folder)[-1].state
-    start = next(n for n, found in enumerate(replayed(folder)) if found.state.levels == last.levels)
+    start = next(n for n, batch in enumerate(replayed(folder)) if batch.state.levels == last.levels)
     compare_batches(batches(folder)[start:], replayed(folder)[start:], 0, replay)
-    first, other = len(queried_shapes), with_other_ids(batches(folder))
-    slow = list(replay_log(other, rules_by_version))
-    assert compare_batches(other[start:], slow[start:], 0, replay)[False] > 50
+    first, other = len(queried_shapes), rename_brokers(batches(folder))
+    plain = list(replay_log(other, rules_by_version))
+    assert compare_batches(other[start:], plain[start:], 0, replay)[False] > 50
     # A broker's events also visit partitions that named a broker of the same id in the first log, so not quite none.
     assert len(queried_shapes) - first < first / 20 > 5
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_corrupted_logs_of_more_brokers_fail_alike(tmp_path: Path, seed: int) -> None:
-    """Where partitions with different brokers share what is known, a changed field is judged as by the slow code."""
-    given = synthetic(tmp_path, seed)
-    slow = list(replay_log(given, rules_by_version))
-    counted = compare_batches(given, slow, 17, MemoisedReplay(rules_by_version))
+    """Where partitions with different brokers share a memo, a changed field gets the verdict of the plain replay."""
+    log = synthetic(tmp_path, seed)
+    plain = list(replay_log(log, rules_by_version))
+    counted = compare_batches(log, plain, 17, MemoisedReplay(rules_by_version))
     assert counted[True] > 50
     assert counted[False] > 0
 
 
-def backwards(*given: Any) -> ShapeNames:
+def backwards(*arguments: Any) -> ShapeNames:
     """Names in the wrong order: the last broker is called 0."""
-    names = names_of(*given)
+    names = names_of(*arguments)
     return ShapeNames(names.brokers[::-1], names.directories[::-1], names.renamed)
 
 
@@ -311,26 +312,26 @@ class _Forgetful(ShapeNames):
         return evolve(right, directories={**{d: d for d in RESERVED}, **first})
 
 
-def with_one_directory(*given: Any) -> ShapeNames:
+def with_one_directory(*arguments: Any) -> ShapeNames:
     """Names with one directory a broker."""
-    names = names_of(*given)
+    names = names_of(*arguments)
     return _Forgetful(names.brokers, names.directories, True) if names.renamed else names
 
 
-@pytest.mark.parametrize("wrong", [backwards, with_one_directory])
-def test_wrong_names_show_in_a_log(wrong: Callable[..., ShapeNames], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names that are not in order, or forget directories, explain less, or otherwise, than the slow code."""
-    given, slow = [compact(batch) for batch in batches(ELR)], [verdict(found) for found in replayed(ELR)]
+@pytest.mark.parametrize("false_names", [backwards, with_one_directory])
+def test_wrong_names_show_in_a_log(false_names: Callable[..., ShapeNames], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names that are not in order, or forget directories, change a verdict, or how many batches the memo explains."""
+    log, plain = [compact(batch) for batch in batches(ELR)], [verdict(batch) for batch in replayed(ELR)]
     right, other = MemoisedReplay(rules_by_version), MemoisedReplay(rules_by_version)
-    assert [verdict(found) for found in right.replay(given)] == slow
+    assert [verdict(batch) for batch in right.replay(log)] == plain
     for module in (ledger, steps):
-        monkeypatch.setattr(module, "names_of", wrong)
-    verdicts = [verdict(found) for found in other.replay(given)]
-    assert (verdicts, other.memo_hits) != (slow, right.memo_hits)
+        monkeypatch.setattr(module, "names_of", false_names)
+    verdicts = [verdict(batch) for batch in other.replay(log)]
+    assert (verdicts, other.memo_hits) != (plain, right.memo_hits)
 
 
 def test_names_out_of_order_change_answers() -> None:
-    """Where a greater id gets the lesser name, some answer is another: the order of brokers counts."""
+    """Where a greater id gets the lesser name, some answer is another: the order of brokers seen."""
     seen: Counter[str] = Counter()
 
     @given(worlds())
@@ -358,19 +359,21 @@ def test_forms_tell_all_that_answers_depend_on() -> None:
     empty, filled = no_change(p), {f.name: present(getattr(p, f.name)) for f in fields(PartitionChange)}
     forms = [names.to_shape.form_of_change(evolve(empty, **{name: value})) for name, value in filled.items()]
     assert len({names.to_shape.form_of_change(empty), *forms}) == len(filled) + 1 == 10
-    known, same = plain_registration(Registration(1, 5, "x", dirs=(300,))), Renaming({0: 0, 1: 1}, {300: 300, 301: 301})
-    assert known is not None
+    registration = plain_registration(Registration(1, 5, "x", dirs=(300,)))
+    same = Renaming({0: 0, 1: 1}, {300: 300, 301: 301})
+    assert registration is not None
     other_fields = {"id": 0, "fenced": True, "in_controlled_shutdown": True, "is_migrating_zk_broker": True,
               "dirs": (301,), "no_dir_left": True}  # fmt: skip
-    other_forms = {same.form_of_registration(evolve(known, **{name: value})) for name, value in other_fields.items()}
-    assert len({same.form_of_registration(known), *other_forms}) == len(other_fields) + 1
-    left = {f.name for f in fields(Registration)} - other_fields.keys()
-    assert known == evolve(Registration(1, EPOCH, "", dirs=(300,)), **{name: getattr(known, name) for name in left})
-    assert left == {"epoch", "incarnation", "listeners", "features", "rack"}
+    other_forms = {same.form_of_registration(evolve(registration, **{k: v})) for k, v in other_fields.items()}
+    assert len({same.form_of_registration(registration), *other_forms}) == len(other_fields) + 1
+    other_names = {f.name for f in fields(Registration)} - other_fields.keys()
+    copied = {name: getattr(registration, name) for name in other_names}
+    assert registration == evolve(Registration(1, EPOCH, "", dirs=(300,)), **copied)
+    assert other_names == {"epoch", "incarnation", "listeners", "features", "rack"}
 
 
 @pytest.mark.parametrize(
-    ("replicas", "dirs", "known"),
+    ("replicas", "dirs", "directories_by_broker"),
     [
         ((0, 1), (300, 301), {0: (), 1: (300,)}),
         ((0, 1), (300, 301), {0: (99,), 1: ()}),
@@ -382,10 +385,10 @@ def test_forms_tell_all_that_answers_depend_on() -> None:
     ids=["two owners", "reserved", "too few", "twice", "no broker", "below none"],
 )
 def test_ids_that_make_no_sense_are_not_renamed(
-    replicas: tuple[int, ...], dirs: tuple[int, ...], known: dict[int, tuple[int, ...]]
+    replicas: tuple[int, ...], dirs: tuple[int, ...], directories_by_broker: dict[int, tuple[int, ...]]
 ) -> None:
     """A directory of two brokers, a reserved one, odd lists and ids below -1 stay as they are."""
     p = evolve(some_partition(), replicas=IdList(replicas), directories=DirectoryList(replicas, dirs))
-    names = names_of(p, [(b, Registration(b, 1, "", dirs=own)) for b, own in known.items()])
+    names = names_of(p, [(b, Registration(b, 1, "", dirs=listed)) for b, listed in directories_by_broker.items()])
     assert not names.renamed
     assert names.to_shape.partition(p) == names.to_ids.partition(p) == p

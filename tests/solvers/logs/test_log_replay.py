@@ -60,10 +60,10 @@ def test_real_logs_are_explained(folder: Path) -> None:
     assert {violation.property for _, violation in summary.violations} == VIOLATED.get(folder, set())
     assert summary.exit_code() == (12 if folder in VIOLATED else 0)
     assert summary.batches > 50
-    wanted = {"fence", "unfence", "new_incarnation", "alter_partition", "assign", "elect_preferred", "reassign",
+    kinds = {"fence", "unfence", "new_incarnation", "alter_partition", "assign", "elect_preferred", "reassign",
               "controlled_shutdown", "directories_offline"}  # fmt: skip
     more = {"elect_unclean", "cancel", "unregister", "set_min_isr", "add", "delete topic"}
-    assert wanted | (more if folder == TROUBLE else set()) <= summary.events.keys()
+    assert kinds | (more if folder == TROUBLE else set()) <= summary.events.keys()
 
 
 def test_a_released_kafka_elects_dead_leaders() -> None:
@@ -94,8 +94,8 @@ def test_each_mended_defect_shows_in_the_log(choice: str) -> None:
 def test_every_corrupted_field_is_caught_at_its_batch(folder: Path) -> None:
     """One changed epoch, leader or ELR always fails there; an ISR or directory unless a broker may propose it."""
     caught = Counter(kind for kind, fails, _ in corruptions(folder, 1) if fails)
-    there = [kind for kind in LEAST if kind not in WITH_ELR or folder.name not in WITHOUT_ELR]
-    assert all(caught[kind] >= LEAST[kind] for kind in there), caught
+    fields = [kind for kind in LEAST if kind not in WITH_ELR or folder.name not in WITHOUT_ELR]
+    assert all(caught[kind] >= LEAST[kind] for kind in fields), caught
 
 
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
@@ -103,10 +103,10 @@ def test_corrupted_fields_of_every_log_are_caught(folder: Path) -> None:
     """A sample of the same in each log; looked up, what is corrupted fails in the same way."""
     replay = MemoisedReplay(rules_by_version)
     cases = list(corruptions(folder, 29))
-    for before, batch, slow in (case for _, _, case in cases if case is not None):
+    for before, batch, plain in (case for _, _, case in cases if case is not None):
         replay.restart_at(before)
-        (quick,) = replay.replay([compact(batch)])
-        assert verdict(quick) == verdict(slow)
+        (memoised,) = replay.replay([compact(batch)])
+        assert verdict(memoised) == verdict(plain)
     assert sum(fails for _, fails, _ in cases) > 0.8 * len(cases) > 10
 
 
@@ -165,17 +165,17 @@ def corruptions(folder: Path, step: int) -> Iterator[Corruption]:
 def test_a_corrupted_log_fails_at_the_right_batch(tmp_path: Path, field: str) -> None:
     """The whole command exits 23 or 12 and names the batch; every batch before it stays explained."""
     place, index, data = next(
-        (number, index, wrong)
+        (number, index, changed)
         for number, batch in enumerate(batches())
         for index, entry in enumerate(batch.entries)
-        for kind, wrong in corrupted(entry)
-        if (entry.data or {}).get(field) != wrong.get(field)
+        for kind, changed in corrupted(entry)
+        if (entry.data or {}).get(field) != changed.get(field)
     )
     bad = with_data(batches()[place], index, data)
     path = tmp_path / "bad.jsonl"
     path.write_text(json_lines([*batches()[:place], bad, *batches()[place + 1 :]]), encoding="utf-8")
     summary = replay(find((path,))[0], None)
-    offsets = [found.batch.base_offset for found in summary.unexplained]
+    offsets = [explanation.batch.base_offset for explanation in summary.unexplained]
     offsets += [batch.base_offset for batch, _ in summary.violations]
     assert summary.exit_code() in (12, 23)
     assert min(offsets) == bad.base_offset
@@ -198,7 +198,7 @@ def test_a_violated_property_is_exit_code_12() -> None:
 
 def test_one_change_is_ambiguous_where_two_events_write_it() -> None:
     """Where several events write the same records, they are counted, and the summary says so."""
-    several = [found for found in replayed() if found.explanation is not None and found.explanation.count > 1]
+    several = [batch for batch in replayed() if batch.explanation is not None and batch.explanation.count > 1]
     summary = replay(find((ELR,))[0], None)
     assert sum(summary.ambiguous.values()) == len(several)
 
@@ -210,15 +210,15 @@ def test_events_written_together_are_told_apart() -> None:
         for one, two in zip(replayed(), replayed()[1:], strict=False)
         if one.explanation is not None and two.explanation is not None
     ]
-    states = {found.batch.base_offset: found.state for found in replayed()}
+    states = {batch.batch.base_offset: batch.state for batch in replayed()}
     one, two = pairs[3]
     before = next(state for offset, state in reversed(states.items()) if offset < one.batch.base_offset)
     both = evolve(one.batch, last_offset=two.batch.last_offset, entries=(*one.batch.entries, *two.batch.entries))
-    found = explain(before, both, one.rules)
-    assert found.explained
+    explanation = explain(before, both, one.rules)
+    assert explanation.explained
     assert one.explanation is not None
     assert two.explanation is not None
-    assert [step.name for step in found.steps] == [
+    assert [step.name for step in explanation.steps] == [
         step.name for step in (*one.explanation.steps, *two.explanation.steps)
     ]
 

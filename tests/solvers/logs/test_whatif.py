@@ -26,7 +26,7 @@ def rows(controller: Controller, faults: int = 3, rules: RuleSet = FIXED) -> dic
 
 
 def after(controller: Controller, *names: str) -> FaultState:
-    """The world of the first partition after moves by name."""
+    """The state of the first partition after moves by name."""
     state = isolate(controller, next(controller.places()), FIXED)
     for name in names:
         state = next(move for move in moves(state, FIXED) if move.name == name).after()
@@ -136,17 +136,17 @@ def metrics_in(text: str) -> dict[tuple[str, ...], float]:
 def test_metrics_are_prometheus_text() -> None:
     """Every line is of the text format, names with quotes, backslashes and line ends included, and nothing is lost."""
     names = ["orders", 'a"b', "back\\slash", "two\nlines", "\\n"]
-    given = [
+    rows = [
         {"topic": name, "partition": n, "faults_to_offline": None if n else 0, "faults_to_loss": n}
         for n, name in enumerate(names)
     ]
-    values = metrics_in(prometheus(given, 3))
+    values = metrics_in(prometheus(rows, 3))
     assert values.pop(("kraftcheck_faults_explored",)) == 3
     assert values == {
         (f"kraftcheck_faults_to_{kind}", f"topic={row['topic']}", f"partition={row['partition']}"): (
             inf if row[f"faults_to_{kind}"] is None else row[f"faults_to_{kind}"]
         )
-        for row in given
+        for row in rows
         for kind in ("offline", "loss")
     }
 

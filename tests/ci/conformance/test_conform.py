@@ -5,10 +5,11 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from kraftcheck.ci.conformance.command import conform, conform_command
+from kraftcheck.ci.conformance.command import conform
 from kraftcheck.ci.conformance.vectors import FUNCTIONS, run_vector
 from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, UNSUPPORTED, Vector
 from kraftcheck.ci.conformance.vectors.files import VectorError, read
+from kraftcheck.ci.terminal.commands import cli
 from kraftcheck.model.records.fields import Fields
 from kraftcheck.model.rules.ruleset import preset
 from tests.ci.conformance.tampering import tampered
@@ -140,7 +141,7 @@ def write(folder, content):
 
 def invoke(*arguments):
     """The result of the command with these arguments."""
-    return CliRunner().invoke(conform_command, [str(argument) for argument in arguments])
+    return CliRunner().invoke(cli, ["conform", *map(str, arguments)])
 
 
 def test_command_counts_per_file():

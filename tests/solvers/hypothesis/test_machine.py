@@ -183,7 +183,7 @@ def test_weights_prefer_actions() -> None:
         evolve(DIGRAPH.actions(setting)[0], name=name, guard=None) for name in ("rare", "frequent")
     ])  # fmt: skip
     example = machine(Integers(both, both.setting()), weights={"frequent": 30})()
-    example.begin(start=0, left_out=0)
+    example.begin(start=0, omitted=0)
     picked = [move.action for choice in range(0, 60_000, 17) if (move := example.enabled(choice, 0)) is not None]
     assert picked.count(1) > 15 * picked.count(0) > 0
 

@@ -187,7 +187,7 @@ def elections() -> MutantExplanation:
     """The mutants of `elections` that are rule variants too."""
     setting = ELECTIONS.setting("tiny", rules=parse("fixed"))
     wanted = set(VARIANTS.values())
-    return explained(ELECTIONS, setting, leave=LEFT, wanted=lambda _, m: (m.group, m.call, m.change) in wanted)
+    return explained(ELECTIONS, setting, leave=LEFT, selected=lambda _, m: (m.group, m.call, m.change) in wanted)
 
 
 @pytest.mark.parametrize("rules", VARIANTS)

@@ -64,7 +64,7 @@ class _Watch:
     def __init__(self) -> None:
         self.stops: list[Stop] = []
         self.terminal = 2
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a handler may run while this thread holds it
         self.announced = False
 
 
@@ -104,11 +104,13 @@ def announce() -> None:
         if _watch.announced:
             return
         _watch.announced = True
-    with contextlib.suppress(OSError):
         place = _watch.terminal
+        with contextlib.suppress(OSError):  # before the lock is free: the other thread goes on to its noise
+            place = os.dup(2) if place == 2 else place
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, one that is led back is not used
+    with contextlib.suppress(OSError):
         os.write(place, (b"\r\x1b[K" if os.isatty(place) else b"") + LINE)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, one that is led back is not used
 
 
 def abandon(code: int) -> NoReturn:

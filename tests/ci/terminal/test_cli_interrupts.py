@@ -179,6 +179,34 @@ while True:
 """
 
 
+NOISY = """
+import os, sys, time
+from kraftcheck.ci.terminal import interrupts
+write = os.write
+
+def slow(place, data):
+    time.sleep(0.5)
+    return write(place, data)
+
+interrupts.begin()
+os.write = slow
+print("begun", flush=True)
+try:
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("noise of a library", file=sys.stderr, flush=True)
+time.sleep(60)
+"""
+"""The main thread unwinds, with words of its own, before the thread that reads signals has written its line."""
+
+
+def test_what_is_said_while_the_line_is_written_is_dropped() -> None:
+    """One line is all that standard error gets, however late the line itself is."""
+    ended = interrupted(NOISY, (), 0.2)
+    check_ended(ended)
+    assert ended.code == EXIT_INTERRUPTED
+
+
 def test_a_swallowed_interruption_ends_all_the_same() -> None:
     """Code that catches the exception and goes on, with words of its own, is ended, and its words are dropped."""
     ended = interrupted(SWALLOWED, (), 0.2)

@@ -180,19 +180,19 @@ while True:
 
 
 NOISY = """
-import os, sys, time
+import hashlib, os, sys, time
 from kraftcheck.ci.terminal import interrupts
 write = os.write
 
 def slow(place, data):
-    time.sleep(0.5)
+    time.sleep(4)
     return write(place, data)
 
 interrupts.begin()
 os.write = slow
 print("begun", flush=True)
 try:
-    time.sleep(60)
+    hashlib.pbkdf2_hmac("sha256", b"word", b"salt", 3_000_000)  # no handler runs meanwhile, but other threads do
 except KeyboardInterrupt:
     print("noise of a library", file=sys.stderr, flush=True)
 time.sleep(60)

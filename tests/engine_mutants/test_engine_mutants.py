@@ -23,8 +23,16 @@ def alone(killer: Killer, folder: Path) -> None:
         PASSED.add((killer.test, killer.case))
 
 
+SHARE = 2
+"""Of the mutants that take little, each so many-th is applied at every change; all are in the nightly profile."""
+
+
 @pytest.mark.parametrize(
-    "mutant", [pytest.param(m, id=m.name, marks=[pytest.mark.slow] if m.slow else []) for m in MUTANTS]
+    "mutant",
+    [
+        pytest.param(mutant, id=mutant.name, marks=[pytest.mark.slow] if mutant.slow or number % SHARE else [])
+        for number, mutant in enumerate(MUTANTS)
+    ],
 )
 def test_no_mutant_survives(
     mutant: Mutant, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

@@ -221,6 +221,7 @@ def test_a_broken_system_fails_there(installed: Installed) -> None:
     assert "1 failed, 1 passed" in ran.stdout
 
 
+@pytest.mark.slow
 def test_types_are_seen(installed: Installed) -> None:
     """mypy checks a user's system against the types of the wheel, strictly, and finds what is wrong with a call."""
     mypy = (sys.executable, "-m", "mypy", "--strict", "--python-executable", installed.python, "--no-incremental")
@@ -232,6 +233,7 @@ def test_types_are_seen(installed: Installed) -> None:
     assert 'Argument 1 to "explore" has incompatible type "int"' in wrong.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_runs_an_installed_wheel(installed: Installed) -> None:
     """`spark-submit` of the installed entry explores a user's system; its space is queried by the command."""

@@ -13,13 +13,14 @@ from attrs import asdict, field, frozen
 
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.lookup import properties_of
-from kraftcheck.ci.systems.subject import Subject, program, rule_set, subject
+from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.nearest import nearest
-from kraftcheck.model.language.system import ScopeError, System
+from kraftcheck.model.language.system import System
+from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Refuted
 from kraftcheck.solvers.search.explore import explore
@@ -41,6 +42,7 @@ class JudgementRequest:
         threads: of the engine.
         runs, steps, seed: of a simulation.
         strict: whether steps that a declared cap leaves out make a verdict incomplete.
+        fingerprint: of a system that does not come with kraftcheck, for two of these may have one name.
     """
 
     chosen: Subject
@@ -51,6 +53,7 @@ class JudgementRequest:
     steps: int
     seed: int
     strict: bool = False
+    fingerprint: str = ""
 
     @classmethod
     def of(
@@ -65,9 +68,10 @@ class JudgementRequest:
         """
         if engine not in ENGINES:
             raise Refusal(f"unknown engine {engine!r}; {nearest(engine, ENGINES)}")
-        chosen = _subject(system, scope, bounds or {}, rules)
+        chosen = subject(system, scope, bounds or {}, rules)
         check_switches(chosen)
-        request = cls(chosen, expect or {}, engine, threads, runs, steps, seed, strict)
+        own = "" if chosen.shipped else fingerprint(program(chosen))
+        request = cls(chosen, expect or {}, engine, threads, runs, steps, seed, strict, own)
         names = properties(request)
         for name in request.expect:
             if name not in names:
@@ -77,19 +81,11 @@ class JudgementRequest:
     def key(self) -> str:
         """Names what is judged: equal for items that one exploration judges."""
         setting = self.chosen.setting
-        facts = (self.chosen.name, dict(setting.bounds), self.chosen.rules, self.engine, self.strict)
+        facts = (
+            self.chosen.name, dict(setting.bounds), self.chosen.rules, self.engine, self.strict, self.fingerprint,
+        )  # fmt: skip
         effort = (self.runs, self.steps, self.seed) if self.engine == "simulate" else ()
         return f"{self.chosen.name}-{hashlib.sha256(repr((facts, effort)).encode()).hexdigest()[:16]}"
-
-
-def _subject(system: str | System, scope: str | None, bounds: Mapping[str, int], rules: str | None) -> Subject:
-    if isinstance(system, str):
-        return subject(system, scope, bounds, rules)
-    try:
-        text, parsed = rule_set(system.name, system, rules)
-        return Subject(system.name, system, system.setting(scope, bounds, parsed), text, system)
-    except ScopeError as error:
-        raise Refusal(str(error)) from error
 
 
 def properties(request: JudgementRequest) -> list[str]:

@@ -116,6 +116,36 @@ def test_workers_share_one_exploration(run, pytester: pytest.Pytester) -> None:
     assert all(f"[gw{number}]" in result.stdout.str() for number in range(2))
 
 
+TWINS = """
+import pytest
+from attrs import evolve
+from kraftcheck.model.language.system import Property
+from lights import LIGHT
+
+
+def light(colour):
+    claim = Property("known", "always", "A colour.", lambda s: s.colour == colour)
+    return evolve(LIGHT, properties=[claim])
+
+
+@pytest.mark.kraftcheck_system(light(0))
+def test_good(kraftcheck_property):
+    pass
+
+
+@pytest.mark.kraftcheck_system(light(1))
+def test_bad(kraftcheck_property):
+    pass
+"""
+
+
+def test_systems_of_one_name_are_judged_each(run) -> None:
+    """Two systems with one name and the same ids do not get one verdict: the one that breaks its property fails."""
+    result = run(TWINS, "-q", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*FAILED*test_bad*known*"])
+
+
 def test_a_simulation_tells_its_seed(run, pytester: pytest.Pytester) -> None:
     """With walks a property that nothing broke passes as `nothing found`, and the seed is told."""
     text = PLAIN.replace('"lights:LIGHT"', '"lights:LIGHT", engine="simulate", runs=5, steps=5, seed=9')

@@ -17,7 +17,7 @@ from kraftcheck.ci.interface.result import Result
 from kraftcheck.ci.prove import report as proof_report
 from kraftcheck.ci.prove.command import ProofRequest, check_only, search_evidence
 from kraftcheck.ci.prove.second_solver import check_endless, check_solver
-from kraftcheck.ci.systems import assurance, report
+from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.cache import cache_folder
@@ -251,6 +251,5 @@ def prove(
     code = worst_exit_code(one.verdict for one in verdicts)
     document = proof_report.document(chosen, proof, judged, seconds, effort, code)
     notes = [line.strip() for line in proof_report.summary(proof, seconds, solver)]
-    capped = [path for path in proof.bounded() if path not in proof.faults()]
-    notes.append(assurance.of_proof(proof_report.version(solver), None, proof.faults(), capped))
+    notes.append(proof_report.assurance_line(proof, solver, None))
     return Result(chosen, "prove", verdicts, tuple(subject_.claims), tuple(notes), code, document)

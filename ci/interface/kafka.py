@@ -11,10 +11,9 @@ from kraftcheck.ci.conformance.vectors.files import VectorError
 from kraftcheck.ci.interface.report import Report
 from kraftcheck.ci.logs import command as logs
 from kraftcheck.ci.logs.format.read import find
-from kraftcheck.ci.logs.summary import DOCUMENT_VERSION, lines
+from kraftcheck.ci.logs.report import document, exit_code, report_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError
-from kraftcheck.solvers.program.verdict import worst_first
 
 Place: TypeAlias = str | os.PathLike[str]
 
@@ -34,13 +33,12 @@ def replay(*paths: Place, rules: str | None = None, static: tuple[str, ...] = ()
     if not paths:
         raise Refusal("replay takes at least one path of a log")
     try:
-        found = [logs.replay(log, rules, static, allow_skipped) for log in find(tuple(Path(path) for path in paths))]
+        found = find(tuple(Path(path) for path in paths))
+        reports = [report_of(logs.replay(log, rules, static, allow_skipped)) for log in found]
     except ScopeError as error:
         raise Refusal(str(error)) from error
-    code = worst_first(summary.exit_code() for summary in found)
-    document = {"version": DOCUMENT_VERSION, "command": "replay", "exit": code}
-    text = "\n".join(line for summary in found for line in lines(summary))
-    return Report(code, {**document, "logs": [summary.document() for summary in found]}, text)
+    text = "\n".join(line for report in reports for line in report.lines)
+    return Report(exit_code(reports), document(reports), text)
 
 
 def conform(*paths: Place, rules: str = "kafka-4.0", allow_unsupported: bool = False) -> Report:

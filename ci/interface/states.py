@@ -6,11 +6,11 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from attrs import field, frozen
 
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import Flag
+from kraftcheck.solvers.program.columns import field_values
 from kraftcheck.solvers.search.explore import Exploration
 
 
@@ -38,9 +38,7 @@ class States:
         layout, packed = self.exploration.program.layout, self.exploration.packed()
         columns = {}
         for slot in layout.slots:
-            mask = np.uint64((1 << slot.domain.bits) - 1)
-            numbers = (packed[:, slot.word] >> np.uint64(slot.shift)) & mask
-            values = numbers.astype(np.int64) + slot.domain.lo
+            values = field_values(packed, slot)
             columns[layout.name(slot.path)] = values.astype(bool) if isinstance(slot.domain, Flag) else values
         return columns
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
 from kraftcheck.ci.logs.format.read import LogFiles, find
 from kraftcheck.ci.logs.replaying import ReplayOptions, settings_of
-from kraftcheck.ci.logs.summary import DOCUMENT_VERSION, Summary, lines
+from kraftcheck.ci.logs.report import document, exit_code, report_of
+from kraftcheck.ci.logs.summary import Summary
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
@@ -22,7 +22,6 @@ from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
 from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
-from kraftcheck.solvers.program.verdict import EXIT_SAFETY
 
 
 def replay(
@@ -87,26 +86,21 @@ def replay_command(
         logs_found = find(tuple(Path(log) for log in logs))
         if out is None:
             reports = [
-                _report(replay(log, rules, static, allow_skipped, detailed=verbose or target is not None), verbose)
+                report_of(replay(log, rules, static, allow_skipped, detailed=verbose or target is not None), verbose)
                 for log in logs_found
             ]
         else:
             from kraftcheck.ci.logs.spark.pipeline import replay_with_spark  # Spark is an extra
 
-            spark_reports = replay_with_spark(
-                logs_found, ReplayOptions(rules, static, allow_skipped), out, conf, workers
-            )
-            reports = [(t.code, t.document, t.lines) for t in spark_reports]
+            reports = replay_with_spark(logs_found, ReplayOptions(rules, static, allow_skipped), out, conf, workers)
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
-    codes = [code for code, _, _ in reports]
-    code = EXIT_SAFETY if EXIT_SAFETY in codes else max(codes)
+    code = exit_code(reports)
     if target is not None:
-        document = {"version": DOCUMENT_VERSION, "command": "replay", "exit": code}
-        write_json(target, {**document, "logs": [document for _, document, _ in reports]})
+        write_json(target, document(reports))
     screen = console(to_stderr=target == "-")
-    for _, _, text in reports:
-        for line in text:
+    for report in reports:
+        for line in report.lines:
             screen.plain(line)
     screen.plain(f"(exit {code})")
     sys.exit(code)
@@ -121,8 +115,3 @@ def _check_engine(engine: str, out: Path | None) -> None:
         check_packages()
     else:
         check_idle("is an option of --engine spark", "conf")
-
-
-def _report(summary: Summary, verbose: bool) -> tuple[int, Mapping[str, Any], Sequence[str]]:
-    """Exit code, document and lines of one log."""
-    return summary.exit_code(), summary.document(), lines(summary, verbose)

@@ -33,8 +33,13 @@ def print_proof(
     _print_counterexamples(screen, proof, judgements, flags["number"])
     for line in summary(proof, seconds, flags["solver"]):
         screen.plain(line)
+    screen.plain(assurance_line(proof, flags["solver"], flags["second"]))
+
+
+def assurance_line(proof: Proof, solver: str, second: str | None) -> str:
+    """Who answered the queries of a proof, and which bounds it rests on."""
     capped = [path for path in proof.bounded() if path not in proof.faults()]
-    screen.plain(assurance.of_proof(version(flags["solver"]), flags["second"], proof.faults(), capped))
+    return assurance.of_proof(version(solver), second, proof.faults(), capped)
 
 
 def _table(proof: Proof, judgements: Sequence[ClaimJudgement]) -> Table:

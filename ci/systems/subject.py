@@ -41,7 +41,6 @@ class Subject:
         setting: scope, bounds and rules.
         rules: the rule set as typed; None for systems without rules.
         whole: the system with all its properties.
-        shipped: whether the system comes with kraftcheck; the rules of any other are compared with ints in a sample.
     """
 
     name: str
@@ -49,7 +48,11 @@ class Subject:
     setting: Setting
     rules: str | None
     whole: System
-    shipped: bool = True
+
+    @property
+    def shipped(self) -> bool:
+        """Whether the system comes with kraftcheck; the rules of any other are compared with ints in a sample."""
+        return SYSTEMS.get(self.name) is self.whole
 
     def command(self) -> str:
         """The command that explores this subject again."""
@@ -92,7 +95,7 @@ def subject(
         setting = system.setting(scope, bounds, parsed, proof)
     except ScopeError as error:
         raise Refusal(str(error)) from error
-    return Subject(name, _only(name, system, setting, only), setting, text, system, SYSTEMS.get(name) is system)
+    return Subject(name, _only(name, system, setting, only), setting, text, system)
 
 
 def rule_set(name: str, system: System, text: str | None) -> tuple[str | None, Any]:

@@ -141,11 +141,9 @@ class Place:
 
     def reads(self, words: Vocabulary, variant: str, on: bool) -> bool:
         """Whether the variant changes the program here."""
-        choice = words.choices[variant].name
         found = []
         for value in (on, not on):
-            rules = words.rules(self.rules)
-            rules = rules.switched(**{choice: value}) if words.declared else evolve(rules, **{choice: value})
+            rules = words.rules(Spelling(self.rules.preset, (*self.rules.switches, (variant, value))))
             try:
                 found.append(fingerprint(trace(self.system, self.system.setting(self.scope, dict(self.bounds), rules))))
             except ScopeError:

@@ -9,7 +9,7 @@ import attrs
 from attrs import field, frozen
 
 from kraftcheck.model.language.system import ScopeError, System
-from kraftcheck.model.rules.ruleset import CHOICES, GROUP_OF, GROUPS, PRESETS, RuleSet, variant_name
+from kraftcheck.model.rules.ruleset import GROUP_OF, GROUPS, PRESETS, RuleSet, variant_name, variants
 from kraftcheck.model.rules.spelling import Spelling, spelt
 
 BASE = "base"
@@ -67,7 +67,8 @@ def vocabulary(system: System) -> Vocabulary | None:
     """
     declared = system.rules
     if isinstance(declared, type):
-        return Vocabulary({BASE: _base(system.name, declared)}, _own(system.name, declared), BASE)
+        choices = _own(system.name, declared)
+        return Vocabulary({BASE: declared()}, choices, BASE)
     if not isinstance(declared, tuple):
         raise ScopeError(f"{system.name}: rules is {declared!r}; {_MEND}")
     if not declared:
@@ -76,8 +77,7 @@ def vocabulary(system: System) -> Vocabulary | None:
     for group in declared:
         if group not in places:
             raise ScopeError(f"{system.name}: rules names {group!r}; {_MEND}")
-    choices = {variant_name(name): choice for name, choice in CHOICES.items()}
-    return Vocabulary(PRESETS, choices, KAFKA, tuple(places[group] for group in declared))
+    return Vocabulary(PRESETS, variants(), KAFKA, tuple(places[group] for group in declared))
 
 
 _MEND = "give a frozen attrs class of booleans, or a tuple of groups of kraftcheck.model.rules"
@@ -92,9 +92,3 @@ def _own(system: str, record: type) -> dict[str, attrs.Attribute[bool]]:
             named = f"{record.__name__}.{choice.name}"
             raise ScopeError(f"{system}: the choice {named} is not False by default; make it so")
     return {variant_name(choice.name): choice for choice in attrs.fields(record)}
-
-
-def _base(system: str, record: type) -> Any:
-    """The record with every choice off."""
-    _own(system, record)
-    return record()

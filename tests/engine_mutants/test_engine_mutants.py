@@ -10,6 +10,7 @@ import pytest
 from kraftcheck.solvers.search.visited import VisitedSet
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.engine_mutants.table import MUTANTS, PAGE, page
+from tests.shared.samples import one_in
 from tests.solvers.search import test_toys
 
 PASSED: set[object] = set()
@@ -27,12 +28,13 @@ SHARE = 2
 """Of the mutants that take little, each so many-th is applied at every change; all are in the nightly profile."""
 
 
+LONG = [pytest.param(mutant, marks=pytest.mark.slow) for mutant in MUTANTS if mutant.slow]
+
+
 @pytest.mark.parametrize(
     "mutant",
-    [
-        pytest.param(mutant, id=mutant.name, marks=[pytest.mark.slow] if mutant.slow or number % SHARE else [])
-        for number, mutant in enumerate(MUTANTS)
-    ],
+    [*one_in(SHARE, [mutant for mutant in MUTANTS if not mutant.slow]), *LONG],
+    ids=lambda mutant: mutant.name,
 )
 def test_no_mutant_survives(
     mutant: Mutant, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shared.commands import ROOT
+from tests.shared.places import ROOT
 
 BASE = """
 import sys

@@ -100,12 +100,18 @@ class Installed:
         return self.run(self.python.with_name("kraftcheck"), *words)
 
 
+def sources() -> list[str]:
+    """The files of the repository, new ones that are not committed yet among them."""
+    words = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    listed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return list(filter(None, listed.split("\0")))
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """The wheel, built from the sdist that is built from a copy of the sources, and installed."""
     folder = tmp_path_factory.mktemp("wheel")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in filter(None, listed.split("\0")):
+    for name in sources():
         place, source = folder / "sources" / name, ROOT / name
         place.parent.mkdir(parents=True, exist_ok=True)
         if source.is_symlink():
@@ -133,8 +139,7 @@ def test_the_wheel_holds_one_package(installed: Installed) -> None:
     with zipfile.ZipFile(installed.wheel) as bundle:
         names = {name for name in bundle.namelist() if ".dist-info/" not in name}
     assert {name.split("/")[0] for name in names} == {"kraftcheck"}
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    layers = [name for name in listed if name.startswith(("model/", "properties/", "solvers/", "ci/"))]
+    layers = [name for name in sources() if name.startswith(("model/", "properties/", "solvers/", "ci/"))]
     code = {f"kraftcheck/{name}" for name in layers if name.endswith((".py", ".java", ".xml", ".txt"))}
     code = {name for name in code if (ROOT / name).exists()}
     assert names == code | {"kraftcheck/__init__.py", "kraftcheck/__main__.py", "kraftcheck/py.typed"}

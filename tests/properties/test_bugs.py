@@ -20,7 +20,8 @@ from kraftcheck.properties.catalogue import REPLICATION, find, replication_prope
 from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.solvers.search.explore import Exploration
-from tests.shared.commands import ROOT, kraftcheck
+from tests.shared.commands import kraftcheck
+from tests.shared.places import ROOT
 from tests.shared.samples import one_in
 
 SLOW = {

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from kraftcheck.ci.terminal import cache
 from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.refusal import Refusal
 
@@ -47,8 +48,7 @@ def digests() -> dict[str, str]:
 
 def cache_folder() -> Path:
     """Where jars and compiled drivers are kept: kraftcheck/kafka in the user's cache folder."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return folder(Path(base) / "kraftcheck" / "kafka")
+    return folder(cache.cache_folder() / "kafka")
 
 
 def program(name: str) -> str:

@@ -12,25 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
-
 from kraftcheck.ci.logs.format.read import LogFiles
 from kraftcheck.ci.logs.output import LOG, SOURCES, filled_folder
 from kraftcheck.ci.logs.replaying import ReplayOptions
+from kraftcheck.ci.logs.report import LogReport
 from kraftcheck.ci.logs.spark.tasks import OUTCOMES, Task, start_worker, task
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.session import parse_conf, start_session
 from kraftcheck.ci.spark.shipping import ship_sources
 from kraftcheck.ci.terminal.refusal import Refusal
-
-
-@frozen
-class LogReport:
-    """The report of one log: the document without its rows, the lines for a reader, the exit code."""
-
-    document: dict[str, Any]
-    lines: tuple[str, ...]
-    code: int
 
 
 def replay_with_spark(
@@ -83,6 +73,3 @@ def _collect_reports(session: Any, logs: list[LogFiles], work: Task) -> list[Log
         raise Refusal(refusals[0] + more)
     values = {row.log: json.loads(row.text) for row in outcomes}
     return [LogReport(t["document"], tuple(t["lines"]), t["code"]) for t in (values[n] for n in range(len(logs)))]
-
-
-__all__ = ["LogReport", "replay_with_spark"]

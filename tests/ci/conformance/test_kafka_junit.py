@@ -12,7 +12,8 @@ import pytest
 
 from kraftcheck.ci.conformance.kafka.jars import JUNIT, SHORT_RUN, jars, program
 from kraftcheck.ci.conformance.kafka.java import PACKAGE, TOUR, compile_driver, compile_java
-from tests.shared.commands import ROOT, kraftcheck
+from tests.shared.commands import kraftcheck
+from tests.shared.places import ROOT
 
 pytestmark = pytest.mark.xdist_group("kafka")
 

@@ -24,7 +24,8 @@ from tests import toys
 from tests.ci.spark.levels import BUCKET_BITS, begun, facts, finished, native_facts, program_of
 from tests.ci.spark.losses import KILLED, Dying, kill_worker
 from tests.ci.spark.test_spark import counts
-from tests.shared.commands import ROOT, kraftcheck, start
+from tests.shared.commands import kraftcheck, start
+from tests.shared.places import ROOT
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

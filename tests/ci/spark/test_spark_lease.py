@@ -20,7 +20,8 @@ from kraftcheck.ci.spark.store.lease import NAME, lease_on
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
-from tests.shared.commands import ROOT, kraftcheck
+from tests.shared.commands import kraftcheck
+from tests.shared.places import ROOT
 
 HOLD = (
     "import sys, time; from pathlib import Path; from kraftcheck.ci.spark.store.lease import lease_on\n"

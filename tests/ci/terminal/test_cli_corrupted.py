@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.shared.commands import ROOT, kraftcheck
+from tests.shared.commands import kraftcheck
+from tests.shared.places import ROOT
 
 TRACE = ROOT / "tests" / "traces" / "B4.itf.json"
 VECTORS = ROOT / "tests" / "vectors" / "reassignment_revert.json"

@@ -20,7 +20,8 @@ from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED, LINE, Interrupte
 from kraftcheck.ci.verdicts.defects import explore_defect
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.solvers.search.levels import STOPPED
-from tests.shared.commands import ROOT, kraftcheck
+from tests.shared.commands import kraftcheck
+from tests.shared.places import ROOT
 from tests.shared.samples import one_in
 
 SOON = 15

@@ -8,7 +8,8 @@ import click
 import pytest
 
 from kraftcheck.ci.terminal.commands import COMMANDS, cli
-from tests.shared.commands import ROOT, Ran, kraftcheck
+from tests.shared.commands import Ran, kraftcheck
+from tests.shared.places import ROOT
 
 ELR = ROOT / "tests" / "captured" / "elr"
 OUTAGE = ROOT / "tests" / "snapshots" / "outage.json"

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.ci.unclean_recovery.snapshots import cluster, log, written
-from tests.shared.commands import ROOT, start
+from tests.shared.commands import start
+from tests.shared.places import ROOT
 
 LONG = ("explore", "tests.toys:TWO_PHASE", "--managers", 10, "--workers", 1)
 """An exploration of tens of seconds, after a compilation of a fraction of one."""

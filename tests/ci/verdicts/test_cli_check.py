@@ -14,7 +14,8 @@ from kraftcheck.properties.expected.proofs import NOT_PROVEN
 from kraftcheck.properties.expected.verdicts import EVERY, EXPECTED
 from kraftcheck.solvers.search import explore as explorer
 from kraftcheck.solvers.smt.queries import Effort
-from tests.shared.commands import ROOT, kraftcheck
+from tests.shared.commands import kraftcheck
+from tests.shared.places import ROOT
 
 FIXED = ("elections", "tiny", "fixed")
 SNAPSHOT = ("elections", "tiny", "kafka-4.0")

@@ -22,6 +22,7 @@ from kraftcheck.model.systems.directories.state import Told
 from kraftcheck.model.systems.elections.state import ElectionsEvent
 from kraftcheck.solvers.machine_code.compile import RowFunction
 from kraftcheck.solvers.program.arguments import listed_arguments
+from kraftcheck.solvers.program.columns import field_values
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.traces.render import call
 
@@ -94,8 +95,7 @@ class TourModel:
         """The leaves of packed states, one row each."""
         rows = np.empty((len(packed), self.width), dtype=np.int8)
         for column, slot in enumerate(self.program.layout.slots):
-            field = packed[:, slot.word] >> np.uint64(slot.shift) & np.uint64((1 << slot.domain.bits) - 1)
-            rows[:, column] = field.astype(np.int64) + slot.domain.lo
+            rows[:, column] = field_values(packed, slot)
         return rows
 
     def is_silent(self, number: int) -> bool:

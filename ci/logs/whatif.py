@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, EntryError, State, elected, empty, load
+from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, EntryError, State, elected, empty, loading
+from kraftcheck.solvers.logs.holders import NO_HISTORY, Holders
 from kraftcheck.solvers.logs.whatif import as_rows, distances
 
 DOCUMENT_VERSION = 1
@@ -32,8 +33,10 @@ _HELP = {
 }
 
 
-def final_state(path: Path, rules: RuleSet | None, static: tuple[str, ...], allow_skipped: int) -> State:
-    """The state at the end of a log or snapshot, taken as it is.
+def final_state(
+    path: Path, rules: RuleSet | None, static: tuple[str, ...], allow_skipped: int
+) -> tuple[State, Holders]:
+    """The state at the end of a log or snapshot, taken as it is, and who holds the data of each partition there.
 
     Raises:
         Refusal: for what cannot be read, and where nothing is.
@@ -42,18 +45,20 @@ def final_state(path: Path, rules: RuleSet | None, static: tuple[str, ...], allo
     if len(logs) > 1:
         raise Refusal(f"{path}: {len(logs)} logs; name one of them, such as {logs[0].name}")
     state, skipped = empty(Controller(settings=settings_of(static))), SkipCount(allow_skipped)
-    chosen, read_any = rules or parse(preset_of(None)), False
+    chosen, holders, read_any = rules or parse(preset_of(None)), NO_HISTORY, False
     try:
         for batch in read(logs[0], skipped):
             if batch.control:
                 state = elected(state, batch)
                 continue
-            state, read_any = load(state.at(batch.base_offset), batch, chosen), True
+            read_any = True
+            for before, after in loading(state.at(batch.base_offset), batch, chosen):
+                holders, state = holders.after(before.controller, after.controller), after
     except (EntryError, ReplayError) as reason:
         raise Refusal(f"{path}: {reason}") from None
     if not read_any:
         raise Refusal(f"{path}: no record batch was read; is it a metadata log or snapshot?")
-    return state
+    return state, holders
 
 
 def prometheus(rows: Sequence[Mapping[str, Any]], faults: int) -> str:
@@ -91,6 +96,15 @@ def _path_text(moves: Sequence[str] | None) -> str:
     return "" if moves is None else ", ".join(moves) or "already so"
 
 
+def _losses(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line on partitions that a replica has led which was no holder, if there are any; three by name."""
+    lost = [f"{row['topic']}-{row['partition']} at {row['lost_at']}" for row in rows if row["lost_at"] is not None]
+    if lost:
+        more = f", and {len(lost) - 3} more" if len(lost) > 3 else ""
+        count = "1 partition" if len(lost) == 1 else f"{len(lost)} partitions"
+        yield f"{count} may have lost data before: {', '.join(lost[:3])}{more}"
+
+
 @click.command("whatif")
 @click.argument("snapshot", metavar="SNAPSHOT", type=click.Path(path_type=Path))
 @click.option("--faults", type=click.IntRange(0, 6), default=2, show_default=True, help="Faults to explore.")
@@ -122,9 +136,9 @@ def whatif_command(
         rule_set = None if rules is None else parse(rules)
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
-    state = final_state(snapshot, rule_set, static, allow_skipped)
+    state, holders = final_state(snapshot, rule_set, static, allow_skipped)
     name = rules or preset_of(state.levels.get(METADATA_VERSION))
-    rows = as_rows(list(distances(state.controller, faults, parse(name))))
+    rows = as_rows(list(distances(state.controller, faults, parse(name), holders)))
     if not rows:
         raise Refusal(f"{snapshot}: the cluster has no partition")
     if target is not None:
@@ -136,5 +150,7 @@ def whatif_command(
         write(Path(metrics), prometheus(rows, faults))
     screen = console(to_stderr="-" in (target, metrics))
     screen.print(_table(rows, faults))
+    for line in _losses(rows):
+        screen.plain(line)
     screen.plain(f"{len(rows)} partitions, up to {faults} faults, rules {name} (exit 0)")
     sys.exit(0)

@@ -5,10 +5,10 @@ say. Partitions do not influence each other, so each is explored by itself, with
 the brokers of its replicas. A broker that only lost touch may come back at any
 time, which is no fault.
 
-Data are followed as sets of replicas that hold all that was acknowledged. At the
-start these are the members of ISR and ELR. A stop without flush, or a failed
-directory, takes a replica out of them; while the ISR has its minimum, whatever is
-written next is acknowledged by the ISR alone. Data are lost once a leader is not
+Data are followed as sets of replicas that hold all that was acknowledged: at the
+start those that `kraftcheck.solvers.logs.holders` has found in the log. A stop
+without flush, or a failed directory, takes a replica out of them; while the ISR has
+its minimum, whatever is written next is acknowledged by the ISR alone. Data are lost once a leader is not
 among the holders, or nobody is.
 """
 
@@ -30,7 +30,8 @@ from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import ids
 from kraftcheck.model.records.replay import ReplayError, Topic
-from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.solvers.logs.holders import NO_HISTORY, Holders, first_holders, least_isr
 
 Key: TypeAlias = tuple[Any, ...]
 
@@ -78,12 +79,19 @@ class FaultState:
 
 @frozen
 class Distance:
-    """How far a partition is from trouble: for each kind the shortest way there, None beyond the faults allowed."""
+    """How far a partition is from trouble.
+
+    Attributes:
+        topic, partition: its name.
+        offline, loss: for each kind the shortest way there; None beyond the faults allowed.
+        lost_at: the offset of the last record of the log with which data may have been lost already, or None.
+    """
 
     topic: str
     partition: int
     offline: tuple[str, ...] | None
     loss: tuple[str, ...] | None
+    lost_at: int | None = None
 
 
 @frozen
@@ -95,26 +103,41 @@ class BrokerMove:
     after: Callable[[], FaultState]
 
 
-def distances(controller: Controller, faults: int, rules: RuleSet) -> Iterator[Distance]:
+def distances(
+    controller: Controller, faults: int, rules: RuleSet, holders: Holders = NO_HISTORY
+) -> Iterator[Distance]:
     """The distance of every partition.
 
     Args:
         controller: the state.
         faults: how many are looked at.
         rules: the rule set.
+        holders: who holds what at that place of the log; a partition that it does not name is taken as a snapshot's.
     """
     memo: dict[Key, tuple[tuple[str, ...] | None, tuple[str, ...] | None]] = {}
     for place in controller.places():
-        state = isolate(controller, place, rules)
+        name = (place.topic_id, place.index)
+        state = isolate(controller, place, rules, holders.members.get(name))
         limits = state.controller.configs.topics[TOPIC_ID]
         key = (state.key(), tuple(sorted(limits.items())))
         if key not in memo:
             memo[key] = search(state, faults, rules)
-        yield Distance(controller.topic(place.topic_id).name, place.index, *memo[key])
+        offline, loss = memo[key]
+        topic = controller.topic(place.topic_id).name
+        yield Distance(topic, place.index, offline, loss, holders.losses.get(name))
 
 
-def isolate(controller: Controller, place: Place, rules: RuleSet) -> FaultState:
-    """A partition with the brokers of its replicas, and with the configuration that counts for it."""
+def isolate(
+    controller: Controller, place: Place, rules: RuleSet, holders: frozenset[int] | None = None
+) -> FaultState:
+    """A partition with the brokers of its replicas, and with the configuration that counts for it.
+
+    Args:
+        controller: the state.
+        place: the partition.
+        rules: the rule set.
+        holders: replicas that hold all acknowledged data; None takes those that a snapshot shows.
+    """
     p = place.partition
     brokers = {b: r for b, r in controller.image.registrations.items() if p.replicas.has(b)}
     unclean = str(controller.unclean_election(place.topic_id)).lower()
@@ -122,7 +145,9 @@ def isolate(controller: Controller, place: Place, rules: RuleSet) -> FaultState:
     topic_config = {MIN_ISR: min_isr, UNCLEAN_ELECTION: unclean}
     image = evolve(controller.image, topics={TOPIC_ID: Topic(TOPIC_ID, {0: p})}, registrations=brokers)
     reduced = evolve(controller, image=image, configs=Configs(topics={TOPIC_ID: topic_config}))
-    return _settle(FaultState(reduced, frozenset(ids(p.isr)) | frozenset(ids(p.elr))))
+    if holders is None:
+        holders = first_holders(p)
+    return _settle(FaultState(reduced, holders))
 
 
 def search(state: FaultState, faults: int, rules: RuleSet) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
@@ -233,8 +258,7 @@ def _settle(state: FaultState) -> FaultState:
     leader, isr = int(p.leader), frozenset(ids(p.isr))
     lost = state.lost or not state.holders or (leader != NO_LEADER and leader not in state.holders)
     holders = state.holders
-    min_isr = state.controller.min_isr(TOPIC_ID, 0, RIGHT.controller)  # the only partition, which every rule set asks
-    if leader != NO_LEADER and len(isr) >= min_isr:
+    if leader != NO_LEADER and len(isr) >= least_isr(state.controller, (TOPIC_ID, 0)):
         holders = holders & isr
     return evolve(state, lost=lost or not holders, holders=holders)
 
@@ -254,6 +278,7 @@ def as_rows(results: list[Distance]) -> list[Mapping[str, Any]]:
             "faults_to_loss": count_faults(distance.loss),
             "to_offline": None if distance.offline is None else list(distance.offline),
             "to_loss": None if distance.loss is None else list(distance.loss),
+            "lost_at": distance.lost_at,
         }
         for distance in results
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import TypeAlias
 
@@ -182,7 +182,18 @@ def load(state: State, batch: Batch, rules: RuleSet) -> State:
     Raises:
         EntryError, ReplayError: when a record cannot be.
     """
-    return reduce(lambda loaded, entry: loaded.after(model_record(entry), rules), batch.entries, state)
+    return reduce(lambda _, step: step[1], loading(state, batch, rules), state)
+
+
+def loading(state: State, batch: Batch, rules: RuleSet) -> Iterator[tuple[State, State]]:
+    """The states before and after each record of such a batch.
+
+    Raises:
+        EntryError, ReplayError: when a record cannot be.
+    """
+    for entry in batch.entries:
+        before, state = state, state.after(model_record(entry), rules)
+        yield before, state
 
 
 __all__ = [
@@ -198,5 +209,6 @@ __all__ = [
     "empty",
     "features",
     "load",
+    "loading",
     "model_record",
 ]  # fmt: skip

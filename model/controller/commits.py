@@ -19,6 +19,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.directories import is_reserved
 from kraftcheck.model.partition.elr import clear_elr
 from kraftcheck.model.partition.registration import Partition, merge
+from kraftcheck.model.records.elr_index import ElrIndex
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
@@ -94,13 +95,16 @@ def replay_record(controller: Controller, record: LogRecord, rules: RuleSet) -> 
     """
     image = controller.image
     if isinstance(record, ClearElrRecord):
-        return evolve(controller, image=_without_elr(image, record.topic, rules.partition))
+        emptied = _without_elr(image, record.topic, rules.partition)
+        return evolve(controller, image=emptied, elr_index=_index_cleared(controller, record.topic, rules))
     if isinstance(record, ConfigRecord | RegisterControllerRecord):
         after = evolve(controller, image=evolve(image, next_offset=image.next_offset + 1))
         if isinstance(record, ConfigRecord):
             return evolve(after, configs=controller.configs.replay(record))
         return evolve(after, controllers={**controller.controllers, record.controller: record})
-    after = evolve(controller, image=replay(image, record, rules.partition))
+    changed = replay(image, record, rules.partition)
+    indexed = controller.elr_index.after(record, image.topics, changed.topics)
+    after = evolve(controller, image=changed, elr_index=indexed)
     if isinstance(record, RemoveTopicRecord):
         topic = image.topics[record.topic_id]
         stale = controller.stale_dirs | _left_behind(topic)
@@ -121,6 +125,20 @@ def _without_elr(image: ClusterImage, name: str, rules: PartitionRules) -> Clust
         raise ReplayError(f"cannot replay ClearElrRecord: there is no topic {name}")
     topics = {known: cleared(topic) if name in ("", topic.name) else topic for known, topic in image.topics.items()}
     return evolve(image, topics=topics, next_offset=image.next_offset + 1)
+
+
+@rule("elr-index.follows-cleared-elrs", source="ReplicationControlManager.removeTopicElrs",
+      switches=("cleared-elr-stays-indexed",),
+      says="A broker leaves the index of ELR members when ClearElrRecord empties the ELR that it is in.")  # fmt: skip
+def _index_cleared(controller: Controller, name: str, rules: RuleSet) -> ElrIndex:
+    """The index of ELR members once the ELRs of one topic, or of all, are emptied; the code leaves it as it was."""
+    index = controller.elr_index
+    if not rules.controller.cleared_elr_stays_indexed:
+        return index
+    for topic_id, topic in controller.image.topics.items():
+        if name in ("", topic.name):
+            index = index.cleared(topic_id, topic)
+    return index
 
 
 def _emptied(p: Partition, rules: PartitionRules) -> Partition:

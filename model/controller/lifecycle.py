@@ -12,7 +12,7 @@ from functools import partial
 from attrs import evolve
 
 from kraftcheck.model.controller.errors import RequestError, Resignation, TooManyRecords
-from kraftcheck.model.controller.passes import decide_each, in_elr, in_isr
+from kraftcheck.model.controller.passes import always, decide_each, in_elr, in_isr
 from kraftcheck.model.controller.records import LogRecord
 from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.language.rule import rule
@@ -66,8 +66,8 @@ def leaving(controller: Controller, broker: int, rules: RuleSet) -> Records:
 def unregistered(controller: Controller, broker: int, rules: RuleSet) -> Records:
     """A broker is removed: it leaves ISRs, then ELRs, then its registration goes."""
     known = _registered(controller, broker)
+    removed = always(partial(triggers.unregister, broker=broker, rules=rules.partition))
     visited = (*in_isr(controller, broker), *in_elr(controller, broker))
-    removed = partial(triggers.unregister, broker=broker, rules=rules.partition)
     return (*decide_each(controller, visited, removed, rules), UnregisterBrokerRecord(broker, known.epoch))
 
 
@@ -78,10 +78,12 @@ def stopped_uncleanly(controller: Controller, broker: int, rules: RuleSet) -> Re
 
 def restarted(controller: Controller, broker: int, clean: bool, rules: RuleSet) -> Records:
     """A new incarnation ends the membership of ISRs of the earlier one, and after an unclean stop that of ELRs."""
-    visited = (*in_isr(controller, broker), *in_elr(controller, broker))
     known = controller.features.elr_supported
     ended = partial(triggers.restart, broker=broker, clean=clean, known=known, rules=rules.partition)
-    return decide_each(controller, visited, ended, rules)
+    changes = decide_each(controller, in_isr(controller, broker), ended, rules)
+    if not triggers.visits_elr(clean, controller.features.elr(rules.partition), rules.partition):
+        return changes
+    return (*changes, *decide_each(controller, in_elr(controller, broker), always(ended), rules))
 
 
 @rule("topic.deletion-unindexes-directories",

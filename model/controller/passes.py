@@ -11,10 +11,11 @@ from typing import cast
 
 from attrs import evolve
 
-from kraftcheck.model.controller.errors import NoReplica
+from kraftcheck.model.controller.errors import NoReplica, Resignation
 from kraftcheck.model.controller.state import Controller, Place
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.change import build
 from kraftcheck.model.partition.directories import UNASSIGNED, DirectoryList
 from kraftcheck.model.partition.registration import Partition
@@ -90,6 +91,11 @@ Wanted = Callable[[Partition, Permits], Pass]
 """What a trigger wants of a partition, given what its topic and the cluster allow."""
 
 
+def always(wanted: Wanted) -> Wanted:
+    """The same of every partition that is visited: a broker that an index lists need not be in the set any more."""
+    return lambda p, allowed: evolve(wanted(p, allowed), when=True)
+
+
 def decide_each(
     controller: Controller, places: Iterable[Place], wanted: Wanted, rules: RuleSet
 ) -> tuple[PartitionChangeRecord, ...]:
@@ -106,9 +112,31 @@ def in_isr(controller: Controller, broker: int) -> tuple[Place, ...]:
     return tuple(place for place in controller.places() if place.partition.isr.has(broker))
 
 
+@rule("elr-index.lists-existing-topics",
+      source="ReplicationControlManager.generateLeaderAndIsrUpdates; ReplicationControlManager.removeTopicElrs",
+      switches=("cleared-elr-stays-indexed",),
+      says="The index of ELR members lists partitions that exist; one of a deleted topic makes the controller "
+           "resign.")  # fmt: skip
 def in_elr(controller: Controller, broker: int) -> tuple[Place, ...]:
-    """Partitions with the broker in the ELR."""
-    return tuple(place for place in controller.places() if place.partition.elr.has(broker))
+    """Partitions that the index of ELR members lists for a broker: those with the broker in the ELR.
+
+    As found some are listed that have it no more, and some twice.
+
+    Raises:
+        Resignation: where a topic is listed that does not exist.
+    """
+    index = controller.elr_index
+    differing = index.topics_of(broker)
+    places = [
+        place for place in controller.places() if place.topic_id not in differing and place.partition.elr.has(broker)
+    ]
+    for topic_id in differing:
+        topic = controller.image.topics.get(topic_id)
+        if topic is None:
+            raise Resignation(f"topic {topic_id} existed in the index of ELR members, but not in the topics map")
+        listed = index.partitions(broker, topic_id, topic)
+        places += [Place(topic_id, number, topic.partitions[number]) for number in listed]
+    return tuple(places)
 
 
 def led_by(controller: Controller, broker: int) -> tuple[Place, ...]:

@@ -22,6 +22,7 @@ from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.brokers import Registration
+from kraftcheck.model.records.elr_index import ElrIndex
 from kraftcheck.model.records.replay import ClusterImage, Topic
 from kraftcheck.model.rules.controller import ControllerRules
 from kraftcheck.model.rules.partition import PartitionRules
@@ -120,10 +121,12 @@ class Controller:
         configs: dynamic configurations.
         controllers: registrations of controllers, by id.
         stale_dirs: directories that the code's index still lists deleted partitions for (defect B7).
+        elr_index: where the code's index of ELR members differs from the ELRs.
     """
 
     image: ClusterImage = field(factory=ClusterImage)
     stale_dirs: frozenset[int] = frozenset()
+    elr_index: ElrIndex = field(factory=ElrIndex)
     configs: Configs = field(factory=Configs)
     controllers: Mapping[int, RegisterControllerRecord] = field(factory=dict)
     soft: Soft = field(factory=Soft)

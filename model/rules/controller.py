@@ -15,6 +15,11 @@ class ControllerRules:
     deleted_partition_stays_indexed: bool = _choice(
         "controller", "B7", "a partition deleted with an empty ISR stays indexed, and its directory's failure is fatal"
     )
+    cleared_elr_stays_indexed: bool = _choice(
+        "controller",
+        "ReplicationControlManager.removeTopicElrs",
+        "ClearElrRecord leaves brokers in the index of ELR members",
+    )
     min_isr_from_first_partition: bool = _choice(
         "controller", "X7", "the effective min ISR is at most the replicas of the topic's partition 0"
     )

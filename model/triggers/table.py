@@ -173,11 +173,19 @@ def restart(p: Partition, permits: Permits, broker: Word, clean: Truth, known: T
     """
     unclean = True if rules.every_restart_is_unclean else negate(clean)
     stopped = choose(unclean, p.isr.just(broker), p.isr.none())
-    visited = any_of(p.isr.has(broker), all_of(unclean, p.elr.has(broker)))
+    visited = any_of(p.isr.has(broker), all_of(visits_elr(clean, permits.elr, rules), p.elr.has(broker)))
     if rules.stale_reregistration_keeps_isr:
         visited = all_of(visited, known)
     passed = leave(p, permits, broker, visited)
     return evolve(passed, trigger=evolve(passed.trigger, unclean_shutdown=stopped))
+
+
+def visits_elr(clean: Truth, elr: Truth, rules: PartitionRules) -> Truth:
+    """Whether the controller goes through the ELRs of a broker that registers anew: after an unclean stop, with ELR on.
+
+    Source: `ReplicationControlManager.handleBrokerShutdown`, Kafka 4.0.0.
+    """
+    return all_of(True if rules.every_restart_is_unclean else negate(clean), elr)
 
 
 @rule("directory.failure-leads-away",

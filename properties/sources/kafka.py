@@ -192,6 +192,7 @@ WITHOUT_CLASS = {
 
 RELEASED = {
     "ConfigurationControlManager.createClearElrRecordsAsNeeded": "4.0.0",
+    "ReplicationControlManager.handleBrokerShutdown": "4.0.0",
     "ReplicationControlManager.removeTopicElrs": "4.0.0",
 }
 """Methods that the snapshot does not have yet, with the first release that has them."""

@@ -43,6 +43,8 @@ UNCOVERED: dict[str, str] = {
     "topic.creation.rows-are-independent": _CONTROLLER,
     "topic.deletion.removes-partitions": _CONTROLLER,
     "topic.growth.all-or-nothing": _CONTROLLER,
+    "elr-index.follows-cleared-elrs": _CONTROLLER,
+    "elr-index.lists-existing-topics": _CONTROLLER,
     "event.batches-of-records": _CONTROLLER,
     "session.registration-forgets-offset": _CONTROLLER,
     "session.expiry-longest-silent": _CONTROLLER,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from kraftcheck.model.controller.errors import NONE, RequestError
+from kraftcheck.model.controller.errors import NONE, RequestError, Resignation
 from kraftcheck.model.controller.records import LogRecord
-from kraftcheck.model.controller.state import Outcome
+from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.records.records import Ids
 from kraftcheck.solvers.logs.explain.state import ModelRecord
 
@@ -66,3 +66,38 @@ def granted_records(outcome: Outcome[Any]) -> tuple[LogRecord, ...]:
         if error != NONE:
             raise RequestError(error)
     return outcome.records
+
+
+RecordsOf: TypeAlias = Callable[[Controller], tuple[LogRecord, ...]]
+"""What an event writes, given the controller that decides it."""
+
+FROM_SNAPSHOT = ", by a controller that has loaded a snapshot"
+
+
+def by_either_index(
+    controller: Controller, broker: int, candidate: Candidate, records: RecordsOf
+) -> Iterator[Candidate]:
+    """The candidates of an event that reads a broker's lists in the index of ELR members.
+
+    A controller that has replayed the whole log has the index that the log adds up to. One that has loaded a snapshot
+    since has one that agrees with the ELRs. The log does not say which of them was active.
+
+    Args:
+        controller: the state before the event, with the first of these indexes.
+        broker: the broker.
+        candidate: the event, without its records.
+        records: what it writes.
+    """
+    yield evolve(candidate, records=lambda: records(controller))
+    if not controller.elr_index.topics_of(broker):
+        return
+    fresh = evolve(controller, elr_index=controller.elr_index.without(broker))
+
+    def other_records() -> tuple[LogRecord, ...]:
+        written = records(fresh)
+        try:
+            return () if written == records(controller) else written
+        except Resignation:
+            return written
+
+    yield evolve(candidate, words=(*candidate.words, FROM_SNAPSHOT), records=other_records)

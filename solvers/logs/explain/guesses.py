@@ -7,6 +7,7 @@ it writes. The model decides the records; nothing here does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from attrs import evolve, frozen
 
@@ -32,7 +33,7 @@ from kraftcheck.model.records.records import (
     UnregisterBrokerRecord,
 )
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.guess import Candidate, granted_records
+from kraftcheck.solvers.logs.explain.guess import Candidate, RecordsOf, by_either_index, granted_records
 from kraftcheck.solvers.logs.explain.partition_guesses import partition_candidates
 from kraftcheck.solvers.logs.explain.state import FeatureRecord, ModelRecord, State, UnreadRecord
 
@@ -114,12 +115,11 @@ def _broker_candidates(tail: _BatchTail) -> Iterator[Candidate]:
         yield from _registration_candidates(tail, record, place + 1)
     elif isinstance(record, UnregisterBrokerRecord):
         broker = record.broker_id
-        yield Candidate(
-            ("unregister broker ", broker),
-            lambda: unregister(c, broker, rules).records,
-            place + 1,
-            "unregister",
-            {"broker": broker},
+        yield from by_either_index(
+            c,
+            broker,
+            Candidate(("unregister broker ", broker), tuple, place + 1, "unregister", {"broker": broker}),
+            lambda controller: unregister(controller, broker, rules).records,
         )
     elif isinstance(record, FenceBrokerRecord | UnfenceBrokerRecord | BrokerRegistrationChangeRecord):
         yield from _registration_change_candidates(tail, record, place)
@@ -199,19 +199,22 @@ def _registration_candidates(tail: _BatchTail, record: RegisterBrokerRecord, len
             None, record.broker_id, record.incarnation, record.listeners, record.features, record.rack, record.log_dirs,
             record.is_migrating_zk_broker, epoch,
         )  # fmt: skip
-        yield Candidate(
-            ("broker ", record.broker_id, f" {how}"),
-            _registration_records(expired, request, tail.levels, rules),
-            length,
-            "" if how == "amends" else "new_incarnation",
-            {"broker": record.broker_id, "clean": epoch is not None},
+        yield from by_either_index(
+            expired,
+            record.broker_id,
+            Candidate(
+                ("broker ", record.broker_id, f" {how}"),
+                tuple,
+                length,
+                "" if how == "amends" else "new_incarnation",
+                {"broker": record.broker_id, "clean": epoch is not None},
+            ),
+            _registration_records(request, tail.levels, rules),
         )
 
 
-def _registration_records(
-    controller: Controller, request: RegistrationRequest, levels: Mapping[str, int], rules: RuleSet
-) -> Callable[[], tuple[LogRecord, ...]]:
-    return lambda: register_broker(controller, request, RegistrationContext(levels), rules).records
+def _registration_records(request: RegistrationRequest, levels: Mapping[str, int], rules: RuleSet) -> RecordsOf:
+    return lambda controller: register_broker(controller, request, RegistrationContext(levels), rules).records
 
 
 def _shutdown_candidates(tail: _BatchTail) -> Iterator[Candidate]:
@@ -219,11 +222,8 @@ def _shutdown_candidates(tail: _BatchTail) -> Iterator[Candidate]:
     for broker, registration in tail.controller.image.registrations.items():
         if registration.in_controlled_shutdown and not registration.fenced:
             words = ("broker ", broker, " goes on with its controlled shutdown")
-            yield Candidate(words, _shutdown_records(tail, broker), None, "controlled_shutdown", {"broker": broker})
-
-
-def _shutdown_records(tail: _BatchTail, broker: int) -> Callable[[], tuple[LogRecord, ...]]:
-    return lambda: leaving(tail.controller, broker, tail.rules)
+            records = partial(leaving, tail.controller, broker, tail.rules)
+            yield Candidate(words, records, None, "controlled_shutdown", {"broker": broker})
 
 
 def _request_candidates(tail: _BatchTail) -> Iterator[Candidate]:

@@ -93,6 +93,11 @@ class Ledger:
         """Name of a partition's topic."""
         return self._topics[self._places[key][0]].name
 
+    def is_indexed_apart(self, key: bytes) -> bool:
+        """Whether the index of ELR members differs from the ELRs of the partition's topic."""
+        differing = self.base.controller.elr_index.differing
+        return bool(differing) and key in self._places and self._places[key][0] in {topic for _, topic in differing}
+
     def rank(self, key: bytes) -> tuple[int, int]:
         """Where the partition stands among all, as the controller goes through them."""
         topic_id, index = self._places[key]

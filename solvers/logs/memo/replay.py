@@ -110,6 +110,8 @@ class MemoisedReplay:
         keys = [key for key in batch.keys if key is not None]
         if len(keys) > 1 and len(set(keys)) < len(keys):
             return None
+        if any(self._ledger.is_indexed_apart(key) for key in keys):
+            return None
         return self._change_batch(batch) if batch.other is None else self._event_batch(batch)
 
     def _change_batch(self, batch: CompactBatch) -> MemoisedBatch | None:
@@ -180,6 +182,7 @@ class MemoisedReplay:
         record = model_record(batch.other)
         if (
             not isinstance(record, BROKER_RECORDS)
+            or self._ledger.base.controller.elr_index.topics_of(record.broker_id)
             or self._ledger.incomplete
             or any(isinstance(b, str) for b in batch.bodies)
         ):

@@ -23,6 +23,7 @@ from kraftcheck.model.controller.state import Controller, Soft
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.brokers import Registration
+from kraftcheck.model.records.elr_index import ElrIndex
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, ids
 from kraftcheck.model.records.replay import ClusterImage, Topic
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -97,8 +98,8 @@ class Shape:
         )
         soft = Soft(Sessions(base.controller.soft.sessions.timeout))
         controller = evolve(
-            base.controller, image=image, stale_dirs=frozenset(), configs=Configs({TOPIC: settings}), controllers={},
-            soft=soft,
+            base.controller, image=image, stale_dirs=frozenset(), elr_index=ElrIndex(),
+            configs=Configs({TOPIC: settings}), controllers={}, soft=soft,
         )  # fmt: skip
         return State(controller, base.levels)
 

@@ -1,0 +1,119 @@
+"""Logs in which the index of ELR members shows: each controller may have its own, and the memo leaves them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.model.controller.elect_leaders import PREFERRED, elect_leaders
+from kraftcheck.model.controller.lifecycle import unregister
+from kraftcheck.model.controller.records import ClearElrRecord
+from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.records.elr_index import ElrIndex
+from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Record
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.solvers.logs.explain.explain import Explanation, explain
+from kraftcheck.solvers.logs.explain.state import State
+from kraftcheck.solvers.logs.memo.compact import compact
+from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
+from tests.model.controller.controllers import changed, cluster, configured, directory, with_topic
+from tests.solvers.logs.test_log_quick_cases import batch
+
+RULES = parse("kafka-4.1.2")
+LEVELS = {"metadata.version": 27, "eligible.leader.replicas.version": 1}
+
+
+def twice_indexed() -> Controller:
+    """Broker 1 is in the ELR for the second time, and so twice in the index."""
+    controller = with_topic(cluster(3, elr_enabled=True, clear_elr=True), "foo", (0, 1), min_insync_replicas="2")
+    controller = changed(controller, isr=(0,), elr=(1,))
+    state = State(controller, LEVELS).after(ClearElrRecord("foo"), RULES)
+    return changed(state.controller, isr=(0,), elr=(1,))
+
+
+def registration(controller: Controller) -> list[Record]:
+    """What a controller writes as broker 1 registers after an unclean stop."""
+    expired = evolve(controller, soft=evolve(controller.soft, now=10**6))
+    features = tuple(Feature(name, 0, level) for name, level in LEVELS.items())
+    request = RegistrationRequest("cluster", 1, "another", features=features, dirs=(directory(1),))
+    return list(register_broker(expired, request, RegistrationContext({}), RULES).records)  # type: ignore[arg-type]
+
+
+def explanation(controller: Controller, records: Sequence[Record]) -> Explanation:
+    """The explanation of a batch, which a replay with a memo gives too, unless it looks the batch up."""
+    state, log_batch = State(controller, LEVELS), batch(controller, records)
+    replay = MemoisedReplay(lambda level: RULES)
+    replay.restart_at(state)
+    (replayed,) = replay.replay([compact(log_batch)])
+    plain = explain(state, log_batch, RULES)
+    if isinstance(replayed, MemoisedBatch):
+        assert (plain.count, names(plain)) == (replayed.count, replayed.names())
+    else:
+        assert replayed.explanation is not None
+        assert (plain.count, names(plain)) == (replayed.explanation.count, names(replayed.explanation))
+    assert replay.state.controller.elr_index == plain.after.controller.elr_index
+    return plain
+
+
+def names(found: Explanation) -> list[str]:
+    """The events of an explanation."""
+    return [step.name for step in found.steps]
+
+
+def test_a_broker_that_is_listed_twice_leaves_twice() -> None:
+    """The two equal changes of a partition whose ELR member is listed twice are one event."""
+    before = twice_indexed()
+    records = registration(before)
+    assert sum(isinstance(record, PartitionChangeRecord) for record in records) == 2
+    found = explanation(before, records)
+    assert (found.count, names(found)) == (1, ["broker 1 registers after an unclean stop"])
+
+
+def test_a_controller_with_a_snapshot_has_no_leftovers() -> None:
+    """What a controller without leftovers in its index writes is explained, and says which controller that was."""
+    before = twice_indexed()
+    records = registration(evolve(before, elr_index=ElrIndex()))
+    assert sum(isinstance(record, PartitionChangeRecord) for record in records) == 1
+    found = explanation(before, records)
+    assert found.count == 1
+    assert names(found) == ["broker 1 registers after an unclean stop, by a controller that has loaded a snapshot"]
+
+
+def test_a_broker_of_a_deleted_topic_returns_under_another_controller() -> None:
+    """A broker that is listed for a deleted topic registers only at a controller that has loaded a snapshot."""
+    before = twice_indexed()
+    before = evolve(before, image=evolve(before.image, topics={}))
+    found = explanation(before, registration(evolve(before, elr_index=ElrIndex())))
+    assert names(found) == ["broker 1 registers after an unclean stop, by a controller that has loaded a snapshot"]
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_an_unregistered_broker_is_taken_out_of_what_it_left(partitions: int) -> None:
+    """An unregistration that elects in a partition without the broker is explained by the index, not by the ELR."""
+    lists = [(0, 1)] * partitions
+    controller = with_topic(cluster(3, elr_enabled=True, clear_elr=True), "foo", *lists, min_insync_replicas="2")
+    for index in range(partitions):
+        controller = changed(controller, index=index, isr=(), elr=(1,), leader=-1)
+    state = State(configured(controller, "foo", "unclean.leader.election.enable", "true"), LEVELS)
+    before = state.after(ClearElrRecord("foo"), RULES).controller
+    records = list(unregister(before, 1, RULES).records)
+    assert len(records) == partitions + 1
+    found = explanation(before, records)  # type: ignore[arg-type]
+    assert names(found) == ["unregister broker 1"]
+
+
+def test_a_partition_of_another_topic_is_looked_up() -> None:
+    """Leftovers of one topic leave changes of other topics to the memo."""
+    before = with_topic(twice_indexed(), "bar", (0, 2), min_insync_replicas="1")
+    before = changed(before, "bar", leader=2)
+    replay = MemoisedReplay(lambda level: RULES)
+    replay.restart_at(State(before, LEVELS))
+    elected = elect_leaders(before, PREFERRED, (("bar", 0),), RULES).records
+    change: list[Record] = list(elected)  # type: ignore[arg-type]
+    (replayed,) = replay.replay([compact(batch(before, change))])
+    assert isinstance(replayed, MemoisedBatch)
+    assert replay.state.controller.elr_index == before.elr_index != ElrIndex()

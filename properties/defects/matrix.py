@@ -112,6 +112,8 @@ BUGS: tuple[Bug, ...] = (
     Bug("catalogue 25; KAFKA-15665", "completion-needs-adding-only", "elections", "default",
         {"completes-in-sync": 2},
         {"replication": 2}),
+    Bug("B10", "retarget-keeps-old-reassignment", "elections", "tiny",
+        {"adding-removing-disjoint": 4, "reassignment-ends-at-target": 2}),
     Bug("catalogue 26; X3", "unclean-cancel-is-silent", "elections", "tiny",
         {"loss-is-marked": 6}),
     Bug("X8; B9", "unregister-keeps-elr", "elections", "tiny",

@@ -78,6 +78,10 @@ def _reassignments() -> list[Property]:
              _completes_in_sync, "KIP-455; PartitionReassignmentReplicas",
              ("completion-ignores-isr", "completion-needs-adding-only"),
              rules=("reassignment.completion.in-sync", "reassignment.completion.waits-for-stayers")),
+        step("reassignment-ends-at-target", "a reassignment that is requested leaves its target, and no other replica",
+             lambda t: negate(t.event.misdirected),
+             "KIP-455; B10", ("retarget-keeps-old-reassignment",),
+             rules=("reassignment.retarget-replaces-both-sets", "reassignment.plan.target-first")),
     ]  # fmt: skip
 
 

@@ -26,6 +26,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "elr-within-replicas": "refuted 2",
         "last-known-is-one-replica": "refuted 3",
         "adding-removing-disjoint": "refuted 4",
+        "reassignment-ends-at-target": "refuted 2",
         "leader-active": "refuted 1",
         "leader-directory-online": "refuted 4",
         "isr-active-while-led": "refuted 1",
@@ -50,6 +51,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
     },
     ("elections", "tiny", "kafka-3.9"): {
         "adding-removing-disjoint": "refuted 4",
+        "reassignment-ends-at-target": "refuted 2",
         "leader-active": "refuted 1",
         "isr-active-while-led": "refuted 1",
         "loss-is-marked": "refuted 6",
@@ -116,6 +118,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "elr-within-replicas": "refuted 2",
         "last-known-is-one-replica": "refuted 3",
         "adding-removing-disjoint": "refuted 2",
+        "reassignment-ends-at-target": "refuted 2",
         "leader-active": "refuted 1",
         "leader-directory-online": "refuted 4",
         "isr-active-while-led": "refuted 1",
@@ -141,6 +144,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
     },
     ("elections", "default", "kafka-3.9"): {
         "adding-removing-disjoint": "refuted 2",
+        "reassignment-ends-at-target": "refuted 2",
         "leader-active": "refuted 1",
         "isr-active-while-led": "refuted 1",
         "loss-is-marked": "refuted 5",

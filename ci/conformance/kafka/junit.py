@@ -19,6 +19,7 @@ from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.control import Control
 from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.model.systems.replication.state import STOPPED_CLEAN
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 
@@ -27,6 +28,15 @@ DRIVERS = (FOLDER / "TourDriver.java", FOLDER / "TourRelease40.java")
 
 CONTROLLER_STAYS = "controller-stays"
 """The property whose last step is an exception."""
+
+DONE, REFUSED, RESIGNED = "DONE", "REFUSED", "RESIGNED"
+"""How an event on the managers ends, as `TourDriver` names it."""
+
+OF_REPLICATION = {"register": "new_incarnation", "shut_down": "controlled_shutdown"}
+"""Actions of `replication` that the managers know by another name."""
+
+WITHOUT_ARGUMENTS = ("fence", "unfence", "controlled_shutdown", "elect_preferred", "elect_unclean", "cancel")
+"""Events that take a broker at most."""
 
 IN_NO_RELEASE = ("elect_designated", "sweep_sessions")
 
@@ -44,7 +54,7 @@ class Act:
         description: the step in the trace.
         action, broker, first, second, target: as `TourDriver.Managers.act` takes them.
         after: the partition after it; None once it is deleted.
-        resigned: whether the event ends in an exception.
+        outcome: DONE; REFUSED, with an error and no record; or RESIGNED, with an exception.
     """
 
     description: str
@@ -54,36 +64,50 @@ class Act:
     second: int
     target: tuple[int, ...]
     after: Elections | None
-    resigned: bool
+    outcome: str
 
 
 def junit(trace: Trace, program: Program, title: str) -> dict[str, str]:
-    """The files of a test that takes the steps of a trace on Kafka's managers, by name.
+    """The files of a test that takes the steps of a trace on Kafka's managers, by name, with what it stands on."""
+    name = class_name(trace.claim)
+    drivers = {driver.name: driver.read_text("utf-8") for driver in DRIVERS}
+    return {f"{name}.java": test_source(trace, program, title, name), **drivers}
+
+
+def class_name(words: str) -> str:
+    """The name of a test's class, from words with hyphens between them."""
+    return f"{''.join(part.title() for part in re.split('[^a-z0-9]+', words))}Test"
+
+
+def test_source(trace: Trace, program: Program, title: str, name: str) -> str:
+    """A test that takes the steps of a trace on Kafka's managers.
 
     It asks after each step whether the partition is as the trace says; so it passes on a release that has the defect,
     and fails on one that has it no more.
 
     Args:
-        trace: of the system `elections`, or of `kraft` with a second partition, which the test is about then.
+        trace: of the system `elections`; of `replication`, whose brokers and logs are left out; or of `kraft` with a
+            second partition, which the test is about then.
         program: what it was found in.
         title: what is checked, in a line.
+        name: of the test's class.
 
     Raises:
         Refusal: for a trace that no event of the managers corresponds to.
     """
-    name = program.system.name
-    if name == "elections":
+    system = program.system.name
+    if system == "elections":
         start, acts = trace.initial, list(_elections(trace))
-    elif name == "kraft" and trace.initial.others:
+    elif system == "replication":
+        start, acts = trace.initial.controller, list(_replication(trace))
+    elif system == "kraft" and trace.initial.others:
         start, acts = _second(trace.initial), list(_kraft(trace, program.setting.rules))
     else:
-        raise Refusal(f"a trace of {name} has no form on the controller's managers; those of elections have")
+        raise Refusal(f"a trace of {system} has no form on the controller's managers; those of elections have")
     unknown = [act.description for act in acts if act.action in IN_NO_RELEASE]
     if unknown:
         raise Refusal(f"{unknown[0]} is an event of no release: it has no form on the controller's managers")
-    test_name = f"{''.join(part.title() for part in re.split('[^a-z0-9]+', trace.claim))}Test"
-    drivers = {driver.name: driver.read_text("utf-8") for driver in DRIVERS}
-    return {f"{test_name}.java": _test_source(test_name, trace, title, start, acts), **drivers}
+    return _test_source(name, trace, title, start, acts)
 
 
 def _elections(trace: Trace) -> Iterator[Act]:
@@ -93,8 +117,33 @@ def _elections(trace: Trace) -> Iterator[Act]:
             values.update(dict.fromkeys(ARGUMENTS.get(name, ()), tuple(int(leaf) for _, leaf in leaves(value))))
         broker, first, second = values.get("broker", (-1,)), values.get("first", (0,)), values.get("second", (0,))
         target = tuple(member for member in values.get("target", ()) if member >= 0)
-        resigned = bool(step.event.resigned)
-        yield Act(_description(step), step.action, broker[0], first[0], second[0], target, step.state, resigned)
+        outcome = RESIGNED if step.event.resigned else DONE
+        yield Act(_description(step), step.action, broker[0], first[0], second[0], target, step.state, outcome)
+
+
+def _replication(trace: Trace) -> Iterator[Act]:
+    """The controller's events; what brokers do to their logs, and to each other, is none."""
+    before = trace.initial
+    for step in trace.steps:
+        after, action = step.state.controller, OF_REPLICATION.get(step.action, step.action)
+        broker = int(step.arguments.get("broker", -1))
+        first, second, target = 0, 0, tuple[int, ...]()
+        if action == "new_incarnation":
+            first, second = int(before.brokers[broker].status == STOPPED_CLEAN), 1
+        elif action == "alter_partition":
+            second = int(before.request.isr.mask)
+        elif action == "reassign":
+            target = tuple(int(member) for member in step.arguments["target"])
+        elif action == "set_min_isr":
+            first = int(step.arguments["minimum"])
+        elif action not in WITHOUT_ARGUMENTS:
+            if after != before.controller:
+                raise Refusal(f"{step.action} of replication has no form on the controller's managers")
+            before = step.state
+            continue
+        refused = action == "alter_partition" and after == before.controller
+        yield Act(_description(step), action, broker, first, second, target, after, REFUSED if refused else DONE)
+        before = step.state
 
 
 def _second(state: Any) -> Elections:
@@ -110,17 +159,17 @@ def _kraft(trace: Trace, rules: RuleSet) -> Iterator[Act]:
         broker = int(step.arguments.get("broker", -1))
         deleted = len(tuple(step.state.others[0].replicas)) == 0
         after = None if deleted else _second(step.state)
-        resigned = step is trace.steps[-1] and trace.claim == CONTROLLER_STAYS
+        outcome = RESIGNED if step is trace.steps[-1] and trace.claim == CONTROLLER_STAYS else DONE
         failed = int(Control(rules).news(before.placement(), broker).mask) if broker >= 0 else 0
         plain = {"fence": (0,), "delete_second": (0,), "unfence": (failed,), "report": (failed,)}
         if step.action == "assign":
             placed = before.others[0].directories.of(broker), step.state.others[0].directories.of(broker)
             if placed[0] != placed[1]:
-                yield Act(_description(step), "assign", broker, int(placed[1]), 0, (), after, resigned)
+                yield Act(_description(step), "assign", broker, int(placed[1]), 0, (), after, outcome)
         elif step.action in plain:
             action = {"delete_second": "delete_topic", "unfence": "heartbeat", "report": "directories_offline"}
             method = action.get(step.action, step.action)
-            yield Act(_description(step), method, broker, plain[step.action][0], 0, (), after, resigned)
+            yield Act(_description(step), method, broker, plain[step.action][0], 0, (), after, outcome)
         elif before.data.controller != step.state.data.controller:
             raise Refusal(f"{step.action} of kraft has no form on the controller's managers")
         before = step.state
@@ -157,9 +206,8 @@ HELPERS = (
 
 
 def _assertions(act: Act, number: int) -> Iterator[str]:
-    outcome = "RESIGNED" if act.resigned else "DONE"
     arguments = ", ".join(str(value) for value in (act.broker, act.first, act.second, *act.target))
-    yield f'        assertEquals(TourDriver.{outcome}, managers.act("{act.action}", {arguments}));'
+    yield f'        assertEquals(TourDriver.{act.outcome}, managers.act("{act.action}", {arguments}));'
     if act.after is None:
         return
     yield from _fields(act.after, f"after{number}")

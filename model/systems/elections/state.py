@@ -101,6 +101,7 @@ class ElectionsEvent:
         from_elr: an ELR member was elected cleanly.
         over_isr: an ELR member was elected while the wanted ISR had members.
         completed: a reassignment completed.
+        misdirected: a reassignment was requested, and other replicas than its target are left at its end.
         resigned: the controller met an exception and resigned; nothing was written.
         stale_base: a record was decided on the partition before an earlier record of the event.
         unclean_shutdown: brokers that the event reported as stopped uncleanly.
@@ -115,6 +116,7 @@ class ElectionsEvent:
     from_elr: Truth
     over_isr: Truth
     completed: Truth
+    misdirected: Truth
     resigned: Truth
     stale_base: Truth
     unclean_shutdown: BrokerSet

@@ -33,7 +33,8 @@ def finish(before: Elections, after: Elections, done: Progress) -> Outcome:
     after = after.with_partition(done.partition)
     event = done.event
     nothing = evolve(event, records=0, leader_epoch_bumps=0, partition_epoch_bumps=0, unclean=False,
-                     last_known=False, from_elr=False, over_isr=False, completed=False, stale_base=False)  # fmt: skip
+                     last_known=False, from_elr=False, over_isr=False, completed=False, misdirected=False,
+                     stale_base=False)  # fmt: skip
     return Outcome(choose(resigned, before, after), choose(resigned, nothing, event), done.changes)
 
 
@@ -178,7 +179,10 @@ class Triggers:
     def reassign(self, state: Elections, target: Replicas) -> Outcome:
         """AlterPartitionReassignments with a target; never elects uncleanly."""
         wanted = reassigning.reassign(state.partition(), permits(state), target, self.rules.partition)
-        return finish(state, state, self._decided(state, wanted))
+        done = self._decided(state, wanted)
+        left = done.partition.replicas.minus(done.partition.removing)
+        event = evolve(done.event, misdirected=negate(left.same(target)))
+        return finish(state, state, evolve(done, event=event))
 
     def cancel(self, state: Elections) -> Outcome:
         """AlterPartitionReassignments without a target: back to the original replicas."""

@@ -35,8 +35,9 @@ from kraftcheck.solvers.logs.explain.as_elections import (
 from kraftcheck.solvers.logs.explain.guess import Candidate
 from kraftcheck.solvers.logs.explain.state import ModelRecord
 
-UNLOGGED = ("controller-stays", "decided-on-latest")
-"""Steps that a log does not show: an exception writes nothing, and a record does not say what it was decided on."""
+UNLOGGED = ("controller-stays", "decided-on-latest", "reassignment-ends-at-target")
+"""Steps that a log does not show: an exception writes nothing, and a record does not say what it was decided on, nor
+which replicas were asked for."""
 
 LAST_KNOWN = "last-known-is-one-replica"
 
@@ -176,7 +177,7 @@ def _transition(
         leader_epoch_bumps=int(partition_after.leader_epoch) - int(partition_before.leader_epoch),
         partition_epoch_bumps=int(partition_after.partition_epoch) - int(partition_before.partition_epoch),
         unclean=unclean, last_known=last_known, from_elr=from_elr, over_isr=from_elr and bool(target),
-        completed=completes, resigned=False, stale_base=False,
+        completed=completes, misdirected=False, resigned=False, stale_base=False,
         unclean_shutdown=numbering.broker_set([candidate.arguments["broker"]]) if unclean_stop else BrokerSet(),
         min_isr=before.min_isr(place.topic_id, place.index, rules.controller),
     )  # fmt: skip

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import xml.etree.ElementTree as ET
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.conformance.kafka.jars import JUNIT, SHORT_RUN, jars, program
-from kraftcheck.ci.conformance.kafka.java import PACKAGE, TOUR, compile_driver, compile_java
+from kraftcheck.ci.conformance.kafka.jars import JUNIT, jars
+from kraftcheck.ci.conformance.kafka.java import PACKAGE, compile_java
+from kraftcheck.ci.conformance.kafka.junit import junit
+from kraftcheck.ci.conformance.kafka.junit_run import PASSES, run_tests
+from kraftcheck.ci.explore.command import SearchBudget, run, traces
+from kraftcheck.ci.systems.subject import program, subject
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 
 pytestmark = pytest.mark.xdist_group("kafka")
 
 TRACES = ROOT / "tests" / "traces"
-LAUNCHER = "org.junit.platform.console.ConsoleLauncher"
-PASSES = ""
 
 AT_EACH_CHANGE: Mapping[str, Mapping[str, str]] = {
     "4.0.2": {"B1": PASSES, "B5-4.0.2": PASSES},
@@ -48,16 +49,8 @@ def exported(trace: str, folder: Path) -> Path:
 def ran_on(version: str, traces: Iterable[str], folder: Path) -> dict[str, str]:
     """By trace, what its test says on the classes of a release: nothing where it passes, else the first failure."""
     tests = {trace: exported(trace, folder / trace) for trace in traces}
-    path = os.pathsep.join((compile_driver(version, TOUR), jars(version, JUNIT)))
-    compile_java(list(tests.values()), path, folder / "classes", "the exported tests")
-    command = [program("java"), *SHORT_RUN, "-cp", os.pathsep.join((str(folder / "classes"), path)), LAUNCHER]
-    options = ["execute", "--scan-classpath", str(folder / "classes"), "--reports-dir", str(folder / "reports")]
-    subprocess.run([*command, *options, "--details", "none"], capture_output=True, text=True, check=False)
-    report = ET.parse(folder / "reports" / "TEST-junit-jupiter.xml")
-    said = {case.get("classname"): case.find("failure") for case in report.iter("testcase")}
-    assert len(said) == len(tests)
-    found = {trace: said[f"{PACKAGE}.{test.stem}"] for trace, test in tests.items()}
-    return {trace: PASSES if failure is None else str(failure.get("message")) for trace, failure in found.items()}
+    outcomes = run_tests(version, {test.stem: test.read_text(encoding="utf-8") for test in tests.values()})
+    return {trace: outcomes[test.stem] for trace, test in tests.items()}
 
 
 def agree(found: Mapping[str, str], wanted: Mapping[str, str]) -> None:
@@ -90,6 +83,18 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "taken"
     file.write_text("", encoding="utf-8")
     assert "it is a file" in kraftcheck("trace", trace, "--export", "junit", "--out", file).refusal()
+
+
+def test_a_trace_of_replication_keeps_the_controllers_events() -> None:
+    """What brokers do to their logs is left out of a test; a request that is refused is asserted as such."""
+    bounds = {"unclean-stops": 0, "shrinks": 0, "reassignments": 2, "fences": 2, "epochs": 10}
+    chosen = subject("replication", "tiny", bounds, "kafka-4.4.0", only=("leader-complete",))
+    traced = program(chosen)
+    (trace,) = traces(run(traced, SearchBudget(1, 2**31), quiet=True))
+    acts = re.findall(r'managers\.act\("(\w+)"', junit(trace, traced, chosen.title())["LeaderCompleteTest.java"])
+    assert acts == [step.action for step in trace.steps if step.action not in ("produce", "apply_metadata")]
+    assert "reassign" in acts
+    assert "unfence" in acts
 
 
 @pytest.mark.parametrize("version", AT_EACH_CHANGE)

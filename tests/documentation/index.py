@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
+from kraftcheck.ci.conformance.findings.observed import SHOWN, observations
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import PRESETS
@@ -80,11 +82,18 @@ def _load_bearing() -> str:
     return f"{told['mutants']} mutants of the rules, {told['survives']} survive, each with its reason"
 
 
+def _live_findings() -> str:
+    shown = [one for one in observations() if one.outcome == SHOWN]
+    releases = len({one.release for one in shown})
+    return f"{len({one.finding for one in shown})} of {len(SCENARIOS)} scenarios shown, on {releases} releases"
+
+
 FIGURES: Mapping[str, Callable[[], str]] = {
     "commands.md": lambda: f"{len(commands())} commands",
     "conformance.md": lambda: f"{len(known_versions())} releases of Kafka",
     "defects.md": lambda: f"{len(BUGS)} defects",
     "engine-mutants.md": lambda: f"{len(MUTANTS)} mutants of the engines, none survives",
+    "live-findings.md": _live_findings,
     "load-bearing.md": _load_bearing,
     "scopes.md": _scopes,
     "verdicts.md": _verdicts,

@@ -29,6 +29,9 @@ DRIVEN = ("kafka-clients", "kafka-metadata", "kafka-server-common")
 RUNNER = "junit-platform-console-standalone-"
 """What the name of the runner's jar starts with; its digest is the one listed."""
 
+MESSAGES = "slf4j-simple-1.7.36.jar"
+"""The jar by which a broker's messages are written; without it nobody sees why a controller resigns."""
+
 SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Options of a virtual machine that runs for a second or two: half the processor time."""
 
@@ -118,7 +121,8 @@ def _required_jars(version: str, kind: str) -> tuple[str, ...]:
     """The jars that a folder must hold."""
     if kind == JUNIT:
         return tuple(name for name in digests() if name.startswith(RUNNER))
-    return tuple(f"{artifact}-{version}.jar" for artifact in DRIVEN)
+    driven = tuple(f"{artifact}-{version}.jar" for artifact in DRIVEN)
+    return (*driven, f"kafka_2.13-{version}.jar", MESSAGES) if kind == SERVER else driven
 
 
 def _check(required: Iterable[str], paths: Iterable[Path], place: Path) -> None:

@@ -1,8 +1,7 @@
-"""Brokers and a controller of a released Kafka as ordinary processes on loopback.
+"""Brokers and controllers of a released Kafka as ordinary processes on loopback.
 
-One isolated controller (node 100) and brokers 0, 1, 2 with two log directories
-each. Kafka's own shipped tools do everything else; they are called as Java
-classes, so nothing but the jars is needed.
+Each node is isolated, a broker has two log directories. Kafka's own classes do
+everything else, so nothing but the jars is needed.
 """
 
 from __future__ import annotations
@@ -12,28 +11,20 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from attrs import Factory, define
+from attrs import Factory, define, field, frozen
 
-from kraftcheck.ci.conformance.kafka.jars import program
-
-CONTROLLER = 100
-"""Node id of the controller."""
-
-BROKERS = (0, 1, 2)
-"""Node ids of the brokers."""
+from kraftcheck.ci.conformance.kafka.jars import SERVER, SHORT_RUN, jars, program
+from kraftcheck.ci.logs.cluster.admin import AdminProcess, ClusterError, admin_process
 
 HEAP = "-Xmx256m"
 """Memory of each process."""
 
-TIMEOUT_S = 60
+TIMEOUT_S = 90
 """How long one state is waited for."""
-
-
-class ClusterError(RuntimeError):
-    """The cluster does not do what the script needs."""
 
 
 def free_port() -> int:
@@ -43,77 +34,112 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@define
-class KafkaCluster:
-    """The processes of one cluster.
+@frozen
+class ClusterLayout:
+    """What a cluster is formatted with.
 
     Attributes:
-        jars: a folder of Kafka's jars with all that they need.
-        home: where configurations, directories and output go.
+        brokers: node ids of the brokers.
+        controllers: node ids of the controllers.
         settings: lines for the configuration of every node.
         features: levels to format with, as `name=level`.
         release: release to format for; None takes the newest that the jars know.
     """
 
-    jars: Path
-    home: Path
+    brokers: tuple[int, ...] = (0, 1, 2)
+    controllers: tuple[int, ...] = (100,)
     settings: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     release: str | None = None
-    ports: dict[int, int] = Factory(lambda: {node: free_port() for node in (CONTROLLER, *BROKERS)})
+
+
+@define
+class KafkaCluster:
+    """The processes of one cluster.
+
+    Attributes:
+        version: Kafka's release.
+        home: where configurations, directories and output go.
+        layout: its nodes and what they are formatted with.
+    """
+
+    version: str
+    home: Path
+    layout: ClusterLayout
+    admin: AdminProcess = field(init=False)
+    ports: dict[int, int] = field(init=False)
     running: dict[int, subprocess.Popen[bytes]] = Factory(dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.ports = {node: free_port() for node in self.nodes}
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Every node, controllers first."""
+        return (*self.layout.controllers, *self.layout.brokers)
 
     def directories(self, node: int) -> tuple[Path, Path]:
         """The two log directories of a broker."""
         return self.home / f"broker-{node}-a", self.home / f"broker-{node}-b"
 
-    @property
-    def metadata(self) -> Path:
-        """The folder of the controller's metadata log."""
-        return self.home / "controller" / "__cluster_metadata-0"
+    def metadata(self, controller: int) -> Path:
+        """The folder of a controller's metadata log."""
+        return self.home / f"controller-{controller}" / "__cluster_metadata-0"
 
     @property
     def bootstrap(self) -> str:
-        """Addresses of every broker, for tools."""
-        return ",".join(f"127.0.0.1:{self.ports[node]}" for node in BROKERS)
+        """Addresses of every broker."""
+        return ",".join(f"127.0.0.1:{self.ports[node]}" for node in self.layout.brokers)
+
+    def output(self, node: int) -> Path:
+        """The file of a node's messages."""
+        return self.home / f"node-{node}.out"
 
     def format(self) -> None:
-        """Write every node's configuration and format its directories."""
+        """Write every node's configuration and format its directories.
+
+        Raises:
+            ClusterError: when Kafka's tool fails.
+        """
         shutil.rmtree(self.home, ignore_errors=True)
         self.home.mkdir(parents=True)
-        for node in (CONTROLLER, *BROKERS):
+        for node in self.nodes:
             self._config(node).write_text("\n".join(self._settings(node)) + "\n", encoding="utf-8")
-            arguments = ["format", "-t", "kraftcheckKraftcheckQQ", "-c", str(self._config(node))]
-            arguments += ["--release-version", self.release] if self.release else []
-            for feature in self.features:
+            arguments = ["kafka.tools.StorageTool", "format", "-t", "kraftcheckKraftcheckQQ", "-c", self._config(node)]
+            arguments += ["--release-version", self.layout.release] if self.layout.release else []
+            for feature in self.layout.features:
                 arguments += ["--feature", feature]
-            self.tool("kafka.tools.StorageTool", *arguments)
+            run = subprocess.run([*self.java(), *map(str, arguments)], capture_output=True, text=True, check=False)
+            if run.returncode:
+                raise ClusterError(f"node {node} is not formatted: {run.stdout[-800:]}{run.stderr[-800:]}")
 
     def _config(self, node: int) -> Path:
         return self.home / f"node-{node}.properties"
 
     def _settings(self, node: int) -> list[str]:
-        port, quorum = self.ports[node], f"{CONTROLLER}@127.0.0.1:{self.ports[CONTROLLER]}"
+        port = self.ports[node]
+        quorum = ",".join(f"{one}@127.0.0.1:{self.ports[one]}" for one in self.layout.controllers)
         shared = [
             f"node.id={node}", f"controller.quorum.voters={quorum}", "controller.listener.names=CONTROLLER",
-            "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT", *self.settings,
+            "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT", *self.layout.settings,
         ]  # fmt: skip
-        if node == CONTROLLER:
-            node_settings = [f"listeners=CONTROLLER://127.0.0.1:{port}", f"log.dirs={self.metadata.parent}"]
+        if node in self.layout.controllers:
+            node_settings = [f"listeners=CONTROLLER://127.0.0.1:{port}", f"log.dirs={self.metadata(node).parent}"]
             return ["process.roles=controller", *node_settings, *shared]
         first, second = self.directories(node)
         node_settings = [f"log.dirs={first},{second}", f"metadata.log.dir={self.home / f'broker-{node}-metadata'}"]
         return ["process.roles=broker", f"listeners=PLAINTEXT://127.0.0.1:{port}", *node_settings, *shared]
 
-    def _java(self, main: str, *arguments: str) -> list[str]:
-        return [program("java"), HEAP, "-XX:TieredStopAtLevel=1", "-cp", f"{self.jars}/*", main, *arguments]
+    def java(self) -> list[str]:
+        """The command that runs a class of the release."""
+        return [program("java"), HEAP, *SHORT_RUN, "-cp", jars(self.version, SERVER)]
 
     def start(self, *nodes: int) -> None:
         """Start nodes; each writes its output to a file of its own."""
         for node in nodes:
-            with (self.home / f"node-{node}.out").open("ab") as output:
+            with self.output(node).open("ab") as output:
                 self.running[node] = subprocess.Popen(
-                    self._java("kafka.Kafka", str(self._config(node))), stdout=output, stderr=subprocess.STDOUT
+                    [*self.java(), "kafka.Kafka", str(self._config(node))], stdout=output, stderr=subprocess.STDOUT
                 )
 
     def kill(self, node: int) -> None:
@@ -125,12 +151,11 @@ class KafkaCluster:
         self._end(node, signal.SIGTERM)
 
     def _end(self, node: int, how: signal.Signals) -> None:
-        process = self.running.pop(node)
-        process.send_signal(how)
-        process.wait(timeout=TIMEOUT_S)
+        self.running[node].send_signal(how)
+        self.wait_for_end(node)
 
     def wait_for_end(self, node: int) -> None:
-        """Wait for a node that ends by itself.
+        """Wait for a node that ends.
 
         Raises:
             ClusterError: when it does not.
@@ -141,50 +166,35 @@ class KafkaCluster:
             raise ClusterError(f"node {node} still runs after {TIMEOUT_S} s; see {self.home}") from None
         del self.running[node]
 
+    def runs(self, node: int) -> bool:
+        """Whether a node that was started has not ended."""
+        return node in self.running and self.running[node].poll() is None
+
     def close(self) -> None:
         """End whatever still runs."""
-        for node in [*BROKERS, CONTROLLER]:
-            if node in self.running:
-                self.kill(node)
+        for process in self.running.values():
+            process.kill()
+        for process in self.running.values():
+            process.wait()
+        self.running.clear()
 
-    def tool(self, main: str, *arguments: str, check: bool = True) -> str:
-        """Run one of Kafka's tools; what it printed, without its errors.
-
-        Raises:
-            ClusterError: when it fails and `check` holds.
-        """
-        process = subprocess.run(self._java(main, *arguments), capture_output=True, text=True, timeout=120, check=False)
-        if check and process.returncode:
-            raise ClusterError(f"{main} {' '.join(arguments)}: {process.stdout[-800:]}{process.stderr[-800:]}")
-        return process.stdout
-
-    def topics(self, *arguments: str) -> str:
-        """`kafka-topics`."""
-        return self.tool("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", self.bootstrap, *arguments)
-
-    def produce(self, topic: str, records: int = 200) -> str:
-        """Records of 100 bytes to a topic, with acks=all."""
-        properties = ("acks=all", f"bootstrap.servers={self.bootstrap}", "delivery.timeout.ms=20000")
-        return self.tool(
-            "org.apache.kafka.tools.ProducerPerformance", "--topic", topic, "--num-records", str(records),
-            "--record-size", "100", "--throughput", "-1", "--producer-props", *properties, check=False,
-        )  # fmt: skip
-
-    def wait(self, what: str, holds: Callable[[], bool]) -> None:
+    def wait(self, what: str, holds: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> None:
         """Wait until something holds.
 
         Raises:
             ClusterError: when it takes too long.
         """
-        end = time.monotonic() + TIMEOUT_S
+        if not self.happens(holds, timeout_s):
+            raise ClusterError(f"waited {timeout_s:.0f} s in vain until {what}; see {self.home}")
+
+    def happens(self, holds: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> bool:
+        """Whether something comes to hold within a time."""
+        end = time.monotonic() + timeout_s
         while not holds():
             if time.monotonic() > end:
-                raise ClusterError(f"waited {TIMEOUT_S} s in vain until {what}; see {self.home}")
+                return False
             time.sleep(1)
-
-    def describe(self, topic: str) -> str:
-        """How `kafka-topics` describes a topic."""
-        return self.topics("--describe", "--topic", topic)
+        return True
 
     def break_directory(self, node: int, which: int) -> Path:
         """Put a file in the place of a broker's log directory; the next checkpoint there fails."""
@@ -200,9 +210,15 @@ class KafkaCluster:
         place.with_name(f"{place.name}.gone").rename(place)
 
 
-def elect(cluster: KafkaCluster, kind: str, topic: str, partition: int) -> str:
-    """`kafka-leader-election` for one partition; it may refuse."""
-    arguments: Sequence[str] = ("--election-type", kind, "--topic", topic, "--partition", str(partition))
-    return cluster.tool(
-        "org.apache.kafka.tools.LeaderElectionCommand", "--bootstrap-server", cluster.bootstrap, *arguments, check=False
-    )
+@contextmanager
+def running_cluster(version: str, home: Path, layout: ClusterLayout) -> Iterator[KafkaCluster]:
+    """A formatted cluster whose brokers are all unfenced; every process ends with the block."""
+    cluster = KafkaCluster(version, home, layout)
+    cluster.format()
+    try:
+        with admin_process(cluster.java(), cluster.bootstrap, home / "admin.out") as cluster.admin:
+            cluster.start(*cluster.nodes)
+            cluster.wait("every broker is there", lambda: cluster.admin.ask("brokers") == sorted(layout.brokers))
+            yield cluster
+    finally:
+        cluster.close()

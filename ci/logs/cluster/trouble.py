@@ -10,34 +10,36 @@ import os
 import time
 
 from kraftcheck.ci.logs.cluster.administration import (
+    ELR,
+    add_partitions,
+    change_feature,
     configure,
-    raise_feature,
+    create,
+    elect,
+    fill,
     reassign,
     start_and_wait,
     unregister,
     wait_for_isr_without,
     wait_in_sync,
-    write_plan,
 )
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster, elect
+from kraftcheck.ci.logs.cluster.processes import KafkaCluster
 from kraftcheck.ci.terminal.refusal import Refusal
 
 FENCED_S = 9
 """Until a silent broker is fenced, in seconds."""
 
 
-def create(cluster: KafkaCluster) -> None:
+def create_topics(cluster: KafkaCluster) -> None:
     """Topics with one to three replicas, unclean elections allowed or not."""
     if os.geteuid() == 0:
         raise Refusal("root ignores permissions, which this run takes away; run it as another user")
-    for topic, *assigned in (
-        ("loose", "0:1,1:0", "--config", "unclean.leader.election.enable=true"),
-        ("strict", "0:1,1:2"),
-        ("wide", "0:1:2,2:0:1", "--config", "min.insync.replicas=2"),
-        ("alone", "2,0"),
-    ):
-        cluster.topics("--create", "--topic", topic, "--replica-assignment", *assigned)
-        cluster.produce(topic)
+    create(cluster, "loose", [(0, 1), (1, 0)], unclean_leader_election_enable="true")
+    create(cluster, "strict", [(0, 1), (1, 2)])
+    create(cluster, "wide", [(0, 1, 2), (2, 0, 1)], min_insync_replicas="2")
+    create(cluster, "alone", [(2,), (0,)])
+    for topic in ("loose", "strict", "wide", "alone"):
+        fill(cluster, topic)
 
 
 def elect_uncleanly(cluster: KafkaCluster) -> None:
@@ -45,42 +47,41 @@ def elect_uncleanly(cluster: KafkaCluster) -> None:
     cluster.kill(0)
     for topic in ("loose", "strict"):
         wait_for_isr_without(cluster, topic, 0)
-        cluster.produce(topic)
+        fill(cluster, topic)
     cluster.kill(1)
     time.sleep(FENCED_S)
     cluster.start(0)
     time.sleep(12)
-    elect(cluster, "unclean", "strict", 0)
+    elect(cluster, "UNCLEAN", "strict", 0)
     start_and_wait(cluster, 1)
 
 
 def switch_elr_on(cluster: KafkaCluster) -> None:
     """The feature is finalized while the cluster runs; then brokers of an ISR die down to ELR, and min ISR falls."""
-    raise_feature(cluster, "eligible.leader.replicas.version=1")
+    change_feature(cluster, ELR, 1)
     cluster.kill(1)
     time.sleep(FENCED_S)
     cluster.kill(2)
     time.sleep(FENCED_S)
-    configure(cluster, "wide", "min.insync.replicas=1")
+    configure(cluster, "wide", "min.insync.replicas", "1")
     cluster.start(1)
     time.sleep(FENCED_S)
     start_and_wait(cluster, 2)
-    configure(cluster, "wide", "min.insync.replicas=2")
+    configure(cluster, "wide", "min.insync.replicas", "2")
 
 
 def move_and_cancel(cluster: KafkaCluster) -> None:
     """A reassignment to a broker that has just died is cancelled; partitions are added and a topic deleted then."""
-    plan = write_plan(cluster, "loose", 0, [2, 0])
     cluster.kill(2)
-    reassign(cluster, "--execute", plan)  # the tool refuses brokers that are fenced already
+    reassign(cluster, "loose", 0, (2, 0))
     time.sleep(FENCED_S)
-    reassign(cluster, "--cancel", plan, "--preserve-throttles")  # the dead broker has none to take away
-    cluster.topics("--alter", "--topic", "wide", "--partitions", "3", "--replica-assignment", "0:1:2,2:0:1,1:0:2")
-    cluster.topics("--create", "--topic", "brief", "--replica-assignment", "0:1")
-    cluster.topics("--delete", "--topic", "brief")
+    reassign(cluster, "loose", 0, None)
+    add_partitions(cluster, "wide", 3, [(1, 0, 2)])
+    create(cluster, "brief", [(0, 1)])
+    cluster.admin.ask("delete", topic="brief")
     start_and_wait(cluster, 2)
-    reassign(cluster, "--execute", write_plan(cluster, "loose", 1, [1, 2]))
-    cluster.wait("the reassignment ends", lambda: "Replicas: 1,2" in cluster.describe("loose"))
+    reassign(cluster, "loose", 1, (1, 2))
+    cluster.wait("the reassignment ends", lambda: cluster.admin.describe("loose")[1].replicas == (1, 2))
 
 
 def unregister_brokers(cluster: KafkaCluster) -> None:
@@ -99,7 +100,7 @@ def forbid_directories(cluster: KafkaCluster) -> None:
     first, second = cluster.directories(1)
     first.chmod(0)
     time.sleep(15)
-    cluster.produce("wide")
+    fill(cluster, "wide")
     second.chmod(0)
     time.sleep(15)
     first.chmod(0o755)
@@ -118,8 +119,10 @@ def stop_all(cluster: KafkaCluster) -> None:
     cluster.start(1, 0)
     time.sleep(8)
     wait_in_sync(cluster)
-    elect(cluster, "preferred", "wide", 0)
+    elect(cluster, "PREFERRED", "wide", 0)
 
 
-STEPS = (create, elect_uncleanly, switch_elr_on, move_and_cancel, unregister_brokers, forbid_directories, stop_all)
+STEPS = (
+    create_topics, elect_uncleanly, switch_elr_on, move_and_cancel, unregister_brokers, forbid_directories, stop_all,
+)  # fmt: skip
 """What the run does, in order."""

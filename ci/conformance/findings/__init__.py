@@ -1,0 +1,1 @@
+"""Findings about released Kafka, and what was run to show each."""

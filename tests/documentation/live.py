@@ -1,0 +1,60 @@
+"""docs/reference/live-findings.md: what was observed on live clusters, as the recorded runs say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kraftcheck.ci.conformance.findings.live.scenario import Fact
+from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
+from kraftcheck.ci.conformance.findings.observed import Observation, observations
+
+HEAD = """# Findings on live clusters
+
+What was seen when a finding was tried on a cluster of released brokers and controllers, with everything that was measured.
+
+Each row was run by one command, on one machine, on the day that is given. A run starts controllers and brokers from the
+jars on Maven Central, does the steps through Kafka's own clients, and measures what came of it. "Shown" follows from the
+measured facts alone, and "not shown" is an outcome as well: it says nothing of other releases or other timings. The
+timeouts are shorter than by default, so that a run takes minutes; unclean elections are off, and ELR is on.
+
+```text
+python -m kraftcheck.ci.conformance.findings.live NAME --kafka VERSION
+```
+
+The exit code is 0 where the finding is shown and 12 where it is not. Nightly tests run each again on the newest release.
+
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    entries = observations()
+    releases = sorted({one.release for one in entries}, key=lambda release: [int(part) for part in release.split(".")])
+    outcomes = {(one.finding, one.release): one.outcome for one in entries}
+    rows = [f"| finding | {' | '.join(releases)} |", f"|---|{'---|' * len(releases)}"]
+    for name, scenario in SCENARIOS.items():
+        cells = " | ".join(outcomes.get((name, release), "not run") for release in releases)
+        rows.append(f"| [`{name}`](#{name}): {scenario.title} | {cells} |")
+    parts = [line for name in SCENARIOS for line in _part(name, [one for one in entries if one.finding == name])]
+    return HEAD + "\n".join([*rows, "", *parts])
+
+
+def _part(name: str, entries: list[Observation]) -> Iterator[str]:
+    scenario = SCENARIOS[name]
+    yield f"## {name}\n"
+    yield f"{scenario.title} Catalogue: {scenario.finding}.\n"
+    yield f"Steps: {scenario.steps}\n"
+    for one in entries:
+        yield f"Kafka {one.release}, {one.date}: **{one.outcome}**.\n"
+        yield "| measured | value |"
+        yield "|---|---|"
+        yield from (f"| {fact} | {_cell(value)} |" for fact, value in one.facts.items())
+        yield ""
+
+
+def _cell(value: Fact) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {count}" for key, count in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:,}" if isinstance(value, int) else value.replace("|", "\\|").replace("\n", " ")

@@ -10,18 +10,18 @@ from kraftcheck.ci.conformance.findings.observed import Observation, observation
 
 HEAD = """# Findings on live clusters
 
-What was seen when a finding was tried on a cluster of released brokers and controllers, with everything that was measured.
+What was seen when a finding was tried on a cluster of released brokers and controllers, with all that was measured.
 
-Each row was run by one command, on one machine, on the day that is given. A run starts controllers and brokers from the
-jars on Maven Central, does the steps through Kafka's own clients, and measures what came of it. "Shown" follows from the
-measured facts alone, and "not shown" is an outcome as well: it says nothing of other releases or other timings. The
-timeouts are shorter than by default, so that a run takes minutes; unclean elections are off, and ELR is on.
+Each row was run by one command on the day that is given. A run starts controllers and brokers from the jars of Maven,
+does the steps through Kafka's own clients, and measures what came of it. "Shown" follows from the measured facts alone.
+"Not shown" is an outcome as well: it says nothing of other releases or other timings. The timeouts are shorter than by
+default, so that a run takes minutes; unclean elections are off, and ELR is on.
 
 ```text
 python -m kraftcheck.ci.conformance.findings.live NAME --kafka VERSION
 ```
 
-The exit code is 0 where the finding is shown and 12 where it is not. Nightly tests run each again on the newest release.
+The exit code is 0 where the finding is shown and 12 where it is not. Nightly tests run each on the newest release.
 
 """
 
@@ -29,7 +29,7 @@ The exit code is 0 where the finding is shown and 12 where it is not. Nightly te
 def page() -> str:
     """The text of the page."""
     entries = observations()
-    releases = sorted({one.release for one in entries}, key=lambda release: [int(part) for part in release.split(".")])
+    releases = sorted({one.release for one in entries}, key=lambda name: [int(part) for part in name.split(".")])
     outcomes = {(one.finding, one.release): one.outcome for one in entries}
     rows = [f"| finding | {' | '.join(releases)} |", f"|---|{'---|' * len(releases)}"]
     for name, scenario in SCENARIOS.items():

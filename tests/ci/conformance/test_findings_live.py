@@ -24,11 +24,11 @@ RESIGNED = "ERROR Encountered fault: event failed with {} at epoch {} in 55 micr
 
 def test_a_resignation_counts_once_an_epoch() -> None:
     """An epoch whose end is written twice is one resignation; an error without a resignation is none."""
-    lines = [RESIGNED.format("NullPointerException (treated as UnknownServerException)", 7)] * 2
-    lines += ["INFO event failed with NotControllerException in 3 microseconds.", RESIGNED.format("IOException", 9)]
-    names = {7: "NullPointerException (treated as UnknownServerException)", 9: "IOException"}
-    assert renounced("\n".join(lines)) == names
-    assert renounced("INFO Becoming the active controller at epoch 8. Renouncing leadership") == {}
+    lines = [RESIGNED.format("RuntimeException (treated as UnknownServerException)", 7), f"a.B: topic {'x' * 22} gone"]
+    lines += [*lines, "INFO event failed with NotControllerException in 3 microseconds."]
+    lines += [RESIGNED.format("IOException", 9), "[a thread] INFO goes on", ""]
+    assert renounced("\n".join(lines)) == {7: "a.B: topic ... gone", 9: "IOException"}
+    assert renounced("INFO Becoming the active controller at epoch 8. Renouncing leadership\n") == {}
 
 
 def test_a_partition_in_words_has_every_list() -> None:

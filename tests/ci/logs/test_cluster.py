@@ -34,7 +34,7 @@ def test_requests_are_answered_or_refused() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         admin = AdminProcess(process, "127.0.0.1:1")
         assert admin.describe("orders") == [PartitionDescription(0, 34, (34, 1), (34,), (1,), ())]
-        with pytest.raises(RequestRefused, match="^UnknownTopic: orders$"):
+        with pytest.raises(RequestRefused, match=r"^UnknownTopic: orders$"):
             admin.ask("delete", topic="orders")
         with pytest.raises(ClusterError, match="died at 'end'"):
             admin.ask("end")

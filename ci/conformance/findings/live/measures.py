@@ -9,8 +9,12 @@ from kraftcheck.ci.conformance.findings.live.scenario import Fact
 from kraftcheck.ci.logs.cluster.admin import PartitionDescription
 from kraftcheck.ci.logs.cluster.processes import KafkaCluster
 
-RENOUNCED = re.compile(r"failed with (?P<exception>.+?) at epoch (?P<epoch>\d+) .*Renouncing leadership")
+RENOUNCED = re.compile(
+    r"failed with (?P<name>\w+).* at epoch (?P<epoch>\d+) .*Renouncing leadership.*\n(?P<reason>[\w.$]+: .*)?"
+)
 """What a controller writes when an exception in an event makes it resign, perhaps more than once for an epoch."""
+
+TOPIC_ID = re.compile(r"\b[\w-]{22}\b")
 
 
 def partition(cluster: KafkaCluster, topic: str, number: int = 0) -> PartitionDescription:
@@ -24,8 +28,10 @@ def messages(cluster: KafkaCluster, node: int, text: str) -> int:
 
 
 def renounced(text: str) -> dict[int, str]:
-    """The epochs that a controller gave up because of an exception, by its output, with the exception's name."""
-    return {int(match["epoch"]): match["exception"] for match in RENOUNCED.finditer(text)}
+    """The epochs that a controller gave up because of an exception, by its output, with what the exception says."""
+    return {
+        int(match["epoch"]): TOPIC_ID.sub("...", match["reason"] or match["name"]) for match in RENOUNCED.finditer(text)
+    }
 
 
 def resignations(cluster: KafkaCluster) -> dict[int, list[str]]:

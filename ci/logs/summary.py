@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import define, field
 
+from kraftcheck.ci.logs.format.fields import is_unknown
 from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch
 from kraftcheck.solvers.logs.explain.explain import Explanation, NearestEvent
 from kraftcheck.solvers.logs.explain.judge import LogViolation, log_properties
@@ -72,6 +74,11 @@ class Summary:
         return None if self.state is None else self.state.levels.get(METADATA_VERSION)
 
     @property
+    def unknown(self) -> dict[str, int]:
+        """Of the records that are not read those of an unknown kind or version."""
+        return {kind: count for kind, count in self.unread.items() if is_unknown(kind)}
+
+    @property
     def violated(self) -> bool:
         """Whether some property does not hold."""
         return bool(self.violations)
@@ -133,6 +140,7 @@ class Summary:
             "unexplained": len(self.unexplained),
             "ambiguous": sum(self.ambiguous.values()),
             "passed_through": dict(self.unread),
+            "unknown": dict(self.unknown),
             "skipped": list(self.skipped),
             "events": dict(self.events),
             "properties": self.properties_checked,
@@ -203,7 +211,12 @@ def lines(summary: Summary, verbose: bool = False) -> list[str]:
     if verbose:
         text += [_line(row) for row in summary.rows]
     if summary.unread:
-        text.append("  passed through: " + ", ".join(f"{n} {kind}" for kind, n in sorted(summary.unread.items())))
+        text.append(f"  passed through: {_counts(summary.unread)}")
+    if summary.unknown:
+        text.append(
+            f"  WARNING: not known, and passed through unread: {_counts(summary.unknown)}; "
+            "if they concern partitions, brokers or configurations, what follows is judged without them"
+        )
     text += [f"  skipped {place}" for place in summary.skipped]
     if summary.events:
         text.append("  events: " + ", ".join(f"{n} {name}" for name, n in summary.events.most_common()))
@@ -221,6 +234,10 @@ def lines(summary: Summary, verbose: bool = False) -> list[str]:
             f"{batch.last_offset} ({batch.place}): {parts}"
         )
     return text
+
+
+def _counts(kinds: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -13,7 +13,13 @@ from attrs import evolve
 
 from kraftcheck.model.controller.errors import ExcessiveBatch
 from kraftcheck.model.controller.heartbeat import Sessions
-from kraftcheck.model.controller.records import ClearElrRecord, ConfigRecord, LogRecord, RegisterControllerRecord
+from kraftcheck.model.controller.records import (
+    ClearElrRecord,
+    ConfigRecord,
+    LogRecord,
+    RegisterControllerRecord,
+    UnregisterControllerRecord,
+)
 from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.directories import is_reserved
@@ -97,10 +103,12 @@ def replay_record(controller: Controller, record: LogRecord, rules: RuleSet) -> 
     if isinstance(record, ClearElrRecord):
         emptied = _without_elr(image, record.topic, rules.partition)
         return evolve(controller, image=emptied, elr_index=_index_cleared(controller, record.topic, rules))
-    if isinstance(record, ConfigRecord | RegisterControllerRecord):
+    if isinstance(record, ConfigRecord | RegisterControllerRecord | UnregisterControllerRecord):
         after = evolve(controller, image=evolve(image, next_offset=image.next_offset + 1))
         if isinstance(record, ConfigRecord):
             return evolve(after, configs=controller.configs.replay(record))
+        if isinstance(record, UnregisterControllerRecord):
+            return _without_controller(after, record.controller)
         return evolve(after, controllers={**controller.controllers, record.controller: record})
     changed = replay(image, record, rules.partition)
     indexed = controller.elr_index.after(record, image.topics, changed.topics)
@@ -110,6 +118,14 @@ def replay_record(controller: Controller, record: LogRecord, rules: RuleSet) -> 
         stale = controller.stale_dirs | _left_behind(topic)
         return evolve(after, configs=controller.configs.without_topic(topic.name), stale_dirs=stale)
     return evolve(after, soft=evolve(after.soft, sessions=_sessions(after, record, image)))
+
+
+def _without_controller(controller: Controller, number: int) -> Controller:
+    """The state once a controller is registered no more; raises `ReplayError` where it was not."""
+    if number not in controller.controllers:
+        raise ReplayError(f"cannot replay UnregisterControllerRecord: there is no controller {number}")
+    others = {known: record for known, record in controller.controllers.items() if known != number}
+    return evolve(controller, controllers=others)
 
 
 def _without_elr(image: ClusterImage, name: str, rules: PartitionRules) -> ClusterImage:

@@ -36,6 +36,13 @@ class RegisterControllerRecord:
 
 
 @frozen
+class UnregisterControllerRecord:
+    """A controller's registration goes; metadata version 4.4-IV2 brought it."""
+
+    controller: int
+
+
+@frozen
 class ClearElrRecord:
     """The ELRs and last known leaders of a topic are emptied; an empty name means every topic.
 
@@ -46,5 +53,5 @@ class ClearElrRecord:
     topic: str
 
 
-LogRecord: TypeAlias = Record | ConfigRecord | RegisterControllerRecord | ClearElrRecord
+LogRecord: TypeAlias = Record | ConfigRecord | RegisterControllerRecord | UnregisterControllerRecord | ClearElrRecord
 """Every record that the controller writes."""

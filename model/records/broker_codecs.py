@@ -35,14 +35,15 @@ def write_register(record: RegisterBrokerRecord, version: int, form: Form) -> di
     _since(data, "inControlledShutdown", record.in_controlled_shutdown, 1, version)
     _since(data, "isMigratingZkBroker", record.is_migrating_zk_broker, 2, version)
     if record.log_dirs:
-        _since(data, "logDirs", _write_directories(record.log_dirs, form), 3, version)
+        _since(data, "logDirs", _write_directories("logDirs", record.log_dirs, form), 3, version)
+    _write_cordoned(data, record.cordoned, 4, version, form)
     return data
 
 
 def read_register(fields: Fields, version: int, form: Form) -> RegisterBrokerRecord:
     """The registration that data describe."""
     known = ["brokerId", "incarnationId", "brokerEpoch", "endPoints", "features", "rack", "fenced"]
-    known += ["inControlledShutdown", "isMigratingZkBroker", "logDirs"][:version]
+    known += ["inControlledShutdown", "isMigratingZkBroker", "logDirs", "cordonedLogDirs"][:version]
     fields.only(*known)
     return RegisterBrokerRecord(
         broker_id=fields.read("brokerId", integer),
@@ -55,6 +56,7 @@ def read_register(fields: Fields, version: int, form: Form) -> RegisterBrokerRec
         in_controlled_shutdown=fields.read_or("inControlledShutdown", flag, False),
         is_migrating_zk_broker=fields.read_or("isMigratingZkBroker", flag, False),
         log_dirs=fields.read_or("logDirs", each(form.read), ()),
+        cordoned=fields.read_or("cordonedLogDirs", each(form.read), None),
     )
 
 
@@ -77,13 +79,14 @@ def write_change(record: BrokerRegistrationChangeRecord, version: int, form: For
     if record.in_controlled_shutdown:
         _since(data, "inControlledShutdown", record.in_controlled_shutdown, 1, version)
     if record.log_dirs is not None:
-        _since(data, "logDirs", _write_directories(record.log_dirs, form), 2, version)
+        _since(data, "logDirs", _write_directories("logDirs", record.log_dirs, form), 2, version)
+    _write_cordoned(data, record.cordoned, 3, version, form)
     return data
 
 
 def read_change(fields: Fields, version: int, form: Form) -> BrokerRegistrationChangeRecord:
     """The registration change that data describe."""
-    fields.only("brokerId", "brokerEpoch", "fenced", *["inControlledShutdown", "logDirs"][:version])
+    fields.only("brokerId", "brokerEpoch", "fenced", *["inControlledShutdown", "logDirs", "cordonedLogDirs"][:version])
     return BrokerRegistrationChangeRecord(
         broker_id=fields.read("brokerId", integer),
         broker_epoch=fields.read("brokerEpoch", long),
@@ -92,6 +95,7 @@ def read_change(fields: Fields, version: int, form: Form) -> BrokerRegistrationC
             "inControlledShutdown", lambda value, where: integer(value, where, (0, 1)), 0
         ),
         log_dirs=fields.read_or("logDirs", each(form.read), None),
+        cordoned=fields.read_or("cordonedLogDirs", each(form.read), None),
     )
 
 
@@ -120,8 +124,17 @@ def _since(data: dict[str, Any], key: str, value: Any, first: int, version: int)
         raise FormError(f"{key}: version {version} has no such field")
 
 
-def _write_directories(directories: Ids, form: Form) -> list[str]:
-    return [form.write(directory, f"logDirs[{n}]") for n, directory in enumerate(directories)]
+def _write_cordoned(data: dict[str, Any], cordoned: Ids | None, first: int, version: int, form: Form) -> None:
+    """Write the cordoned directories; None is their default, and an empty list is not."""
+    if cordoned is None:
+        return
+    if version < first:
+        raise FormError(f"cordonedLogDirs: version {version} has no such field")
+    data["cordonedLogDirs"] = _write_directories("cordonedLogDirs", cordoned, form)
+
+
+def _write_directories(key: str, directories: Ids, form: Form) -> list[str]:
+    return [form.write(directory, f"{key}[{n}]") for n, directory in enumerate(directories)]
 
 
 def _write_listener(listener: Listener) -> dict[str, Any]:

@@ -75,6 +75,7 @@ class Registration:
         is_migrating_zk_broker: whether it still runs in ZooKeeper mode.
         dirs: ids of its online directories, in `directory_order`; none where the metadata version knows none.
         no_dir_left: whether there is none because the last one failed.
+        cordoned: ids of its directories that take no new replica, in the order given; None until it has said which.
     """
 
     id: int
@@ -88,6 +89,7 @@ class Registration:
     is_migrating_zk_broker: bool = False
     dirs: Ids = field(default=(), converter=in_order)
     no_dir_left: bool = False
+    cordoned: Ids | None = None
 
     def is_active(self) -> bool:
         """Whether the broker may lead: neither fenced nor leaving."""
@@ -137,6 +139,7 @@ def register_record(
     controlled_shutdown: bool = True,
     migration: bool = True,
     directories: bool = True,
+    cordoning: bool = True,
 ) -> RegisterBrokerRecord:
     """The record that describes a registration.
 
@@ -144,7 +147,7 @@ def register_record(
 
     Args:
         registration: what to describe.
-        controlled_shutdown, migration, directories: whether the metadata
+        controlled_shutdown, migration, directories, cordoning: whether the metadata
             version knows these fields; what it does not know is lost.
 
     Source: `BrokerRegistration.toRecord`.
@@ -160,6 +163,7 @@ def register_record(
         in_controlled_shutdown=registration.in_controlled_shutdown and controlled_shutdown,
         is_migrating_zk_broker=registration.is_migrating_zk_broker and migration,
         log_dirs=registration.dirs if directories else (),
+        cordoned=registration.cordoned if cordoning else None,
     )
 
 
@@ -198,4 +202,5 @@ def changed(
         in_controlled_shutdown=registration.in_controlled_shutdown or record.in_controlled_shutdown == 1,
         dirs=dirs,
         no_dir_left=none_left,
+        cordoned=registration.cordoned if record.cordoned is None else record.cordoned,
     )

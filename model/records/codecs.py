@@ -129,12 +129,12 @@ _CODECS: Mapping[type, Codec] = {
     PartitionChangeRecord: Codec(
         "PARTITION_CHANGE_RECORD", 2, partition_codecs.write_change, partition_codecs.read_change
     ),
-    RegisterBrokerRecord: Codec("REGISTER_BROKER_RECORD", 3, broker_codecs.write_register, broker_codecs.read_register),
+    RegisterBrokerRecord: Codec("REGISTER_BROKER_RECORD", 4, broker_codecs.write_register, broker_codecs.read_register),
     UnregisterBrokerRecord: Codec(
         "UNREGISTER_BROKER_RECORD", 0, broker_codecs.write_unregister, broker_codecs.read_unregister
     ),
     BrokerRegistrationChangeRecord: Codec(
-        "BROKER_REGISTRATION_CHANGE_RECORD", 2, broker_codecs.write_change, broker_codecs.read_change
+        "BROKER_REGISTRATION_CHANGE_RECORD", 3, broker_codecs.write_change, broker_codecs.read_change
     ),
     FenceBrokerRecord: Codec("FENCE_BROKER_RECORD", 0, broker_codecs.write_fence, broker_codecs.read_fence),
     UnfenceBrokerRecord: Codec("UNFENCE_BROKER_RECORD", 0, broker_codecs.write_fence, broker_codecs.read_unfence),

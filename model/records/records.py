@@ -115,6 +115,7 @@ class RegisterBrokerRecord:
         incarnation: identity of the broker process.
         listeners, features: in the order of their names.
         log_dirs: ids of the directories that are online.
+        cordoned: ids of the directories that take no new replica; None until the broker has said which.
     """
 
     broker_id: int
@@ -127,6 +128,7 @@ class RegisterBrokerRecord:
     in_controlled_shutdown: bool = False
     is_migrating_zk_broker: bool = False
     log_dirs: Ids = ()
+    cordoned: Ids | None = None
 
 
 @frozen
@@ -145,6 +147,7 @@ class BrokerRegistrationChangeRecord:
         fenced: 1 fence, -1 unfence, 0 keep.
         in_controlled_shutdown: 1 set, 0 keep; nothing clears it.
         log_dirs: the directories online now; absent keeps them, and so does empty in the code (defect X6).
+        cordoned: the directories that take no new replica now; absent keeps them, and empty says that there is none.
     """
 
     broker_id: int
@@ -152,6 +155,7 @@ class BrokerRegistrationChangeRecord:
     fenced: int = 0
     in_controlled_shutdown: int = 0
     log_dirs: Ids | None = None
+    cordoned: Ids | None = None
 
 
 @frozen

@@ -113,11 +113,13 @@ def records_of(kind: type, boundary: bool = False) -> Strategy[Any]:
             "listeners": listeners, "features": features,
             "rack": _maybe(of.name), "fenced": st.booleans(), "in_controlled_shutdown": st.booleans(),
             "is_migrating_zk_broker": st.booleans(), "log_dirs": of.directories,
+            "cordoned": _maybe(of.directories),
         },
         UnregisterBrokerRecord: {"broker_id": of.broker, "broker_epoch": of.long},
         BrokerRegistrationChangeRecord: {
             "broker_id": of.broker, "broker_epoch": of.long, "fenced": st.integers(-1, 1),
             "in_controlled_shutdown": st.integers(0, 1), "log_dirs": _maybe(of.directories),
+            "cordoned": _maybe(of.directories),
         },
         FenceBrokerRecord: {"broker_id": of.broker, "broker_epoch": of.long},
         UnfenceBrokerRecord: {"broker_id": of.broker, "broker_epoch": of.long},

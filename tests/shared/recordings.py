@@ -119,6 +119,7 @@ register_records = st.builds(
     in_controlled_shutdown=st.booleans(),
     is_migrating_zk_broker=st.booleans(),
     log_dirs=st.lists(directory_ids, max_size=3, unique=True).map(tuple),
+    cordoned=maybe(st.lists(directory_ids, max_size=2).map(tuple)),
 )
 records = st.one_of(
     st.builds(TopicRecord, st.sampled_from(["foo", "bar"]), topics),
@@ -133,6 +134,7 @@ records = st.one_of(
         epochs,
         st.integers(-1, 1),
         st.integers(0, 1),
+        maybe(st.lists(directory_ids, max_size=2).map(tuple)),
         maybe(st.lists(directory_ids, max_size=2).map(tuple)),
     ),
     st.builds(FenceBrokerRecord, st.integers(0, 2), epochs),

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from attrs import evolve
 
+from kraftcheck.ci.logs.format.fields import WireError, unknown_kind
 from kraftcheck.ci.logs.format.segments import Problem
 from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 
@@ -116,4 +117,9 @@ def entry_of(text: str, offset: int, place: str, problem: Problem) -> LogEntry |
     if not isinstance(name, str) or type(version) is not int or not isinstance(data, dict):
         problem(place, "a record's type is text, its version a number, its data an object")
         return None
-    return LogEntry(offset, name, version, data)
+    try:
+        unknown = unknown_kind(name, version)
+    except WireError as reason:
+        problem(place, f"offset {offset}: {reason}")
+        return None
+    return LogEntry(offset, unknown or name, version, data)

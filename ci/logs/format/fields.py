@@ -8,7 +8,8 @@ from typing import Any
 
 from attrs import define
 
-from kraftcheck.ci.logs.format.schemas import RECORDS, STRUCTS, FieldForm
+from kraftcheck.ci.logs.format.schemas import FORMS, RECORDS, STRUCTS, FieldForm
+from kraftcheck.solvers.logs.explain.state import READ_KINDS
 
 FRAME_VERSION = 1
 """Version of the frame around each record of the metadata log."""
@@ -77,18 +78,39 @@ def read_frame(data: bytes) -> tuple[int, int, Bytes]:
     return rest.unsigned(), rest.unsigned(), rest
 
 
-def decode(data: bytes) -> tuple[str, int, dict[str, Any] | None]:
-    """Name, version and fields of a record; no fields where its kind is unknown.
+def unknown_kind(name: str, version: int) -> str:
+    """What a record is called whose kind or version is not known; empty where both are.
 
     Raises:
-        WireError: when the bytes do not fit the layout.
+        WireError: for an unknown version of a kind that the model reads.
+    """
+    form = FORMS.get(name)
+    if form is None:
+        return name
+    if 0 <= version <= form.highest:
+        return ""
+    if name in READ_KINDS:
+        raise WireError(f"{name} has version {version}; known are 0 to {form.highest}")
+    return f"{name} of version {version}"
+
+
+def is_unknown(kind: str) -> bool:
+    """Whether records that are passed through are of an unknown kind or version; a known kind may say more."""
+    return kind.partition(",")[0] not in FORMS
+
+
+def decode(data: bytes) -> tuple[str, int, dict[str, Any] | None]:
+    """Kind, version and fields of a record; no fields where `unknown_kind` gives it another name.
+
+    Raises:
+        WireError: when the bytes do not fit the layout, or see `unknown_kind`.
     """
     number, version, rest = read_frame(data)
     form = RECORDS.get(number)
     if form is None:
         return f"UNKNOWN_{number}", version, None
-    if version > form.highest:
-        raise WireError(f"{form.name} has version {version}; known are 0 to {form.highest}")
+    if unknown := unknown_kind(form.name, version):
+        return unknown, version, None
     fields = _struct(rest, form.fields, version)
     if rest.position != len(data):
         raise WireError(f"{form.name} leaves {len(data) - rest.position} bytes over")

@@ -5,7 +5,7 @@ A layout is a list of fields, `name type [since] [?] [#tag]`: the type is
 name of a struct, or one of these in brackets for a list; `since` is the first
 version that has the field (0 unless said); `?` may be null; `#tag` is a tagged
 field. All records are flexible in every version: compact lengths, and tagged
-fields at the end. Source: the record schemas of KRaft, 3.9 to 4.1.
+fields at the end. Source: the record schemas of KRaft, 3.9 to 4.4.
 """
 
 from __future__ import annotations
@@ -68,9 +68,10 @@ STRUCTS = {
 """Structs that lists hold."""
 
 RECORDS = {
-    0: _record("REGISTER_BROKER", 3, """
+    0: _record("REGISTER_BROKER", 4, """
         brokerId int32; isMigratingZkBroker bool 2; incarnationId uuid; brokerEpoch int64; endPoints [Endpoint];
-        features [Feature]; rack string ?; fenced bool; inControlledShutdown bool 1; logDirs [uuid] 3 #0"""),
+        features [Feature]; rack string ?; fenced bool; inControlledShutdown bool 1; logDirs [uuid] 3 #0;
+        cordonedLogDirs [uuid] 4 ? #1"""),
     1: _record("UNREGISTER_BROKER", 0, "brokerId int32; brokerEpoch int64"),
     2: _record("TOPIC", 0, "name string; topicId uuid"),
     3: _record("PARTITION", 2, """
@@ -93,8 +94,9 @@ RECORDS = {
     12: _record("FEATURE_LEVEL", 0, "name string; featureLevel int16"),
     14: _record("CLIENT_QUOTA", 0, "entity [Entity]; key string; value float64; remove bool"),
     15: _record("PRODUCER_IDS", 0, "brokerId int32; brokerEpoch int64; nextProducerId int64"),
-    17: _record("BROKER_REGISTRATION_CHANGE", 2, """
-        brokerId int32; brokerEpoch int64; fenced int8 #0; inControlledShutdown int8 1 #1; logDirs [uuid] 2 #2"""),
+    17: _record("BROKER_REGISTRATION_CHANGE", 3, """
+        brokerId int32; brokerEpoch int64; fenced int8 #0; inControlledShutdown int8 1 #1; logDirs [uuid] 2 #2;
+        cordonedLogDirs [uuid] 3 ? #3"""),
     18: _record("ACCESS_CONTROL_ENTRY", 0, """
         id uuid; resourceType int8; resourceName string; patternType int8; principal string; host string;
         operation int8; permissionType int8"""),
@@ -109,5 +111,9 @@ RECORDS = {
     27: _record("REGISTER_CONTROLLER", 0, """
         controllerId int32; incarnationId uuid; zkMigrationReady bool; endPoints [Endpoint]; features [Feature]"""),
     28: _record("CLEAR_ELR", 0, "topicName string"),
+    29: _record("UNREGISTER_CONTROLLER", 0, "controllerId int32"),
 }  # fmt: skip
 """Every kind of record by its number in the log."""
+
+FORMS = {form.name: form for form in RECORDS.values()}
+"""The same by name."""

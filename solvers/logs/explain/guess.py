@@ -11,6 +11,7 @@ from kraftcheck.model.controller.errors import NONE, RequestError, Resignation
 from kraftcheck.model.controller.records import LogRecord
 from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.records.records import Ids
+from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.state import ModelRecord
 
 Words: TypeAlias = tuple[str | int | Ids, ...]
@@ -28,6 +29,27 @@ def words_text(words: Words) -> str:
 
 def _as_words(text: str | Words) -> Words:
     return (text,) if isinstance(text, str) else text
+
+
+@frozen
+class BatchTail:
+    """The records of a batch that are not yet explained, and the state before them."""
+
+    controller: Controller
+    levels: Mapping[str, int]
+    records: Sequence[ModelRecord]
+    rules: RuleSet
+
+    def first(self) -> ModelRecord:
+        """The next record."""
+        return self.records[0]
+
+    def run_length(self, kinds: type | tuple[type, ...], start: int = 0) -> int:
+        """How many records from `start` on are of these kinds."""
+        end = start
+        while end < len(self.records) and isinstance(self.records[end], kinds):
+            end += 1
+        return end - start
 
 
 @frozen

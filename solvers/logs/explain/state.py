@@ -18,6 +18,7 @@ from kraftcheck.model.controller.records import (
     ConfigRecord,
     LogRecord,
     RegisterControllerRecord,
+    UnregisterControllerRecord,
 )
 from kraftcheck.model.controller.state import Controller, Features, Soft
 from kraftcheck.model.records.codecs import decode
@@ -38,7 +39,7 @@ _MODELLED = (
 )  # fmt: skip
 READ_KINDS = (
     *_MODELLED, "CONFIG_RECORD", "FEATURE_LEVEL_RECORD", "CLEAR_ELR_RECORD", "REGISTER_CONTROLLER_RECORD",
-    "BEGIN_TRANSACTION_RECORD", "END_TRANSACTION_RECORD", "ABORT_TRANSACTION_RECORD",
+    "UNREGISTER_CONTROLLER_RECORD", "BEGIN_TRANSACTION_RECORD", "END_TRANSACTION_RECORD", "ABORT_TRANSACTION_RECORD",
 )  # fmt: skip
 """Kinds of records that the model reads, always or in some cases."""
 
@@ -98,6 +99,8 @@ def _model_record(entry: LogEntry) -> ModelRecord:
         return ClearElrRecord(fields.read("topicName", text))
     if entry.type == "REGISTER_CONTROLLER_RECORD":
         return RegisterControllerRecord(fields.read("controllerId", integer), fields.read("incarnationId", text))
+    if entry.type == "UNREGISTER_CONTROLLER_RECORD":
+        return UnregisterControllerRecord(fields.read("controllerId", integer))
     return UnreadRecord(entry.type)
 
 

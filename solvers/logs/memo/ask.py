@@ -20,9 +20,10 @@ from kraftcheck.model.records.records import (
 )
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.solvers.logs.explain.broker_guesses import BrokerRecord
 from kraftcheck.solvers.logs.explain.explain import explain_model_records, prediction
 from kraftcheck.solvers.logs.explain.guess import Candidate, Words, words_text
-from kraftcheck.solvers.logs.explain.guesses import BrokerRecord, candidates
+from kraftcheck.solvers.logs.explain.guesses import candidates
 from kraftcheck.solvers.logs.explain.judge import judge
 from kraftcheck.solvers.logs.explain.matching import matches, plain_record
 from kraftcheck.solvers.logs.explain.replay import violations_of

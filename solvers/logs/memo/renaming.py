@@ -33,8 +33,8 @@ from kraftcheck.model.records.records import (
     RegisterBrokerRecord,
     ids,
 )
+from kraftcheck.solvers.logs.explain.broker_guesses import BrokerRecord
 from kraftcheck.solvers.logs.explain.guess import Words
-from kraftcheck.solvers.logs.explain.guesses import BrokerRecord
 
 Registrations = Mapping[int, Registration | None]
 """Registrations by broker, None where there is none."""

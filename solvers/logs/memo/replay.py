@@ -177,12 +177,13 @@ class MemoisedReplay:
         )
 
     def _matching_events(self, batch: CompactBatch) -> list[EventMatch]:
-        """The events of a broker that write exactly this batch."""
+        """The events of a broker that write exactly this batch; none that cordons, which no situation shows."""
         assert batch.other is not None
         record = model_record(batch.other)
         if (
             not isinstance(record, BROKER_RECORDS)
             or self._ledger.base.controller.elr_index.topics_of(record.broker_id)
+            or getattr(record, "cordoned", None) is not None
             or self._ledger.incomplete
             or any(isinstance(b, str) for b in batch.bodies)
         ):

@@ -54,7 +54,7 @@ def plain_registration(registration: Registration | None) -> Registration | None
     return (
         None
         if registration is None
-        else evolve(registration, epoch=EPOCH, incarnation="", listeners=(), features=(), rack=None)
+        else evolve(registration, epoch=EPOCH, incarnation="", listeners=(), features=(), rack=None, cordoned=None)
     )
 
 

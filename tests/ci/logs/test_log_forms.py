@@ -47,6 +47,8 @@ def test_unknown_kinds_are_counted_and_bad_lines_are_not_passed_over(tmp_path: P
     path.write_text(lines, encoding="utf-8")
     _, log = document(tmp_path / "rows.json", path)
     assert log["passed_through"]["SOME_NEW_RECORD"] == 1
+    assert log["unknown"] == {"SOME_NEW_RECORD": 1}
+    assert "WARNING: not known, and passed through unread: 1 SOME_NEW_RECORD;" in kraftcheck("replay", path).out
     assert log["rows"][-1]["explanations"] == 1
     path.write_text(lines + "no record\n", encoding="utf-8")
     place = f"{path}:{len(lines.splitlines()) + 1}"
@@ -54,6 +56,22 @@ def test_unknown_kinds_are_counted_and_bad_lines_are_not_passed_over(tmp_path: P
     allowed = kraftcheck("replay", path, "--allow-skipped", 1)
     assert allowed.code == 12
     assert f"skipped {place}: not JSON" in allowed.out
+
+
+@pytest.mark.parametrize(("kind", "data"), [("CLIENT_QUOTA_RECORD", {}), ("PARTITION_RECORD", {"partitionId": 0})])
+def test_an_unknown_version_is_refused_where_the_model_reads_the_kind(
+    tmp_path: Path, kind: str, data: dict[str, Any]
+) -> None:
+    """A later version of a quota passes with a warning; one of a partition is refused, with line and offset."""
+    last = batches(TROUBLE)[-1].last_offset
+    row = {"offset": last + 1, "batch": last + 1, "epoch": 9, "type": kind, "version": 7, "data": data}
+    path = tmp_path / "log.jsonl"
+    path.write_text(json_lines(batches(TROUBLE)) + json.dumps(row) + "\n", encoding="utf-8")
+    if kind == "PARTITION_RECORD":
+        refusal = kraftcheck("replay", path).refusal()
+        assert f"offset {last + 1}: PARTITION_RECORD has version 7; known are 0 to 2" in refusal
+    else:
+        assert document(tmp_path / "rows.json", path)[1]["unknown"] == {"CLIENT_QUOTA_RECORD of version 7": 1}
 
 
 def pair() -> tuple[Batch, int]:

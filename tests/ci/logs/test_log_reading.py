@@ -163,9 +163,10 @@ def test_folders_hold_logs(tmp_path: Path) -> None:
         find((tmp_path / "missing",))
 
 
-def test_unknown_kinds_pass_and_unknown_versions_do_not() -> None:
-    """A record of an unknown kind has no fields; an unknown version, and bytes left over, are errors."""
+def test_what_is_unknown_has_no_fields_unless_the_model_reads_its_kind() -> None:
+    """An unknown kind, and an unknown version of a kind that is not read, are named; one that is read is an error."""
     assert decode(bytes([1, 99, 0, 1, 2, 3])) == ("UNKNOWN_99", 0, None)
+    assert decode(bytes([1, 14, 9, 1, 2, 3])) == ("CLIENT_QUOTA_RECORD of version 9", 9, None)
     with pytest.raises(WireError, match="version 9; known are 0 to 2"):
         decode(bytes([1, 5, 9]))
     with pytest.raises(WireError, match="leaves 1 bytes over"):

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from attrs import evolve
 
+from kraftcheck.model.controller.commits import replay_all, replay_record
 from kraftcheck.model.controller.errors import CODES, NotTracked, RequestError, Resignation
 from kraftcheck.model.controller.heartbeat import Sessions
 from kraftcheck.model.controller.heartbeat_event import HeartbeatReply, expired_heartbeat, heartbeat
@@ -17,7 +18,7 @@ from kraftcheck.model.controller.lifecycle import (
     unclean_shutdown,
     unregister,
 )
-from kraftcheck.model.controller.records import RegisterControllerRecord
+from kraftcheck.model.controller.records import RegisterControllerRecord, UnregisterControllerRecord
 from kraftcheck.model.controller.registration import (
     RegistrationContext,
     RegistrationRequest,
@@ -34,6 +35,7 @@ from kraftcheck.model.records.records import (
     RegisterBrokerRecord,
     UnfenceBrokerRecord,
 )
+from kraftcheck.model.records.replay import ReplayError
 from tests.model.controller.controllers import (
     FIXED,
     KAFKA,
@@ -186,6 +188,16 @@ def test_controllers_register_where_that_exists() -> None:
     assert play(BASE, register_controller(BASE, record)).controllers == {3000: record}
     with pytest.raises(RequestError, match="UNSUPPORTED_VERSION"):
         register_controller(cluster(1, controller_registration=False), record)
+
+
+def test_a_controller_is_unregistered_once() -> None:
+    """The record takes the registration of one controller away; of one that is not registered it cannot be replayed."""
+    both = replay_all(BASE, (RegisterControllerRecord(3000), RegisterControllerRecord(3001)), KAFKA)
+    left = replay_record(both, UnregisterControllerRecord(3000), KAFKA)
+    assert left.controllers == {3001: RegisterControllerRecord(3001)}
+    assert left.image.next_offset == both.image.next_offset + 1
+    with pytest.raises(ReplayError, match="there is no controller 3000"):
+        replay_record(left, UnregisterControllerRecord(3000), KAFKA)
 
 
 @pytest.mark.parametrize("request_", [beat(9), evolve(beat(0), broker_epoch=99)])

@@ -37,6 +37,7 @@ FULL = Registration(
     in_controlled_shutdown=True,
     is_migrating_zk_broker=True,
     dirs=(DIR_A, DIR_B),
+    cordoned=(DIR_B,),
 )
 
 
@@ -94,6 +95,13 @@ def test_directories_are_replaced_in_order():
     assert changed(FULL, change(log_dirs=(DIR_B, DIR_C))).dirs == (DIR_C, DIR_B)
 
 
+def test_cordoned_directories_are_replaced_and_kept_as_given():
+    """An absent list keeps the cordoned directories, an empty one uncordons all, another stays in its order."""
+    assert changed(FULL, change(fenced=1)).cordoned == (DIR_B,)
+    assert changed(FULL, change(cordoned=())).cordoned == ()
+    assert changed(FULL, change(cordoned=(DIR_B, DIR_A))).cordoned == (DIR_B, DIR_A)
+
+
 def test_other_epoch_is_fatal():
     """A change that names another epoch is refused, of every kind."""
     for record in (BrokerRegistrationChangeRecord(1, 4), FenceBrokerRecord(1, 6), UnfenceBrokerRecord(1, 4)):
@@ -122,8 +130,9 @@ def test_record_round_trip():
 
 def test_older_versions_lose_fields():
     """What the metadata version does not know is lost from the record."""
-    old = registration_of(register_record(FULL, controlled_shutdown=False, migration=False, directories=False))
-    assert (old.in_controlled_shutdown, old.is_migrating_zk_broker, old.dirs) == (False, False, ())
+    older = {"controlled_shutdown": False, "migration": False, "directories": False, "cordoning": False}
+    old = registration_of(register_record(FULL, **older))
+    assert (old.in_controlled_shutdown, old.is_migrating_zk_broker, old.dirs, old.cordoned) == (False, False, (), None)
 
 
 def test_new_registration_replaces_everything():

@@ -15,6 +15,7 @@ from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,
     PartitionRecord,
+    RegisterBrokerRecord,
     partition_of,
 )
 from tests.shared.recordings import DIR_A, change, changes, given_value, partition_records, records
@@ -125,6 +126,8 @@ def test_wire_markers_for_absent():
         (evolve(RECORD, directories=(MIGRATING, LOST)), 1, DRAFT_FORM, "directories"),
         (PartitionChangeRecord("t", 0, change(replicas=(1,))), 1, DRAFT_FORM, "assignment"),
         (BrokerRegistrationChangeRecord(1, 2, log_dirs=(DIR_A,)), 1, CODE_FORM, "logDirs"),
+        (BrokerRegistrationChangeRecord(1, 2, cordoned=()), 2, CODE_FORM, "cordonedLogDirs"),
+        (RegisterBrokerRecord(1, 2, "i", cordoned=()), 3, CODE_FORM, "cordonedLogDirs"),
         (BrokerRegistrationChangeRecord(1, 2, in_controlled_shutdown=1), 0, CODE_FORM, "inControlledShutdown"),
     ],
 )

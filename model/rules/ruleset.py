@@ -95,18 +95,18 @@ _MENDED_IN_4_0_0 = ("stale_reregistration_keeps_isr", "every_restart_is_unclean"
 
 _OF_4_0_0 = {**_SNAPSHOT, **dict.fromkeys(_MENDED_IN_4_0_0, False)}
 _OF_4_1_0 = {**_OF_4_0_0, "dead_last_known_leader_electable": False, "last_known_leader_may_be_removed": True}
-_OF_4_1_2 = {**_OF_4_1_0, "last_known_leader_on_leader_loss": True}
+_OF_4_1_1 = {**_OF_4_1_0, "last_known_leader_on_leader_loss": True}
+_OF_4_3_0 = {**_OF_4_1_1, "assignment_clears_elr": False, "completion_tolerates_stragglers": True}
 
-RELEASES: dict[str, RuleSet] = {
-    "kafka-3.9.2": RIGHT.switched(**{**_SNAPSHOT, "elr_available": False}),
-    "kafka-4.0.0": RIGHT.switched(**_OF_4_0_0),
-    "kafka-4.0.2": RIGHT.switched(**_OF_4_0_0),
-    "kafka-4.1.0": RIGHT.switched(**_OF_4_1_0),
-    "kafka-4.1.2": RIGHT.switched(**_OF_4_1_2),
-    "kafka-4.4.0": RIGHT.switched(
-        **{**_OF_4_1_2, "assignment_clears_elr": False, "completion_tolerates_stragglers": True}
-    ),
+_OF_RELEASES: dict[str, Mapping[str, bool]] = {
+    "3.9.2": {**_SNAPSHOT, "elr_available": False},
+    **dict.fromkeys(("4.0.0", "4.0.1", "4.0.2"), _OF_4_0_0),
+    "4.1.0": _OF_4_1_0,
+    **dict.fromkeys(("4.1.1", "4.1.2", "4.2.0", "4.2.1"), _OF_4_1_1),
+    **dict.fromkeys(("4.3.0", "4.3.1", "4.4.0"), _OF_4_3_0),
 }
+
+RELEASES: dict[str, RuleSet] = {f"kafka-{name}": RIGHT.switched(**choices) for name, choices in _OF_RELEASES.items()}
 """Presets of releases, as conformance with their classes has found them; see docs/reference/conformance.md."""
 
 PRESETS: dict[str, RuleSet] = {

@@ -116,7 +116,7 @@ def test_a_cleared_elr_stays_indexed() -> None:
     assert written == [0, 1]
 
 
-ISR_OF_NOBODY = ("kafka-4.0.0", "kafka-4.0.2")
+ISR_OF_NOBODY = ("kafka-4.0.0", "kafka-4.0.1", "kafka-4.0.2")
 """Releases that elect a last known leader of -1 (B5), which a set of brokers cannot hold."""
 
 NOBODY = -(1 << 31)

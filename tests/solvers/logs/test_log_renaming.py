@@ -369,7 +369,7 @@ def test_forms_tell_all_that_answers_depend_on() -> None:
     other_names = {f.name for f in fields(Registration)} - other_fields.keys()
     copied = {name: getattr(registration, name) for name in other_names}
     assert registration == evolve(Registration(1, EPOCH, "", dirs=(300,)), **copied)
-    assert other_names == {"epoch", "incarnation", "listeners", "features", "rack"}
+    assert other_names == {"epoch", "incarnation", "listeners", "features", "rack", "cordoned"}
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, 
 from kraftcheck.ci.logs.cluster.administration import create, elect, reassign
 from kraftcheck.ci.logs.cluster.processes import KafkaCluster
 
-TOPIC, LEADER, OBSERVED_S = "orders", 3, 45
-"""The topic, the broker that is added and leads, and how long the failed directory is watched."""
+TOPIC, BESIDE, LEADER, OBSERVED_S = "orders", "beside", 3, 45
+"""The topic, one whose replicas were there from the start, the broker that leads, and how long its disk is watched."""
 
 
 def run(cluster: KafkaCluster) -> Outcome:
     """Add a replica, let it lead, and let its directory fail."""
     create(cluster, TOPIC, [(1,)])
+    create(cluster, BESIDE, [(LEADER, 1)] * 4)
     reassign(cluster, TOPIC, 0, (LEADER, 1))
     cluster.wait("the replica is in sync", lambda: partition(cluster, TOPIC).isr == (1, LEADER)
                  or partition(cluster, TOPIC).isr == (LEADER, 1))  # fmt: skip
@@ -21,16 +22,20 @@ def run(cluster: KafkaCluster) -> Outcome:
     cluster.wait("it leads", lambda: partition(cluster, TOPIC).leader == LEADER)
     acknowledged = cluster.admin.produce(TOPIC, 0, 100).acknowledged
     which = next(n for n, place in enumerate(cluster.directories(LEADER)) if (place / f"{TOPIC}-0").is_dir())
+    in_it = [n for n in range(4) if (cluster.directories(LEADER)[which] / f"{BESIDE}-{n}").is_dir()]
     cluster.break_directory(LEADER, which)
     cluster.wait("the broker has seen it", lambda: messages(cluster, LEADER, "Stopping serving logs in dir") > 0)
     led_away = cluster.happens(lambda: partition(cluster, TOPIC).leader != LEADER, OBSERVED_S)
-    failed = partition(cluster, TOPIC)
+    failed, others = partition(cluster, TOPIC), cluster.admin.describe(BESIDE)
+    moved = sum(others[n].leader == 1 for n in in_it)
     produced = cluster.admin.produce(TOPIC, 0, 10)
     return Outcome(
-        not led_away and 1 in failed.isr and produced.acknowledged == 0,
+        not led_away and 1 in failed.isr and produced.acknowledged == 0 and moved == len(in_it) > 0,
         {
             "records acknowledged before the failure": acknowledged,
             f"{OBSERVED_S} s after the directory has failed": state(failed),
+            "partitions in that directory that were there from the start": len(in_it),
+            "of them led away": moved,
             "records acknowledged after it, of 10": produced.acknowledged,
             "errors": produced.errors,
         },
@@ -41,6 +46,6 @@ SCENARIO = Scenario(
     "failed-disk", "B12",
     "A partition stays with a leader whose disk has failed, while a live ISR member is unused.",
     "Replication 1 on broker 1; the partition is reassigned to [3,1] and broker 3 leads; the log directory of broker 3 "
-    "with the partition fails, its other one does not.",
+    "with the partition fails, its other one does not. Partitions that were there from the start are beside it.",
     layout(1, 3), run,
 )  # fmt: skip

@@ -16,14 +16,7 @@ def create(cluster: KafkaCluster, topic: str, assignment: Iterable[Sequence[int]
     """Create a topic with the replicas of each partition; of a configuration's name, `_` stands for a dot."""
     named = {name.replace("_", "."): value for name, value in configs.items()}
     cluster.admin.ask("create", topic=topic, assignment=[list(replicas) for replicas in assignment], configs=named)
-
-    def is_led() -> bool:
-        try:
-            return all(one.leader >= 0 for one in cluster.admin.describe(topic))
-        except RequestRefused:  # by a broker that has not heard of the topic
-            return False
-
-    cluster.wait(f"{topic} is led", is_led)
+    cluster.wait(f"{topic} is led", lambda: all(one.leader >= 0 for one in cluster.admin.describe(topic)))
 
 
 def add_partitions(cluster: KafkaCluster, topic: str, total: int, assignment: Iterable[Sequence[int]] = ()) -> None:

@@ -12,18 +12,18 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from attrs import Factory, define, field, frozen
 
 from kraftcheck.ci.conformance.kafka.jars import SERVER, SHORT_RUN, jars, program
-from kraftcheck.ci.logs.cluster.admin import AdminProcess, ClusterError, admin_process
+from kraftcheck.ci.logs.cluster.admin import AdminProcess, ClusterError, RequestRefused, admin_process
 
 HEAP = "-Xmx256m"
 """Memory of each process."""
 
-TIMEOUT_S = 90
+TIMEOUT_S = 180
 """How long one state is waited for."""
 
 
@@ -188,13 +188,14 @@ class KafkaCluster:
             raise ClusterError(f"waited {timeout_s:.0f} s in vain until {what}; see {self.home}")
 
     def happens(self, holds: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> bool:
-        """Whether something comes to hold within a time."""
+        """Whether something comes to hold within a time; while brokers refuse to say so, it does not hold."""
         end = time.monotonic() + timeout_s
-        while not holds():
-            if time.monotonic() > end:
-                return False
+        while time.monotonic() <= end:
+            with suppress(RequestRefused):  # by a broker that starts, or has not heard of a topic
+                if holds():
+                    return True
             time.sleep(1)
-        return True
+        return False
 
     def break_directory(self, node: int, which: int) -> Path:
         """Put a file in the place of a broker's log directory; the next checkpoint there fails."""

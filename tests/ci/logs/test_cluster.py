@@ -47,6 +47,22 @@ def test_nodes_have_ports_of_their_own(tmp_path: Path) -> None:
     assert cluster.bootstrap == ",".join(f"127.0.0.1:{cluster.ports[broker]}" for broker in (1, 16, 34))
 
 
+def test_a_refusal_is_waited_for(tmp_path: Path) -> None:
+    """What a broker refuses to say does not hold yet; what it says later does, and what it never says is an error."""
+    cluster = KafkaCluster("4.4.0", tmp_path, ClusterLayout((1,)))
+    answers = iter([RequestRefused("UnknownTopic: orders"), True])
+
+    def holds() -> bool:
+        answer = next(answers)
+        if isinstance(answer, RequestRefused):
+            raise answer
+        return answer
+
+    cluster.wait("orders is led", holds)
+    with pytest.raises(ClusterError, match=r"in vain until it holds"):
+        cluster.wait("it holds", lambda: False, -1)
+
+
 @pytest.mark.slow
 @pytest.mark.xdist_group("kafka")
 def test_the_dump_is_that_of_kafkas_tool(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import click
 from attrs import asdict, frozen
 
 from kraftcheck.ci.conformance.kafka.change.checks import MOST_EXHAUSTIVE, CheckSize
-from kraftcheck.ci.conformance.kafka.command import TourSize, run, run_tour
+from kraftcheck.ci.conformance.kafka.command import TourSize, run, run_fuzz, run_tour
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
 from kraftcheck.ci.conformance.vectors import run_vector
 from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, UNSUPPORTED, Vector, VectorOutcome
@@ -156,6 +156,8 @@ def _json_text(value: Any) -> str:
 @click.option("--scope", default="tiny", show_default=True, help="--tour: scope of the system.")
 @click.option("--sample", type=click.IntRange(0, MOST_DRAWN), default=0,
               help="--tour: how many transitions are drawn; 0: every one.")
+@click.option("--fuzz", type=click.IntRange(1, MOST_DRAWN), metavar="STEPS",
+              help="--kafka: put drawn sequences of requests to its managers.")
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; kafka-4.0, or with --kafka that of the version.")
 @click.option("--json", "target", metavar="FILE|-", help="Write one row per vector, or per check, as JSON.")
 @click.option("--allow-unsupported", is_flag=True, help="Exit 0 although some vectors could not be run.")
@@ -169,6 +171,7 @@ def conform_command(
     tour: str | None,
     scope: str,
     sample: int,
+    fuzz: int | None,
     rules: str | None,
     target: str | None,
     allow_unsupported: bool,
@@ -176,6 +179,8 @@ def conform_command(
     """Run conformance vectors, or ask Kafka's own classes, and report what differs, field by field.
 
     With --tour, action sequences that take every reachable transition of a system run on Kafka's control managers.
+
+    With --fuzz, drawn sequences of requests run on Kafka's control managers and on the controller model.
 
     With --kafka, jars are fetched with Maven into the cache folder, and Java runs the driver.
 
@@ -187,14 +192,17 @@ def conform_command(
       kraftcheck conform --vectors tests/vectors --allow-unsupported --json rows.json
       kraftcheck conform --kafka 4.1.0
       kraftcheck conform --kafka 4.1.2 --tour directories
+      kraftcheck conform --kafka 4.4.0 --fuzz 20000 --seed 7
       kraftcheck conform --kafka all --exhaustive 3 --samples 5000000
     """
-    _check_mode(kafka, tour)
+    _check_mode(kafka, tour, fuzz)
     if kafka is not None:
         if first or more:
             raise Refusal("give --vectors or --kafka, not both")
         if tour is not None:
             sys.exit(run_tour(kafka, rules, TourSize(tour, scope, sample, seed), target))
+        if fuzz is not None:
+            sys.exit(run_fuzz(kafka, rules, fuzz, seed, target))
         sys.exit(run(kafka, rules, CheckSize(exhaustive, samples, seed), target))
     if not first:
         raise Refusal("name files or folders of vectors: --vectors PATH..., or a release: --kafka VERSION")
@@ -210,10 +218,13 @@ def conform_command(
     sys.exit(code)
 
 
-def _check_mode(kafka: str | None, tour: str | None) -> None:
-    """Refuse options of another mode than the chosen one (vectors, classes, tour)."""
-    if tour is not None and kafka is None:
-        raise Refusal("--tour needs a release: --kafka VERSION")
+def _check_mode(kafka: str | None, tour: str | None, fuzz: int | None) -> None:
+    """Refuse options of another mode than the chosen one (vectors, classes, tour, fuzz)."""
+    for name, value in (("--tour", tour), ("--fuzz", fuzz)):
+        if value is not None and kafka is None:
+            raise Refusal(f"{name} needs a release: --kafka VERSION")
+    if tour is not None and fuzz is not None:
+        raise Refusal("give --tour or --fuzz, not both")
     if kafka is None:
         check_idle("is an option of --kafka", "exhaustive", "samples", "seed", "scope", "sample")
     else:
@@ -222,3 +233,5 @@ def _check_mode(kafka: str | None, tour: str | None) -> None:
         check_idle("is an option of --tour", "scope", "sample")
     else:
         check_idle("is not an option of --tour", "exhaustive", "samples")
+    if fuzz is not None:
+        check_idle("is not an option of --fuzz", "exhaustive", "samples")

@@ -36,6 +36,8 @@ def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -
         raise RequestError("UNKNOWN_TOPIC_OR_PARTITION")
     if wanted.scope == NODE and wanted.name not in _nodes(controller):
         raise RequestError("BROKER_ID_NOT_REGISTERED")
+    if _fixed_by_elr(controller, wanted, rules.partition):
+        raise RequestError("INVALID_CONFIG", "min_isr_with_elr")
     known = controller.configs.of(wanted.scope, wanted.name)
     if wanted.scope == TOPIC and known.get(wanted.key) == wanted.value:
         return Outcome((), None, controller.soft, atomic=True)
@@ -56,6 +58,16 @@ def clearing(controller: Controller, wanted: ConfigRecord, rules: PartitionRules
     if wanted.key != MIN_ISR or not elr or wanted.scope not in (TOPIC, CLUSTER):
         return ()
     return (ClearElrRecord(wanted.name),)
+
+
+@rule("config.min-isr-of-brokers-with-elr",
+      source="ConfigurationControlManager.isDisallowedBrokerMinIsrTransition, isDisallowedClusterMinIsrTransition",
+      says="While ELR is on, no single broker has a min ISR of its own, and the cluster's is not removed.")  # fmt: skip
+def _fixed_by_elr(controller: Controller, wanted: ConfigRecord, rules: PartitionRules) -> bool:
+    """Whether ELR forbids the change: controllers must not differ in the min ISR that they elect by."""
+    if wanted.key != MIN_ISR or not (controller.features.elr(rules) and controller.features.clear_elr):
+        return False
+    return wanted.scope == NODE or (wanted.scope == CLUSTER and wanted.value is None)
 
 
 @rule("config.node-values-checked", source="ControllerConfigurationValidator.validate",

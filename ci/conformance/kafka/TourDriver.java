@@ -4,9 +4,6 @@ import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
 import java.io.OutputStream;
-import java.lang.reflect.Constructor;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.IntBuffer;
@@ -19,7 +16,6 @@ import java.util.OptionalLong;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData;
@@ -48,13 +44,11 @@ import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.FinalizedControllerFeatures;
-import org.apache.kafka.metadata.KafkaConfigSchema;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.VersionRange;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.MetadataVersion;
-import org.apache.kafka.server.config.ConfigSynonym;
 import org.apache.kafka.timeline.SnapshotRegistry;
 
 /**
@@ -80,13 +74,12 @@ public final class TourDriver {
     static final int MOST_LOADS = 64;
     static final long FIRST_EPOCH = 100;
     static final long A_MINUTE = 60_000;
-    static final String CLUSTER = "cluster";
     static final String TOPIC_NAME = "foo";
     static final String BYSTANDER_NAME = "bystander";
     static final Uuid TOPIC = new Uuid(1, 1);
     static final Uuid BYSTANDER = new Uuid(1, 2);
-    static final String MIN_ISR = "min.insync.replicas";
-    static final String UNCLEAN = "unclean.leader.election.enable";
+    static final String MIN_ISR = ControlManagers.MIN_ISR;
+    static final String UNCLEAN = ControlManagers.UNCLEAN;
     static final String ELR_FEATURE = "eligible.leader.replicas.version";
 
     private TourDriver() { }
@@ -167,6 +160,7 @@ public final class TourDriver {
         private final boolean fromSnapshots;
         private final Clock clock = new Clock();
         private final Map<String, VersionRange> supported = TourRelease.supportedFeatures();
+        private ControlManagers managers;
         private SnapshotRegistry snapshots;
         private FeatureControlManager features;
         private ClusterControlManager cluster;
@@ -193,44 +187,14 @@ public final class TourDriver {
 
         /** New managers, without a topic or a broker. */
         private void renew() throws ReflectiveOperationException {
-            for (Constructor<?> made : SnapshotRegistry.class.getConstructors()) {
-                if (made.getParameterCount() == 1) {
-                    snapshots = (SnapshotRegistry) made.newInstance(
-                        made.getParameterTypes()[0].getConstructor().newInstance());
-                }
-            }
-            features = new FeatureControlManager.Builder()
-                .setSnapshotRegistry(snapshots)
-                .setQuorumFeatures(new QuorumFeatures(0, supported, List.of(0)))
-                .build();
-            ClusterControlManager.Builder ofCluster = new ClusterControlManager.Builder()
-                .setSnapshotRegistry(snapshots)
-                .setClusterId(CLUSTER)
-                .setTime(clock)
-                .setFeatureControlManager(features);
-            TourRelease.onShutdown(ofCluster, this);
-            cluster = ofCluster.build();
-            ConfigurationControlManager.Builder ofConfigs = new ConfigurationControlManager.Builder()
-                .setSnapshotRegistry(snapshots)
-                .setKafkaConfigSchema(schema());
-            TourRelease.withFeatures(ofConfigs, features);
-            configs = ofConfigs.build();
-            replication = new ReplicationControlManager.Builder()
-                .setSnapshotRegistry(snapshots)
-                .setConfigurationControl(configs)
-                .setClusterControl(cluster)
-                .setFeatureControl(features)
-                .build();
+            ControlManagers made = new ControlManagers(clock, supported, null);
+            snapshots = made.snapshots;
+            features = made.features;
+            cluster = made.cluster;
+            configs = made.configs;
+            replication = made.replication;
+            managers = made;
             TourRelease.createSnapshot(snapshots);
-        }
-
-        static KafkaConfigSchema schema() {
-            ConfigDef known = new ConfigDef()
-                .define(MIN_ISR, ConfigDef.Type.INT, 1, ConfigDef.Importance.HIGH, "")
-                .define(UNCLEAN, ConfigDef.Type.BOOLEAN, false, ConfigDef.Importance.HIGH, "");
-            return new KafkaConfigSchema(
-                Map.of(ConfigResource.Type.TOPIC, known, ConfigResource.Type.BROKER, known),
-                Map.of(MIN_ISR, List.of(new ConfigSynonym(MIN_ISR)), UNCLEAN, List.of(new ConfigSynonym(UNCLEAN))));
         }
 
         /** Managers in a state, for a test that takes steps one by one. */
@@ -444,18 +408,7 @@ public final class TourDriver {
 
         private void replay(ApiMessage record) {
             offset++;
-            if (record instanceof PartitionChangeRecord) replication.replay((PartitionChangeRecord) record);
-            else if (record instanceof BrokerRegistrationChangeRecord)
-                cluster.replay((BrokerRegistrationChangeRecord) record);
-            else if (record instanceof RegisterBrokerRecord) cluster.replay((RegisterBrokerRecord) record, offset);
-            else if (record instanceof UnregisterBrokerRecord) cluster.replay((UnregisterBrokerRecord) record);
-            else if (record instanceof TopicRecord) replication.replay((TopicRecord) record);
-            else if (record instanceof PartitionRecord) replication.replay((PartitionRecord) record);
-            else if (record instanceof RemoveTopicRecord) replication.replay((RemoveTopicRecord) record);
-            else if (record instanceof ConfigRecord) configs.replay((ConfigRecord) record);
-            else if (record instanceof FeatureLevelRecord) features.replay((FeatureLevelRecord) record);
-            else if (TourRelease.clearsElr(replication, record)) cleared = true;
-            else throw new IllegalStateException("no manager for " + record);
+            cleared |= managers.replay(record, offset);
         }
 
         // Reading a state.
@@ -603,7 +556,7 @@ public final class TourDriver {
             TourRelease.letExpire(cluster, clock, broker);
             BrokerRegistration old = registration(broker);
             BrokerRegistrationRequestData request = new BrokerRegistrationRequestData()
-                .setBrokerId(broker).setClusterId(CLUSTER)
+                .setBrokerId(broker).setClusterId(ControlManagers.CLUSTER)
                 .setIncarnationId(incarnation)
                 .setLogDirs(dirsOf(broker, dirs))
                 .setPreviousBrokerEpoch(clean && old != null ? old.epoch() : -1);
@@ -686,7 +639,7 @@ public final class TourDriver {
         private List<ApiMessageAndVersion> alterConfig(String key, String value) throws Throwable {
             ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, TOPIC_NAME);
             var changes = Map.of(topic, Map.of(key, new SimpleImmutableEntry<>(OpType.SET, value)));
-            var result = (ControllerResult<Map<ConfigResource, ApiError>>) call("incrementalAlterConfigs", changes);
+            var result = (ControllerResult<Map<ConfigResource, ApiError>>) ControlManagers.call(configs, "incrementalAlterConfigs", changes);
             error = result.response().get(topic).error().code();
             return error == 0 ? result.records() : null;
         }
@@ -695,26 +648,9 @@ public final class TourDriver {
         private List<ApiMessageAndVersion> enableElr() throws Throwable {
             Map<String, Short> levels = Map.of(
                 MetadataVersion.FEATURE_NAME, withElr.featureLevel(), ELR_FEATURE, (short) 1);
-            var result = (ControllerResult<ApiError>) call("updateFeatures", levels, Map.of());
+            var result = (ControllerResult<ApiError>) ControlManagers.call(configs, "updateFeatures", levels, Map.of());
             error = result.response().error().code();
             return error == 0 ? result.records() : null;
-        }
-
-        /** A method of the configurations that gained parameters over the releases: the others are false and 0. */
-        private Object call(String name, Object... given) throws Throwable {
-            for (Method method : ConfigurationControlManager.class.getDeclaredMethods()) {
-                if (!method.getName().equals(name)) continue;
-                Object[] arguments = Arrays.copyOf(given, method.getParameterCount());
-                for (int i = given.length; i < arguments.length; i++) {
-                    arguments[i] = method.getParameterTypes()[i] == boolean.class ? (Object) false : (Object) 0;
-                }
-                try {
-                    return method.invoke(this.configs, arguments);
-                } catch (InvocationTargetException e) {
-                    throw e.getCause();
-                }
-            }
-            throw new NoSuchMethodException(name);
         }
     }
 }

@@ -1,6 +1,7 @@
 package org.apache.kafka.controller;
 
 import java.util.Map;
+import java.util.function.Supplier;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.metadata.BrokerRegistration;
@@ -23,9 +24,9 @@ final class TourRelease {
 
     static void withFeatures(ConfigurationControlManager.Builder configs, FeatureControlManager features) { }
 
-    static void onShutdown(ClusterControlManager.Builder cluster, TourDriver.Managers managers) {
+    static void onShutdown(ClusterControlManager.Builder cluster, Supplier<ReplicationControlManager> replication) {
         cluster.setBrokerUncleanShutdownHandler((broker, records) ->
-            managers.replication().handleBrokerUncleanShutdown(broker, records));
+            replication.get().handleBrokerUncleanShutdown(broker, records));
     }
 
     static boolean hasElr(FeatureControlManager features) {
@@ -52,4 +53,10 @@ final class TourRelease {
     ) {
         return cluster.registerBroker(request, epoch, finalized);
     }
+
+    static String emptiesElrsOf(ApiMessage record) {
+        return null;
+    }
+
+    static void contact(ClusterControlManager cluster, int broker, long epoch) { }
 }

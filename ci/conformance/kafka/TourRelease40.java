@@ -1,6 +1,7 @@
 package org.apache.kafka.controller;
 
 import java.util.Map;
+import java.util.function.Supplier;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.metadata.ClearElrRecord;
 import org.apache.kafka.common.protocol.ApiMessage;
@@ -26,9 +27,9 @@ final class TourRelease {
         configs.setFeatureControl(features);
     }
 
-    static void onShutdown(ClusterControlManager.Builder cluster, TourDriver.Managers managers) {
+    static void onShutdown(ClusterControlManager.Builder cluster, Supplier<ReplicationControlManager> replication) {
         cluster.setBrokerShutdownHandler((broker, clean, records) ->
-            managers.replication().handleBrokerShutdown(broker, clean, records));
+            replication.get().handleBrokerShutdown(broker, clean, records));
     }
 
     static boolean hasElr(FeatureControlManager features) {
@@ -60,5 +61,15 @@ final class TourRelease {
         FinalizedControllerFeatures finalized
     ) {
         return cluster.registerBroker(request, epoch, finalized, true);
+    }
+
+    /** The topic whose ELRs a record empties, no name for every topic; null for another record. */
+    static String emptiesElrsOf(ApiMessage record) {
+        return record instanceof ClearElrRecord ? ((ClearElrRecord) record).topicName() : null;
+    }
+
+    /** What the controller notes of a heartbeat before it is an event. */
+    static void contact(ClusterControlManager cluster, int broker, long epoch) {
+        cluster.trackBrokerHeartbeat(broker, epoch);
     }
 }

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import asdict, frozen
 
 from kraftcheck.ci.conformance.kafka.change.checks import CheckRow, CheckSize, conform_with_kafka, lines
+from kraftcheck.ci.conformance.kafka.fuzz.report import FuzzRow, fuzz_lines, fuzz_with_kafka
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.java import DriverError
 from kraftcheck.ci.conformance.kafka.tour.report import TourRow
@@ -70,6 +71,26 @@ def run_tour(version: str, rules: str | None, size: TourSize, target: str | None
     screen.plain(
         f"{len(tour_rows)} versions, {sum(row.covered for row in tour_rows):,} transitions executed (exit {code})"
     )
+    return code
+
+
+def run_fuzz(version: str, rules: str | None, steps: int, seed: int, target: str | None) -> int:
+    """Fuzz, report, and say with which exit code the command ends: 0 or 23."""
+    check_writable(target)
+    screen = console(to_stderr=target == "-")
+    fuzz_rows: list[FuzzRow] = []
+    for release in _versions(version):
+        name = _rule_set(release, rules)
+        try:
+            fuzz_rows.append(fuzz_with_kafka(release, parse(name), steps, seed, _report_progress))
+        except (ScopeError, DriverError) as reason:
+            raise Refusal(str(reason)) from None
+        screen.plain("\n".join(fuzz_lines(fuzz_rows[-1], name)))
+    if target is not None:
+        rows = [asdict(row) for row in fuzz_rows]
+        write_json(target, {"version": DOCUMENT_VERSION, "command": "conform --kafka --fuzz", "rows": rows})
+    code = NON_CONFORMANT if any(row.differing for row in fuzz_rows) else 0
+    screen.plain(f"{len(fuzz_rows)} versions, {sum(row.steps for row in fuzz_rows):,} steps executed (exit {code})")
     return code
 
 

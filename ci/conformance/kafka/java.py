@@ -22,8 +22,8 @@ PACKAGE = "org.apache.kafka.controller"
 """Where drivers live: the classes they drive are package-private."""
 
 
-TOUR = "TourDriver"
-"""The driver of the managers."""
+TOUR, FUZZ = "TourDriver", "FuzzDriver"
+"""The drivers of the managers: by states and steps of an explored system, by whole requests."""
 
 
 class DriverError(RuntimeError):
@@ -47,9 +47,14 @@ def compile_driver(version: str, name: str) -> str:
 
 
 def sources(version: str, name: str) -> tuple[Path, ...]:
-    """The files of a driver; that of the managers has one more, of what each line of releases has in its own way."""
+    """The files of a driver; those of the managers have one more, of what each line of releases has in its own way."""
     line = "39" if version.startswith("3.") else "40"
-    return (FOLDER / f"{name}.java", *((FOLDER / f"TourRelease{line}.java",) if name == TOUR else ()))
+    managers = ("TourDriver", "ControlManagers", f"TourRelease{line}")
+    names = {
+        TOUR: managers,
+        FUZZ: ("fuzz/FuzzDriver", "fuzz/FuzzRequests", "fuzz/FuzzRecords", *managers),
+    }.get(name, (name,))
+    return tuple(FOLDER / f"{file}.java" for file in names)
 
 
 def compile_java(sources: Sequence[Path], class_path: str, place: Path, title: str) -> None:
@@ -70,21 +75,20 @@ def compile_java(sources: Sequence[Path], class_path: str, place: Path, title: s
         target.rename(place)
 
 
-class JavaProcess:
-    """A running driver: `with JavaProcess(...) as driver: driver.ask(rows)`.
+class DriverProcess:
+    """A running driver, which ends with its input.
 
     Args:
         version: Kafka's release.
         name: of the driver's class.
         arguments: its arguments.
-        columns: those of an answer.
         options: of the virtual machine.
     """
 
-    def __init__(
-        self, version: str, name: str, arguments: Sequence[str], columns: Columns, options: Sequence[str] = ()
-    ) -> None:
-        self._columns = columns
+    END = b""
+    """What tells the driver that no question follows."""
+
+    def __init__(self, version: str, name: str, arguments: Sequence[str], options: Sequence[str] = ()) -> None:
         command = [program("java"), *options, "-cp", compile_driver(version, name), f"{PACKAGE}.{name}", *arguments]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
@@ -98,11 +102,40 @@ class JavaProcess:
         if kind is not None:
             self._process.kill()
         else:
-            self._pipe(self._process.stdin).write(np.int32(0).tobytes())
+            self._pipe(self._process.stdin).write(self.END)
         self._pipe(self._process.stdin).close()
         self._pipe(self._process.stdout).close()
         self._process.wait()
         self._log.close()
+
+    @staticmethod
+    def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+        if stream is None:
+            raise DriverError("the driver has no pipe")
+        return stream
+
+    def _failure(self) -> DriverError:
+        code = self._process.wait()
+        self._log.seek(0)
+        log_lines = self._log.read().decode(errors="replace").strip().splitlines()
+        relevant = [line for line in log_lines if not line.startswith(("SLF4J", "\tat "))]
+        return DriverError(f"the driver ended with code {code}: {' | '.join(relevant[:3]) or 'it wrote no reason'}")
+
+
+class JavaProcess(DriverProcess):
+    """A running driver of rows: `with JavaProcess(...) as driver: driver.ask(rows)`.
+
+    Args:
+        columns: those of an answer; the others as of any driver.
+    """
+
+    END = np.int32(0).tobytes()
+
+    def __init__(
+        self, version: str, name: str, arguments: Sequence[str], columns: Columns, options: Sequence[str] = ()
+    ) -> None:
+        super().__init__(version, name, arguments, options)
+        self._columns = columns
 
     def ask(self, rows: Rows) -> Rows:
         """One answer for each question.
@@ -123,19 +156,6 @@ class JavaProcess:
         if len(data) < len(rows) * self._columns.width * 4:
             raise self._failure()
         return np.frombuffer(data, dtype="<i4").reshape(len(rows), self._columns.width)
-
-    @staticmethod
-    def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
-        if stream is None:
-            raise DriverError("the driver has no pipe")
-        return stream
-
-    def _failure(self) -> DriverError:
-        code = self._process.wait()
-        self._log.seek(0)
-        log_lines = self._log.read().decode(errors="replace").strip().splitlines()
-        relevant = [line for line in log_lines if not line.startswith(("SLF4J", "\tat "))]
-        return DriverError(f"the driver ended with code {code}: {' | '.join(relevant[:3]) or 'it wrote no reason'}")
 
 
 class Driver(JavaProcess):

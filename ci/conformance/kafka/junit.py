@@ -23,7 +23,7 @@ from kraftcheck.model.systems.replication.state import STOPPED_CLEAN
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 
-DRIVERS = (FOLDER / "TourDriver.java", FOLDER / "TourRelease40.java")
+DRIVERS = tuple(FOLDER / name for name in ("TourDriver.java", "ControlManagers.java", "TourRelease40.java"))
 """What a test stands on: the managers of 4.0.0 and later, how they are made, and how events reach them."""
 
 CONTROLLER_STAYS = "controller-stays"

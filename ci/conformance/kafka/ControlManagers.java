@@ -1,0 +1,124 @@
+package org.apache.kafka.controller;
+
+import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
+import org.apache.kafka.common.metadata.ConfigRecord;
+import org.apache.kafka.common.metadata.FeatureLevelRecord;
+import org.apache.kafka.common.metadata.PartitionChangeRecord;
+import org.apache.kafka.common.metadata.PartitionRecord;
+import org.apache.kafka.common.metadata.RegisterBrokerRecord;
+import org.apache.kafka.common.metadata.RemoveTopicRecord;
+import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.metadata.UnregisterBrokerRecord;
+import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.metadata.KafkaConfigSchema;
+import org.apache.kafka.metadata.VersionRange;
+import org.apache.kafka.metadata.placement.ReplicaPlacer;
+import org.apache.kafka.server.config.ConfigSynonym;
+import org.apache.kafka.timeline.SnapshotRegistry;
+
+/** The managers of a controller, wired as QuorumController wires them, without a topic or a broker. */
+final class ControlManagers {
+    static final String CLUSTER = "cluster";
+    static final String MIN_ISR = "min.insync.replicas";
+    static final String UNCLEAN = "unclean.leader.election.enable";
+
+    final SnapshotRegistry snapshots;
+    final FeatureControlManager features;
+    final ClusterControlManager cluster;
+    final ConfigurationControlManager configs;
+    final ReplicationControlManager replication;
+
+    /** The placer is null where the release's own is to place replicas. */
+    ControlManagers(Time clock, Map<String, VersionRange> supported, ReplicaPlacer placer)
+            throws ReflectiveOperationException {
+        snapshots = registry();
+        features = new FeatureControlManager.Builder()
+            .setSnapshotRegistry(snapshots)
+            .setQuorumFeatures(new QuorumFeatures(0, supported, List.of(0)))
+            .build();
+        ClusterControlManager.Builder ofCluster = new ClusterControlManager.Builder()
+            .setSnapshotRegistry(snapshots)
+            .setClusterId(CLUSTER)
+            .setTime(clock)
+            .setReplicaPlacer(placer)
+            .setFeatureControlManager(features);
+        TourRelease.onShutdown(ofCluster, this::replication);
+        cluster = ofCluster.build();
+        ConfigurationControlManager.Builder ofConfigs = new ConfigurationControlManager.Builder()
+            .setSnapshotRegistry(snapshots)
+            .setKafkaConfigSchema(schema());
+        TourRelease.withFeatures(ofConfigs, features);
+        configs = ofConfigs.build();
+        replication = new ReplicationControlManager.Builder()
+            .setSnapshotRegistry(snapshots)
+            .setConfigurationControl(configs)
+            .setClusterControl(cluster)
+            .setFeatureControl(features)
+            .build();
+    }
+
+    private static SnapshotRegistry registry() throws ReflectiveOperationException {
+        for (Constructor<?> made : SnapshotRegistry.class.getConstructors()) {
+            if (made.getParameterCount() == 1) {
+                return (SnapshotRegistry) made.newInstance(made.getParameterTypes()[0].getConstructor().newInstance());
+            }
+        }
+        throw new NoSuchMethodException("a constructor of SnapshotRegistry with one parameter");
+    }
+
+    private static KafkaConfigSchema schema() {
+        ConfigDef known = new ConfigDef()
+            .define(MIN_ISR, ConfigDef.Type.INT, 1, ConfigDef.Importance.HIGH, "")
+            .define(UNCLEAN, ConfigDef.Type.BOOLEAN, false, ConfigDef.Importance.HIGH, "");
+        return new KafkaConfigSchema(
+            Map.of(ConfigResource.Type.TOPIC, known, ConfigResource.Type.BROKER, known),
+            Map.of(MIN_ISR, List.of(new ConfigSynonym(MIN_ISR)), UNCLEAN, List.of(new ConfigSynonym(UNCLEAN))));
+    }
+
+    ReplicationControlManager replication() {
+        return replication;
+    }
+
+    /** Replays one record, and says whether it is one that empties ELRs. */
+    boolean replay(ApiMessage record, long offset) {
+        if (record instanceof PartitionChangeRecord) replication.replay((PartitionChangeRecord) record);
+        else if (record instanceof BrokerRegistrationChangeRecord)
+            cluster.replay((BrokerRegistrationChangeRecord) record);
+        else if (record instanceof RegisterBrokerRecord) cluster.replay((RegisterBrokerRecord) record, offset);
+        else if (record instanceof UnregisterBrokerRecord) cluster.replay((UnregisterBrokerRecord) record);
+        else if (record instanceof TopicRecord) replication.replay((TopicRecord) record);
+        else if (record instanceof PartitionRecord) replication.replay((PartitionRecord) record);
+        else if (record instanceof RemoveTopicRecord) replication.replay((RemoveTopicRecord) record);
+        else if (record instanceof ConfigRecord) configs.replay((ConfigRecord) record);
+        else if (record instanceof FeatureLevelRecord) features.replay((FeatureLevelRecord) record);
+        else if (TourRelease.clearsElr(replication, record)) return true;
+        else throw new IllegalStateException("no manager for " + record);
+        return false;
+    }
+
+    /** Calls a method that gained parameters over the releases: the others are false and 0. */
+    static Object call(Object manager, String name, Object... given) throws Throwable {
+        for (Method method : manager.getClass().getDeclaredMethods()) {
+            if (!method.getName().equals(name) || method.getParameterCount() < given.length) continue;
+            Object[] arguments = Arrays.copyOf(given, method.getParameterCount());
+            for (int i = given.length; i < arguments.length; i++) {
+                arguments[i] = method.getParameterTypes()[i] == boolean.class ? (Object) false : (Object) 0;
+            }
+            try {
+                return method.invoke(manager, arguments);
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+        }
+        throw new NoSuchMethodException(name);
+    }
+}

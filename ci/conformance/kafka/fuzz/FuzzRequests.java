@@ -1,0 +1,192 @@
+package org.apache.kafka.controller;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData;
+import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData.ReassignablePartition;
+import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData.ReassignableTopic;
+import org.apache.kafka.common.message.AlterPartitionRequestData;
+import org.apache.kafka.common.message.AssignReplicasToDirsRequestData;
+import org.apache.kafka.common.message.CreatePartitionsRequestData.CreatePartitionsAssignment;
+import org.apache.kafka.common.message.CreatePartitionsRequestData.CreatePartitionsTopic;
+import org.apache.kafka.common.message.CreateTopicsRequestData;
+import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableReplicaAssignment;
+import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableTopic;
+import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableTopicConfig;
+import org.apache.kafka.common.message.CreateTopicsResponseData;
+import org.apache.kafka.common.message.ElectLeadersRequestData;
+import org.apache.kafka.common.message.RequestHeaderData;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.security.auth.KafkaPrincipal;
+
+/** The requests about topics and partitions, from their words; lists are separated by commas, rows by semicolons. */
+final class FuzzRequests {
+    private FuzzRequests() { }
+
+    static FuzzDriver.Decision decide(String[] words, ReplicationControlManager replication, List<Uuid> topics)
+            throws Throwable {
+        switch (words[0]) {
+            case "create": return create(words, replication);
+            case "delete": return delete(words, replication, topics);
+            case "grow": return grow(words, replication);
+            case "alter": return alter(words, replication, topics);
+            case "reassign": return reassign(words, replication);
+            case "elect": return elect(words, replication);
+            case "assign": return assign(words, replication, topics);
+            default: throw new IllegalArgumentException("unknown request " + words[0]);
+        }
+    }
+
+    static List<Uuid> directories(String text) {
+        List<Uuid> result = new ArrayList<>();
+        for (String number : split(text, ",")) result.add(new Uuid(0, Long.parseLong(number)));
+        return result;
+    }
+
+    private static String[] split(String text, String by) {
+        return text.equals("-") ? new String[0] : text.split(by);
+    }
+
+    private static List<Integer> ids(String text) {
+        List<Integer> result = new ArrayList<>();
+        for (String id : split(text, ",")) result.add(Integer.parseInt(id));
+        return result;
+    }
+
+    private static Uuid topic(String number, List<Uuid> topics) {
+        int known = Integer.parseInt(number);
+        return known < topics.size() ? topics.get(known) : new Uuid(9, known);
+    }
+
+    private static String error(short code) {
+        return Errors.forCode(code).name();
+    }
+
+    private static ControllerRequestContext context(ApiKeys key) {
+        RequestHeaderData header = new RequestHeaderData().setRequestApiKey(key.id)
+            .setRequestApiVersion(key.latestVersion());
+        return new ControllerRequestContext(header, KafkaPrincipal.ANONYMOUS, OptionalLong.empty());
+    }
+
+    private static FuzzDriver.Decision create(String[] words, ReplicationControlManager replication) throws Throwable {
+        CreatableTopic topic = new CreatableTopic().setName(words[1]).setNumPartitions(Integer.parseInt(words[2]))
+            .setReplicationFactor(Short.parseShort(words[3]));
+        int index = 0;
+        for (String replicas : split(words[4], ";")) {
+            topic.assignments().add(new CreatableReplicaAssignment().setPartitionIndex(index++)
+                .setBrokerIds(ids(replicas)));
+        }
+        for (String config : split(words[5], ",")) {
+            String[] pair = config.split("=");
+            topic.configs().add(new CreatableTopicConfig().setName(pair[0]).setValue(pair[1]));
+        }
+        CreateTopicsRequestData request = new CreateTopicsRequestData();
+        request.topics().add(topic);
+        var result = (ControllerResult<?>) ControlManagers.call(replication, "createTopics",
+            context(ApiKeys.CREATE_TOPICS), request, Set.of());
+        var row = ((CreateTopicsResponseData) result.response()).topics().find(words[1]);
+        return new FuzzDriver.Decision(error(row.errorCode()), result.records());
+    }
+
+    private static FuzzDriver.Decision delete(String[] words, ReplicationControlManager replication, List<Uuid> topics) {
+        Uuid id = topic(words[1], topics);
+        var result = replication.deleteTopics(context(ApiKeys.DELETE_TOPICS), List.of(id));
+        return new FuzzDriver.Decision(result.response().get(id).error().name(), result.records());
+    }
+
+    private static FuzzDriver.Decision grow(String[] words, ReplicationControlManager replication) {
+        CreatePartitionsTopic topic = new CreatePartitionsTopic().setName(words[1]).setCount(Integer.parseInt(words[2]))
+            .setAssignments(null);
+        if (!words[3].equals("-")) {
+            List<CreatePartitionsAssignment> given = new ArrayList<>();
+            for (String replicas : split(words[3], ";")) {
+                given.add(new CreatePartitionsAssignment().setBrokerIds(ids(replicas)));
+            }
+            topic.setAssignments(given);
+        }
+        var result = replication.createPartitions(context(ApiKeys.CREATE_PARTITIONS), List.of(topic));
+        return new FuzzDriver.Decision(error(result.response().get(0).errorCode()), result.records());
+    }
+
+    /** Words: broker, its epoch, then rows of topic, index, leader epoch, partition epoch, recovery state, members. */
+    private static FuzzDriver.Decision alter(String[] words, ReplicationControlManager replication, List<Uuid> topics) {
+        AlterPartitionRequestData request = new AlterPartitionRequestData()
+            .setBrokerId(Integer.parseInt(words[1])).setBrokerEpoch(Long.parseLong(words[2]));
+        for (String text : words[3].split(";")) {
+            String[] row = text.split("/");
+            List<AlterPartitionRequestData.BrokerState> wanted = new ArrayList<>();
+            for (String member : split(row[5], ",")) {
+                String[] pair = member.split(":");
+                wanted.add(new AlterPartitionRequestData.BrokerState().setBrokerId(Integer.parseInt(pair[0]))
+                    .setBrokerEpoch(Long.parseLong(pair[1])));
+            }
+            request.topics().add(new AlterPartitionRequestData.TopicData().setTopicId(topic(row[0], topics))
+                .setPartitions(List.of(new AlterPartitionRequestData.PartitionData()
+                    .setPartitionIndex(Integer.parseInt(row[1])).setLeaderEpoch(Integer.parseInt(row[2]))
+                    .setPartitionEpoch(Integer.parseInt(row[3])).setLeaderRecoveryState(Byte.parseByte(row[4]))
+                    .setNewIsrWithEpochs(wanted))));
+        }
+        var result = replication.alterPartition(context(ApiKeys.ALTER_PARTITION), request);
+        String reply = result.response().topics().stream().map(row -> error(row.partitions().get(0).errorCode()))
+            .collect(Collectors.joining(","));
+        return new FuzzDriver.Decision(reply, result.records());
+    }
+
+    /** Rows of topic, index, and replicas or `cancel`. */
+    private static FuzzDriver.Decision reassign(String[] words, ReplicationControlManager replication) {
+        AlterPartitionReassignmentsRequestData request = new AlterPartitionReassignmentsRequestData();
+        for (String text : words[1].split(";")) {
+            String[] row = text.split("/");
+            ReassignablePartition wanted = new ReassignablePartition().setPartitionIndex(Integer.parseInt(row[1]))
+                .setReplicas(row[2].equals("cancel") ? null : ids(row[2]));
+            request.topics().add(new ReassignableTopic().setName(row[0]).setPartitions(List.of(wanted)));
+        }
+        var result = replication.alterPartitionReassignments(request);
+        String reply = result.response().responses().stream().map(row -> error(row.partitions().get(0).errorCode()))
+            .collect(Collectors.joining(","));
+        return new FuzzDriver.Decision(reply, result.records());
+    }
+
+    /** Words: the type, then rows of topic and index, or `all`. */
+    private static FuzzDriver.Decision elect(String[] words, ReplicationControlManager replication) {
+        ElectLeadersRequestData request = new ElectLeadersRequestData().setElectionType(Byte.parseByte(words[1]));
+        if (words[2].equals("all")) {
+            request.setTopicPartitions(null);
+        } else {
+            for (String text : words[2].split(";")) {
+                String[] row = text.split("/");
+                request.topicPartitions().add(new ElectLeadersRequestData.TopicPartitions().setTopic(row[0])
+                    .setPartitions(List.of(Integer.parseInt(row[1]))));
+            }
+        }
+        var result = replication.electLeaders(request);
+        Set<String> rows = new TreeSet<>();
+        result.response().replicaElectionResults().forEach(topic -> topic.partitionResult().forEach(row ->
+            rows.add(topic.topic() + "/" + row.partitionId() + "=" + error(row.errorCode()))));
+        return new FuzzDriver.Decision(String.join(",", rows), result.records());
+    }
+
+    /** Words: broker, its epoch, then rows of directory, topic, index. */
+    private static FuzzDriver.Decision assign(String[] words, ReplicationControlManager replication, List<Uuid> topics) {
+        AssignReplicasToDirsRequestData request = new AssignReplicasToDirsRequestData()
+            .setBrokerId(Integer.parseInt(words[1])).setBrokerEpoch(Long.parseLong(words[2]));
+        for (String text : words[3].split(";")) {
+            String[] row = text.split("/");
+            request.directories().add(new AssignReplicasToDirsRequestData.DirectoryData()
+                .setId(new Uuid(0, Long.parseLong(row[0])))
+                .setTopics(List.of(new AssignReplicasToDirsRequestData.TopicData().setTopicId(topic(row[1], topics))
+                    .setPartitions(List.of(new AssignReplicasToDirsRequestData.PartitionData()
+                        .setPartitionIndex(Integer.parseInt(row[2])))))));
+        }
+        var result = replication.handleAssignReplicasToDirs(request);
+        String reply = result.response().directories().stream()
+            .map(row -> error(row.topics().get(0).partitions().get(0).errorCode())).collect(Collectors.joining(","));
+        return new FuzzDriver.Decision(reply, result.records());
+    }
+}

@@ -1,0 +1,125 @@
+"""The texts of records and of partitions, as `FuzzRecords.java` writes them too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from attrs import fields
+
+from kraftcheck.model.controller.records import ClearElrRecord, ConfigRecord, LogRecord
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.partition.registration import Partition, PartitionChange
+from kraftcheck.model.records.records import (
+    BrokerRegistrationChangeRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+    UnregisterBrokerRecord,
+    partition_record,
+)
+
+TopicNumbers = Mapping[str, int]
+"""The number of each topic id: topics count up as they are created."""
+
+
+def record_text(record: LogRecord, topics: TopicNumbers) -> str:
+    """The text of a record.
+
+    Raises:
+        TypeError: for a kind of record that no request writes.
+    """
+    match record:
+        case PartitionChangeRecord():
+            return _change(record, topics)
+        case PartitionRecord():
+            return f"partition {_partition(record, topics)}"
+        case BrokerRegistrationChangeRecord():
+            flags = f"{record.fenced} {record.in_controlled_shutdown}"
+            return f"broker {record.broker_id} {record.broker_epoch} {flags} {_ids(record.log_dirs or ())}"
+        case RegisterBrokerRecord():
+            flags = f"{_flag(record.fenced)} {_flag(record.in_controlled_shutdown)}"
+            name = f"{record.broker_id} {record.broker_epoch} {record.incarnation}"
+            return f"register {name} {flags} {_ids(record.log_dirs)} {record.rack or 'null'}"
+        case UnregisterBrokerRecord():
+            return f"unregister {record.broker_id} {record.broker_epoch}"
+        case TopicRecord():
+            return f"topic {record.name} {topics[record.topic_id]}"
+        case RemoveTopicRecord():
+            return f"remove {topics[record.topic_id]}"
+        case ConfigRecord():
+            value = "null" if record.value is None else record.value
+            return f"config {record.scope} {record.name} {record.key} {value}"
+        case ClearElrRecord():
+            return f"clear-elr {record.topic}"
+    raise TypeError(f"{record!r} has no text")
+
+
+def answer_text(reply: str, records: Iterable[str]) -> str:
+    """The text of an answer with records, in the one order of all that differ only between partitions.
+
+    The managers visit partitions in the order of hashes of topic ids, which are random.
+    """
+    return "|".join((f"ok {reply}", *in_order(list(records))))
+
+
+def in_order(records: list[str]) -> list[str]:
+    """Records, those of each run of changes by partition; changes of one partition keep their order."""
+    ordered: list[str] = []
+    run: list[str] = []
+    for record in (*records, ""):
+        if record.startswith("change "):
+            run.append(record)
+            continue
+        ordered += sorted(run, key=lambda change: change.split(" ", 2)[1])
+        run = []
+        ordered.append(record)
+    return ordered[:-1]
+
+
+def image_text(controller: Controller, topics: TopicNumbers) -> str:
+    """Every partition in the order of topics and indexes."""
+    known = sorted((topics[place.topic_id], place.index, place.partition) for place in controller.places())
+    return "".join(f"{topic}-{index} {_state(p)};" for topic, index, p in known)
+
+
+def _state(p: Partition) -> str:
+    lists = ("replicas", "isr", "removing", "adding", "elr", "last_known_elr")
+    members = " ".join(f"{name}={_ids(getattr(p, name))}" for name in lists)
+    directories = partition_record(p, "", 0).directories or ()
+    epochs = f"epochs={p.leader_epoch},{p.partition_epoch}"
+    return f"{members} leader={p.leader} recovering={int(p.recovering)} {epochs} directories={_ids(directories)}"
+
+
+def _partition(record: PartitionRecord, topics: TopicNumbers) -> str:
+    lists = ("replicas", "isr", "removing", "adding")
+    members = " ".join(f"{name}={_ids(getattr(record, name))}" for name in lists)
+    epochs = f"epochs={record.leader_epoch},{record.partition_epoch} directories={_ids(record.directories or ())}"
+    elr = f"elr={_ids(record.elr or ())} last_known_elr={_ids(record.last_known_elr or ())}"
+    head = f"{topics[record.topic_id]}-{record.partition_id} {members} leader={record.leader}"
+    return f"{head} recovering={int(record.recovering)} {epochs} {elr}"
+
+
+def _change(record: PartitionChangeRecord, topics: TopicNumbers) -> str:
+    present = {
+        field.name: getattr(record.change, field.name).value
+        for field in fields(PartitionChange)
+        if getattr(record.change, field.name).present
+    }
+    texts = [f"{name}={_value(present[name])}" for name in sorted(present)]
+    return " ".join((f"change {topics[record.topic_id]}-{record.partition_id}", *texts))
+
+
+def _value(value: object) -> str:
+    if isinstance(value, int):
+        return str(int(value))
+    return _ids(getattr(value, "ids", ()))
+
+
+def _ids(members: Iterable[int]) -> str:
+    return ",".join(map(str, members))
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"

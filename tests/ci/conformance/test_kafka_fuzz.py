@@ -1,0 +1,93 @@
+"""`kraftcheck conform --kafka --fuzz`: drawn sequences of requests on Kafka's own managers and on the model."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.ci.conformance.kafka.fuzz.draws import Draws, drawn_plan
+from kraftcheck.ci.conformance.kafka.fuzz.run import REQUESTS, FuzzCounts, FuzzDifference, FuzzProcess, fuzzed, played
+from kraftcheck.ci.conformance.kafka.fuzz.shrink import shortened
+from kraftcheck.ci.conformance.kafka.fuzz.texts import in_order
+from kraftcheck.model.rules.ruleset import parse
+from tests.shared.commands import kraftcheck
+
+pytestmark = pytest.mark.xdist_group("kafka")
+
+NEWEST = "4.4.0"
+
+WRONG = parse(f"kafka-{NEWEST}+partition-epoch-follows-leader")
+"""A rule set with other partition epochs than Kafka's, and nothing else wrong."""
+
+
+def test_bad_input_is_one_line() -> None:
+    """A fuzz needs a release, and is no tour."""
+    assert kraftcheck("conform", "--fuzz", "10").refusal() == "--fuzz needs a release: --kafka VERSION"
+    both = kraftcheck("conform", "--kafka", NEWEST, "--fuzz", "10", "--tour", "elections").refusal()
+    assert both == "give --tour or --fuzz, not both"
+
+
+def test_missing_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without Maven and Java the command says so before it draws."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert "is not installed" in kraftcheck("conform", "--kafka", NEWEST, "--fuzz", "10").refusal()
+
+
+def test_a_seed_draws_the_same_again() -> None:
+    """The requests of a sequence, and the model's answers, depend on seed, number and rules alone."""
+    first, again = (played(NEWEST, parse("kafka-4.4.0"), drawn_plan(5, 3, 60)) for _ in range(2))
+    other = played(NEWEST, parse("kafka-4.4.0"), drawn_plan(5, 4, 60))
+    lines = [[exchange.request.line for exchange in exchanges] for _, exchanges in (first, again, other)]
+    assert lines[0] == lines[1] != lines[2]
+    assert [exchange.model for exchange in first[1]] == [exchange.model for exchange in again[1]]
+
+
+def test_zeros_draw_the_plainest() -> None:
+    """Spent or zero numbers draw the first option, no rare case, and members in their order."""
+    draws = Draws((0, 0))
+    assert (draws.pick("abc"), draws.percent(99), draws.some((7, 8, 9), 2), draws.below(5)) == ("a", False, (7, 8), 0)
+
+
+def test_records_of_a_partition_keep_their_order() -> None:
+    """Changes between two other records are ordered by partition, and in no other way."""
+    given = ["broker 1", "change 1-0 b", "change 0-0 z", "change 1-0 a", "broker 2", "change 0-0 a"]
+    ordered = ["broker 1", "change 0-0 z", "change 1-0 b", "change 1-0 a", "broker 2", "change 0-0 a"]
+    assert in_order(given) == ordered
+
+
+def test_every_kind_of_request_writes_records_somewhere() -> None:
+    """A few sequences have each kind of request, and each kind that can write records writes some."""
+    asked: set[str] = set()
+    written: set[str] = set()
+    for number in range(25):
+        for exchange in played(NEWEST, parse("kafka-4.4.0"), drawn_plan(1, number, 120))[1]:
+            asked.add(exchange.request.kind)
+            written |= {exchange.request.kind} if "|" in exchange.model else set()
+    assert asked == {*REQUESTS, "image"}
+    assert asked - written == {"wait", "fail-over", "image"}
+
+
+def broken_epochs() -> list[FuzzDifference]:
+    """The differences of a few sequences under the variant."""
+    counts = FuzzCounts()
+    plans = (drawn_plan(2, number, 40) for number in itertools.count())
+    return list(fuzzed(NEWEST, WRONG, plans, counts, lambda: counts.sequences >= 12))
+
+
+def test_a_broken_rule_is_found() -> None:
+    """With another rule for partition epochs, partitions differ in their epochs within a few sequences."""
+    last = [difference.exchanges[-1] for difference in broken_epochs()]
+    assert any(exchange.request.kind == "image" and "epochs" in exchange.kafka for exchange in last)
+
+
+@pytest.mark.slow
+def test_a_difference_is_shortened() -> None:
+    """The shortest sequence with a difference of the same cause has but the requests that it takes."""
+    broken = min((one for one in broken_epochs() if one.cause[0] == "image"), key=lambda one: len(one.exchanges))
+    with FuzzProcess(NEWEST) as kafka:
+        found = shortened(kafka, NEWEST, WRONG, broken)
+    assert found.cause == broken.cause
+    assert 4 < len(found.exchanges) < 10

@@ -61,7 +61,7 @@ def clearing(controller: Controller, wanted: ConfigRecord, rules: PartitionRules
 
 
 @rule("config.min-isr-of-brokers-with-elr",
-      source="ConfigurationControlManager.isDisallowedBrokerMinIsrTransition, isDisallowedClusterMinIsrTransition",
+      source="ConfigurationControlManager.isDisallowedBrokerMinIsrTransition",
       says="While ELR is on, no single broker has a min ISR of its own, and the cluster's is not removed.")  # fmt: skip
 def _fixed_by_elr(controller: Controller, wanted: ConfigRecord, rules: PartitionRules) -> bool:
     """Whether ELR forbids the change: controllers must not differ in the min ISR that they elect by."""

@@ -196,19 +196,25 @@ def conform_command(
       kraftcheck conform --kafka all --exhaustive 3 --samples 5000000
     """
     _check_mode(kafka, tour, fuzz)
+    if kafka is not None and (first or more):
+        raise Refusal("give --vectors or --kafka, not both")
+    if kafka is not None and tour is not None:
+        sys.exit(run_tour(kafka, rules, TourSize(tour, scope, sample, seed), target))
+    if kafka is not None and fuzz is not None:
+        sys.exit(run_fuzz(kafka, rules, fuzz, seed, target))
     if kafka is not None:
-        if first or more:
-            raise Refusal("give --vectors or --kafka, not both")
-        if tour is not None:
-            sys.exit(run_tour(kafka, rules, TourSize(tour, scope, sample, seed), target))
-        if fuzz is not None:
-            sys.exit(run_fuzz(kafka, rules, fuzz, seed, target))
         sys.exit(run(kafka, rules, CheckSize(exhaustive, samples, seed), target))
-    if not first:
+    paths = tuple(Path(path) for path in (*first, *more)) if first else ()
+    _run_vectors(paths, rules, target, allow_unsupported)
+
+
+def _run_vectors(paths: tuple[Path, ...], rules: str | None, target: str | None, allow_unsupported: bool) -> None:
+    """Run vectors, report, and end with the exit code."""
+    if not paths:
         raise Refusal("name files or folders of vectors: --vectors PATH..., or a release: --kafka VERSION")
     check_writable(target)
     try:
-        report = conform(tuple(Path(path) for path in (*first, *more)), rules or "kafka-4.0")
+        report = conform(paths, rules or "kafka-4.0")
         if target is not None:
             write_json(target, report.document())
     except (VectorError, ScopeError) as reason:

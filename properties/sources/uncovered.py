@@ -37,6 +37,7 @@ UNCOVERED: dict[str, str] = {
     "registration.overwrites-everything": "it is how the record is replayed; `kraftcheck conform` compares it",
     "config.topic-written-only-where-it-differs": _CONTROLLER,
     "config.node-values-checked": _CONTROLLER,
+    "config.min-isr-of-brokers-with-elr": _CONTROLLER,
     "config.resolution-order": _CONTROLLER,
     "config.stored-trimmed": _CONTROLLER,
     "topic.creation.active-replicas-in-sync": _CONTROLLER,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from functools import lru_cache
 
 from attrs import frozen
 
 from kraftcheck.ci.logs.format.read import LogFiles, SkipCount, read_compact
+from kraftcheck.ci.logs.releases import line_of, rules_of
 from kraftcheck.ci.logs.summary import Summary
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, is_valid, trimmed
@@ -20,32 +20,8 @@ from kraftcheck.solvers.logs.explain.state import ELR_SETTING, EntryError
 from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 
-PRESETS_BY_VERSION = (
-    (26, "kafka-4.1"),
-    (23, "kafka-4.1+dead-last-known-leader-electable"),
-    (22, "kafka-4.0"),
-    (0, "kafka-3.9"),
-)
-"""Rule sets by the metadata version that they begin with, newest first.
-
-4.0.0 as released (23 to 25) lies between the snapshot and 4.1: of their differences it has KAFKA-19522 alone.
-"""
-
-
 STATIC_KEYS = (MIN_ISR, UNCLEAN_ELECTION, ELR_SETTING)
 """The keys of the configuration file that a rule reads."""
-
-
-def preset_of(level: int | None) -> str:
-    """The rule set for a metadata version; the newest where the log names none."""
-    newest = PRESETS_BY_VERSION[0][1]
-    return newest if level is None else next(name for first, name in PRESETS_BY_VERSION if level >= first)
-
-
-@lru_cache(maxsize=16)
-def rules_by_version(level: int | None) -> RuleSet:
-    """The rule set for a metadata version."""
-    return parse(preset_of(level))
 
 
 def settings_of(texts: tuple[str, ...]) -> Settings:
@@ -110,9 +86,10 @@ class ReplayOptions:
             only = "only a snapshot" if summary.snapshot_records else "no record batch"
             raise Refusal(f"{log.name}: {only} was read, so there is nothing to explain; is it a metadata log?")
         if self.rules is None:
-            summary.rules = f"{preset_of(summary.level)} (metadata version {summary.level})"
+            line = line_of(replay.state.supported_level())
+            summary.rules, summary.notes = f"{line.preset} (metadata version {summary.level})", tuple(line.notes())
         return summary
 
     def _rules(self) -> Callable[[int | None], RuleSet]:
         fixed = None if self.rules is None else parse(self.rules)
-        return rules_by_version if fixed is None else lambda level: fixed
+        return rules_of if fixed is None else lambda level: fixed

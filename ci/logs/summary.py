@@ -36,6 +36,7 @@ class Summary:
     Attributes:
         name: of the log.
         rules: the rule set.
+        notes: what a reader must know of how the rule set was chosen.
         batches: how many batches were to be explained.
         snapshot_records: how many records of a snapshot were taken as they are.
         records: how many records the batches hold.
@@ -66,6 +67,7 @@ class Summary:
     detailed: bool = True
     rows: list[dict[str, Any]] = field(factory=list)
     skipped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     state: State | None = None
 
     @property
@@ -132,6 +134,7 @@ class Summary:
         return {
             "log": self.name,
             "rules": self.rules,
+            "notes": list(self.notes),
             "batches": self.batches,
             "records": self.records,
             "snapshot_records": self.snapshot_records,
@@ -206,6 +209,7 @@ def lines(summary: Summary, verbose: bool = False) -> list[str]:
     """The summary for a reader."""
     explained = summary.batches - len(summary.unexplained)
     text = [f"{summary.name}: {summary.batches} batches, {summary.records} records, rules {summary.rules}"]
+    text += [f"  {note}" for note in summary.notes]
     if summary.snapshot_records:
         text.append(f"  snapshot: {summary.snapshot_records} records taken as they are")
     if verbose:

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
-from kraftcheck.ci.logs.replaying import preset_of, settings_of
+from kraftcheck.ci.logs.releases import line_of
+from kraftcheck.ci.logs.replaying import settings_of
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -20,7 +21,7 @@ from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, EntryError, State, elected, empty, loading
+from kraftcheck.solvers.logs.explain.state import EntryError, State, elected, empty, loading
 from kraftcheck.solvers.logs.holders import NO_HISTORY, Holders
 from kraftcheck.solvers.logs.whatif import as_rows, distances
 
@@ -45,7 +46,7 @@ def final_state(
     if len(logs) > 1:
         raise Refusal(f"{path}: {len(logs)} logs; name one of them, such as {logs[0].name}")
     state, skipped = empty(Controller(settings=settings_of(static))), SkipCount(allow_skipped)
-    chosen, holders, read_any = rules or parse(preset_of(None)), NO_HISTORY, False
+    chosen, holders, read_any = rules or parse(line_of(None).preset), NO_HISTORY, False
     try:
         for batch in read(logs[0], skipped):
             if batch.control:
@@ -137,7 +138,7 @@ def whatif_command(
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
     state, holders = final_state(snapshot, rule_set, static, allow_skipped)
-    name = rules or preset_of(state.levels.get(METADATA_VERSION))
+    name = rules or line_of(state.supported_level()).preset
     rows = as_rows(list(distances(state.controller, faults, parse(name), holders)))
     if not rows:
         raise Refusal(f"{snapshot}: the cluster has no partition")

@@ -29,10 +29,15 @@ class ConfigRecord:
 
 @frozen
 class RegisterControllerRecord:
-    """A controller registers."""
+    """A controller registers.
+
+    Attributes:
+        supports: the highest metadata version that it supports; None where the record does not say.
+    """
 
     controller: int
     incarnation: str = ""
+    supports: int | None = None
 
 
 @frozen

@@ -12,7 +12,7 @@ from attrs import evolve
 
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
-from kraftcheck.ci.logs.replaying import rules_by_version
+from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log
 from tests.shared.places import TESTS
@@ -42,7 +42,7 @@ def batches(folder: Path = ELR) -> tuple[Batch, ...]:
 @cache
 def replayed(folder: Path = ELR) -> tuple[ReplayedBatch, ...]:
     """What becomes of each batch of a captured log."""
-    return tuple(replay_log(batches(folder), rules_by_version))
+    return tuple(replay_log(batches(folder), rules_of))
 
 
 def json_lines(given: Iterable[Batch]) -> str:

@@ -11,7 +11,7 @@ from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.entries import Batch
 from kraftcheck.solvers.logs.explain.explain import Explanation, explain
 from kraftcheck.solvers.logs.explain.judge import LogViolation, judge
-from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, State, elected, empty, load
+from kraftcheck.solvers.logs.explain.state import State, elected, empty, load
 
 HEADER, FOOTER = "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"
 """The control records before and after a snapshot's records."""
@@ -43,7 +43,8 @@ def replay_log(
 
     Args:
         batches: in the order of their offsets.
-        rules: the rule set for a level of the metadata version, None while the log names none.
+        rules: the rule set for the highest metadata version that the controller supports, None while the log names
+            none.
         settings: the controller's static configuration.
 
     Raises:
@@ -52,7 +53,7 @@ def replay_log(
     """
     state, in_snapshot = empty(Controller(settings=settings or Settings())), False
     for batch in batches:
-        rule_set = rules(state.levels.get(METADATA_VERSION))
+        rule_set = rules(state.supported_level())
         if batch.control:
             kinds = {entry.type for entry in batch.entries}
             in_snapshot = (in_snapshot or HEADER in kinds) and FOOTER not in kinds

@@ -22,7 +22,7 @@ from kraftcheck.model.controller.records import (
 )
 from kraftcheck.model.controller.state import Controller, Features, Soft
 from kraftcheck.model.records.codecs import decode
-from kraftcheck.model.records.fields import Fields, FormError, integer, text
+from kraftcheck.model.records.fields import Fields, FormError, each, integer, text
 from kraftcheck.model.records.records import RegisterBrokerRecord
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -98,10 +98,17 @@ def _model_record(entry: LogEntry) -> ModelRecord:
     if entry.type == "CLEAR_ELR_RECORD":
         return ClearElrRecord(fields.read("topicName", text))
     if entry.type == "REGISTER_CONTROLLER_RECORD":
-        return RegisterControllerRecord(fields.read("controllerId", integer), fields.read("incarnationId", text))
+        return _controller(fields)
     if entry.type == "UNREGISTER_CONTROLLER_RECORD":
         return UnregisterControllerRecord(fields.read("controllerId", integer))
     return UnreadRecord(entry.type)
+
+
+def _controller(fields: Fields) -> RegisterControllerRecord:
+    features = fields.read("features", each(Fields.of)) if fields.has("features") else ()
+    levels = [f.read("maxSupportedVersion", integer) for f in features if f.read("name", text) == METADATA_VERSION]
+    number, incarnation = fields.read("controllerId", integer), fields.read("incarnationId", text)
+    return RegisterControllerRecord(number, incarnation, levels[0] if levels else None)
 
 
 def _config(entry: LogEntry, fields: Fields) -> ModelRecord:
@@ -137,6 +144,16 @@ class State:
 
     controller: Controller
     levels: Mapping[str, int]
+
+    def supported_level(self) -> int | None:
+        """The highest metadata version that the active controller is known to support; None where the log names none.
+
+        That is what it registered with, if it did, and at least what is finalized.
+        """
+        node = self.controller.settings.node
+        record = self.controller.controllers.get(int(node)) if node.isdecimal() else None
+        levels = (self.levels.get(METADATA_VERSION), None if record is None else record.supports)
+        return max((level for level in levels if level is not None), default=None)
 
     def at(self, offset: int) -> State:
         """The same, where the next record has this offset."""

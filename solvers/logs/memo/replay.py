@@ -18,7 +18,7 @@ from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch, LogEntr
 from kraftcheck.solvers.logs.explain.explain import explain
 from kraftcheck.solvers.logs.explain.judge import LogViolation
 from kraftcheck.solvers.logs.explain.replay import FOOTER, HEADER, ReplayedBatch, violations_of
-from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, State, elected, empty, load, model_record
+from kraftcheck.solvers.logs.explain.state import State, elected, empty, load, model_record
 from kraftcheck.solvers.logs.memo.ask import BROKER_RECORDS, BrokerEvent, broker_events
 from kraftcheck.solvers.logs.memo.ledger import Ledger
 from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch, SlotUpdate
@@ -74,14 +74,16 @@ class MemoisedReplay:
 
     def _start(self, state: State) -> None:
         """Begin with an empty memo: its results hold for one rule set and one set of features."""
-        self._rules = self._rules_of(state.levels.get(METADATA_VERSION))
+        self._supported = state.supported_level()
+        self._rules = self._rules_of(self._supported)
         self._ledger = Ledger(state, self._rules)
         self._tokens.clear()
         self._find_shutdowns()
 
     def _load(self, state: State) -> None:
         base = self._ledger.base
-        if state.levels != base.levels or state.controller.features != base.controller.features:
+        levels = state.levels, state.supported_level()
+        if levels != (base.levels, self._supported) or state.controller.features != base.controller.features:
             self._start(state)
         else:
             self._ledger.load(state)

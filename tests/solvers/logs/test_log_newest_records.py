@@ -9,7 +9,7 @@ import pytest
 
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact
-from kraftcheck.ci.logs.replaying import rules_by_version
+from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Feature, RegisterBrokerRecord
 from kraftcheck.solvers.logs.explain.replay import replay_log
@@ -52,8 +52,8 @@ def test_cordoned_directories_and_unregistered_controllers_are_replayed(segment:
         segment = segment.with_suffix(".jsonl")
         segment.write_text(lines, encoding="utf-8")
     (log,) = find((segment,))
-    *_, last = replay_log(read(log, SkipCount(0)), rules_by_version)
-    memoised = MemoisedReplay(rules_by_version)
+    *_, last = replay_log(read(log, SkipCount(0)), rules_of)
+    memoised = MemoisedReplay(rules_of)
     assert len(list(memoised.replay(read_compact(log, SkipCount(0))))) == len(RECORDS)
     assert last.explanation is not None
     assert last.explanation.steps[0].name == "controller 3000 is unregistered"

@@ -13,7 +13,7 @@ from attrs import evolve
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format.fields import decode
 from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact
-from kraftcheck.ci.logs.replaying import rules_by_version
+from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.ci.logs.spark import rows
 from kraftcheck.ci.logs.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -44,7 +44,7 @@ def verdict(batch: ReplayedBatch | MemoisedBatch) -> Verdict | None:
 
 def replay_with_memo(batches: Iterable[Batch | CompactBatch]) -> tuple[list[Verdict | None], MemoisedReplay]:
     """The verdicts of a log with looking up, and the replay."""
-    replay = MemoisedReplay(rules_by_version)
+    replay = MemoisedReplay(rules_of)
     return [verdict(batch) for batch in replay.replay(batches)], replay
 
 
@@ -71,7 +71,7 @@ def rename_brokers(log: Iterable[Batch]) -> list[Batch]:
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_looking_up_changes_no_verdict_of_a_real_log(folder: Path) -> None:
     """Explanations, their number, violations and the state after each batch are those of the plain replay."""
-    replay, hits = MemoisedReplay(rules_by_version), 0
+    replay, hits = MemoisedReplay(rules_of), 0
     memoised_batches = replay.replay(compact(batch) for batch in batches(folder))
     for plain, memoised in zip(replayed(folder), memoised_batches, strict=True):
         assert verdict(memoised) == verdict(plain)
@@ -125,11 +125,11 @@ def test_rows_are_written_of_real_logs(tmp_path: Path) -> None:
 def test_looking_up_changes_no_row(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches, violations and timelines are those of the plain replay, written at once or a few rows at a time."""
     plain = write_rows(tmp_path / "slow", replayed(folder))
-    memoised = MemoisedReplay(rules_by_version).replay(map(compact, batches(folder)))
+    memoised = MemoisedReplay(rules_of).replay(map(compact, batches(folder)))
     assert write_rows(tmp_path / "quick", memoised) == plain
     monkeypatch.setattr(rows, "ROWS_AT_ONCE", 10)
     monkeypatch.setattr(rows, "UPDATES_AT_ONCE", 3)
-    assert write_rows(tmp_path / "few", MemoisedReplay(rules_by_version).replay(map(compact, batches(folder)))) == plain
+    assert write_rows(tmp_path / "few", MemoisedReplay(rules_of).replay(map(compact, batches(folder)))) == plain
     assert pq.read_metadata(next((tmp_path / "few" / "timelines").iterdir())).num_row_groups > 5
 
 
@@ -139,7 +139,7 @@ def test_more_explanations_than_fit_are_refused(tmp_path: Path) -> None:
     size = SyntheticSize(brokers=4, topics=2, partitions=3, records=400)
     (tmp_path / "log" / f"{0:020}.log").write_bytes(b"".join(SyntheticLog(size).batches()))
     batches = read_compact(find((tmp_path / "log",))[0], SkipCount(0))
-    replays = MemoisedReplay(rules_by_version).replay(batches)
+    replays = MemoisedReplay(rules_of).replay(batches)
     memoised = next(batch for batch in replays if isinstance(batch, MemoisedBatch))
     memoised.count = (1 << 63) - 1
     assert write_rows(tmp_path, [memoised])["batches"][0]["explanations"] == memoised.count
@@ -153,7 +153,7 @@ def test_more_explanations_than_fit_are_refused(tmp_path: Path) -> None:
 def test_broker_ids_are_names_only(folder: Path) -> None:
     """With other ids the same is explained, and violations name brokers by their ids."""
     other = rename_brokers(batches(folder))
-    plain = [verdict(outcome) for outcome in replay_log(other, rules_by_version)]
+    plain = [verdict(outcome) for outcome in replay_log(other, rules_of)]
     assert replay_with_memo(compact(batch) for batch in other)[0] == plain
     assert [outcome and outcome[0] for outcome in plain] == [
         outcome and outcome[0] for outcome in (verdict(one) for one in replayed(folder))
@@ -168,7 +168,7 @@ def test_a_synthetic_log_is_the_models_own(tmp_path: Path, seed: int) -> None:
     size = SyntheticSize(brokers=4, topics=2, partitions=3, records=400, seed=seed)
     (tmp_path / f"{0:020}.log").write_bytes(b"".join(SyntheticLog(size).batches()))
     log = find((tmp_path,))[0]
-    plain = [verdict(outcome) for outcome in replay_log(read(log, SkipCount(0)), rules_by_version)]
+    plain = [verdict(outcome) for outcome in replay_log(read(log, SkipCount(0)), rules_of)]
     memoised, replay = replay_with_memo(read_compact(log, SkipCount(0)))
     assert memoised == plain
     assert all(outcome is not None and outcome[0] >= 1 and not outcome[2] for outcome in plain)

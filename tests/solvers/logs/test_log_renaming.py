@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
-from kraftcheck.ci.logs.replaying import rules_by_version
+from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.ci.logs.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
 from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
@@ -276,11 +276,11 @@ def compare_batches(
 @pytest.mark.parametrize("folder", [ELR, TROUBLE], ids=lambda folder: folder.name)
 def test_a_log_with_other_ids_teaches_nothing_new(folder: Path, queried_shapes: list[Any]) -> None:
     """What one log taught is known of the same log with other broker ids, and right there too."""
-    replay, last = MemoisedReplay(rules_by_version), replayed(folder)[-1].state
+    replay, last = MemoisedReplay(rules_of), replayed(folder)[-1].state
     start = next(n for n, batch in enumerate(replayed(folder)) if batch.state.levels == last.levels)
     compare_batches(batches(folder)[start:], replayed(folder)[start:], 0, replay)
     first, other = len(queried_shapes), rename_brokers(batches(folder))
-    plain = list(replay_log(other, rules_by_version))
+    plain = list(replay_log(other, rules_of))
     assert compare_batches(other[start:], plain[start:], 0, replay)[False] > 50
     # A broker's events also visit partitions that named a broker of the same id in the first log, so not quite none.
     assert len(queried_shapes) - first < first / 20 > 5
@@ -290,8 +290,8 @@ def test_a_log_with_other_ids_teaches_nothing_new(folder: Path, queried_shapes: 
 def test_corrupted_logs_of_more_brokers_fail_alike(tmp_path: Path, seed: int) -> None:
     """Where partitions with different brokers share a memo, a changed field gets the verdict of the plain replay."""
     log = synthetic(tmp_path, seed)
-    plain = list(replay_log(log, rules_by_version))
-    counted = compare_batches(log, plain, 17, MemoisedReplay(rules_by_version))
+    plain = list(replay_log(log, rules_of))
+    counted = compare_batches(log, plain, 17, MemoisedReplay(rules_of))
     assert counted[True] > 50
     assert counted[False] > 0
 
@@ -322,7 +322,7 @@ def with_one_directory(*arguments: Any) -> ShapeNames:
 def test_wrong_names_show_in_a_log(false_names: Callable[..., ShapeNames], monkeypatch: pytest.MonkeyPatch) -> None:
     """Names that are not in order, or forget directories, change a verdict, or how many batches the memo explains."""
     log, plain = [compact(batch) for batch in batches(ELR)], [verdict(batch) for batch in replayed(ELR)]
-    right, other = MemoisedReplay(rules_by_version), MemoisedReplay(rules_by_version)
+    right, other = MemoisedReplay(rules_of), MemoisedReplay(rules_of)
     assert [verdict(batch) for batch in right.replay(log)] == plain
     for module in (ledger, steps):
         monkeypatch.setattr(module, "names_of", false_names)

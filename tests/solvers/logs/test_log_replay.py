@@ -12,11 +12,10 @@ from attrs import evolve
 
 from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format.read import find
-from kraftcheck.ci.logs.replaying import preset_of, rules_by_version
+from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.ci.logs.summary import lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.logs.explain.entries import Batch
 from kraftcheck.solvers.logs.explain.explain import explain
 from kraftcheck.solvers.logs.explain.judge import LogViolation
@@ -72,7 +71,7 @@ def test_a_released_kafka_elects_dead_leaders() -> None:
     broken = {violation.property for _, violation in summary.violations}
     assert broken == {"leader-active", "isr-active-while-led", "unclean-stop-loses-eligibility"}
     assert not [line for line in lines(summary) if "UNEXPLAINED" in line]
-    assert replay(find((DEAD_LEADER,))[0], "kafka-4.1").unexplained
+    assert replay(find((DEAD_LEADER,))[0], "kafka-4.1.0").unexplained
 
 
 def test_the_rules_of_another_version_do_not_explain() -> None:
@@ -87,7 +86,7 @@ def test_the_rules_of_another_version_do_not_explain() -> None:
 @pytest.mark.parametrize("choice", ["dead-last-known-leader-electable", "every-restart-is-unclean"])
 def test_each_mended_defect_shows_in_the_log(choice: str) -> None:
     """With either defect of the snapshot switched on again, some batch of the log of 4.1.0 is not explained."""
-    assert replay(find((ELR,))[0], f"kafka-4.1+{choice}").unexplained
+    assert replay(find((ELR,))[0], f"kafka-4.1.0+{choice}").unexplained
 
 
 @pytest.mark.parametrize("folder", one_in(len(EVERY), EVERY), ids=lambda folder: folder.name)
@@ -101,7 +100,7 @@ def test_every_corrupted_field_is_caught_at_its_batch(folder: Path) -> None:
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_corrupted_fields_of_every_log_are_caught(folder: Path) -> None:
     """A sample of the same in each log; looked up, what is corrupted fails in the same way."""
-    replay = MemoisedReplay(rules_by_version)
+    replay = MemoisedReplay(rules_of)
     cases = list(corruptions(folder, 29))
     for before, batch, plain in (case for _, _, case in cases if case is not None):
         replay.restart_at(before)
@@ -192,7 +191,7 @@ def test_a_violated_property_is_exit_code_12() -> None:
     entry = batches()[place].entries[index]
     assert entry.data is not None
     bad = with_data(batches()[place], index, {**entry.data, "isr": entry.data["isr"][1:]})
-    *_, last = replay_log([*batches()[:place], bad], lambda level: parse(preset_of(level)))
+    *_, last = replay_log([*batches()[:place], bad], rules_of)
     assert "leader-in-isr" in {violation.property for violation in last.violations}
 
 

@@ -159,7 +159,7 @@ def test_the_table_shows_the_shortest_ways() -> None:
     assert ["orders-0", "1", ">1", "2 is fenced"] in lines
     assert ["lone-2", "1", "1", "2 is fenced", "2 loses power"] in lines
     assert ["clicks-0", "0", "0", "already so", "0 returns"] in lines
-    assert (len(lines), ran.last) == (12, "10 partitions, up to 1 faults, rules kafka-4.1 (exit 0)")
+    assert (len(lines), ran.last) == (12, "10 partitions, up to 1 faults, rules kafka-4.1.2 (exit 0)")
 
 
 def test_the_command_writes_tables_json_and_metrics(tmp_path: Path) -> None:

@@ -85,10 +85,10 @@ def populate(inputs: ElrInputs, enabled: Truth, rules: PartitionRules) -> Eligib
 
 @rule("last-known.noted-on-leader-loss", source="PR 20629; semantics 13",
       switches=("last-known-leader-on-leader-loss",),
-      says="From 4.1.2 on, the last known leader is noted when leadership is lost, and forgotten with "
+      says="From 4.1.1 on, the last known leader is noted when leadership is lost, and forgotten with "
            "the next leader.")  # fmt: skip
 def by_leadership(known: Brokers, leader: Maybe[Word], enabled: Truth) -> tuple[Truth, Truth]:
-    """From 4.1.2 on: whether to remember the leader that is lost as the last known, and whether to forget the old one.
+    """From 4.1.1 on: whether to remember the leader that is lost as the last known, and whether to forget the old one.
 
     Args:
         known: the last known leader of before.

@@ -29,10 +29,10 @@ class PartitionRules:
         "feature", "KAFKA-19522, 4.1.0", "the last known leader has to be alive, but need not be a replica any more"
     )
     last_known_leader_on_leader_loss: bool = _choice(
-        "feature", "PR 20629, 4.1.2", "the last known leader is noted when leadership is lost, forgotten with the next"
+        "feature", "PR 20629, 4.1.1", "the last known leader is noted when leadership is lost, forgotten with the next"
     )
     completion_tolerates_stragglers: bool = _choice(
-        "feature", "KAFKA-19975, 4.4.0", "a reassignment that adds as many as it removes waits for the added ones only"
+        "feature", "KAFKA-19975, 4.3.0", "a reassignment that adds as many as it removes waits for the added ones only"
     )
 
     # Defects of the snapshot (numbers B of the semantics reference, X of the bug catalogue).

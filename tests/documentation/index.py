@@ -10,11 +10,12 @@ from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.observed import SHOWN, observations
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.model.language.system import Property
-from kraftcheck.model.rules.ruleset import PRESETS
+from kraftcheck.model.rules.ruleset import PRESETS, RELEASES
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.expected.verdicts import EXPECTED
 from tests.documentation.commands import commands
+from tests.documentation.releases import columns
 from tests.engine_mutants.table import MUTANTS
 from tests.shared.places import DOCS
 
@@ -95,6 +96,7 @@ FIGURES: Mapping[str, Callable[[], str]] = {
     "engine-mutants.md": lambda: f"{len(MUTANTS)} mutants of the engines, none survives",
     "live-findings.md": _live_findings,
     "load-bearing.md": _load_bearing,
+    "releases.md": lambda: f"{len(RELEASES)} releases, {len(columns())} rule sets",
     "scopes.md": _scopes,
     "verdicts.md": _verdicts,
 }

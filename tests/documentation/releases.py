@@ -1,0 +1,84 @@
+"""docs/reference/releases.md: which choice of the rule sets each release of Kafka has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from kraftcheck.ci.logs.releases import NEWEST_LEVELS
+from kraftcheck.model.rules.ruleset import CHOICES, GROUP_OF, RELEASES, RuleSet, variant_name
+
+HEAD = """# Releases of Kafka
+
+Which choice of the rule sets each released Kafka has, made from the presets that kraftcheck explores.
+
+A preset `kafka-VERSION` is a rule set, and a rule set is a value of each choice. `yes` says that what the choice says
+is so in the release; an empty cell says that the right rule is, or the older one. Choices of the groups {asked}
+are those of the controller: [conformance](conformance.md) says which classes of which release are asked, and in how
+many cases. Those of the groups {unasked} are about brokers. They were read in the snapshot of October 2024,
+and no class of a release has been asked for them.
+
+Releases that differ in no choice share a column.
+"""
+
+ASKED = ("partition", "controller")
+"""The groups whose choices the controller's classes are asked for."""
+
+
+def columns() -> list[tuple[str, RuleSet]]:
+    """The rule sets of the releases, with the releases that have each in a row."""
+    runs = groupby(RELEASES.items(), lambda release: release[1])
+    named = ((rules, [name.removeprefix("kafka-") for name, _ in run]) for rules, run in runs)
+    return [(names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}", rules) for rules, names in named]
+
+
+def page() -> str:
+    """The text of the page."""
+    sets = columns()
+    had = [name for name in CHOICES if any(rules.value(name) for _, rules in sets)]
+    differing = [name for name in had if not all(rules.value(name) for _, rules in sets)]
+    same = [name for name in had if name not in differing]
+    unasked = sorted({GROUP_OF[name] for name in had} - set(ASKED))
+    head = HEAD.format(asked=_named(ASKED), unasked=_named(unasked))
+    ranked = [(group, [name for name in same if GROUP_OF[name] == group]) for group in (*ASKED, *unasked)]
+    alike = [line for group, names in ranked for line in ("", f"### {group}", "", *_alike(names))]
+    parts = ["## What differs", "", *_differing(differing, sets), "", "## What every release has", *alike, ""]
+    return "\n".join([head, *_levels(), *parts])
+
+
+def _named(groups: Sequence[str]) -> str:
+    return " and ".join(f"`{group}`" for group in groups)
+
+
+def _levels() -> Iterator[str]:
+    yield "The level of the newest metadata version in production, by which `kraftcheck replay` tells who wrote a log:"
+    yield ""
+    runs = groupby(NEWEST_LEVELS.items(), lambda release: release[1])
+    by_level = [(level, ", ".join(name for name, _ in run)) for level, run in runs]
+    yield f"| {' | '.join(names for _, names in by_level)} |"
+    yield "|---" * len(by_level) + "|"
+    yield f"| {' | '.join(str(level) for level, _ in by_level)} |"
+    yield ""
+
+
+def _differing(names: Sequence[str], sets: Sequence[tuple[str, RuleSet]]) -> Iterator[str]:
+    yield f"| choice | {' | '.join(title for title, _ in sets)} | what is so with it | source |"
+    yield "|---" * (len(sets) + 3) + "|"
+    for name in names:
+        cells = " | ".join("yes" if rules.value(name) else "" for _, rules in sets)
+        yield f"| `{variant_name(name)}` | {cells} | {_text(name)} | {_source(name)} |"
+
+
+def _alike(names: Sequence[str]) -> Iterator[str]:
+    yield "| choice | what is so with it | source |"
+    yield "|---|---|---|"
+    for name in names:
+        yield f"| `{variant_name(name)}` | {_text(name)} | {_source(name)} |"
+
+
+def _text(name: str) -> str:
+    return str(CHOICES[name].metadata["text"])
+
+
+def _source(name: str) -> str:
+    return str(CHOICES[name].metadata["source"])

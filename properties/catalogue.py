@@ -13,6 +13,7 @@ from kraftcheck.model.rules.ruleset import variants
 from kraftcheck.model.systems.broker_ids.system import BROKER_IDS as BROKER_IDS_SYSTEM
 from kraftcheck.model.systems.directories.system import DIRECTORIES as DIRECTORIES_SYSTEM
 from kraftcheck.model.systems.elections.system import ELECTIONS as ELECTIONS_SYSTEM
+from kraftcheck.model.systems.elr_index.system import ELR_INDEX as ELR_INDEX_SYSTEM
 from kraftcheck.model.systems.kraft.system import KRAFT as KRAFT_SYSTEM
 from kraftcheck.model.systems.replication.system import REPLICATION as REPLICATION_SYSTEM
 from kraftcheck.model.systems.unclean_recovery.system import UNCLEAN_RECOVERY as UNCLEAN_RECOVERY_SYSTEM
@@ -30,6 +31,7 @@ from kraftcheck.properties.elections import goals, leadership
 from kraftcheck.properties.elections import healing as elections_healing
 from kraftcheck.properties.elections import lemmas as elections_lemmas
 from kraftcheck.properties.elections import registration as shape
+from kraftcheck.properties.elr_index import promises as elr_index_promises
 from kraftcheck.properties.kinds import validate
 from kraftcheck.properties.kraft import both as composed
 from kraftcheck.properties.replication import durability
@@ -113,7 +115,16 @@ def zk_jbod_properties(setting: Setting) -> tuple[Property, ...]:
 ZK_JBOD = evolve(ZK_JBOD_SYSTEM, properties=zk_jbod_properties, lemmas=zk_jbod_lemmas.lemmas)
 """`zk-jbod` with its properties."""
 
-_ALL = (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES, KRAFT, ZK_CONTROLLER, UNCLEAN_RECOVERY, ZK_JBOD)
+
+def elr_index_properties(setting: Setting) -> tuple[Property, ...]:
+    """Every property of `elr-index`, validated."""
+    return validate(elr_index_promises.properties(setting), variants())
+
+
+ELR_INDEX = evolve(ELR_INDEX_SYSTEM, properties=elr_index_properties)
+"""`elr-index` with its properties."""
+
+_ALL = (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES, KRAFT, ZK_CONTROLLER, UNCLEAN_RECOVERY, ZK_JBOD, ELR_INDEX)
 SYSTEMS: dict[str, System] = {system.name: system for system in _ALL}
 """Shipped systems by name."""
 

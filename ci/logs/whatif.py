@@ -17,6 +17,7 @@ from kraftcheck.ci.logs.replaying import settings_of
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.controller.errors import Resignation
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.records.replay import ReplayError
@@ -139,7 +140,12 @@ def whatif_command(
         raise Refusal(str(reason)) from None
     state, holders = final_state(snapshot, rule_set, static, allow_skipped)
     name = rules or line_of(state.supported_level()).preset
-    rows = as_rows(list(distances(state.controller, faults, parse(name), holders)))
+    try:
+        rows = as_rows(list(distances(state.controller, faults, parse(name), holders)))
+    except Resignation as reason:
+        raise Refusal(
+            f"{snapshot}: {reason}, so that the controller resigns at any change of its partitions; correct it first"
+        ) from None
     if not rows:
         raise Refusal(f"{snapshot}: the cluster has no partition")
     if target is not None:

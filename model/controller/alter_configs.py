@@ -82,6 +82,21 @@ def _checked(wanted: ConfigRecord, rules: ControllerRules) -> ConfigRecord:
     return evolve(wanted, value=as_stored(wanted.key, wanted.value, rules))
 
 
+def elr_safety(controller: Controller, minimum: str) -> tuple[ConfigRecord, ...]:
+    """What is written before ELR is switched on: a min ISR of the cluster, where it has none, and no node's own.
+
+    Source: `ConfigurationControlManager.maybeGenerateElrSafetyRecords`.
+
+    Args:
+        controller: the state.
+        minimum: the static value of the active controller.
+    """
+    configs = controller.configs
+    general = () if MIN_ISR in configs.cluster else (ConfigRecord(CLUSTER, "", MIN_ISR, minimum),)
+    own = (ConfigRecord(NODE, node, MIN_ISR, None) for node, values in configs.nodes.items() if MIN_ISR in values)
+    return (*general, *own)
+
+
 def _nodes(controller: Controller) -> set[str]:
     """Ids that configurations of nodes may be for."""
     brokers = {str(broker) for broker in controller.image.registrations}

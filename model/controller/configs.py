@@ -5,7 +5,6 @@ Source: `ConfigurationControlManager`, `KafkaConfigSchema`, `ControllerConfigura
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
@@ -78,8 +77,12 @@ def is_true(value: str) -> bool:
 
 
 def whole_number(value: str) -> int | None:
-    """A configured text as a number, as `Integer.parseInt` reads it; None where that throws."""
-    if not re.fullmatch(r"[+-]?[0-9]+", value):
+    """A configured text as a number, as `Integer.parseInt` reads it; None where that throws.
+
+    It takes the decimal digits of every script that a single `char` holds, a sign, and no space.
+    """
+    digits = value[1:] if value[:1] in ("+", "-") else value
+    if not digits or not all(digit.isdecimal() and ord(digit) < 1 << 16 for digit in digits):
         return None
     number = int(value)
     return number if INT32[0] <= number <= INT32[1] else None

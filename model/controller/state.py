@@ -49,6 +49,7 @@ class Features:
         elr_supported: ELR exists (4.0-IV1).
         elr_enabled: the controller is configured to use it.
         clear_elr: a change of min ISR writes a record that empties ELRs (Kafka 4.0).
+        elr_switched_off: ELR was on, and is off again.
     """
 
     leader_recovery: bool = True
@@ -60,6 +61,7 @@ class Features:
     elr_supported: bool = True
     elr_enabled: bool = False
     clear_elr: bool = False
+    elr_switched_off: bool = False
 
     @rule("elr.needs-metadata-version", source="KIP-966; semantics 1", switches=("elr-available",),
           says="ELR exists from a metadata version on, and has to be switched on.")  # fmt: skip
@@ -197,8 +199,11 @@ class Controller:
         """
         topic = self.topic(topic_id)
         counted = topic.partitions.get(0 if rules.min_isr_from_first_partition else index)
-        configured = whole_number(self.config(topic.name, MIN_ISR))
-        if counted is None or configured is None:
+        value = self.config(topic.name, MIN_ISR)
+        configured = whole_number(value)
+        if configured is None:
+            raise Resignation(f"{MIN_ISR} of topic {topic.name} is {value!r}, which is no number")
+        if counted is None:
             raise Resignation(f"{topic.name} has no effective min ISR")
         return int(effective_min_isr(configured, counted.replicas.size()))
 

@@ -15,7 +15,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, Maybe, absent, all_of, any_of, choose, negate
 from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.election import Candidates, Election, designate, elect
-from kraftcheck.model.partition.elr import Eligible, ElrInputs, by_leadership, populate
+from kraftcheck.model.partition.elr import Eligible, ElrInputs, by_leadership, elr_fields, populate
 from kraftcheck.model.partition.reassignment import completion
 from kraftcheck.model.partition.registration import Partition, PartitionChange, no_change
 from kraftcheck.model.rules.partition import PartitionRules
@@ -80,7 +80,7 @@ def build(p: Partition, target: Target, context: BuildContext, rules: PartitionR
     election = _election(p, target, eligible, context, rules)
     change, isr, elr = _apply_election(p, target.isr, eligible.elr, election, context, rules)
     change = bump_on_removal(p, change, target.replicas, rules)
-    change = _elr_fields(p, change, elr, eligible.last_known, context, rules)
+    change = elr_fields(p, change, Eligible(elr, eligible.last_known), isr, context, rules)
     change = _isr_field(p, change, isr, context, rules)
     change = _last_known_leader(p, change, target.replicas, context, rules)
     change = _assignment(p, change, target, context)
@@ -197,24 +197,6 @@ def _apply_election(
     return change, choose(from_elr, alone, isr), choose(from_elr, elr.minus(elr.just(winner)), elr)
 
 
-@rule("election.unclean.clears-elr", source="KIP-966; semantics 2.5", switches=("unclean-election-keeps-elr",),
-      says="An unclean election empties the ELR.")  # fmt: skip
-@rule("elr.off.clears", source="KIP-966; semantics 2.5", says="A build with ELR off empties the ELR.")
-def _elr_fields(
-    p: Partition, change: PartitionChange, elr: Brokers, last_known: Brokers, context: BuildContext,
-    rules: PartitionRules,
-) -> PartitionChange:  # fmt: skip
-    """Step 5: an unclean election, and a build with ELR off, clear both lists."""
-    clear = any_of(change.isr.present, negate(context.elr))
-    elr = choose(negate(context.elr) if rules.unclean_election_keeps_elr else clear, elr.none(), elr)
-    change = evolve(change, elr=change.elr.set_when(negate(elr.same(p.elr)), elr))
-    if context.use_last_known_leader:
-        return change
-    last_known = choose(clear, last_known.none(), last_known)
-    differs = negate(last_known.same(p.last_known_elr))
-    return evolve(change, last_known_elr=change.last_known_elr.set_when(differs, last_known))
-
-
 @rule("isr.last-member-stays-without-elr", source="semantics 2.6; invariant 5; KIP-966",
       switches=("isr-may-empty-without-elr",),
       says="Without ELR the last ISR members stay listed while there is no leader.")  # fmt: skip
@@ -234,6 +216,8 @@ def _isr_field(
            "the next leader.")  # fmt: skip
 @rule("last-known.is-a-broker", source="B5; PR 20629; invariant 8", switches=("last-known-leader-may-be-none",),
       says="The last known leader is a broker, never -1.")  # fmt: skip
+@rule("last-known.forgotten-with-elr-off", source="KIP-966", switches=("switched-off-elr-is-neglected",),
+      says="The last known leader is forgotten with the next leader, whether ELR is on or off.")  # fmt: skip
 @rule("last-known.is-a-replica", source="B1; invariant 8", switches=("removed-replica-stays-last-known",),
       says="A replica that is removed is not kept as the last known leader.")  # fmt: skip
 def _last_known_leader(
@@ -250,9 +234,11 @@ def _last_known_leader(
         all_of(change.leader.present, change.leader.value >= 0),
         all_of(negate(p.leader == NO_LEADER), negate(all_of(change.leader.present, change.leader.value == NO_LEADER))),
     )
-    forget = all_of(context.elr, negate(remember), led, negate(known.is_empty()))
+    forget = all_of(negate(remember), led, negate(known.is_empty()))
     if rules.last_known_leader_on_leader_loss:
         remember, forget = by_leadership(known, change.leader, context.elr)
+    if rules.switched_off_elr_is_neglected:
+        forget = all_of(context.elr, forget)
     if not rules.last_known_leader_may_be_none:
         remember = all_of(remember, negate(p.leader == NO_LEADER))
     field = change.last_known_elr.set_when(remember, last).set_when(forget, known.none())

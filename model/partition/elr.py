@@ -10,7 +10,8 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, Maybe, all_of, choose, negate
+from kraftcheck.model.language.words import NO_LEADER, Maybe, all_of, any_of, choose, negate
+from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.registration import Partition, PartitionChange, no_change
 from kraftcheck.model.rules.partition import PartitionRules
 
@@ -58,6 +59,8 @@ class ElrInputs:
 @rule("elr.excludes-unclean-stops", source="KAFKA-15586; KIP-966; invariant 36",
       switches=("elr-keeps-unclean-replicas",),
       says="A replica that stopped uncleanly is not in the ELR.")  # fmt: skip
+@rule("elr.off.excludes-lost-replicas", source="KIP-966", switches=("switched-off-elr-is-neglected",),
+      says="With ELR off, who stopped uncleanly or is no replica any more leaves an ELR that is kept.")  # fmt: skip
 @rule("elr.within-replicas", source="B4; X1; invariant 7", switches=("removed-replicas-stay-in-elr",),
       says="Every ELR member is a replica.")  # fmt: skip
 def populate(inputs: ElrInputs, enabled: Truth, rules: PartitionRules) -> Eligible:
@@ -80,7 +83,32 @@ def populate(inputs: ElrInputs, enabled: Truth, rules: PartitionRules) -> Eligib
         last_known = candidates.plus(last_known).minus(isr).minus(elr).ascending()
     at_min = Eligible(old.elr.minus(isr) if rules.elr_kept_at_min_isr else old.elr.none(), old.last_known.none())
     populated = choose(isr.size() >= inputs.min_isr, at_min, Eligible(elr, last_known))
+    if not rules.switched_off_elr_is_neglected:
+        old = evolve(old, elr=old.elr.minus(inputs.unclean_shutdown).keep(inputs.replicas))
     return choose(enabled, populated, old)
+
+
+@rule("election.unclean.clears-elr", source="KIP-966; semantics 2.5", switches=("unclean-election-keeps-elr",),
+      says="An unclean election empties the ELR.")  # fmt: skip
+@rule("elr.off.clears", source="KIP-966; semantics 2.5", switches=("switched-off-elr-is-neglected",),
+      says="A build with ELR off empties the ELR, unless the ISR stays empty: then only its members have the "
+           "data.")  # fmt: skip
+def elr_fields(
+    p: Partition, change: PartitionChange, eligible: Eligible, isr: Brokers, context: BuildContext,
+    rules: PartitionRules,
+) -> PartitionChange:  # fmt: skip
+    """Step 5: an unclean election, and a build with ELR off, clear both lists."""
+    off = negate(context.elr)
+    if not rules.switched_off_elr_is_neglected:
+        off = all_of(off, negate(all_of(isr.is_empty(), p.isr.is_empty())))
+    clear = any_of(change.isr.present, off)
+    elr = choose(off if rules.unclean_election_keeps_elr else clear, eligible.elr.none(), eligible.elr)
+    change = evolve(change, elr=change.elr.set_when(negate(elr.same(p.elr)), elr))
+    if context.use_last_known_leader:
+        return change
+    last_known = choose(clear, eligible.last_known.none(), eligible.last_known)
+    differs = negate(last_known.same(p.last_known_elr))
+    return evolve(change, last_known_elr=change.last_known_elr.set_when(differs, last_known))
 
 
 @rule("last-known.noted-on-leader-loss", source="PR 20629; semantics 13",
@@ -93,11 +121,11 @@ def by_leadership(known: Brokers, leader: Maybe[Word], enabled: Truth) -> tuple[
     Args:
         known: the last known leader of before.
         leader: the new leader, where the change names one.
-        enabled: whether ELR is on.
+        enabled: whether ELR is on, without which none is noted.
     """
     lost = all_of(leader.present, leader.value == NO_LEADER)
     won = all_of(leader.present, leader.value >= 0)
-    return all_of(enabled, lost, known.is_empty()), all_of(enabled, won, negate(known.is_empty()))
+    return all_of(enabled, lost, known.is_empty()), all_of(won, negate(known.is_empty()))
 
 
 def clears(p: Partition) -> Truth:

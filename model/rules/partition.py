@@ -31,6 +31,7 @@ class PartitionRules:
     last_known_leader_on_leader_loss: bool = _choice(
         "feature", "PR 20629, 4.1.1", "the last known leader is noted when leadership is lost, forgotten with the next"
     )
+    elr_downgrade: bool = _choice("feature", "KIP-966, 4.0.0", "ELR can be switched off again, by a downgrade")
     completion_tolerates_stragglers: bool = _choice(
         "feature", "KAFKA-19975, 4.3.0", "a reassignment that adds as many as it removes waits for the added ones only"
     )
@@ -53,6 +54,9 @@ class PartitionRules:
     )
     last_known_leader_may_be_none: bool = _choice(
         "defect", "B5, PR 20629", "a leaderless partition whose ISR empties records -1 as its last known leader"
+    )
+    switched_off_elr_is_neglected: bool = _choice(
+        "defect", "KIP-966, 4.0.0", "with ELR off, the first build empties the ELR, and until then nothing else does"
     )
     stale_reregistration_keeps_isr: bool = _choice(
         "defect", "B6, KAFKA-18106", "below ELR metadata versions a new incarnation stays in ISR and leadership"

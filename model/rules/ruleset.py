@@ -93,7 +93,7 @@ _MENDED_IN_4_1 = ("dead_last_known_leader_electable", "every_restart_is_unclean"
 _MENDED_IN_4_0_0 = ("stale_reregistration_keeps_isr", "every_restart_is_unclean", "min_isr_change_keeps_elr")
 """KAFKA-18106, KAFKA-18635, KAFKA-16540: mended between the snapshot and the release, as the tour finds."""
 
-_OF_4_0_0 = {**_SNAPSHOT, **dict.fromkeys(_MENDED_IN_4_0_0, False)}
+_OF_4_0_0 = {**_SNAPSHOT, **dict.fromkeys(_MENDED_IN_4_0_0, False), "elr_downgrade": True}
 _OF_4_1_0 = {**_OF_4_0_0, "dead_last_known_leader_electable": False, "last_known_leader_may_be_removed": True}
 _OF_4_1_1 = {**_OF_4_1_0, "last_known_leader_on_leader_loss": True}
 _OF_4_3_0 = {**_OF_4_1_1, "assignment_clears_elr": False, "completion_tolerates_stragglers": True}

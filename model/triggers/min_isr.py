@@ -23,6 +23,8 @@ def effective_min_isr(configured: Word, factor: Word) -> Word:
 
 @rule("min-isr.change-clears-elr", source="B3; KAFKA-16540", switches=("min-isr-change-keeps-elr",),
       says="A change of min.insync.replicas empties the ELRs that were formed under the old value.")  # fmt: skip
+@rule("min-isr.change-clears-elr-while-off", source="KIP-966", switches=("switched-off-elr-is-neglected",),
+      says="A change of min.insync.replicas empties ELRs that ELR has left, also once it is off.")  # fmt: skip
 @rule("min-isr.raise-bumps-partition-epoch", source="B3; catalogue 9", switches=("min-isr-raise-is-silent",),
       says="A raised min ISR raises the partition epoch, so that the leader learns of it before its "
            "next commit.")  # fmt: skip
@@ -40,7 +42,10 @@ def announced(p: Partition, differs: Truth, raised: Truth, elr: Truth, rules: Ru
         elr: whether ELR is on.
         rules: the rule set; as found nothing is written.
     """
-    change = clear_elr(p, all_of(differs, not rules.partition.min_isr_change_keeps_elr))
+    cleared = all_of(differs, not rules.partition.min_isr_change_keeps_elr)
+    if rules.partition.switched_off_elr_is_neglected:
+        cleared = all_of(cleared, elr)
+    change = clear_elr(p, cleared)
     if rules.data_plane.min_isr_raise_is_silent:
         return change
     same = change.elr.or_else(p.elr)

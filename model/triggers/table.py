@@ -157,6 +157,9 @@ def unregister(p: Partition, permits: Permits, broker: Word, rules: PartitionRul
       switches=("stale-reregistration-keeps-isr",),
       says="A new incarnation ends the earlier one's membership of ISRs and its leadership, under any "
            "metadata version.")  # fmt: skip
+@rule("restart.unclean-leaves-elr-while-off", source="KIP-966; ReplicationControlManager.handleBrokerShutdown",
+      switches=("switched-off-elr-is-neglected",),
+      says="A broker that stopped uncleanly leaves the ELR, whether ELR is on or off.")  # fmt: skip
 @rule("restart.clean-keeps-elr", source="KAFKA-18635; KIP-966", switches=("every-restart-is-unclean",),
       says="A broker that stopped cleanly stays in the ELR when it registers again; one that did not "
            "leaves it.")  # fmt: skip
@@ -181,11 +184,12 @@ def restart(p: Partition, permits: Permits, broker: Word, clean: Truth, known: T
 
 
 def visits_elr(clean: Truth, elr: Truth, rules: PartitionRules) -> Truth:
-    """Whether the controller goes through the ELRs of a broker that registers anew: after an unclean stop, with ELR on.
+    """Whether the controller goes through the ELRs of a broker that registers anew: after an unclean stop.
 
-    Source: `ReplicationControlManager.handleBrokerShutdown`, Kafka 4.0.0.
+    The code does so with ELR on only. Source: `ReplicationControlManager.handleBrokerShutdown`, Kafka 4.0.0.
     """
-    return all_of(True if rules.every_restart_is_unclean else negate(clean), elr)
+    unclean = True if rules.every_restart_is_unclean else negate(clean)
+    return all_of(unclean, elr) if rules.switched_off_elr_is_neglected else unclean
 
 
 @rule("directory.failure-leads-away",

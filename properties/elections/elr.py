@@ -23,8 +23,10 @@ def _elr_and_recovery() -> list[Property]:
                rules=("unregister.leaves-elr",)),
         always("elr-empty-at-min-isr", "at min ISR nobody else needs to be eligible",
                lambda s: any_of(s.isr.size() < s.effective_min_isr(), s.elr.is_empty()),
-               "KIP-966; KAFKA-16540", ("elr-kept-at-min-isr", "min-isr-change-keeps-elr"),
-               rules=("elr.empty-at-min-isr", "min-isr.change-clears-elr", "min-isr.at-most-replication")),
+               "KIP-966; KAFKA-16540", ("elr-kept-at-min-isr", "min-isr-change-keeps-elr",
+                "elr-downgrade+switched-off-elr-is-neglected"),
+               rules=("elr.empty-at-min-isr", "min-isr.change-clears-elr", "min-isr.at-most-replication",
+                      "min-isr.change-clears-elr-while-off")),
         always("recovering-alone", "a RECOVERING partition has at most one ISR member",
                lambda s: any_of(negate(s.recovering), s.isr.size() <= 1),
                "invariant 17; KIP-704", ("recovering-isr-may-grow",),
@@ -61,16 +63,19 @@ def _changes() -> list[Property]:
         step("isr-leavers-stay-eligible", "below min ISR, a replica that leaves the ISR cleanly enters the ELR",
              _leavers_eligible, "invariant 35; KIP-966", ("assignment-clears-elr",),
              rules=("assignment.keeps-elr", "elr.isr-leavers-stay-eligible")),
-        step("elr-leavers-have-a-reason", "a broker leaves the ELR only for the ISR, at min ISR, or for cause",
-             _elr_leavers, "invariant 36; KIP-966", ("assignment-clears-elr",),
-             rules=("assignment.keeps-elr",)),
+        step("elr-leavers-have-a-reason", "a broker leaves the ELR only for the ISR, at min ISR, with ELR off for "
+             "an ISR that has members, or for cause", _elr_leavers, "invariant 36; KIP-966",
+             ("assignment-clears-elr", "elr-downgrade+switched-off-elr-is-neglected"),
+             rules=("assignment.keeps-elr", "elr.off.clears", "elr.downgrade-writes-nothing-else")),
         step("elr-elected-last", "an ELR member is elected only when the ISR has no member",
              lambda t: negate(t.event.over_isr), "KIP-966", ("elr-elected-over-isr",),
              rules=("election.elr.only-when-isr-empty",)),
         step("unclean-stop-loses-eligibility", "a broker back from an unclean stop is in neither ISR nor ELR",
              _unclean_stop, "KIP-966; KAFKA-15586",
-             ("elr-keeps-unclean-replicas", "dead-last-known-leader-electable"),
-             rules=("elr.excludes-unclean-stops", "election.last-known.alive")),
+             ("elr-keeps-unclean-replicas", "dead-last-known-leader-electable",
+              "elr-downgrade+switched-off-elr-is-neglected"),
+             rules=("elr.excludes-unclean-stops", "election.last-known.alive",
+                    "elr.off.excludes-lost-replicas", "restart.unclean-leaves-elr-while-off")),
         step("clean-restart-keeps-elr", "a clean restart leaves an ELR member eligible", _clean_restart,
              "KIP-966; KAFKA-18635", ("every-restart-is-unclean",),
              rules=("restart.clean-keeps-elr",)),
@@ -126,15 +131,17 @@ def _elr_leavers(t: Step) -> Truth:
     left = left.minus(t.event.unclean_shutdown)
     if t.action == "set_min_isr":
         return True
-    return any_of(left.is_empty(), after.isr.size() >= t.event.min_isr, t.event.unclean)
+    off = all_of(negate(before.elr_enabled), negate(after.isr.is_empty()))
+    return any_of(left.is_empty(), after.isr.size() >= t.event.min_isr, t.event.unclean, off)
 
 
 def _unclean_stop(t: Step) -> Truth:
     if t.action != "new_incarnation":
         return True
     broker = t.arguments["broker"]
-    unclean = all_of(t.before.elr_enabled, negate(t.arguments["clean"]))
-    return implies(unclean, negate(t.after.isr.plus(t.after.elr).has(broker)))
+    # Without ELR the last member stays in the ISR, whatever it has lost.
+    stays = all_of(negate(t.before.elr_enabled), t.after.isr.has(broker))
+    return implies(negate(t.arguments["clean"]), any_of(stays, negate(t.after.isr.plus(t.after.elr).has(broker))))
 
 
 def _clean_restart(t: Step) -> Truth:

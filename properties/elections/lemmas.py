@@ -18,7 +18,7 @@ from kraftcheck.properties.kinds import always
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
     """The lemmas at a setting; each is true in every reachable state, and explored as such."""
-    return (
+    claims = (
         always("lemma-vacant-slots-last", "the replica list has no gap", _no_gap),
         always("lemma-last-known-is-no-vacancy", "the last-known list never holds -1",
                lambda s: negate(s.last_known_elr.slot == NO_LEADER)),
@@ -30,6 +30,10 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
         always("lemma-one-eligible-at-min-one", "where min ISR is 1, the ELR holds at most one broker",
                lambda s: any_of(s.effective_min_isr() > 1, s.elr.size() <= 1)),
     )  # fmt: skip
+    # After a downgrade the state no longer says whether ELR ever was on.
+    return tuple(
+        c for c in claims if c.id != "lemma-elr-needs-the-feature" or not setting.rules.partition.elr_downgrade
+    )
 
 
 def _no_gap(s: Elections) -> Conjuncts:

@@ -13,7 +13,9 @@ from kraftcheck.properties.kinds import always, step
 
 def properties(setting: Setting) -> list[Property]:
     """Invariants 1-9 and 14-16."""
-    return [*_sets(), *_reassignments()]
+    claims = [*_sets(), *_reassignments()]
+    # After a downgrade the state no longer says whether ELR ever was on.
+    return [c for c in claims if c.id != "isr-kept-without-elr" or not setting.rules.partition.elr_downgrade]
 
 
 def _sets() -> list[Property]:
@@ -53,10 +55,11 @@ def _sets() -> list[Property]:
                ("last-known-leader-may-be-none", "removed-replica-stays-last-known+unclean-cancel-is-silent"),
                rules=("last-known.is-a-broker", "last-known.is-a-replica",
                       "reassignment.cancel.loss-is-marked")),
-        always("last-known-while-leaderless", "a last known leader is kept only while there is no leader",
-               lambda s: any_of(s.last_known_elr.is_empty(), s.leader == NO_LEADER),
-               "invariant 9; KIP-966", ("assignment-clears-elr",),
-               rules=("assignment.keeps-elr",)),
+        always("last-known-while-leaderless", "with ELR on, a last known leader is kept only while there is none",
+               lambda s: any_of(negate(s.elr_enabled), s.last_known_elr.is_empty(), s.leader == NO_LEADER),
+               "invariant 9; KIP-966", ("assignment-clears-elr+switched-off-elr-is-neglected",
+                "elr-downgrade+switched-off-elr-is-neglected"),
+               rules=("assignment.keeps-elr", "last-known.forgotten-with-elr-off")),
     ]  # fmt: skip
 
 

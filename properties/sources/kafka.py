@@ -193,6 +193,7 @@ WITHOUT_CLASS = {
 RELEASED = {
     "ConfigurationControlManager.createClearElrRecordsAsNeeded": "4.0.0",
     "ConfigurationControlManager.isDisallowedBrokerMinIsrTransition": "4.0.0",
+    "ConfigurationControlManager.maybeGenerateElrSafetyRecords": "4.0.0",
     "ReplicationControlManager.handleBrokerShutdown": "4.0.0",
     "ReplicationControlManager.removeTopicElrs": "4.0.0",
 }

@@ -15,7 +15,6 @@ UNCOVERED: dict[str, str] = {
     "last-known.noted-on-leader-loss": _RELEASES,
     "election.last-known.is-replica": "where last-known.is-a-replica is kept, no state has another; "
     "`kraftcheck conform` asks the releases that keep neither",
-    "elr.off.clears": "ELR is never switched off in an explored system; `kraftcheck conform` asks builds without it",
     "election.clean.keeps-valid-leader": _CHOSEN,
     "election.preferred.first-replica": _CHOSEN,
     "election.last-known.isr-and-elr-empty": "a known gap: in the scopes, a last known leader seated beside an ELR "
@@ -44,8 +43,6 @@ UNCOVERED: dict[str, str] = {
     "topic.creation.rows-are-independent": _CONTROLLER,
     "topic.deletion.removes-partitions": _CONTROLLER,
     "topic.growth.all-or-nothing": _CONTROLLER,
-    "elr-index.follows-cleared-elrs": _CONTROLLER,
-    "elr-index.lists-existing-topics": _CONTROLLER,
     "event.batches-of-records": _CONTROLLER,
     "session.registration-forgets-offset": _CONTROLLER,
     "session.expiry-longest-silent": _CONTROLLER,

@@ -58,7 +58,7 @@ def test_page_of_verdicts_is_the_expected_data() -> None:
         head, *lines = table.strip().splitlines()
         columns = head.split()[1:]
         rows = [re.split(r"\s{2,}", line.strip()) for line in lines if re.match(r"[a-z0-9-]+\s{2,}", line)]
-        assert len(rows) >= 10
+        assert len(rows) >= 7
         for claim, *cells in rows:
             for rules, cell in zip(columns, cells, strict=True):
                 assert cell in (worst(system, claim, rules), "-"), f"{system} {claim} under {rules}"

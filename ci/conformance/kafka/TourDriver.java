@@ -10,11 +10,13 @@ import java.nio.IntBuffer;
 import java.util.AbstractMap.SimpleImmutableEntry;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
+import org.apache.kafka.clients.admin.FeatureUpdate.UpgradeType;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.ApiException;
@@ -506,7 +508,9 @@ public final class TourDriver {
                 case "balance_timer": return replication.maybeBalancePartitionLeaders().records();
                 case "set_min_isr": return alterConfig(MIN_ISR, String.valueOf(first));
                 case "set_unclean_election": return alterConfig(UNCLEAN, String.valueOf(!isUnclean()));
-                case "enable_elr": return enableElr();
+                case "enable_elr": return updateFeatures(Map.of(
+                    MetadataVersion.FEATURE_NAME, withElr.featureLevel(), ELR_FEATURE, (short) 1), UpgradeType.UPGRADE);
+                case "disable_elr": return updateFeatures(Map.of(ELR_FEATURE, (short) 0), UpgradeType.SAFE_DOWNGRADE);
                 case "delete_topic": return delete();
                 case "reassign": return reassign(list(Arrays.copyOfRange(given, at + 3, at + 3 + brokers)));
                 case "cancel": return reassign(null);
@@ -645,10 +649,10 @@ public final class TourDriver {
         }
 
         @SuppressWarnings("unchecked")
-        private List<ApiMessageAndVersion> enableElr() throws Throwable {
-            Map<String, Short> levels = Map.of(
-                MetadataVersion.FEATURE_NAME, withElr.featureLevel(), ELR_FEATURE, (short) 1);
-            var result = (ControllerResult<ApiError>) ControlManagers.call(configs, "updateFeatures", levels, Map.of());
+        private List<ApiMessageAndVersion> updateFeatures(Map<String, Short> levels, UpgradeType type) throws Throwable {
+            Map<String, UpgradeType> types = new HashMap<>();
+            for (String feature : levels.keySet()) types.put(feature, type);
+            var result = (ControllerResult<ApiError>) ControlManagers.call(configs, "updateFeatures", levels, types);
             error = result.response().error().code();
             return error == 0 ? result.records() : null;
         }

@@ -192,9 +192,7 @@ def actions(setting: Setting) -> list[Action]:
     if rules.partition.designated_elections:
         listed.append(Action("elect_designated", do.elect_designated, designation(rules), each,
                              "unclean-recovery KIP"))  # fmt: skip
-    if rules.partition.elr_available:
-        listed.append(Action("enable_elr", do.enable_elr, lambda state: {"ELR is off": negate(state.elr_enabled)}, {},
-                             "eligible.leader.replicas.enable"))  # fmt: skip
+    listed += _switches(do, rules.partition)
     if setting["reassignment"]:
         targets = replica_lists(brokers, setting["replication"])
         listed += [
@@ -203,6 +201,15 @@ def actions(setting: Setting) -> list[Action]:
                    "cancelPartitionReassignment"),
         ]
     return listed
+
+
+def _switches(do: Triggers, rules: PartitionRules) -> list[Action]:
+    """The changes of the feature, as far as a release has them."""
+    on = Action("enable_elr", do.enable_elr, lambda state: {"ELR is off": negate(state.elr_enabled)}, {},
+                "eligible.leader.replicas.enable")  # fmt: skip
+    off = Action("disable_elr", do.disable_elr, lambda state: {"ELR is on": state.elr_enabled}, {},
+                 "updateFeatures SAFE_DOWNGRADE")  # fmt: skip
+    return [on] * rules.elr_available + [off] * rules.elr_downgrade
 
 
 def _assignable(setting: Setting) -> tuple[int, ...]:

@@ -207,3 +207,10 @@ class Triggers:
     def enable_elr(self, state: Elections) -> Outcome:
         """The metadata version gains ELR, with the feature configured on."""
         return finish(state, evolve(state, elr_enabled=True), start(state))
+
+    @rule("elr.downgrade-writes-nothing-else", source="KIP-966; FeatureControlManager",
+          switches=("elr-downgrade",),
+          says="ELR can be switched off again, and no partition is changed by that.")  # fmt: skip
+    def disable_elr(self, state: Elections) -> Outcome:
+        """The feature is downgraded; what ELRs hold stays until the next build."""
+        return finish(state, evolve(state, elr_enabled=False), start(state))

@@ -6,12 +6,10 @@ it writes. The model decides the records; nothing here does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import evolve
 
-from kraftcheck.model.controller.alter_configs import alter_config
-from kraftcheck.model.controller.configs import MIN_ISR
 from kraftcheck.model.controller.records import (
     ClearElrRecord,
     ConfigRecord,
@@ -24,6 +22,7 @@ from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTo
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.broker_guesses import BrokerRecord, broker_candidates, shutdown_candidates
+from kraftcheck.solvers.logs.explain.config_guesses import config_candidates, feature_candidates
 from kraftcheck.solvers.logs.explain.guess import BatchTail, Candidate, granted_records
 from kraftcheck.solvers.logs.explain.partition_guesses import partition_candidates
 from kraftcheck.solvers.logs.explain.state import FeatureRecord, ModelRecord, State, UnreadRecord
@@ -44,8 +43,10 @@ def candidates(state: State, records: Sequence[ModelRecord], rules: RuleSet) -> 
     first = tail.first()
     if first == BEGIN:
         yield _bootstrap(tail)
-    elif isinstance(first, UnreadRecord | FeatureRecord):
+    elif isinstance(first, UnreadRecord):
         yield Candidate("not read by replica logic", lambda: (first,), 1)
+    elif isinstance(first, FeatureRecord):
+        yield from feature_candidates(state.controller, records)
     elif isinstance(first, PartitionChangeRecord | BrokerRecord):
         yield from broker_candidates(tail)
         if isinstance(first, PartitionChangeRecord):
@@ -73,7 +74,8 @@ def _request_candidates(tail: BatchTail) -> Iterator[Candidate]:
         name = c.image.topics[first.topic_id].name if first.topic_id in c.image.topics else first.topic_id
         yield Candidate(f"delete topic {name}", lambda: granted_records(delete_topics(c, (first.topic_id,))), 1)
     elif isinstance(first, ConfigRecord):
-        yield from _config_candidates(tail)
+        yield from config_candidates(c, tail.records, tail.rules)
+        yield from feature_candidates(c, tail.records)
     elif isinstance(first, RegisterControllerRecord):
         yield Candidate(f"controller {first.controller} registers", lambda: (first,), 1)
     elif isinstance(first, UnregisterControllerRecord):
@@ -113,26 +115,3 @@ def _growth(tail: BatchTail, first: PartitionRecord) -> Candidate:
         lambda: granted_records(create_partitions(tail.controller, (growth,), tail.rules)),
         len(added),
     )
-
-
-def _config_candidates(tail: BatchTail) -> Iterator[Candidate]:
-    """Changes of configurations of one request: first all of them, then their consequences."""
-    count = tail.run_length(ConfigRecord)
-    for end in range(1, count + 1):
-        keys = {record.key for record in tail.records[:end] if isinstance(record, ConfigRecord)}
-        yield Candidate(
-            "alter configurations", _config_records(tail, end), None, "set_min_isr" if MIN_ISR in keys else ""
-        )
-
-
-def _config_records(tail: BatchTail, end: int) -> Callable[[], tuple[LogRecord, ...]]:
-    def records() -> tuple[LogRecord, ...]:
-        configs = [record for record in tail.records[:end] if isinstance(record, ConfigRecord)]
-        config_records: tuple[LogRecord, ...] = ()
-        consequences: tuple[LogRecord, ...] = ()
-        for record in configs:
-            written = alter_config(tail.controller, record, tail.rules).records
-            config_records, consequences = (*config_records, *written[:1]), (*consequences, *written[1:])
-        return (*config_records, *consequences)
-
-    return records

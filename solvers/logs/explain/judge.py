@@ -13,7 +13,9 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.model.controller.records import ClearElrRecord, ConfigRecord
+from kraftcheck.model.controller.configs import MIN_ISR
+from kraftcheck.model.controller.errors import Resignation
+from kraftcheck.model.controller.records import TOPIC, ClearElrRecord, ConfigRecord
 from kraftcheck.model.controller.state import Controller, Place
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Property, Setting
@@ -40,6 +42,7 @@ UNLOGGED = ("controller-stays", "decided-on-latest", "reassignment-ends-at-targe
 which replicas were asked for."""
 
 LAST_KNOWN = "last-known-is-one-replica"
+STAYS = "controller-stays"
 
 _DEPARTURES = (
     "fence", "controlled_shutdown", "unregister", "new_incarnation", "directories_offline", "heartbeat", "assign",
@@ -77,7 +80,13 @@ def judge(
     """
     changed = Counter((r.topic_id, r.partition_id) for r in records if isinstance(r, PartitionChangeRecord))
     changed.update(_cleared_partitions(before, records))
+    rules = _rules_of_the_log(rules, after.features.elr_switched_off)
     for place in _affected_places(before, after, records, changed):
+        fault = _min_isr_fault(after, place, rules)
+        if fault:
+            yield LogViolation(STAYS, after.topic(place.topic_id).name, place.index, (fault,))
+        if fault or _min_isr_fault(before, place, rules):
+            continue
         partition_before = before.image.partition(place.topic_id, place.index)
         numbering = elections_numbering(
             (before, after), (place.partition,) if partition_before is None else (partition_before, place.partition)
@@ -98,6 +107,26 @@ def judge(
             yield LogViolation(name, topic, place.index, named_parts)
         if has_several_last_known(place.partition):
             yield LogViolation(LAST_KNOWN, topic, place.index, ("more than one broker",))
+
+
+@lru_cache(maxsize=16)
+def _rules_of_the_log(rules: RuleSet, elr_switched_off: bool) -> RuleSet:
+    """The rules by which a log is judged: it shows whether ELR was ever on, without which partitions have less."""
+    return rules.switched(elr_downgrade=elr_switched_off)
+
+
+def _min_isr_fault(controller: Controller, place: Place, rules: RuleSet) -> str:
+    """Why a partition has no min ISR, and so no state to judge; empty where it has, or does not exist.
+
+    Each change of such a partition makes the controller resign (KAFKA-20532).
+    """
+    if controller.image.partition(place.topic_id, place.index) is None:
+        return ""
+    try:
+        controller.min_isr(place.topic_id, place.index, rules.controller)
+    except Resignation as reason:
+        return f"{reason}: any change of the partition makes the controller resign"
+    return ""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -140,9 +169,11 @@ def _affected_places(
     partitions = {(r.topic_id, getattr(r, "partition_id", None)) for r in records if hasattr(r, "topic_id")}
     brokers = {r.broker_id for r in records if hasattr(r, "broker_id")}
     topics = {r.name for r in records if isinstance(r, ConfigRecord)}
+    general = any(isinstance(r, ConfigRecord) and r.scope != TOPIC and r.key == MIN_ISR for r in records)
     for place in after.places():
         if (
-            (place.topic_id, place.index) in partitions
+            general
+            or (place.topic_id, place.index) in partitions
             or (place.topic_id, place.index) in changed
             or any(place.partition.replicas.has(broker) for broker in brokers)
             or after.topic(place.topic_id).name in topics

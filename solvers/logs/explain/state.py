@@ -23,7 +23,7 @@ from kraftcheck.model.controller.records import (
 from kraftcheck.model.controller.state import Controller, Features, Soft
 from kraftcheck.model.records.codecs import decode
 from kraftcheck.model.records.fields import Fields, FormError, each, integer, text
-from kraftcheck.model.records.records import RegisterBrokerRecord
+from kraftcheck.model.records.records import PartitionRecord, RegisterBrokerRecord
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
@@ -173,7 +173,10 @@ class State:
         if isinstance(record, FeatureRecord):
             levels = {**self.levels, record.name: record.level}
             static = self.controller.settings.static
-            changed = evolve(self.controller, features=features(levels, static))
+            before, after = self.controller.features, features(levels, static)
+            was_on = before.elr_enabled or before.elr_switched_off
+            after = evolve(after, elr_switched_off=was_on and not after.elr_enabled)
+            changed = evolve(self.controller, features=after)
             return State(changed, levels).at(self.controller.image.next_offset + 1)
         return evolve(self, controller=replay_record(self.controller, record, rules))
 
@@ -212,8 +215,19 @@ def loading(state: State, batch: Batch, rules: RuleSet) -> Iterator[tuple[State,
         EntryError, ReplayError: when a record cannot be.
     """
     for entry in batch.entries:
-        before, state = state, state.after(model_record(entry), rules)
+        record = model_record(entry)
+        before, state = state, _with_leftovers(state.after(record, rules), record)
         yield before, state
+
+
+def _with_leftovers(state: State, record: ModelRecord) -> State:
+    """A snapshot does not say that ELR was switched off, but it holds what ELR left in its partitions."""
+    features = state.controller.features
+    if not isinstance(record, PartitionRecord) or features.elr_enabled or features.elr_switched_off:
+        return state
+    if record.isr and not record.elr and not record.last_known_elr:
+        return state
+    return evolve(state, controller=evolve(state.controller, features=evolve(features, elr_switched_off=True)))
 
 
 __all__ = [

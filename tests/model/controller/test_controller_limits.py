@@ -228,7 +228,7 @@ def test_spaces_around_a_min_isr() -> None:
     live = with_topic(cluster(3), "foo", (0, 1, 2))
     padded = ConfigRecord(TOPIC, "foo", MIN_ISR, " 2")
     stored = play(live, alter_config(live, padded, KAFKA))
-    with pytest.raises(Resignation, match="no effective min ISR"):
+    with pytest.raises(Resignation, match="which is no number"):
         expire_session(stored, 0, KAFKA)
     mended = play(live, alter_config(live, padded, FIXED), FIXED)
     assert mended.min_isr(mended.topic_id("foo"), 0, FIXED.controller) == 2

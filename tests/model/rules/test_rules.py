@@ -69,7 +69,7 @@ def test_variants_apply_in_order(name: str, switches: list[tuple[str, bool]]) ->
     [
         ("kafka-5.0", "unknown rule set 'kafka-5.0'; did you mean kafka-4.0"),
         ("fxied", "unknown rule set 'fxied'; did you mean fixed?"),
-        ("", "unknown rule set ''; there are 11, such as fixed, kafka-3.9, kafka-3.9.2; `kraftcheck list` shows all"),
+        ("", "unknown rule set ''; there are 17, such as fixed, kafka-3.9, kafka-3.9.2; `kraftcheck list` shows all"),
         ("kafka-4.0+assignment-clear-elr", "unknown variant 'assignment-clear-elr' in .*mean assignment-clears-elr"),
         ("fixed+", "unknown variant '' in 'fixed\\+'; there are [0-9]+, such as .*; `kraftcheck list` shows all"),
         ("fixed-elr", "unknown variant 'elr' in 'fixed-elr'"),
@@ -113,8 +113,10 @@ def test_presets_of_releases_mend_step_by_step() -> None:
 
     mended = {"stale_reregistration_keeps_isr", "every_restart_is_unclean", "min_isr_change_keeps_elr"}
     assert PRESETS["kafka-3.9.2"] == PRESETS["kafka-3.9"]
-    assert changed("kafka-3.9.2", "kafka-4.0.0") == {*mended, "elr_available"}
+    assert changed("kafka-3.9.2", "kafka-4.0.0") == {*mended, "elr_available", "elr_downgrade"}
     assert PRESETS["kafka-4.0.0"] == PRESETS["kafka-4.0.2"]
-    assert changed("kafka-4.1", "kafka-4.1.0") == {"last_known_leader_may_be_removed", "stale_reregistration_keeps_isr"}
+    assert changed("kafka-4.1", "kafka-4.1.0") == {
+        "last_known_leader_may_be_removed", "stale_reregistration_keeps_isr", "elr_downgrade",
+    }  # fmt: skip
     assert changed("kafka-4.1.0", "kafka-4.1.2") == {"last_known_leader_on_leader_loss"}
     assert changed("kafka-4.1.2", "kafka-4.4.0") == {"assignment_clears_elr", "completion_tolerates_stragglers"}

@@ -11,7 +11,14 @@ from attrs import evolve, frozen
 from kraftcheck.model.controller.commits import replay_all
 from kraftcheck.model.controller.errors import RequestError
 from kraftcheck.model.controller.heartbeat import BrokerState, Wish
-from kraftcheck.model.controller.lifecycle import Records, directories_failed, fenced, leaving, unfenced
+from kraftcheck.model.controller.lifecycle import (
+    Records,
+    directories_cordoned,
+    directories_failed,
+    fenced,
+    leaving,
+    unfenced,
+)
 from kraftcheck.model.controller.passes import led_by
 from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.language.rule import rule
@@ -28,12 +35,14 @@ class HeartbeatRequest:
         broker, broker_epoch: the sender and the epoch it registered with.
         wish: what it asks for, and how far it has applied the log.
         offline_dirs: every directory that failed since it started.
+        cordoned_dirs: every directory that takes no new replica; None before the broker knows that it may say so.
     """
 
     broker: int
     broker_epoch: int
     wish: Wish
     offline_dirs: Ids = ()
+    cordoned_dirs: Ids | None = None
 
 
 @frozen
@@ -78,10 +87,8 @@ def heartbeat(
     return Outcome(records, reply, evolve(soft, sessions=sessions), broker if leaves else None)
 
 
-def _records(
-    controller: Controller, request: HeartbeatRequest, becomes: BrokerState | None, rules: RuleSet
-) -> Records:
-    """The two passes: the change of state, and the failed directories."""
+def _records(controller: Controller, request: HeartbeatRequest, becomes: BrokerState | None, rules: RuleSet) -> Records:
+    """The two passes, the change of state and the failed directories; then the cordoned ones, which move nothing."""
     failed = request.offline_dirs if controller.features.directories else ()
     decided: Records = ()
     for step in passes_in_order(rules.partition):
@@ -92,7 +99,7 @@ def _records(
         if second_sees_first(rules.partition):
             controller = replay_all(controller, records, rules)
         decided = (*decided, *records)
-    return decided
+    return (*decided, *directories_cordoned(controller, request.broker, request.cordoned_dirs))
 
 
 def _change_of_state(controller: Controller, broker: int, becomes: BrokerState | None, rules: RuleSet) -> Records:

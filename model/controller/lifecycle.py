@@ -116,6 +116,21 @@ def directories_failed(controller: Controller, broker: int, failed: Ids, rules: 
     return (*changes, BrokerRegistrationChangeRecord(broker, known.epoch, log_dirs=left))
 
 
+@rule("cordoning.reported-by-heartbeat", source="KIP-1066; ReplicationControlManager.processBrokerHeartbeat",
+      says="A heartbeat that names other cordoned directories than are on file changes the registration.")  # fmt: skip
+def directories_cordoned(controller: Controller, broker: int, cordoned: Ids | None) -> Records:
+    """These directories of a broker take no new replica; None of a broker that has not said which.
+
+    The first heartbeat after a registration is a change, also when it names
+    none: until then nothing is on file.
+    """
+    known = _registered(controller, broker)
+    on_file = None if known.cordoned is None else set(known.cordoned)
+    if cordoned is None or not controller.features.cordoning or on_file == set(cordoned):
+        return ()
+    return (BrokerRegistrationChangeRecord(broker, known.epoch, cordoned=cordoned),)
+
+
 @rule("registration.amendment-moves-leaders", source="invariant 11; ClusterControlManager.registerBroker",
       switches=("amendment-keeps-leaders",),
       says="A process that registers again without a directory loses what it leads there.")  # fmt: skip

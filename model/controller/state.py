@@ -46,6 +46,7 @@ class Features:
         bump_on_isr_shrink: an ISR shrink raises the leader epoch (before 3.6-IV0).
         controller_registration: controllers register (3.7-IV0).
         directories: replicas are assigned to directories (3.7-IV2).
+        cordoning: registrations record cordoned directories (4.3-IV0).
         elr_supported: ELR exists (4.0-IV1).
         elr_enabled: the controller is configured to use it.
         clear_elr: a change of min ISR writes a record that empties ELRs (Kafka 4.0).
@@ -58,6 +59,7 @@ class Features:
     bump_on_isr_shrink: bool = False
     controller_registration: bool = True
     directories: bool = True
+    cordoning: bool = True
     elr_supported: bool = True
     elr_enabled: bool = False
     clear_elr: bool = False

@@ -52,6 +52,7 @@ PROPOSALS = {
     866: "KIP-866 ZooKeeper to KRaft Migration",
     903: "KIP-903: Replicas with stale broker epoch should not be allowed to join the ISR",
     966: "KIP-966: Eligible Leader Replicas",
+    1066: "KIP-1066: Mechanism to cordon brokers and log directories",
 }
 """Page titles of the proposals that are cited; the wiki finds a page by its whole title."""
 

@@ -55,6 +55,7 @@ UNCOVERED: dict[str, str] = {
     "unfence.registration-applied": "only the controller on ints has it; explored brokers ask only when it is so, "
     "unfence.asked-when-caught-up, which `unfenced-when-caught-up` checks",
     "heartbeat.expired-counts-as-contact": _CONTROLLER,
+    "cordoning.reported-by-heartbeat": _CONTROLLER,
     "registration.amendment-moves-leaders": _CONTROLLER,
     "registration.live-broker-is-duplicate": _CONTROLLER,
     "registration.directories-own-and-unreserved": _CONTROLLER,

@@ -65,7 +65,7 @@ def run(cluster: KafkaCluster, steps: Sequence[Callable[[KafkaCluster], None]], 
         cluster.stop(controller)
     out.mkdir(parents=True, exist_ok=True)
     for segment in [*sorted(kept.glob("*.log")), *sorted(kept.glob("*.checkpoint"))[-1:]]:
-        shutil.copy(segment, out / segment.name)
+        shutil.copyfile(segment, out / segment.name)
     (out / "decoded.txt").write_text(dump(cluster, sorted(out.glob("*.log"))), encoding="utf-8")
 
 

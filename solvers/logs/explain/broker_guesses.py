@@ -9,7 +9,14 @@ from attrs import evolve
 
 from kraftcheck.model.controller.heartbeat import Wish
 from kraftcheck.model.controller.heartbeat_event import HeartbeatRequest, heartbeat
-from kraftcheck.model.controller.lifecycle import directories_failed, fenced, leaving, unfenced, unregister
+from kraftcheck.model.controller.lifecycle import (
+    directories_cordoned,
+    directories_failed,
+    fenced,
+    leaving,
+    unfenced,
+    unregister,
+)
 from kraftcheck.model.controller.records import LogRecord
 from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
 from kraftcheck.model.records.records import (
@@ -74,6 +81,10 @@ def _registration_change_candidates(
     if change is not None and change.in_controlled_shutdown == 1 and place == 0:
         words = ("broker ", broker, " begins a controlled shutdown")
         yield Candidate(words, lambda: leaving(c, broker, rules), None, "controlled_shutdown", arguments)
+    if change is not None and change.cordoned is not None and place == 0:
+        cordoned = change.cordoned
+        words = (f"{len(cordoned)} directories of broker ", broker, " are cordoned")
+        yield Candidate(words, lambda: directories_cordoned(c, broker, cordoned), 1, "directories_cordoned", arguments)
     if change is not None and not (change.fenced or change.in_controlled_shutdown or change.cordoned is not None):
         failed = tuple(d for d in registration.dirs if d not in (change.log_dirs or ()))
         yield Candidate(

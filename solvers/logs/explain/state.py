@@ -46,7 +46,7 @@ READ_KINDS = (
 _RESOURCES = {2: TOPIC, 4: NODE}
 _FEATURE_VERSIONS = {
     "leader_recovery": 3, "registration_changes": 6, "controlled_shutdown": 7, "controller_registration": 15,
-    "directories": 17, "elr_supported": 23,
+    "directories": 17, "elr_supported": 23, "cordoning": 30,
 }  # fmt: skip
 _NO_BUMP_FROM = 12
 

@@ -135,7 +135,8 @@ def _without_elr(image: ClusterImage, name: str, rules: PartitionRules) -> Clust
     """
 
     def cleared(topic: Topic) -> Topic:
-        return evolve(topic, partitions={index: _emptied(p, rules) for index, p in topic.partitions.items()})
+        emptied = {index: _emptied(p, rules) for index, p in topic.partitions.items()}
+        return topic.with_partitions({index: p for index, p in emptied.items() if p is not topic.partitions[index]})
 
     if name and all(topic.name != name for topic in image.topics.values()):
         raise ReplayError(f"cannot replay ClearElrRecord: there is no topic {name}")

@@ -8,8 +8,8 @@ Two families of collections answer to the interface `Brokers`:
 * `IdList` (see `kraftcheck.model.language.idlists`) keeps order, as Kafka's lists do; it is
   concrete. Records, conformance and replay use it.
 
-What the mask forgets is the order inside ISR and ELR: a permuted ISR is a
-change to a list and no change to a mask, and printed order is ascending.
+What the mask forgets is the order inside ISR and ELR: a permuted ISR or ELR is
+a change to a list and no change to a mask, and printed order is ascending.
 """
 
 from __future__ import annotations

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from attrs import frozen
 
-from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.brokersets import Brokers, Replicas, largest
+from kraftcheck.model.language.hashorder import SMALLEST_TABLE, hash_order
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, any_of, apply, choose, concrete
@@ -86,6 +89,22 @@ class IdList:
     def first_in(self, wanted: Brokers) -> int:
         """See `Brokers.first_in`."""
         return self.keep(wanted).first()
+
+
+def hash_union(listed: Brokers, *added: Brokers) -> Brokers:
+    """The members of a collection and those of others, as Kafka's hash set of them lists them (see `hashorder`).
+
+    A mask forgets that order. Slots are ascending, as the set is where every id is a slot of the smallest table.
+
+    Raises:
+        ValueError: where slots have larger ids, which may come in another order.
+    """
+    if isinstance(listed, IdList):
+        return IdList(hash_order(listed.ids, itertools.chain.from_iterable(map(_ids, added))))
+    union = functools.reduce(lambda members, other: members.plus(other), added, listed).ascending()
+    if isinstance(union, Replicas) and largest(union.mask).bit_length() > SMALLEST_TABLE:
+        raise ValueError(f"a hash set of slots has ids 0..{SMALLEST_TABLE - 1}; larger ones need ordered lists")
+    return union
 
 
 def _ids(other: Brokers) -> tuple[int, ...]:

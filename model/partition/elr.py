@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.idlists import hash_union
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, Maybe, all_of, any_of, choose, negate
@@ -61,6 +62,9 @@ class ElrInputs:
       says="A replica that stopped uncleanly is not in the ELR.")  # fmt: skip
 @rule("elr.off.excludes-lost-replicas", source="KIP-966", switches=("switched-off-elr-is-neglected",),
       says="With ELR off, who stopped uncleanly or is no replica any more leaves an ELR that is kept.")  # fmt: skip
+@rule("elr.listed-in-hash-order", source="PartitionChangeBuilder.maybePopulateTargetElr; semantics 2.2",
+      says="A build lists the ELR as java.util.HashSet does, and writes it where the list on file "
+           "differs.")  # fmt: skip
 @rule("elr.within-replicas", source="B4; X1; invariant 7", switches=("removed-replicas-stay-in-elr",),
       says="Every ELR member is a replica.")  # fmt: skip
 def populate(inputs: ElrInputs, enabled: Truth, rules: PartitionRules) -> Eligible:
@@ -71,16 +75,15 @@ def populate(inputs: ElrInputs, enabled: Truth, rules: PartitionRules) -> Eligib
     uncleanly or are no longer replicas.
     """
     isr, old = inputs.isr, inputs.eligible
-    candidates = old.elr.plus(inputs.previous_isr)
+    candidates = hash_union(old.elr, inputs.previous_isr)
     elr = candidates if rules.elr_keeps_isr_members else candidates.minus(isr)
     if not rules.elr_keeps_unclean_replicas:
         elr = elr.minus(inputs.unclean_shutdown)
     if not rules.removed_replicas_stay_in_elr:
         elr = elr.keep(inputs.replicas)
-    elr = elr.ascending()
     last_known = old.last_known
     if inputs.collect_last_known:
-        last_known = candidates.plus(last_known).minus(isr).minus(elr).ascending()
+        last_known = hash_union(old.elr, inputs.previous_isr, last_known).minus(isr).minus(elr)
     at_min = Eligible(old.elr.minus(isr) if rules.elr_kept_at_min_isr else old.elr.none(), old.last_known.none())
     populated = choose(isr.size() >= inputs.min_isr, at_min, Eligible(elr, last_known))
     if not rules.switched_off_elr_is_neglected:

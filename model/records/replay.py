@@ -35,6 +35,7 @@ from kraftcheck.model.records.records import (
     UnregisterBrokerRecord,
     partition_of,
 )
+from kraftcheck.model.records.timelinemap import first_key, slots_after_put, slots_of
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT
 
@@ -56,10 +57,33 @@ class ReplayError(ValueError):
 
 @frozen
 class Topic:
-    """A topic: its name and its partitions by index."""
+    """A topic.
+
+    Attributes:
+        name: its name.
+        partitions: its partitions by index, in the order in which they came.
+        slots: how many slots Kafka's map of them has, which also depends on when they changed.
+    """
 
     name: str
     partitions: Mapping[int, Partition] = field(factory=dict)
+    slots: int = field(eq=False)
+
+    @slots.default
+    def _slots_of_new_ones(self) -> int:
+        return slots_of(len(self.partitions))
+
+    def with_partitions(self, partitions: Mapping[int, Partition]) -> Topic:
+        """The topic after records of these partitions, the new ones in their order."""
+        slots, known = self.slots, len(self.partitions)
+        for index in partitions:
+            slots = slots_after_put(slots, known)
+            known += index not in self.partitions
+        return evolve(self, partitions={**self.partitions, **partitions}, slots=slots)
+
+    def first_partition(self) -> Partition:
+        """The partition that Kafka's map of them lists first."""
+        return self.partitions[first_key(self.partitions, self.slots)]
 
 
 @frozen
@@ -147,8 +171,7 @@ def _partition_change(image: ClusterImage, record: PartitionChangeRecord, rules:
 
 def _with_partition(image: ClusterImage, topic_id: str, partition_id: int, p: Partition) -> ClusterImage:
     topic = _existing_topic(image, topic_id)
-    after = evolve(topic, partitions=_with(topic.partitions, partition_id, p))
-    return evolve(image, topics=_with(image.topics, topic_id, after))
+    return evolve(image, topics=_with(image.topics, topic_id, topic.with_partitions({partition_id: p})))
 
 
 def _existing_topic(image: ClusterImage, topic_id: str) -> Topic:

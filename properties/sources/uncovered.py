@@ -15,6 +15,7 @@ UNCOVERED: dict[str, str] = {
     "last-known.noted-on-leader-loss": _RELEASES,
     "election.last-known.is-replica": "where last-known.is-a-replica is kept, no state has another; "
     "`kraftcheck conform` asks the releases that keep neither",
+    "elr.listed-in-hash-order": _CHOSEN,
     "election.clean.keeps-valid-leader": _CHOSEN,
     "election.preferred.first-replica": _CHOSEN,
     "election.last-known.isr-and-elr-empty": "a known gap: in the scopes, a last known leader seated beside an ELR "
@@ -43,6 +44,7 @@ UNCOVERED: dict[str, str] = {
     "topic.creation.rows-are-independent": _CONTROLLER,
     "topic.deletion.removes-partitions": _CONTROLLER,
     "topic.growth.all-or-nothing": _CONTROLLER,
+    "topic.growth.factor-of-first-in-map": _CONTROLLER,
     "event.batches-of-records": _CONTROLLER,
     "session.registration-forgets-offset": _CONTROLLER,
     "session.expiry-longest-silent": _CONTROLLER,

@@ -13,6 +13,7 @@ import java.nio.ByteOrder;
 import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.IntPredicate;
@@ -26,6 +27,8 @@ import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.placement.PartitionAssignment;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.timeline.SnapshotRegistry;
+import org.apache.kafka.timeline.TimelineHashMap;
 
 /**
  * Asks Kafka's own classes, many questions at a time: rows of 32-bit ints in, rows of 32-bit ints out.
@@ -78,6 +81,9 @@ public final class ConformanceDriver {
             case "merge": return new MergeCheck(slots);
             case "reassignment": return new ReassignmentCheck(slots);
             case "registration": return new RegistrationCheck();
+            case "ordered": return new OrderedCheck(slots, version);
+            case "hash-set": return new HashSetCheck(slots);
+            case "timeline-map": return new TimelineMapCheck(slots);
             default: throw new IllegalArgumentException("unknown check " + name);
         }
     }
@@ -421,6 +427,183 @@ public final class ConformanceDriver {
             found.atMostOne(record.lastKnownElr() == null ? List.of() : record.lastKnownElr());
             found.maybeSet(record.removingReplicas());
             found.maybeSet(record.addingReplicas());
+        }
+    }
+
+    /** One change build with any ids: brokers are places in the row's ascending list of ids. */
+    static final class OrderedCheck implements Check {
+        private final int slots;
+        private final MetadataVersion version;
+
+        OrderedCheck(int slots, MetadataVersion version) {
+            this.slots = slots;
+            this.version = version;
+        }
+
+        public int inputs() {
+            return slots + 1 + 6 * slots + 14;
+        }
+
+        public int outputs() {
+            return 3 + 5 * (1 + slots) + 4;
+        }
+
+        public void run(Reader given, Writer found) {
+            int[] ids = new int[slots];
+            for (int i = 0; i < slots; i++) {
+                ids[i] = given.next();
+            }
+            try {
+                boolean balanced = given.flag();
+                int[] replicas = given.ints(slots);
+                int[] isr = given.ints(slots);
+                int[] elr = given.ints(slots);
+                int[] lastKnown = given.ints(slots);
+                int[] removing = membersOf(given.next());
+                int[] adding = membersOf(given.next());
+                int leader = given.next();
+                boolean recovering = given.flag();
+                boolean placed = given.flag();
+                Uuid[] directories = new Uuid[replicas.length];
+                for (int i = 0; i < directories.length; i++) {
+                    directories[i] = directory(placed ? OWN_DIRECTORY + replicas[i] : 0);
+                }
+                PartitionRegistration p = new PartitionRegistration.Builder()
+                    .setReplicas(named(replicas, ids)).setDirectories(directories).setIsr(named(isr, ids))
+                    .setElr(named(elr, ids)).setLastKnownElr(named(lastKnown, ids))
+                    .setRemovingReplicas(named(removing, ids)).setAddingReplicas(named(adding, ids))
+                    .setLeader(leader < 0 ? leader : ids[leader])
+                    .setLeaderRecoveryState(recovering ? LeaderRecoveryState.RECOVERING : LeaderRecoveryState.RECOVERED)
+                    .setLeaderEpoch(0).setPartitionEpoch(0).build();
+                int acceptable = given.next();
+                int minIsr = given.next();
+                int election = given.next();
+                boolean elrOn = given.flag();
+                PartitionChangeBuilder builder = ChangeCheck.builder(
+                        p, b -> has(acceptable, placeOf(b, ids)), version, minIsr, elrOn)
+                    .setElection(ELECTIONS[election])
+                    .setUseLastKnownLeaderInBalancedRecovery(balanced)
+                    .setDefaultDirProvider(b -> directory(DEFAULT_DIRECTORY + placeOf(b, ids)))
+                    .setTargetIsr(boxed(named(given.ints(slots), ids)))
+                    .setTargetReplicas(boxed(named(given.ints(slots), ids)))
+                    .setTargetRemoving(boxed(named(membersOf(given.next()), ids)))
+                    .setTargetAdding(boxed(named(membersOf(given.next()), ids)))
+                    .setTargetLeaderRecoveryState(
+                        given.flag() ? LeaderRecoveryState.RECOVERING : LeaderRecoveryState.RECOVERED)
+                    .setUncleanShutdownReplicas(boxed(named(membersOf(given.next()), ids)));
+                int assigned = given.next();
+                if (assigned != VACANT) {
+                    builder.setDirectory(ids[assigned], directory(SET_DIRECTORY));
+                }
+                Optional<ApiMessageAndVersion> built = builder.build();
+                write(built.isPresent() ? (PartitionChangeRecord) built.get().message() : new PartitionChangeRecord(),
+                    built.isPresent(), ids, found);
+            } catch (Throwable e) {
+                found.restart();
+                found.put(THROWN);
+                found.put(e.getClass().getSimpleName().hashCode());
+            }
+        }
+
+        private void write(PartitionChangeRecord record, boolean present, int[] ids, Writer found) {
+            found.put(present ? RECORD : NO_RECORD);
+            found.put(record.leader() < 0 ? record.leader() : placeOf(record.leader(), ids));
+            found.put(record.leaderRecoveryState());
+            found.maybeList(places(record.isr(), ids), slots);
+            found.maybeList(places(record.replicas(), ids), slots);
+            found.put(record.directories() != null);
+            found.list(
+                record.directories() == null ? NOBODY : numbers(record.directories().toArray(new Uuid[0])), slots);
+            found.maybeList(places(record.eligibleLeaderReplicas(), ids), slots);
+            found.maybeList(places(record.lastKnownElr(), ids), slots);
+            found.maybeSet(places(record.removingReplicas(), ids));
+            found.maybeSet(places(record.addingReplicas(), ids));
+        }
+
+        /** The ids of places; the place EMPTY stands for the id -1. */
+        private static int[] named(int[] places, int[] ids) {
+            return Arrays.stream(places).map(place -> place == EMPTY ? -1 : ids[place]).toArray();
+        }
+
+        private static List<Integer> places(List<Integer> brokers, int[] ids) {
+            return brokers == null ? null : brokers.stream().map(b -> placeOf(b, ids)).toList();
+        }
+
+        private static int placeOf(int broker, int[] ids) {
+            if (broker == -1) {
+                return EMPTY;
+            }
+            int place = Arrays.binarySearch(ids, broker);
+            if (place < 0) throw new IllegalStateException("no place for broker " + broker);
+            return place;
+        }
+    }
+
+    /** What java.util.HashSet lists: made of the first ids, to which the others are added. */
+    static final class HashSetCheck implements Check {
+        private final int slots;
+
+        HashSetCheck(int slots) {
+            this.slots = slots;
+        }
+
+        public int inputs() {
+            return 2 + slots;
+        }
+
+        public int outputs() {
+            return 1 + slots;
+        }
+
+        public void run(Reader given, Writer found) {
+            int listed = given.next();
+            int added = given.next();
+            List<Integer> ids = new ArrayList<>();
+            for (int i = 0; i < listed; i++) {
+                ids.add(given.next());
+            }
+            HashSet<Integer> set = new HashSet<>(ids);
+            for (int i = 0; i < added; i++) {
+                set.add(given.next());
+            }
+            found.put(set.size());
+            set.forEach(found::put);
+        }
+    }
+
+    /** The first value that Kafka's map of partitions lists, after keys are put in this order. */
+    static final class TimelineMapCheck implements Check {
+        private final int slots;
+
+        TimelineMapCheck(int slots) {
+            this.slots = slots;
+        }
+
+        public int inputs() {
+            return 1 + slots;
+        }
+
+        public int outputs() {
+            return 1;
+        }
+
+        public void run(Reader given, Writer found) {
+            TimelineHashMap<Integer, Integer> map = new TimelineHashMap<>(registry(), 0);
+            for (int left = given.next(); left > 0; left--) {
+                int key = given.next();
+                map.put(key, key);
+            }
+            found.put(map.values().iterator().next());
+        }
+
+        /** A registry; the class of its argument moved to another package in 4.4. */
+        private static SnapshotRegistry registry() {
+            try {
+                Constructor<?> made = SnapshotRegistry.class.getConstructors()[0];
+                return (SnapshotRegistry) made.newInstance(made.getParameterTypes()[0].getConstructor().newInstance());
+            } catch (ReflectiveOperationException e) {
+                throw new IllegalStateException(e);
+            }
         }
     }
 

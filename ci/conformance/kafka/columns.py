@@ -57,8 +57,18 @@ CHANGE_OUTPUTS = (
 )  # fmt: skip
 """The record (a `?` column says whether it has the field), then the partition once it is replayed."""
 
+ORDERED_INPUTS = (
+    ("ids", True), ("balanced", False),
+    *((name, is_list or name == "last_known") for name, is_list in CHANGE_INPUTS),
+)  # fmt: skip
+"""A question to the change builder whose brokers are places among ascending `ids`; `balanced` is the mode with a last
+known leader. Lists of the last known have `NO_LAST_KNOWN` in the place of -1."""
+
 RECORD_AT, AFTER_AT = 1, next(n for n, (name, _) in enumerate(CHANGE_OUTPUTS) if name.startswith("after."))
 """Where the record's columns begin, and those of the partition after it."""
+
+ORDERED_OUTPUTS = tuple((name, is_list or name == "last_known") for name, is_list in CHANGE_OUTPUTS[:AFTER_AT])
+"""The record, its last known as a list."""
 
 MERGE_INPUTS = (*PARTITION, *((f"record.{name}", is_list) for name, is_list in CHANGE_OUTPUTS[RECORD_AT:AFTER_AT]))
 """A partition and a record of any fields; the columns of a field that is absent are not read."""
@@ -85,6 +95,14 @@ REGISTRATION_OUTPUTS = (
     ("after.fenced", False), ("after.leaving", False), ("after.dirs", False), ("online", False),
     ("intersection", False), ("difference", False),
 )  # fmt: skip
+
+
+HASH_SET_INPUTS = ("listed", False), ("added", False), ("ids", True)
+HASH_SET_OUTPUTS = ("count", False), ("ids", True)
+"""A set made of the first ids, with others added; what it lists."""
+
+TIMELINE_MAP_INPUTS, TIMELINE_MAP_OUTPUTS = (("count", False), ("keys", True)), (("first", False),)
+"""Keys that are put into Kafka's map of partitions in this order; the first that it lists."""
 
 
 @frozen

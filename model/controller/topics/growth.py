@@ -69,6 +69,9 @@ def create_partitions(
     return Outcome(tuple(records), tuple(results), evolve(controller.soft, random=stream), atomic=True)
 
 
+@rule("topic.growth.factor-of-first-in-map", source="ReplicationControlManager.createPartitions; semantics 8",
+      says="New partitions have as many replicas as the partition that Kafka's hash map lists first, which need not "
+           "be partition 0.")  # fmt: skip
 def _lists(
     controller: Controller, growth: Growth, quota_exceeded: bool, stream: RandomStream
 ) -> tuple[tuple[Ids, ...] | RequestError, RandomStream]:
@@ -78,7 +81,7 @@ def _lists(
         raise RequestError("THROTTLING_QUOTA_EXCEEDED")
     if not topic.partitions:
         raise Resignation(f"topic {growth.topic} has no partition")
-    factor = int(topic.partitions[min(topic.partitions)].replicas.size())
+    factor = int(topic.first_partition().replicas.size())
     if growth.assignments is None:
         additional = growth.count - len(topic.partitions)
         return place(controller.usable_brokers(), additional, factor, stream)

@@ -126,9 +126,14 @@ def _reassignment_candidates(observed: _ObservedChange) -> Iterator[Candidate]:
         )
     if not (change.replicas.present or change.adding.present or change.removing.present):
         return
-    removing = _value_or(change.removing, p.removing)
-    target = tuple(broker for broker in _value_or(change.replicas, p.replicas) if broker not in removing)
-    yield Candidate((f"reassign {observed.name} to ", target), _reassignment_records(observed, target), 1, "reassign")
+    removing, replicas = _value_or(change.removing, p.removing), _value_or(change.replicas, p.replicas)
+    targets = [tuple(broker for broker in replicas if broker not in removing)]
+    if not change.removing.present:
+        # The set on file may be the old one of a target that keeps every replica (B10).
+        targets.append(replicas)
+    for target in dict.fromkeys(targets):
+        words = (f"reassign {observed.name} to ", target)
+        yield Candidate(words, _reassignment_records(observed, target), 1, "reassign")
 
 
 def _reassignment_records(observed: _ObservedChange, replicas: Ids | None) -> Callable[[], tuple[LogRecord, ...]]:

@@ -85,6 +85,11 @@ class Ledger:
         """Whether some partition has no situation, so that events that visit many partitions are not memoised."""
         return self._incomplete
 
+    @property
+    def elr_enabled(self) -> bool:
+        """Whether ELR is on, so that the order in which a hash set lists ids matters."""
+        return self.base.controller.features.elr_enabled
+
     def place(self, key: bytes) -> tuple[str, int]:
         """Topic id and index of a partition."""
         return self._places[key]
@@ -106,7 +111,7 @@ class Ledger:
     def situation(self, p: Partition, context: Context, registrations: Registrations) -> Situation:
         """The one situation with these values; brokers that the partition does not name are left out."""
         registered = {broker: registrations.get(broker) for broker in brokers_of(p)}
-        names_found = names_of(p, registered.items())
+        names_found = names_of(p, registered.items(), None, self.elr_enabled)
         names = self._names.setdefault(names_found, names_found)
         to_shape = names.to_shape
         return self.situation_of(
@@ -222,7 +227,7 @@ class Ledger:
 def with_partitions(topics: Mapping[str, Topic], changed: Mapping[str, Mapping[int, Partition]]) -> Mapping[str, Topic]:
     """The topics with other partitions, by topic id and index; what has none is the very same."""
     return topics if not changed else {
-        topic_id: evolve(topic, partitions={**topic.partitions, **changed[topic_id]}) if topic_id in changed else topic
+        topic_id: topic.with_partitions(changed[topic_id]) if topic_id in changed else topic
         for topic_id, topic in topics.items()
     }  # fmt: skip
 

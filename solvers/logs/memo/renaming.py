@@ -1,26 +1,31 @@
 """Canonical names for brokers and directories, so that all situations of one shape share memoised results.
 
 Rules ask whether two brokers, or two directories, are the same, and which
-comes first: ELRs are sorted by broker, and the directories of a registration
-by `directory_order`. They know the id -1, which is no broker, and the reserved
-directory ids. Nothing else about an id matters. So brokers are called 0, 1,
-.. in the order of their ids, and the directories of each broker by its number
-and their place among its own. Results are computed with those names, and
-translated back to the ids.
+comes first: reassignments sort brokers, and the directories of a registration
+have their `directory_order`. They know the id -1, which is no broker, and the
+reserved directory ids. With ELR on, they also list an ELR as Kafka's hash set
+does. Nothing else about an id matters. So brokers are called 0, 1, .. in the
+order of their ids where the set lists them in that order too, else by greater
+numbers which it lists as it does the ids; the directories of each broker are
+called by its number and their place among its own. Results are computed with
+those names, and translated back to the ids.
 
-Ids that make no sense are not renamed: a broker below -1, a directory of two
-brokers, a reserved one that is registered, directories that are not one a replica.
+Ids are not renamed where they make no sense (a broker below -1, a directory of
+two brokers, a reserved one that is registered, directories that are not one a
+replica), and where the hash set has no simple order: more ids than share a slot
+as a list, or -1 among them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
+from kraftcheck.model.language.hashorder import FULL_SLOT, SMALLEST_TABLE, slot_of
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import NO_LEADER, present
 from kraftcheck.model.partition.directories import Directories, DirectoryList, is_reserved
@@ -173,31 +178,44 @@ class ShapeNames:
     """What the brokers of a shape, and their directories, are called in one situation.
 
     Attributes:
-        brokers: their ids; where they are renamed in order, and the k-th is called k.
+        brokers: their ids; where they are renamed in order.
         directories: of each broker its own, in their order; where they are not renamed none.
         renamed: whether anything is.
+        numbers: what the brokers are called; by default 0, 1, ..
     """
 
     brokers: Ids
     directories: tuple[Ids, ...]
     renamed: bool
+    numbers: Ids = field()
+
+    @numbers.default
+    def _places(self) -> Ids:
+        return tuple(range(len(self.brokers)))
 
     @cached_property
     def to_shape(self) -> Renaming:
         """From ids to the shape's names."""
         if not self.renamed:
             return _IDENTITY
-        return Renaming(_Brokers((b, k) for k, b in enumerate(self.brokers)), _Directories(self._directory_pairs()))
+        pairs = zip(self.brokers, self.numbers, strict=True)
+        return Renaming(_Brokers(pairs), _Directories(self._directory_pairs()))
 
     @cached_property
     def to_ids(self) -> Renaming:
         """From the shape's names to ids."""
         if not self.renamed:
             return _IDENTITY
-        return Renaming(_Brokers(enumerate(self.brokers)), _Directories((d, own) for own, d in self._directory_pairs()))
+        pairs = zip(self.numbers, self.brokers, strict=True)
+        return Renaming(_Brokers(pairs), _Directories((d, own) for own, d in self._directory_pairs()))
+
+    @cached_property
+    def _own(self) -> Mapping[int, Ids]:
+        """The directories of each broker, by its number."""
+        return dict(zip(self.numbers, self.directories, strict=True))
 
     def _directory_pairs(self) -> list[tuple[int, int]]:
-        return [(d, canonical_directory(k, j)) for k, own in enumerate(self.directories) for j, d in enumerate(own)]
+        return [(d, canonical_directory(k, j)) for k, own in self._own.items() for j, d in enumerate(own)]
 
     def has_broker(self, broker: int, *registered: Registration | None) -> bool:
         """Whether a broker and all directories of these registrations of it have names."""
@@ -205,7 +223,7 @@ class ShapeNames:
             return True
         if broker not in self.to_shape.brokers:
             return False
-        directories = self.directories[self.to_shape.brokers[broker]]
+        directories = self._own[self.to_shape.brokers[broker]]
         return all(
             directory in directories
             for registration in registered
@@ -221,16 +239,15 @@ class ShapeNames:
         directories = _directory_list(maybe.value).ids
         replicas = self.to_shape.broker_ids(ids(change.replicas.value)) if change.replicas.present else ids(p.replicas)
         pairs = zip(replicas, directories, strict=False)
-        known_names = (is_reserved(d) or (k >= 0 and d in self.directories[k]) for k, d in pairs)
+        known_names = (is_reserved(d) or (k >= 0 and d in self._own[k]) for k, d in pairs)
         return len(directories) == len(replicas) and all(known_names)
 
     def canonical(self) -> ShapeNames:
         """The names of the shape itself: each canonical name stands for itself."""
-        places = range(len(self.brokers))
         directories = tuple(
-            tuple(canonical_directory(k, j) for j in range(len(own))) for k, own in enumerate(self.directories)
+            tuple(canonical_directory(k, j) for j in range(len(own))) for k, own in self._own.items()
         )
-        return ShapeNames(tuple(places), directories, self.renamed)
+        return ShapeNames(self.numbers, directories, self.renamed, self.numbers)
 
 
 def _directory_list(directories: Directories) -> DirectoryList:
@@ -244,9 +261,27 @@ def canonical_directory(broker: int, place: int) -> int:
     return (broker + 1 << 64) + place
 
 
+def numbers_of(brokers: Ids, elr_enabled: bool) -> Ids | None:
+    """What brokers, in the order of their ids, are called, so that a hash set of some lists them as it does their ids.
+
+    None where that is not sure.
+    """
+    places = tuple(range(len(brokers)))
+    slots = [slot_of(broker, SMALLEST_TABLE) for broker in brokers]
+    if not elr_enabled or all(broker < SMALLEST_TABLE for broker in brokers):
+        return places
+    if len(brokers) > FULL_SLOT:
+        return None
+    if all(a < b for a, b in pairwise(slots)):
+        return places
+    ranks = {slot: rank for rank, slot in enumerate(sorted(set(slots)))}
+    return tuple(SMALLEST_TABLE * place + ranks[slot] for place, slot in zip(places, slots, strict=True))
+
+
 def names_of(
-    p: Partition, registered: Iterable[tuple[int, Registration | None]], change: PartitionChange | None = None
-) -> ShapeNames:
+    p: Partition, registered: Iterable[tuple[int, Registration | None]], change: PartitionChange | None = None,
+    elr_enabled: bool = True,
+) -> ShapeNames:  # fmt: skip
     """The names in a partition, in registrations of its brokers and of others, and in a change.
 
     Ids that make no sense are not renamed.
@@ -271,9 +306,12 @@ def names_of(
             directories.setdefault(broker, set()).update(() if is_reserved(directory) else (directory,))
     ordered = tuple(sorted(directories))
     distinct = len(set(chain(*directories.values()))) == sum(map(len, directories.values()))
-    if not (is_sound and distinct and assigned.replicas == replicas):
+    numbers = numbers_of(ordered, elr_enabled)
+    is_sound = is_sound and not (elr_enabled and NO_LEADER in (*ids(p.isr), *ids(p.elr)))
+    if numbers is None or not (is_sound and distinct and assigned.replicas == replicas):
         return ShapeNames(ordered, (), False)
-    return ShapeNames(ordered, tuple(tuple(sorted(directories[b], key=directory_order)) for b in ordered), True)
+    own = tuple(tuple(sorted(directories[b], key=directory_order)) for b in ordered)
+    return ShapeNames(ordered, own, True, numbers)
 
 
-__all__ = ["Form", "Registrations", "Renaming", "ShapeNames", "canonical_directory", "names_of"]
+__all__ = ["Form", "Registrations", "Renaming", "ShapeNames", "canonical_directory", "names_of", "numbers_of"]

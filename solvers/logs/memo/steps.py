@@ -42,7 +42,7 @@ def change_step(ledger: Ledger, at: Situation, record: PartitionChangeRecord, ru
         return PartitionStep(at, None)
     names, shape = at.names, at.shape
     if not names.has_directories(shape.partition, change):
-        names = names_of(at.partition, at.registrations.items(), change)
+        names = names_of(at.partition, at.registrations.items(), change, ledger.elr_enabled)
         shape = ledger.shape(
             names.to_shape.partition(at.partition), at.context, names.to_shape.registrations(at.registrations)
         )
@@ -66,7 +66,7 @@ def event_step(
     has_names = names.has_broker(event.broker, event.before, event.after)
     if not has_names or (partition_change is not None and not names.has_directories(shape.partition, partition_change)):
         registrations = (*at.registrations.items(), (event.broker, event.before), (event.broker, event.after))
-        names = names_of(at.partition, registrations, partition_change)
+        names = names_of(at.partition, registrations, partition_change, ledger.elr_enabled)
         shape = ledger.shape(
             names.to_shape.partition(at.partition), at.context, names.to_shape.registrations(at.registrations)
         )
@@ -124,7 +124,8 @@ def _memo_entry(ledger: Ledger, shape: Shape, names: ShapeNames, result: QueryRe
     if result is None:
         return None
     registrations = {broker: result.registrations[broker] for broker in brokers_of(result.end)}
-    names_remain = names.renamed and names_of(result.end, registrations.items()) == names.canonical()
+    names_after = names_of(result.end, registrations.items(), None, ledger.elr_enabled)
+    names_remain = names.renamed and names_after == names.canonical()
     return _MemoEntry(
         result, ledger.shape(without_epochs(result.end), shape.context, registrations) if names_remain else None
     )

@@ -38,7 +38,7 @@ from kraftcheck.solvers.logs.explain.state import EntryError, State
 from kraftcheck.solvers.logs.memo import ledger, steps
 from kraftcheck.solvers.logs.memo.ask import QueryResult, broker_events, query_change, query_event, query_shutdown
 from kraftcheck.solvers.logs.memo.compact import compact
-from kraftcheck.solvers.logs.memo.renaming import Renaming, ShapeNames, canonical_directory, names_of
+from kraftcheck.solvers.logs.memo.renaming import Renaming, ShapeNames, canonical_directory, names_of, numbers_of
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from kraftcheck.solvers.logs.memo.situation import EPOCH, TOPIC, Context, Shape, brokers_of, plain_registration
 from tests.shared.captures import ELR, TROUBLE, batches, corrupted, replayed, with_data
@@ -52,7 +52,7 @@ RESERVED = (MIGRATING, UNASSIGNED, LOST)
 
 @frozen
 class World:
-    """One partition, its context, brokers 0 to 3 with directories of plain names, and other names for all of them."""
+    """One partition, its context, four brokers and directories with the names of a shape, and other names for all."""
 
     partition: Partition
     context: Context
@@ -80,9 +80,12 @@ class World:
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
     """Any partition of up to three replicas, whether it can come about or not."""
-    some = st.lists(st.integers(0, BROKERS - 1), unique=True, max_size=3).map(tuple)
-    dirs = {b: tuple(canonical_directory(b, j) for j in range(draw(st.integers(0, 3)))) for b in range(BROKERS)}
-    registrations = {b: _registration(draw, b, dirs[b]) for b in range(BROKERS)}
+    elr_enabled = draw(st.booleans())
+    other = draw(other_names(elr_enabled))
+    brokers = tuple(broker for broker in other.brokers if broker >= 0)
+    some = st.lists(st.sampled_from(brokers), unique=True, max_size=3).map(tuple)
+    dirs = {b: tuple(canonical_directory(b, j) for j in range(draw(st.integers(0, 3)))) for b in brokers}
+    registrations = {b: _registration(draw, b, dirs[b]) for b in brokers}
     replicas = draw(some.filter(bool))
     within = st.lists(st.sampled_from(replicas), unique=True).map(tuple)
     places = tuple(draw(st.sampled_from((*RESERVED, *dirs[b], canonical_directory(b, 3)))) for b in replicas)
@@ -94,12 +97,11 @@ def worlds(draw: st.DrawFn) -> World:
         IdList(last_known), IdList(draw(st.just(()) | within)), IdList(draw(st.just(()) | within)),
         draw(st.sampled_from((-1, *isr, *(() if lost else replicas)))), draw(st.booleans()), EPOCH, EPOCH,
     )  # fmt: skip
-    features = Features(elr_enabled=draw(st.booleans()))
+    features = Features(elr_enabled=elr_enabled)
     context = Context(draw(st.integers(1, len(replicas))), draw(st.booleans()))
-    directory = draw(st.sampled_from([d for listed in dirs.values() for d in listed] or [canonical_directory(0, 0)]))
-    return World(
-        p, context, registrations, features, draw(st.sampled_from(RULES)), draw(other_names()), draw(within), directory
-    )
+    every = [d for listed in dirs.values() for d in listed] or [canonical_directory(brokers[0], 0)]
+    directory = draw(st.sampled_from(every))
+    return World(p, context, registrations, features, draw(st.sampled_from(RULES)), other, draw(within), directory)
 
 
 def _registration(draw: st.DrawFn, broker: int, dirs: tuple[int, ...]) -> Registration | None:
@@ -109,16 +111,21 @@ def _registration(draw: st.DrawFn, broker: int, dirs: tuple[int, ...]) -> Regist
                         dirs=dirs, no_dir_left=not dirs and draw(st.booleans()))  # fmt: skip
 
 
+BROKER_IDS = st.integers(0, 12) | st.integers(13, 60) | st.sampled_from((64, 128, 1 << 16, (1 << 31) - 1))
+
+
 @st.composite
-def other_names(draw: st.DrawFn) -> Renaming:
-    """Other ids in the same order, far and near; directories with either half negative as Kafka reads it."""
-    ids = sorted(draw(st.sets(st.integers(0, 12) | st.just((1 << 31) - 1), min_size=BROKERS, max_size=BROKERS)))
+def other_names(draw: st.DrawFn, elr_enabled: bool) -> Renaming:
+    """The ids that the names of a shape stand for, far and near; directories with either half negative for Kafka."""
+    ids = tuple(sorted(draw(st.sets(BROKER_IDS, min_size=BROKERS, max_size=BROKERS))))
+    names = numbers_of(ids, elr_enabled)
+    assert names is not None
     halves = st.sampled_from([1, 2, 3, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
     wide = st.tuples(halves, halves | st.just(0)).map(lambda pair: (pair[0] << 64) + pair[1])
     drawn = draw(st.lists(wide, unique=True, min_size=4 * BROKERS, max_size=4 * BROKERS))
-    owned = {canonical_directory(b, j): d for b in range(BROKERS)
+    owned = {canonical_directory(name, j): d for b, name in enumerate(names)
              for j, d in enumerate(sorted(drawn[4 * b : 4 * b + 4], key=directory_order))}  # fmt: skip
-    return Renaming({-1: -1, **dict(enumerate(ids))}, {**{d: d for d in RESERVED}, **owned})
+    return Renaming({-1: -1, **dict(zip(names, ids, strict=True))}, {**{d: d for d in RESERVED}, **owned})
 
 
 def written(world: World) -> list[tuple[Any, ...]]:
@@ -132,9 +139,9 @@ def written(world: World) -> list[tuple[Any, ...]]:
         lambda: elect_leaders(c, PREFERRED, place, rules).records,
         lambda: elect_leaders(c, UNCLEAN, place, rules).records,
         lambda: alter_partition(c, request, rules).records,
-        *[lambda b=b: assign_replicas_to_dirs(c, b, EPOCH, mine, rules).records for b in range(BROKERS)],  # type: ignore[misc]
+        *[lambda b=b: assign_replicas_to_dirs(c, b, EPOCH, mine, rules).records for b in world.registrations],  # type: ignore[misc]
     ]
-    for broker in range(BROKERS):
+    for broker in world.registrations:
         makes += _of_broker(world, broker)
     for make in makes:
         try:
@@ -336,7 +343,7 @@ def test_names_out_of_order_change_answers() -> None:
 
     @given(worlds())
     def check(world: World) -> None:
-        ids = {b: BROKERS - 1 - b for b in range(BROKERS)}
+        ids = dict(zip(world.registrations, reversed(world.registrations), strict=True))
         try:
             commutes(evolve(world, other=evolve(world.other, brokers={-1: -1, **ids})), Counter())
         except AssertionError:

@@ -35,7 +35,7 @@ def cases() -> list[dict[str, Any]]:
             isr = tuple(sorted(draw.sample(replicas, draw.randint(1, len(replicas))), key=replicas.index))
             case = {"replicas": replicas, "removing": tuple(sorted(removing)), "adding": tuple(sorted(adding)),
                     "isr": isr, "leader": draw.choice(isr), "target": target}  # fmt: skip
-            if draw.randrange(8 if permutes else 100) == 0:
+            if draw.randrange(12 if permutes else 200) == 0:
                 every.append(case)
     return every
 

@@ -4,28 +4,25 @@ Rules ask whether two brokers, or two directories, are the same, and which
 comes first: reassignments sort brokers, and the directories of a registration
 have their `directory_order`. They know the id -1, which is no broker, and the
 reserved directory ids. With ELR on, they also list an ELR as Kafka's hash set
-does. Nothing else about an id matters. So brokers are called 0, 1, .. in the
-order of their ids where the set lists them in that order too, else by greater
-numbers which it lists as it does the ids; the directories of each broker are
-called by its number and their place among its own. Results are computed with
-those names, and translated back to the ids.
+does. Nothing else about an id matters. So brokers get numbers in the order of
+their ids (see `numbering`), and the directories of each broker are called by
+its number and their place among its own. Results are computed with those names,
+and translated back to the ids.
 
 Ids are not renamed where they make no sense (a broker below -1, a directory of
 two brokers, a reserved one that is registered, directories that are not one a
-replica), and where the hash set has no simple order: more ids than share a slot
-as a list, or -1 among them.
+replica), and where their order in the hash set is not sure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 from attrs import evolve, field, frozen
 
-from kraftcheck.model.language.hashorder import FULL_SLOT, SMALLEST_TABLE, slot_of
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import NO_LEADER, present
 from kraftcheck.model.partition.directories import Directories, DirectoryList, is_reserved
@@ -40,6 +37,7 @@ from kraftcheck.model.records.records import (
 )
 from kraftcheck.solvers.logs.explain.broker_guesses import BrokerRecord
 from kraftcheck.solvers.logs.explain.guess import Words
+from kraftcheck.solvers.logs.memo.numbering import numbers_of
 
 Registrations = Mapping[int, Registration | None]
 """Registrations by broker, None where there is none."""
@@ -261,23 +259,6 @@ def canonical_directory(broker: int, place: int) -> int:
     return (broker + 1 << 64) + place
 
 
-def numbers_of(brokers: Ids, elr_enabled: bool) -> Ids | None:
-    """What brokers, in the order of their ids, are called, so that a hash set of some lists them as it does their ids.
-
-    None where that is not sure.
-    """
-    places = tuple(range(len(brokers)))
-    slots = [slot_of(broker, SMALLEST_TABLE) for broker in brokers]
-    if not elr_enabled or all(broker < SMALLEST_TABLE for broker in brokers):
-        return places
-    if len(brokers) > FULL_SLOT:
-        return None
-    if all(a < b for a, b in pairwise(slots)):
-        return places
-    ranks = {slot: rank for rank, slot in enumerate(sorted(set(slots)))}
-    return tuple(SMALLEST_TABLE * place + ranks[slot] for place, slot in zip(places, slots, strict=True))
-
-
 def names_of(
     p: Partition, registered: Iterable[tuple[int, Registration | None]], change: PartitionChange | None = None,
     elr_enabled: bool = True,
@@ -314,4 +295,4 @@ def names_of(
     return ShapeNames(ordered, own, True, numbers)
 
 
-__all__ = ["Form", "Registrations", "Renaming", "ShapeNames", "canonical_directory", "names_of", "numbers_of"]
+__all__ = ["Form", "Registrations", "Renaming", "ShapeNames", "canonical_directory", "names_of"]

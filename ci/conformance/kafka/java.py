@@ -14,7 +14,15 @@ from typing import IO, Self
 import numpy as np
 
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
-from kraftcheck.ci.conformance.kafka.jars import FOLDER, SHORT_RUN, cache_folder, exclusive_cache, jars, program
+from kraftcheck.ci.conformance.kafka.jars import (
+    CONTROLLER,
+    FOLDER,
+    SHORT_RUN,
+    cache_folder,
+    exclusive_cache,
+    jars,
+    program,
+)
 from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.refusal import Refusal
 
@@ -25,18 +33,26 @@ PACKAGE = "org.apache.kafka.controller"
 TOUR, FUZZ = "TourDriver", "FuzzDriver"
 """The drivers of the managers: by states and steps of an explored system, by whole requests."""
 
+FETCHER = "FetcherDriver"
+"""The driver of a follower's fetcher; it stands on the jars of a broker."""
+
 
 class DriverError(RuntimeError):
     """The process died or wrote something else than answers; the message has the end of its log."""
 
 
-def compile_driver(version: str, name: str) -> str:
+def compile_driver(version: str, name: str, kind: str = CONTROLLER) -> str:
     """The class path of a driver, compiled for a version where the cache does not hold it yet.
+
+    Args:
+        version: the release.
+        name: of the driver's class.
+        kind: the set of jars that it stands on.
 
     Raises:
         Refusal: where jars or a compiler are missing, or the version's classes are not those the driver knows.
     """
-    classes = jars(version)
+    classes = jars(version, kind)
     source_files = sources(version, name)
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in source_files)).hexdigest()[:16]
     place = folder(cache_folder() / version) / f"driver-{digest}"
@@ -53,6 +69,7 @@ def sources(version: str, name: str) -> tuple[Path, ...]:
     names = {
         TOUR: managers,
         FUZZ: ("fuzz/FuzzDriver", "fuzz/FuzzRequests", "fuzz/FuzzRecords", *managers),
+        FETCHER: ("fetcher/FetcherDriver", f"fetcher/FetcherRelease{'40' if version.startswith('4.0.') else '41'}"),
     }.get(name, (name,))
     return tuple(FOLDER / f"{file}.java" for file in names)
 

@@ -60,10 +60,10 @@ SHOWS: dict[str, Any] = {
 
 HAS = {
     "3.9.2": (1, 1, 1, 1, 1, 0, 0),
-    "4.0.2": (1, 1, 1, 1, 1, 0, 0),
+    **dict.fromkeys(("4.0.0", "4.0.1", "4.0.2"), (1, 1, 1, 1, 1, 0, 0)),
     "4.1.0": (0, 1, 1, 1, 1, 0, 0),
-    "4.1.2": (0, 1, 1, 1, 0, 1, 0),
-    "4.4.0": (0, 1, 1, 1, 0, 1, 1),
+    **dict.fromkeys(("4.1.1", "4.1.2", "4.2.0", "4.2.1"), (0, 1, 1, 1, 0, 1, 0)),
+    **dict.fromkeys(("4.3.0", "4.3.1", "4.4.0"), (0, 1, 1, 1, 0, 1, 1)),
 }
 """Of each release, which cases show their defect."""
 
@@ -87,7 +87,7 @@ def _shown(answers: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
-@pytest.mark.parametrize("version", one_in(2, HAS))
+@pytest.mark.parametrize("version", one_in(4, HAS))
 def test_presets_have_the_defects_of_their_release(version: str) -> None:
     """The model under the preset of a release shows what the release is known to show."""
     assert _shown(ChangeModel(SLOTS, parse(f"kafka-{version}")).answer(_table())) == HAS[version]

@@ -28,13 +28,18 @@ AT_EACH_CHANGE: Mapping[str, Mapping[str, str]] = {
 }
 """Of a release, by the name of a trace: that its test passes, as the release has the defect, or what is otherwise."""
 
+OF_4_1_1: Mapping[str, str] = {**AT_EACH_CHANGE["4.1.2"], "B10-4.4.0": "replicas"}
+OF_4_3: Mapping[str, str] = {
+    "B1": "leader", "B2": "elr", "B4": PASSES, "B5": PASSES, "B7-4.4.0": PASSES, "B10": PASSES, "B10-4.4.0": PASSES,
+}  # fmt: skip
+
 BY_NIGHT: Mapping[str, Mapping[str, str]] = {
-    "4.0.0": {"B1": PASSES, "B5-4.0.2": PASSES},
+    **dict.fromkeys(("4.0.0", "4.0.1"), AT_EACH_CHANGE["4.0.2"]),
     "4.0.2": {"B2": PASSES, "B4": PASSES, "B7": PASSES, "B10": "leader", "B10-4.4.0": "replicas"},
     "4.1.0": {"B1": "leader", "B2": PASSES, "B4": PASSES, "B5-4.0.2": PASSES, "B7": PASSES, "B10-4.4.0": "replicas"},
     "4.1.2": {"B5-4.0.2": "last_known_elr", "B10-4.4.0": "replicas"},
-    "4.4.0": {"B1": "leader", "B2": "elr", "B4": PASSES, "B5": PASSES, "B7-4.4.0": PASSES, "B10": PASSES,
-              "B10-4.4.0": PASSES},
+    **dict.fromkeys(("4.1.1", "4.2.0", "4.2.1"), OF_4_1_1),
+    **dict.fromkeys(("4.3.0", "4.3.1", "4.4.0"), OF_4_3),
 }
 
 
@@ -49,6 +54,7 @@ def exported(trace: str, folder: Path) -> Path:
 def ran_on(version: str, traces: Iterable[str], folder: Path) -> dict[str, str]:
     """By trace, what its test says on the classes of a release: nothing where it passes, else the first failure."""
     tests = {trace: exported(trace, folder / trace) for trace in traces}
+    assert len({test.stem for test in tests.values()}) == len(tests), "two tests of one name hide each other"
     outcomes = run_tests(version, {test.stem: test.read_text(encoding="utf-8") for test in tests.values()})
     return {trace: outcomes[test.stem] for trace, test in tests.items()}
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import evolve
 
+from kraftcheck.model.controller.configs import is_skipped
 from kraftcheck.model.controller.errors import ExcessiveBatch
 from kraftcheck.model.controller.heartbeat import Sessions
 from kraftcheck.model.controller.records import (
@@ -106,7 +107,8 @@ def replay_record(controller: Controller, record: LogRecord, rules: RuleSet) -> 
     if isinstance(record, ConfigRecord | RegisterControllerRecord | UnregisterControllerRecord):
         after = evolve(controller, image=evolve(image, next_offset=image.next_offset + 1))
         if isinstance(record, ConfigRecord):
-            return evolve(after, configs=controller.configs.replay(record))
+            skipped = is_skipped(record, rules.controller)
+            return after if skipped else evolve(after, configs=controller.configs.replay(record))
         if isinstance(record, UnregisterControllerRecord):
             return _without_controller(after, record.controller)
         return evolve(after, controllers={**controller.controllers, record.controller: record})

@@ -21,6 +21,21 @@ DEFAULTS = {MIN_ISR: "1", UNCLEAN_ELECTION: "false"}
 """What holds where nothing is configured."""
 
 
+TOPIC_CONFIGS = frozenset((
+    "cleanup.policy", "compression.gzip.level", "compression.lz4.level", "compression.type",
+    "compression.zstd.level", "delete.retention.ms", "errors.deadletterqueue.group.enable", "file.delete.delay.ms",
+    "flush.messages", "flush.ms", "follower.replication.throttled.replicas", "index.interval.bytes",
+    "internal.segment.bytes", "leader.replication.throttled.replicas", "local.retention.bytes",
+    "local.retention.ms", "max.compaction.lag.ms", "max.decompressed.message.bytes", "max.message.bytes",
+    "message.timestamp.after.max.ms", "message.timestamp.before.max.ms", "message.timestamp.type",
+    "min.cleanable.dirty.ratio", "min.compaction.lag.ms", "min.insync.replicas", "preallocate",
+    "remote.copy.lag.bytes", "remote.copy.lag.ms", "remote.log.copy.disable", "remote.log.delete.on.disable",
+    "remote.storage.enable", "retention.bytes", "retention.ms", "segment.bytes", "segment.index.bytes",
+    "segment.jitter.ms", "segment.ms", "unclean.leader.election.enable",
+))  # fmt: skip
+"""What a topic may be configured with in 4.4.0; 4.2.1 and 4.3 have all but four of them. Source: `LogConfig`."""
+
+
 @frozen
 class Configs:
     """Every dynamic configuration.
@@ -69,6 +84,14 @@ class Configs:
     def without_topic(self, topic: str) -> Configs:
         """The configurations after a topic is removed."""
         return evolve(self, topics={name: values for name, values in self.topics.items() if name != topic})
+
+
+@rule("config.unsupported-skipped-at-replay", source="SupportedConfigChecker; ConfigurationControlManager.replay",
+      switches=("unsupported-configs-kept",),
+      says="From 4.2.1 on a record that configures a topic by a name that is known no more is skipped.")  # fmt: skip
+def is_skipped(record: ConfigRecord, rules: ControllerRules) -> bool:
+    """Whether a record leaves the configurations as they are; of a node or the cluster every name counts."""
+    return record.scope == TOPIC and record.key not in TOPIC_CONFIGS and not rules.unsupported_configs_kept
 
 
 def is_true(value: str) -> bool:

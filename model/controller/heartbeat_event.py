@@ -20,6 +20,7 @@ from kraftcheck.model.controller.lifecycle import (
     unfenced,
 )
 from kraftcheck.model.controller.passes import led_by
+from kraftcheck.model.controller.sessions import heard
 from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids
@@ -58,7 +59,7 @@ class HeartbeatReply:
 def heartbeat(
     controller: Controller, request: HeartbeatRequest, rules: RuleSet, registration_offset: int | None = None
 ) -> Outcome[HeartbeatReply]:
-    """A heartbeat is processed.
+    """A heartbeat is processed, at the time when it arrives.
 
     Args:
         controller: the state.
@@ -68,10 +69,11 @@ def heartbeat(
             takes what was replayed.
 
     Raises:
-        RequestError: STALE_BROKER_EPOCH.
+        RequestError: STALE_BROKER_EPOCH; the sender is `heard` of all the same.
         Resignation: when the broker has no session, or see `decide`.
     """
-    broker, wish, soft = request.broker, request.wish, controller.soft
+    broker, wish = request.broker, request.wish
+    soft = heard(controller.soft, broker, request.broker_epoch, rules.controller)
     if registration_offset is None:
         registration_offset = controller.image.registration_offsets.get(broker)
     if registration_offset is None:
@@ -115,13 +117,13 @@ def _change_of_state(controller: Controller, broker: int, becomes: BrokerState |
 @rule("heartbeat.expired-counts-as-contact",
       source="semantics 5; ReplicationControlManager.processExpiredBrokerHeartbeat",
       says="A heartbeat that waited too long counts as contact and does nothing else.")  # fmt: skip
-def expired_heartbeat(controller: Controller, request: HeartbeatRequest) -> Outcome[None]:
+def expired_heartbeat(controller: Controller, request: HeartbeatRequest, rules: RuleSet) -> Outcome[None]:
     """A heartbeat that waited too long: it counts as contact and does nothing else.
 
     Raises:
-        RequestError: STALE_BROKER_EPOCH.
+        RequestError: STALE_BROKER_EPOCH; the sender is `heard` of all the same.
     """
     known = controller.check_epoch(request.broker, request.broker_epoch)
-    soft = controller.soft
+    soft = heard(controller.soft, request.broker, request.broker_epoch, rules.controller)
     sessions = soft.sessions.touch(request.broker, known.fenced, request.wish.metadata_offset, soft.now)
     return Outcome((), None, evolve(soft, sessions=sessions))

@@ -167,16 +167,39 @@ def expire_session(controller: Controller, broker: int, rules: RuleSet) -> Outco
     Raises:
         Resignation: for a broker that is not registered.
     """
-    records = fenced(controller, broker, rules)
-    return Outcome(records, None, evolve(controller.soft, sessions=controller.soft.sessions.fence(broker)))
+    soft, epoch = controller.soft, _registered(controller, broker).epoch
+    after = evolve(soft, sessions=soft.sessions.fence(broker), contacts=soft.contacts.without(broker, epoch))
+    return Outcome(fenced(controller, broker, rules), None, after)
 
 
-def fence_stale_broker(controller: Controller, rules: RuleSet) -> Outcome[None]:
-    """The session check: at most one broker, the longest silent, is fenced a time."""
-    stale = controller.soft.sessions.stale(controller.soft.now)
-    if stale is None:
-        return Outcome((), None, controller.soft)
-    return expire_session(controller, stale, rules)
+@rule("session.expiry-in-table-order", source="KAFKA-17793; ReplicationControlManager.maybeFenceOneStaleBroker",
+      switches=("sessions-by-contact", "contacts-hashed-as-lists"),
+      says="From 4.0.0 on a session check ends one session that is over, the first in the order of a hash table, and "
+           "fences its broker, also a fenced one, unless the epoch is not the broker's.")  # fmt: skip
+def fence_stale_broker(controller: Controller, rules: RuleSet) -> Outcome[bool]:
+    """The session check: at most one broker is fenced a time; the reply says whether to check again at once.
+
+    Until 3.9 it is the longest silent of the live brokers. From 4.0.0 on it may be no broker: an epoch that a
+    heartbeat stated wrongly, or that is an earlier incarnation's, has a session too.
+    """
+    soft = controller.soft
+    if not rules.controller.sessions_by_contact:
+        stale = soft.sessions.stale(soft.now)
+        return Outcome((), False, soft) if stale is None else _expired(controller, stale, rules)
+    ended = soft.contacts.first_ended(soft.now, soft.sessions.timeout)
+    if ended is None:
+        return Outcome((), False, soft)
+    known = controller.registration(ended.broker)
+    if known is not None and known.epoch == ended.epoch:
+        return _expired(controller, ended.broker, rules)
+    sessions = soft.sessions if known is not None else soft.sessions.remove(ended.broker)
+    contacts = soft.contacts.without(ended.broker, ended.epoch)
+    return Outcome((), True, evolve(soft, sessions=sessions, contacts=contacts))
+
+
+def _expired(controller: Controller, broker: int, rules: RuleSet) -> Outcome[bool]:
+    outcome = expire_session(controller, broker, rules)
+    return Outcome(outcome.records, True, outcome.soft)
 
 
 def unregister(controller: Controller, broker: int, rules: RuleSet) -> Outcome[None]:

@@ -12,15 +12,17 @@ from attrs import evolve, field, frozen
 from kraftcheck.model.controller.errors import RequestError
 from kraftcheck.model.controller.lifecycle import Records, amended, restarted
 from kraftcheck.model.controller.records import RegisterControllerRecord
-from kraftcheck.model.controller.state import Controller, Outcome
+from kraftcheck.model.controller.sessions import in_session
+from kraftcheck.model.controller.state import Controller, Outcome, Soft
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.directories import is_reserved
 from kraftcheck.model.records.brokers import Registration
 from kraftcheck.model.records.records import Feature, Ids, Listener, RegisterBrokerRecord
+from kraftcheck.model.rules.controller import ControllerRules
 from kraftcheck.model.rules.ruleset import RuleSet
 
 METADATA_VERSION = "metadata.version"
-"""The feature that every broker is assumed to support at its first level."""
+"""The feature that every broker supports; until 3.9 one that names no range is assumed to support its first level."""
 
 
 @frozen
@@ -62,7 +64,7 @@ class RegistrationContext:
 
 
 @rule("registration.live-broker-is-duplicate", source="semantics 5; ClusterControlManager.registerBroker",
-      says="Another process may not register an id while its broker is unfenced and in session.")  # fmt: skip
+      says="Another process may not register an id while its broker is in session.")  # fmt: skip
 def register_broker(
     controller: Controller, request: RegistrationRequest, context: RegistrationContext, rules: RuleSet
 ) -> Outcome[int]:
@@ -82,13 +84,13 @@ def register_broker(
     if controller.settings.cluster_id != request.cluster_id:
         raise RequestError("INCONSISTENT_CLUSTER_ID")
     amends = known is not None and known.incarnation == request.incarnation
-    if known is not None and not amends and soft.sessions.is_valid(broker, soft.now):
+    if known is not None and not amends and in_session(soft, known, rules.controller):
         raise RequestError("DUPLICATE_BROKER_REGISTRATION")
     if request.is_migrating_zk_broker:
         raise RequestError("BROKER_ID_NOT_REGISTERED", "zookeeper_mode")
     if controller.features.directories:
         _check_directories(controller, request)
-    features = _supported(request.features, context.finalized)
+    features = _supported(request.features, context.finalized, rules.controller)
     new_epoch = controller.image.next_offset if context.new_epoch is None else context.new_epoch
     record = RegisterBrokerRecord(
         broker_id=broker,
@@ -105,7 +107,16 @@ def register_broker(
     ended = amended(controller, broker, dirs, rules) if amends else _ended(controller, known, request, rules)
     sessions = soft.sessions if amends else soft.sessions.remove(broker)
     sessions = sessions.register(broker, record.fenced, soft.now)
-    return Outcome((*ended, record), record.broker_epoch, evolve(soft, sessions=sessions), atomic=True)
+    return _written(ended, record, evolve(soft, sessions=sessions), rules.controller)
+
+
+@rule("registration.record-is-written-last", source="ClusterControlManager.registerBroker",
+      switches=("registration-is-one-batch",),
+      says="A registration writes first what it ends, and then the broker's record, which from 4.0.0 on may be in a "
+           "later batch.")  # fmt: skip
+def _written(ended: Records, record: RegisterBrokerRecord, soft: Soft, rules: ControllerRules) -> Outcome[int]:
+    """Where a controller fails between two batches, the broker is not registered: it asks again."""
+    return Outcome((*ended, record), record.broker_epoch, soft, atomic=rules.registration_is_one_batch)
 
 
 @rule("registration.directories-own-and-unreserved", source="semantics 5; KIP-858; invariant 19",
@@ -123,23 +134,37 @@ def _check_directories(controller: Controller, request: RegistrationRequest) -> 
             raise RequestError("INVALID_REGISTRATION", "directory_owned_by_other_broker")
 
 
-def _supported(features: tuple[Feature, ...], finalized: Mapping[str, int]) -> tuple[Feature, ...]:
+@rule("registration.supports-finalized-features", source="semantics 5; ClusterControlManager.registerBroker",
+      switches=("metadata-version-range-required",),
+      says="A broker supports the level of each finalized feature, and from 4.0.0 on names its range of "
+           "metadata.version.")  # fmt: skip
+def _supported(
+    features: tuple[Feature, ...], finalized: Mapping[str, int], rules: ControllerRules
+) -> tuple[Feature, ...]:
     """The features to register, once each finalized level is in the broker's range.
 
     A feature that the broker does not name has the range 0 to 0, the metadata
-    version the range 1 to 1.
+    version, where it may be left out, the range 1 to 1.
     """
-    named = {feature.name for feature in features}
-    registered = features
+    named, registered = {feature.name for feature in features}, features
+    for feature in features:
+        _check_level(feature, finalized)
     if METADATA_VERSION not in named:
+        if rules.metadata_version_range_required:
+            raise RequestError("INVALID_REGISTRATION", "no_metadata_version")
         registered = (*features, Feature(METADATA_VERSION, 1, 1))
-    others = sorted(finalized.keys() - named - {METADATA_VERSION})
-    for feature in (*registered, *(Feature(name, 0, 0) for name in others if finalized[name] != 0)):
-        level = finalized.get(feature.name, 1 if feature.name == METADATA_VERSION else 0)
-        if not feature.min_level <= level <= feature.max_level:
-            accepted = [feature.min_level, feature.max_level]
-            raise RequestError("UNSUPPORTED_VERSION", feature=feature.name, finalized=level, accepted_range=accepted)
+        _check_level(registered[-1], finalized)
+    for name in sorted(finalized.keys() - named - {METADATA_VERSION}):
+        if finalized[name] != 0:
+            _check_level(Feature(name, 0, 0), finalized)
     return registered
+
+
+def _check_level(feature: Feature, finalized: Mapping[str, int]) -> None:
+    level = finalized.get(feature.name, 1 if feature.name == METADATA_VERSION else 0)
+    if not feature.min_level <= level <= feature.max_level:
+        accepted = [feature.min_level, feature.max_level]
+        raise RequestError("UNSUPPORTED_VERSION", feature=feature.name, finalized=level, accepted_range=accepted)
 
 
 def _ended(

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from attrs import evolve, field, frozen
 
 from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs, is_true, whole_number
+from kraftcheck.model.controller.contacts import Contacts
 from kraftcheck.model.controller.errors import RequestError, Resignation
 from kraftcheck.model.controller.heartbeat import Sessions
 from kraftcheck.model.controller.records import LogRecord, RegisterControllerRecord
@@ -82,6 +83,7 @@ class Settings:
         replication_factor, partitions: of topics that name none.
         max_elections: records of one balancing or unclean-election event.
         max_records: records of one batch of the log, and of one request of a user.
+        max_partitions: partitions that one request may add.
         static: configuration file.
     """
 
@@ -91,14 +93,23 @@ class Settings:
     partitions: int = 1
     max_elections: int = 1000
     max_records: int = 10_000
+    max_partitions: int = 10_000
     static: Mapping[str, str] = field(factory=dict)
 
 
 @frozen
 class Soft:
-    """What only the active controller knows; nothing of it is in the log."""
+    """What only the active controller knows; nothing of it is in the log.
+
+    Attributes:
+        sessions: what brokers reported, and, until 3.9, when live ones were last heard of.
+        contacts: from 4.0.0 on, when brokers were last heard of.
+        now: the time.
+        random: what placements draw from.
+    """
 
     sessions: Sessions = field(factory=lambda: Sessions(SESSION_TIMEOUT))
+    contacts: Contacts = field(factory=Contacts)
     now: int = 0
     random: RandomStream = field(factory=RandomStream)
 

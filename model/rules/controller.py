@@ -9,7 +9,7 @@ from kraftcheck.model.rules.choice import choice as _choice
 
 @frozen
 class ControllerRules:
-    """Where the controller errs beyond one partition. All off: as it ought to be."""
+    """Where the controller errs, or releases of it differ, beyond one partition. All off: as it ought to be."""
 
     # Defects of the snapshot that no explored system is large enough for.
     deleted_partition_stays_indexed: bool = _choice(
@@ -35,3 +35,42 @@ class ControllerRules:
     amendment_keeps_leaders: bool = _choice(
         "controller", "registerBroker", "a process that registers again without a directory keeps what it leads there"
     )
+    registration_is_one_batch: bool = _choice(
+        "controller", "registerBroker", "a registration of more records than one batch holds is fatal to the controller"
+    )
+    created_partitions_uncounted: bool = _choice(
+        "controller", "validateTotalNumberOfPartitions", "a creation is not refused for the partitions it asks for"
+    )
+    added_partitions_uncounted: bool = _choice(
+        "controller", "validateTotalNumberOfPartitions", "a growth is not refused for the partitions it asks for"
+    )
+    policy_exception_is_fatal: bool = _choice(
+        "controller", "createTopics", "an exception of the policy for topics that is no answer ends the controller"
+    )
+    unsupported_configs_kept: bool = _choice(
+        "controller", "SupportedConfigChecker", "a topic keeps configurations that its release knows no more"
+    )
+
+    # Of later releases than the snapshot.
+    sessions_by_contact: bool = _choice(
+        "controller", "KAFKA-17793", "a broker and epoch heard of has a session, fenced or not; any ended one is next"
+    )
+    contacts_hashed_as_lists: bool = _choice(
+        "controller", "BrokerIdAndEpoch", "sessions are kept by the hash of a list of broker and epoch, not of a record"
+    )
+    takeover_hears_fenced_brokers: bool = _choice(
+        "controller", "KAFKA-19130", "for a controller that takes over, fenced brokers too were heard of just now"
+    )
+    metadata_version_range_required: bool = _choice(
+        "controller", "registerBroker", "a broker that names no range of metadata.version is not registered"
+    )
+    factor_change_can_be_forbidden: bool = _choice(
+        "controller", "KIP-860", "a reassignment can ask for the replication factor to stay"
+    )
+
+
+OF_LATER_RELEASES = (
+    "sessions_by_contact", "contacts_hashed_as_lists", "takeover_hears_fenced_brokers",
+    "metadata_version_range_required", "factor_change_can_be_forbidden",
+)  # fmt: skip
+"""Choices that the snapshot has off: it is older than what they are about."""

@@ -15,7 +15,7 @@ from attrs import field, frozen
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.broker_ids import OF_DOCUMENT, BrokerIdRules
-from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.rules.controller import OF_LATER_RELEASES, ControllerRules
 from kraftcheck.model.rules.data_plane import DataPlaneRules
 from kraftcheck.model.rules.directories import OF_KIP, OF_SNAPSHOT, DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
@@ -31,8 +31,9 @@ class RuleSet:
 
     Each choice carries its kind, source and sentence as metadata. The kinds: `defect` (found in Kafka's code at
     the snapshot), `feature` (differs between versions and documents), `seeded` (a wrong rule of the controller,
-    kept to show that a property can fail), `controller` (a defect of the snapshot that only the controller in
-    full can show: it takes several partitions), and for each of the other groups its own name.
+    kept to show that a property can fail), `controller` (a defect, or a difference of releases, that only the
+    controller in full can show: it takes several partitions, sessions or configurations), and for each of the other
+    groups its own name.
 
     Attributes:
         broker_ids: how a broker finds its id.
@@ -84,7 +85,7 @@ DEFECTS = tuple(name for name, choice in CHOICES.items() if choice.metadata["gro
 """Choices that are defects of the snapshot, or of the design documents."""
 
 _OF_DOCUMENTS = ("one_directory_means_all_online", "designated_may_be_leaving")
-_OF_CONTROLLER = tuple(attrs.fields_dict(ControllerRules))
+_OF_CONTROLLER = tuple(name for name in attrs.fields_dict(ControllerRules) if name not in OF_LATER_RELEASES)
 _SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER, *OF_SNAPSHOT) if name not in _OF_DOCUMENTS}
 
 _MENDED_IN_4_1 = ("dead_last_known_leader_electable", "every_restart_is_unclean", "min_isr_change_keeps_elr")
@@ -93,17 +94,39 @@ _MENDED_IN_4_1 = ("dead_last_known_leader_electable", "every_restart_is_unclean"
 _MENDED_IN_4_0_0 = ("stale_reregistration_keeps_isr", "every_restart_is_unclean", "min_isr_change_keeps_elr")
 """KAFKA-18106, KAFKA-18635, KAFKA-16540: mended between the snapshot and the release, as the tour finds."""
 
-_OF_4_0_0 = {**_SNAPSHOT, **dict.fromkeys(_MENDED_IN_4_0_0, False), "elr_downgrade": True}
-_OF_4_1_0 = {**_OF_4_0_0, "dead_last_known_leader_electable": False, "last_known_leader_may_be_removed": True}
+_CONTROLLER_OF_4_0_0 = {
+    "registration_is_one_batch": False,
+    "metadata_version_range_required": True,
+    "sessions_by_contact": True,
+    "contacts_hashed_as_lists": True,
+    "takeover_hears_fenced_brokers": True,
+}
+"""KAFKA-17793 and KAFKA-18138 among them."""
+
+_OF_3_9_2 = {**_SNAPSHOT, "elr_available": False, "created_partitions_uncounted": False}
+_OF_4_0_0 = {
+    **_SNAPSHOT, **dict.fromkeys(_MENDED_IN_4_0_0, False), "elr_downgrade": True,
+    "created_partitions_uncounted": False, **_CONTROLLER_OF_4_0_0,
+}  # fmt: skip
+_OF_4_1_0 = {
+    **_OF_4_0_0, "dead_last_known_leader_electable": False, "last_known_leader_may_be_removed": True,
+    "takeover_hears_fenced_brokers": False, "factor_change_can_be_forbidden": True,
+}  # fmt: skip
 _OF_4_1_1 = {**_OF_4_1_0, "last_known_leader_on_leader_loss": True}
-_OF_4_3_0 = {**_OF_4_1_1, "assignment_clears_elr": False, "completion_tolerates_stragglers": True}
+_OF_4_2_0 = {**_OF_4_1_1, "contacts_hashed_as_lists": False, "policy_exception_is_fatal": False}
+_OF_4_2_1 = {**_OF_4_2_0, "unsupported_configs_kept": False}
+_OF_4_3_0 = {**_OF_4_2_1, "assignment_clears_elr": False, "completion_tolerates_stragglers": True}
+_OF_4_4_0 = {**_OF_4_3_0, "added_partitions_uncounted": False}
 
 _OF_RELEASES: dict[str, Mapping[str, bool]] = {
-    "3.9.2": {**_SNAPSHOT, "elr_available": False},
+    "3.9.2": _OF_3_9_2,
     **dict.fromkeys(("4.0.0", "4.0.1", "4.0.2"), _OF_4_0_0),
     "4.1.0": _OF_4_1_0,
-    **dict.fromkeys(("4.1.1", "4.1.2", "4.2.0", "4.2.1"), _OF_4_1_1),
-    **dict.fromkeys(("4.3.0", "4.3.1", "4.4.0"), _OF_4_3_0),
+    **dict.fromkeys(("4.1.1", "4.1.2"), _OF_4_1_1),
+    "4.2.0": _OF_4_2_0,
+    "4.2.1": _OF_4_2_1,
+    **dict.fromkeys(("4.3.0", "4.3.1"), _OF_4_3_0),
+    "4.4.0": _OF_4_4_0,
 }
 
 RELEASES: dict[str, RuleSet] = {f"kafka-{name}": RIGHT.switched(**choices) for name, choices in _OF_RELEASES.items()}

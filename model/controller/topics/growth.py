@@ -5,6 +5,8 @@ Source: `ReplicationControlManager.createPartitions`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import evolve, frozen
 
 from kraftcheck.model.controller.assignments import check_assignment, new_partition
@@ -15,6 +17,7 @@ from kraftcheck.model.controller.topics.streams import RandomStream
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids, PartitionRecord
 from kraftcheck.model.records.replay import Topic
+from kraftcheck.model.rules.controller import ControllerRules
 from kraftcheck.model.rules.ruleset import RuleSet
 
 
@@ -49,11 +52,15 @@ def create_partitions(
     A topic fails at the first partition whose placed replicas are all inactive,
     or that exceeds the records of one request; the code has then written the
     partitions before it.
+
+    Raises:
+        RequestError: POLICY_VIOLATION when all together are too many partitions.
     """
     results: list[Grown] = []
     records: list[PartitionRecord] = []
     stream = controller.soft.random
     names = [growth.topic for growth in growths]
+    _check_total(controller, [growth for growth in growths if names.count(growth.topic) == 1], rules.controller)
     for growth in growths:
         try:
             if names.count(growth.topic) > 1:
@@ -67,6 +74,21 @@ def create_partitions(
             continue
         results.append(Grown(growth.topic, NONE))
     return Outcome(tuple(records), tuple(results), evolve(controller.soft, random=stream), atomic=True)
+
+
+@rule("topic.growth.partitions-are-limited", source="ReplicationControlManager.validateTotalNumberOfPartitions",
+      switches=("added-partitions-uncounted",),
+      says="From 4.4.0 on a request to add more than 10,000 partitions is refused before any topic is "
+           "looked at.")  # fmt: skip
+def _check_total(controller: Controller, growths: Sequence[Growth], rules: ControllerRules) -> None:
+    """Refuse a request for too many partitions; of unknown topics, and where nothing is added, none counts."""
+    if rules.added_partitions_uncounted:
+        return
+    ids = ((growth, controller.topic_id(growth.topic)) for growth in growths)
+    existing = ((growth, len(controller.topic(topic_id).partitions)) for growth, topic_id in ids if topic_id)
+    total = sum(max(growth.count - count, 0) for growth, count in existing)
+    if total > controller.settings.max_partitions:
+        raise RequestError("POLICY_VIOLATION", "too_many_partitions")
 
 
 @rule("topic.growth.factor-of-first-in-map", source="ReplicationControlManager.createPartitions; semantics 8",

@@ -21,6 +21,7 @@ from kraftcheck.model.controller.topics.placement import place
 from kraftcheck.model.controller.topics.streams import RandomStream
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids, PartitionRecord, RemoveTopicRecord, TopicRecord
+from kraftcheck.model.rules.controller import ControllerRules
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 
@@ -47,9 +48,9 @@ class NewTopic:
     config: Mapping[str, str | None] = field(factory=dict)
 
 
-def any_topic(topic: NewTopic) -> bool:
+def any_topic(topic: NewTopic) -> str:
     """The policy that allows every topic."""
-    return True
+    return NONE
 
 
 @frozen
@@ -60,13 +61,14 @@ class CreateTopicsRequest:
         topics: a name given twice is refused.
         validate_only: whether nothing is to be written.
         quota_exceeded: whether the caller may change no more partitions for now.
-        policy: whether a topic, its numbers filled in, is allowed.
+        policy: the error that it refuses a topic with, its numbers filled in, or NONE; Resignation.error
+            stands for an exception that is no answer.
     """
 
     topics: tuple[NewTopic, ...]
     validate_only: bool = False
     quota_exceeded: bool = False
-    policy: Callable[[NewTopic], bool] = any_topic
+    policy: Callable[[NewTopic], str] = any_topic
 
 
 @frozen
@@ -128,9 +130,11 @@ def create_topics(
     A placement spends random draws even if its topic fails or nothing is to be written.
 
     Raises:
-        RequestError: POLICY_VIOLATION when all together are too many records.
+        RequestError: POLICY_VIOLATION when all together are too many partitions or records.
+        Resignation: for an exception of the policy, where that is fatal.
     """
     existing, names = by_normalized_name(controller), [topic.name for topic in request.topics]
+    _check_total(controller, [topic for topic in request.topics if names.count(topic.name) == 1], rules.controller)
     results: list[Created] = []
     records: tuple[LogRecord, ...] = ()
     stream = controller.soft.random
@@ -144,7 +148,7 @@ def create_topics(
                 raise placed
             topic_id = f"id:{controller.image.next_offset + len(records)}"
             made = _partitions(controller, topic, topic_id, placed, rules.partition)
-            _check_allowed(request, topic, made)
+            _check_allowed(request, topic, made, rules.controller)
         except RequestError as refusal:
             results.append(Created(topic.name, refusal.error))
             continue
@@ -154,6 +158,24 @@ def create_topics(
             raise TooManyRecords
     soft = evolve(controller.soft, random=stream)
     return Outcome(() if request.validate_only else records, tuple(results), soft, atomic=True)
+
+
+@rule("topic.creation.partitions-are-limited", source="ReplicationControlManager.validateTotalNumberOfPartitions",
+      switches=("created-partitions-uncounted",),
+      says="From 3.9.2 on a request to create more than 10,000 partitions is refused before any topic is "
+           "looked at.")  # fmt: skip
+def _check_total(controller: Controller, topics: Sequence[NewTopic], rules: ControllerRules) -> None:
+    """Refuse a request for too many partitions; rows that would fail count as well.
+
+    Until 4.3 Kafka adds the numbers up in 32 bits, which overflow: that is left out.
+    """
+    if rules.created_partitions_uncounted:
+        return
+    by_default = controller.settings.partitions
+    wanted = (by_default if topic.partitions == UNSET else max(topic.partitions, 0) for topic in topics)
+    total = sum(len(topic.assignments) or count for topic, count in zip(topics, wanted, strict=True))
+    if total > controller.settings.max_partitions:
+        raise RequestError("POLICY_VIOLATION", "too_many_partitions")
 
 
 def _check_topic(controller: Controller, topic: NewTopic, existing: Mapping[str, Sequence[str]]) -> None:
@@ -216,12 +238,21 @@ def _partitions(
     return tuple(made)
 
 
-def _check_allowed(request: CreateTopicsRequest, topic: NewTopic, made: tuple[PartitionRecord, ...]) -> None:
+@rule("topic.creation.policy-answers-for-its-row", source="ReplicationControlManager.maybeCheckCreateTopicPolicy",
+      switches=("policy-exception-is-fatal",),
+      says="Whatever the policy for topics throws is the answer to the topic's row, from 4.2.0 on also what is no "
+           "answer of Kafka's.")  # fmt: skip
+def _check_allowed(
+    request: CreateTopicsRequest, topic: NewTopic, made: tuple[PartitionRecord, ...], rules: ControllerRules
+) -> None:
     filled = topic
     if not topic.assignments:
         filled = evolve(topic, partitions=len(made), replication_factor=len(made[0].replicas))
-    if not request.policy(filled):
-        raise RequestError("POLICY_VIOLATION")
+    refusal = request.policy(filled)
+    if refusal == Resignation.error and rules.policy_exception_is_fatal:
+        raise Resignation("the policy for topics fails")
+    if refusal != NONE:
+        raise RequestError(refusal, "policy")
     if request.quota_exceeded:
         raise RequestError("THROTTLING_QUOTA_EXCEEDED")
 

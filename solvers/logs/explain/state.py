@@ -20,12 +20,13 @@ from kraftcheck.model.controller.records import (
     RegisterControllerRecord,
     UnregisterControllerRecord,
 )
+from kraftcheck.model.controller.sessions import taken_over
 from kraftcheck.model.controller.state import Controller, Features, Soft
 from kraftcheck.model.records.codecs import decode
 from kraftcheck.model.records.fields import Fields, FormError, each, integer, text
 from kraftcheck.model.records.records import PartitionRecord, RegisterBrokerRecord
 from kraftcheck.model.records.replay import ReplayError
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
 from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 
 METADATA_VERSION = "metadata.version"
@@ -187,16 +188,16 @@ def empty(controller: Controller) -> State:
 
 
 def elected(state: State, batch: Batch) -> State:
-    """The state of a controller that takes over: what only its predecessor knew is gone."""
-    sessions = Sessions(state.controller.soft.sessions.timeout)
-    for broker, registration in state.controller.image.registrations.items():
-        sessions = sessions.register(broker, registration.fenced, 0)
+    """The state of a controller that takes over: what only its predecessor knew is gone.
+
+    A log tells no time: who was heard of when is left out, as no session ever bars anything here.
+    """
     leaders = [entry.data["leaderId"] for entry in batch.entries if entry.data and "leaderId" in entry.data]
     settings = state.controller.settings
     if leaders:
         settings = evolve(settings, node=str(leaders[-1]))
-    changed = evolve(state.controller, soft=Soft(sessions), settings=settings)
-    return evolve(state, controller=changed).at(batch.last_offset + 1)
+    fresh = evolve(state.controller, soft=Soft(Sessions(state.controller.soft.sessions.timeout)), settings=settings)
+    return evolve(state, controller=taken_over(fresh, RIGHT.controller)).at(batch.last_offset + 1)
 
 
 def load(state: State, batch: Batch, rules: RuleSet) -> State:

@@ -25,7 +25,8 @@ from kraftcheck.model.controller.lifecycle import expire_session, unclean_shutdo
 from kraftcheck.model.controller.reassign import Reassignment, reassign
 from kraftcheck.model.controller.records import TOPIC, ConfigRecord
 from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.state import Controller, Outcome, Place, Soft
+from kraftcheck.model.controller.sessions import taken_over
+from kraftcheck.model.controller.state import Controller, Outcome, Place
 from kraftcheck.model.controller.topics.growth import Growth, create_partitions
 from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
 from kraftcheck.model.language.words import NO_LEADER
@@ -33,7 +34,7 @@ from kraftcheck.model.records.records import Feature
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.hypothesis.tally import Tally
 from tests.model.controller.controller_invariants import Event, broken, noted_bases
-from tests.model.controller.controllers import FIXED, cluster, directory, failover, with_topic
+from tests.model.controller.controllers import FIXED, cluster, directory, with_topic
 
 SIZE, DIRECTORIES = 9, 4
 BROKERS = st.integers(0, SIZE)  # the last is unknown
@@ -201,7 +202,8 @@ class ControllerMachine(RuleBasedStateMachine):
         placed = {"assignments": tuple(enumerate(lists))} if lists else {"partitions": number}
         numbers = {} if lists else {"replication_factor": factor}
         topic = NewTopic(name, **placed, **numbers, config={} if config is None else {MIN_ISR: config})
-        request = CreateTopicsRequest((topic,), quota_exceeded=quota, policy=lambda _: not policy)
+        answer = "POLICY_VIOLATION" if policy else "NONE"
+        request = CreateTopicsRequest((topic,), quota_exceeded=quota, policy=lambda _: answer)
         self.ask(("create", name), create_topics, request, self.rules_of_kafka)
 
     @rule(name=NAMES, count=st.integers(0, 6), lists=st.none() | st.lists(REPLICAS, max_size=2), quota=CHANCE)
@@ -294,7 +296,7 @@ class ControllerMachine(RuleBasedStateMachine):
     def tick(self, how: str) -> None:
         """A timer, or another controller that takes over."""
         if how == "failover":
-            soft = failover(self.controller, Soft(now=self.controller.soft.now)).soft
+            soft = taken_over(self.controller, self.rules_of_kafka.controller).soft
             self.ask((how,), lambda controller: Outcome((), None, soft))
             return
         handler = balance_leaders if how == "balance" else elect_unclean

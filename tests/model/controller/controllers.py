@@ -11,7 +11,7 @@ from kraftcheck.model.controller.commits import commit, replay_record
 from kraftcheck.model.controller.heartbeat import Wish
 from kraftcheck.model.controller.heartbeat_event import HeartbeatRequest
 from kraftcheck.model.controller.records import TOPIC, ConfigRecord
-from kraftcheck.model.controller.state import Controller, Features, Outcome, Settings, Soft
+from kraftcheck.model.controller.state import Controller, Features, Outcome, Settings
 from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.partition.directories import DirectoryList
@@ -101,16 +101,3 @@ def lists(p: Partition) -> tuple[list[int], list[int], int]:
 def created(outcome: Outcome[Any]) -> list[PartitionRecord]:
     """The new partitions that an event writes."""
     return [record for record in outcome.records if isinstance(record, PartitionRecord)]
-
-
-def failover(controller: Controller, soft: Soft) -> Controller:
-    """The state of a controller that takes over: every registered broker counts as heard of just now.
-
-    Args:
-        controller: what the log says; its soft state is lost.
-        soft: the new controller's own, without sessions.
-    """
-    sessions = soft.sessions
-    for broker, known in controller.image.registrations.items():
-        sessions = sessions.register(broker, known.fenced, soft.now)
-    return evolve(controller, soft=evolve(soft, sessions=sessions))

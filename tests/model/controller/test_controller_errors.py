@@ -30,11 +30,13 @@ from kraftcheck.model.controller.state import Controller, Outcome, Settings
 from kraftcheck.model.controller.topics.growth import Growth, create_partitions
 from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
 from kraftcheck.model.records.records import Feature
+from kraftcheck.model.rules.ruleset import preset
 from tests.model.controller.controllers import KAFKA, beat, changed, cluster, directory, partition, play, with_topic
 from tests.shared.places import DOCS, ROOT
 
 BASE = with_topic(cluster(5, fenced=(3,), leaving=(4,)), "foo", (0, 1, 2))
 """Brokers 0..2 live, 3 fenced, 4 leaving; one partition on the live ones, led by 0."""
+NEW = preset("kafka-4.4.0")
 FOO = BASE.topic_id("foo") or ""
 LEADERLESS = changed(BASE, leader=-1, isr=(3,), replicas=(3, 4))
 STRANGE = changed(changed(BASE, leader=1), isr=(1, 2), replicas=(3, 1, 2))
@@ -70,8 +72,9 @@ class Row:
 def register(controller: Controller = BASE, broker: int = 3, **fields: Any) -> Callable[[], Outcome[Any]]:
     """A registration of a new process, right unless said otherwise."""
     finalized = RegistrationContext({"metadata.version": 9} if fields.pop("late", False) else {})
+    rules = fields.pop("rules", KAFKA)
     wanted = {"cluster_id": "cluster", "incarnation": "new", "dirs": (directory(broker),), **fields}
-    return lambda: register_broker(controller, RegistrationRequest(broker=broker, **wanted), finalized, KAFKA)
+    return lambda: register_broker(controller, RegistrationRequest(broker=broker, **wanted), finalized, rules)
 
 
 def alter(controller: Controller = BASE, sender: int = 0, epoch: int = 100, version: int = 3, **fields: Any) -> Any:
@@ -148,6 +151,7 @@ ROWS = [
     Row("RegisterBroker", "INVALID_REGISTRATION", register(dirs=(1,))),
     Row("RegisterBroker", "INVALID_REGISTRATION", register(dirs=(directory(3),) * 2)),
     Row("RegisterBroker", "INVALID_REGISTRATION", register(dirs=(directory(2),))),
+    Row("RegisterBroker", "INVALID_REGISTRATION", register(rules=NEW)),
     Row("RegisterBroker", "UNSUPPORTED_VERSION", register(features=(Feature("metadata.version", 1, 2),), late=True)),
     Row("ControllerRegistration", "UNSUPPORTED_VERSION",
         lambda: register_controller(OLD, RegisterControllerRecord(1))),
@@ -193,6 +197,8 @@ ROWS = [
     Row("AlterPartitionReassignments", BAD, move((0, 0))),
     Row("AlterPartitionReassignments", BAD, move(None, changed(BASE, adding=(0, 1, 2)))),
     Row("AlterPartitionReassignments", BAD, move(None, changed(BASE, adding=(0,), isr=(0,)))),
+    Row("AlterPartitionReassignments", "INVALID_REPLICATION_FACTOR",
+        lambda: reassign(BASE, (Reassignment("foo", 0, (0, 1)),), NEW, factor_may_change=False)),
     Row("AlterPartitionReassignments", "NO_REASSIGNMENT_IN_PROGRESS", move(None)),
     Row("AlterPartitionReassignments", "UNKNOWN_SERVER_ERROR", move((2, 1), FEW)),
     Row("AssignReplicasToDirs", "UNSUPPORTED_VERSION", assign(OLD)),
@@ -220,8 +226,9 @@ ROWS = [
     Row("CreateTopics", "INVALID_REPLICATION_FACTOR", create(cluster(2, fenced=(0, 1)), replication_factor=1)),
     Row("CreateTopics", "INVALID_PARTITIONS", create(partitions=0)),
     Row("CreateTopics", "INVALID_PARTITIONS", create(partitions=-2)),
-    Row("CreateTopics", "POLICY_VIOLATION", create(policy=lambda _: False)),
+    Row("CreateTopics", "POLICY_VIOLATION", create(policy=lambda _: "POLICY_VIOLATION")),
     Row("CreateTopics", "POLICY_VIOLATION", create(FEW)),
+    Row("CreateTopics", "UNKNOWN_SERVER_ERROR", create(policy=lambda _: Resignation.error)),
     Row("CreateTopics", "THROTTLING_QUOTA_EXCEEDED", create(quota_exceeded=True)),
     Row("CreatePartitions", "UNKNOWN_TOPIC_OR_PARTITION", grow(3, name="bar")),
     Row("CreatePartitions", "INVALID_PARTITIONS", grow(1)),
@@ -232,6 +239,8 @@ ROWS = [
     Row("CreatePartitions", "INVALID_REPLICATION_FACTOR", grow(2, controller=changed(BASE, replicas=tuple(range(9))))),
     Row("CreatePartitions", "INVALID_REQUEST",
         lambda: create_partitions(BASE, (Growth("foo", 2), Growth("foo", 3)), KAFKA)),
+    Row("CreatePartitions", "POLICY_VIOLATION",
+        lambda: create_partitions(BASE, (Growth("foo", 10_002),), NEW)),
     Row("CreatePartitions", "THROTTLING_QUOTA_EXCEEDED", grow(2, quota=True)),
     Row("CreatePartitions", "UNKNOWN_SERVER_ERROR", grow(2, controller=FEW)),
     Row("DeleteTopics", "UNKNOWN_TOPIC_ID", delete("none")),

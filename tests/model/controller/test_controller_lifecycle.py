@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 from attrs import evolve
 
@@ -25,6 +23,7 @@ from kraftcheck.model.controller.registration import (
     register_broker,
     register_controller,
 )
+from kraftcheck.model.controller.sessions import taken_over
 from kraftcheck.model.controller.state import Controller, Soft
 from kraftcheck.model.controller.topics.topics import delete_topics
 from kraftcheck.model.records.records import (
@@ -43,7 +42,6 @@ from tests.model.controller.controllers import (
     changed,
     cluster,
     directory,
-    failover,
     lists,
     partition,
     play,
@@ -203,9 +201,9 @@ def test_a_controller_is_unregistered_once() -> None:
 @pytest.mark.parametrize("request_", [beat(9), evolve(beat(0), broker_epoch=99)])
 def test_heartbeats_of_strangers(request_) -> None:
     """A heartbeat must come from a registered broker with its epoch, in time or late."""
-    for event in (partial(heartbeat, rules=KAFKA), expired_heartbeat):
+    for event in (heartbeat, expired_heartbeat):
         with pytest.raises(RequestError, match="STALE_BROKER_EPOCH"):
-            event(BASE, request_)
+            event(BASE, request_, KAFKA)
 
 
 def test_a_heartbeat_without_a_session_is_no_request() -> None:
@@ -217,7 +215,7 @@ def test_a_heartbeat_without_a_session_is_no_request() -> None:
 def test_a_late_heartbeat_is_contact_only() -> None:
     """Contact and offset count; what it asks for does not."""
     later = evolve(BASE, soft=BASE.soft.after(50))
-    outcome = expired_heartbeat(later, beat(0, shutdown=True, offset=7))
+    outcome = expired_heartbeat(later, beat(0, shutdown=True, offset=7), KAFKA)
     session = play(later, outcome).soft.sessions.tracked[0]
     assert outcome.records == ()
     assert (session.last_contact, session.metadata_offset) == (50, 7)
@@ -279,7 +277,7 @@ def test_a_controlled_shutdown_to_its_end() -> None:
 def test_a_failover_forgets_controlled_shutdowns() -> None:
     """A new controller takes a leaving broker for unfenced until its next heartbeat."""
     leaving = play(BASE, heartbeat(BASE, beat(0, shutdown=True), KAFKA))
-    after = failover(leaving, Soft(now=70))
+    after = taken_over(evolve(leaving, soft=leaving.soft.after(70)), KAFKA.controller)
     assert after.soft.sessions.shutdown_offset(0) is None
     assert {session.last_contact for session in after.soft.sessions.tracked.values()} == {70}
     assert after.registration(0).in_controlled_shutdown

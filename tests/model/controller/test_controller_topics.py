@@ -110,7 +110,7 @@ def test_creation_errors(topic: NewTopic, error: str) -> None:
 
 def test_policy_and_quota_come_last() -> None:
     """A topic that could be is refused by the policy first, then by the quota."""
-    refuse = {"policy": lambda topic: topic.partitions != 2, "quota_exceeded": True}
+    refuse = {"policy": lambda topic: "NONE" if topic.partitions != 2 else "POLICY_VIOLATION", "quota_exceeded": True}
     assert create(NewTopic("t", partitions=2), **refuse)[1] == "POLICY_VIOLATION"
     assert create(NewTopic("t", partitions=1), **refuse)[1] == "THROTTLING_QUOTA_EXCEEDED"
     assert create(NewTopic("t", partitions=0), **refuse)[1] == "INVALID_PARTITIONS"

@@ -22,13 +22,14 @@ from kraftcheck.model.controller.lifecycle import expire_session, unclean_shutdo
 from kraftcheck.model.controller.reassign import Reassignment, reassign
 from kraftcheck.model.controller.records import TOPIC, ConfigRecord
 from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.state import Controller, Outcome, Soft
+from kraftcheck.model.controller.sessions import taken_over
+from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.controller.topics.growth import Growth, create_partitions
 from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
 from kraftcheck.model.partition.directories import LOST, UNASSIGNED
 from kraftcheck.model.rules.ruleset import parse
 from tests.model.controller.controller_invariants import DEFECTS, Event, broken, noted_bases
-from tests.model.controller.controllers import FIXED, KAFKA, cluster, directory, failover, with_topic
+from tests.model.controller.controllers import FIXED, KAFKA, cluster, directory, with_topic
 
 BROKERS = st.integers(0, 4)
 TOPICS = st.sampled_from(["foo", "bar", "baz", "none"])
@@ -68,7 +69,7 @@ def decide(controller: Controller, step: tuple, rules) -> Outcome:
     if op == "register":
         return registered(controller, *rest, rules)
     if op == "failover":
-        return Outcome((), None, failover(controller, Soft(now=controller.soft.now)).soft)
+        return Outcome((), None, taken_over(controller, rules.controller).soft)
     if op == "minimum":
         return alter_config(controller, ConfigRecord(TOPIC, rest[0], MIN_ISR, str(rest[1])), rules)
     if op == "create":

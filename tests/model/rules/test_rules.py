@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import (
     CHOICES,
     DEFECTS,
+    GROUP_OF,
     PRESET_NOTES,
     PRESETS,
     RIGHT,
@@ -105,14 +108,33 @@ def test_releases_differ_by_features_only() -> None:
     assert PRESETS["kafka-4.0"].switched(elr_available=False) == PRESETS["kafka-3.9"]
 
 
+def switched(before: str, after: str, group: str) -> set[str]:
+    """The choices of a group in which two presets differ."""
+    values = PRESETS[before], PRESETS[after]
+    return {name for name in CHOICES if GROUP_OF[name] == group and values[0].value(name) != values[1].value(name)}
+
+
+def test_presets_of_releases_differ_beyond_one_partition() -> None:
+    """As their managers are: sessions and registration in 4.0.0, KIP-860 in 4.1.0, limits and policies as they came."""
+    changed = partial(switched, group="controller")
+    assert changed("kafka-3.9", "kafka-3.9.2") == {"created_partitions_uncounted"}
+    assert changed("kafka-3.9.2", "kafka-4.0.0") == {
+        "registration_is_one_batch", "metadata_version_range_required", "sessions_by_contact",
+        "contacts_hashed_as_lists", "takeover_hears_fenced_brokers",
+    }  # fmt: skip
+    assert changed("kafka-4.0.2", "kafka-4.1.0") == {"takeover_hears_fenced_brokers", "factor_change_can_be_forbidden"}
+    assert changed("kafka-4.1.0", "kafka-4.1.2") == set()
+    assert changed("kafka-4.1.2", "kafka-4.4.0") == {
+        "contacts_hashed_as_lists", "policy_exception_is_fatal", "unsupported_configs_kept",
+        "added_partitions_uncounted",
+    }  # fmt: skip
+
+
 def test_presets_of_releases_mend_step_by_step() -> None:
     """What conformance found: 3.9.2 is the snapshot without ELR; 4.0.0, 4.1.0, 4.1.2 and 4.4.0 differ as documented."""
-
-    def changed(before: str, after: str) -> set[str]:
-        return {name for name in CHOICES if PRESETS[before].value(name) != PRESETS[after].value(name)}
-
+    changed = partial(switched, group="partition")
     mended = {"stale_reregistration_keeps_isr", "every_restart_is_unclean", "min_isr_change_keeps_elr"}
-    assert PRESETS["kafka-3.9.2"] == PRESETS["kafka-3.9"]
+    assert changed("kafka-3.9.2", "kafka-3.9") == set()
     assert changed("kafka-3.9.2", "kafka-4.0.0") == {*mended, "elr_available", "elr_downgrade"}
     assert PRESETS["kafka-4.0.0"] == PRESETS["kafka-4.0.2"]
     assert changed("kafka-4.1", "kafka-4.1.0") == {

@@ -125,7 +125,7 @@ def _heartbeat(controller: Controller, step: Fields, rules: RuleSet) -> StepResu
 
 
 def _expired_heartbeat(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
-    return result_of(controller, expired_heartbeat(controller, _heartbeat_request(controller, step)), rules)
+    return result_of(controller, expired_heartbeat(controller, _heartbeat_request(controller, step), rules), rules)
 
 
 def _advance(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:

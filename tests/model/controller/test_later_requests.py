@@ -1,0 +1,109 @@
+"""What releases after the snapshot ask of requests: replication factors, numbers of partitions, policies, names."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.model.controller.alter_configs import alter_config
+from kraftcheck.model.controller.commits import replay_record
+from kraftcheck.model.controller.errors import RequestError, Resignation
+from kraftcheck.model.controller.reassign import Reassignment, reassign
+from kraftcheck.model.controller.records import NODE, TOPIC, ConfigRecord
+from kraftcheck.model.controller.state import Controller, Outcome, Settings
+from kraftcheck.model.controller.topics.growth import Growth, create_partitions
+from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics
+from kraftcheck.model.rules.ruleset import RuleSet, parse
+from tests.model.controller.controllers import changed, cluster, with_topic
+
+SNAPSHOT, NEW = parse("kafka-4.0"), parse("kafka-4.4.0")
+BASE = with_topic(cluster(5), "foo", (0, 1, 2))
+
+
+def errors(outcome: Outcome) -> list[str]:
+    """The errors of the rows of a reply."""
+    return [row.error for row in outcome.response]
+
+
+def moved(controller: Controller, replicas: tuple[int, ...] | None, rules: RuleSet, **fields: bool) -> list[str]:
+    """The answer to a reassignment."""
+    return errors(reassign(controller, (Reassignment("foo", 0, replicas),), rules, **fields))
+
+
+@pytest.mark.parametrize(("replicas", "error"), [
+    ((2, 3, 4), "NONE"), ((0, 1), "INVALID_REPLICATION_FACTOR"), ((0, 1, 2, 3), "INVALID_REPLICATION_FACTOR"),
+    ((0, 9), "INVALID_REPLICA_ASSIGNMENT"),
+])  # fmt: skip
+def test_a_reassignment_may_forbid_another_factor(replicas: tuple[int, ...], error: str) -> None:
+    """From 4.1.0 on, where the list is good otherwise; it is forbidden to none that does not ask."""
+    assert moved(BASE, replicas, NEW, factor_may_change=False) == [error]
+    if error == "INVALID_REPLICATION_FACTOR":
+        assert moved(BASE, replicas, NEW) == ["NONE"]
+        assert moved(BASE, replicas, parse("kafka-4.0.2"), factor_may_change=False) == ["NONE"]
+
+
+def test_the_factor_of_a_running_reassignment_is_that_of_its_end() -> None:
+    """Replicas that are added count, those that are removed do not; cancelling is free."""
+    running = changed(BASE, replicas=(3, 4, 0, 1, 2), adding=(3, 4), removing=(0, 1, 2), isr=(0, 1, 2))
+    assert moved(running, (1, 2), NEW, factor_may_change=False) == ["NONE"]
+    assert moved(running, (0, 1, 2), NEW, factor_may_change=False) == ["INVALID_REPLICATION_FACTOR"]
+    assert moved(running, None, NEW, factor_may_change=False) == ["NONE"]
+
+
+def few(most: int) -> Controller:
+    """A controller whose requests may add so many partitions."""
+    return evolve(BASE, settings=Settings("cluster", partitions=2, max_partitions=most))
+
+
+def test_a_creation_of_too_many_partitions_is_refused_whole() -> None:
+    """From 3.9.2 on rows that would fail count too, those of the default number by it; before, only records count."""
+    topics = (NewTopic("a", 3, 1), NewTopic("foo", replication_factor=1), NewTopic("b", assignments=((0, (0,)),)))
+    request = CreateTopicsRequest(topics)
+    assert errors(create_topics(few(6), request, NEW)) == ["NONE", "TOPIC_ALREADY_EXISTS", "NONE"]
+    with pytest.raises(RequestError, match=r"POLICY_VIOLATION \(too_many_partitions"):
+        create_topics(few(5), request, NEW)
+    assert errors(create_topics(few(5), request, SNAPSHOT)) == ["NONE", "TOPIC_ALREADY_EXISTS", "NONE"]
+    beyond = evolve(request, topics=(*topics, NewTopic("c", -9, 1), *[NewTopic("twice", 9, 1)] * 2))
+    assert errors(create_topics(few(6), beyond, NEW))[3:] == ["INVALID_PARTITIONS", *["INVALID_REQUEST"] * 2]
+
+
+def test_a_growth_of_too_many_partitions_is_refused_whole() -> None:
+    """From 4.4.0 on; unknown topics and topics that would shrink count nothing, and partitions there are not added."""
+    growths = (Growth("foo", 4), Growth("none", 99), Growth("bar", 0))
+    wider = with_topic(few(3), "bar", (0,), (0,))
+    assert errors(create_partitions(wider, growths, NEW)) == [
+        "NONE", "UNKNOWN_TOPIC_OR_PARTITION", "INVALID_PARTITIONS",
+    ]  # fmt: skip
+    with pytest.raises(RequestError, match=r"POLICY_VIOLATION \(too_many_partitions"):
+        create_partitions(wider, (*growths[:2], Growth("bar", 3)), NEW)
+    old = create_partitions(wider, (*growths[:2], Growth("bar", 3)), parse("kafka-4.1.2"))
+    assert errors(old) == ["NONE", "UNKNOWN_TOPIC_OR_PARTITION", "NONE"]
+
+
+def test_an_exception_of_the_policy() -> None:
+    """From 4.2.0 on it fails its own topic; before, the controller resigns. An answer is always the row's."""
+    answers = {"a": "UNKNOWN_SERVER_ERROR", "b": "NONE", "c": "INVALID_REQUEST"}
+    topics = tuple(NewTopic(name, 1, 1) for name in answers)
+    request = CreateTopicsRequest(topics, policy=lambda topic: answers[topic.name])
+    assert errors(create_topics(BASE, request, NEW)) == list(answers.values())
+    with pytest.raises(Resignation):
+        create_topics(BASE, request, parse("kafka-4.1.2"))
+    rest = evolve(request, topics=topics[1:])
+    assert errors(create_topics(BASE, rest, parse("kafka-4.1.2"))) == ["NONE", "INVALID_REQUEST"]
+
+
+@pytest.mark.parametrize(("scope", "name", "key"), [
+    (TOPIC, "foo", "message.format.version"), (TOPIC, "foo", "retention.ms"), (NODE, "0", "message.format.version"),
+])  # fmt: skip
+def test_a_name_that_is_known_no_more_is_skipped_at_replay(scope: str, name: str, key: str) -> None:
+    """From 4.2.1 on, for topics: removing it writes nothing then, as it is not there; before, it is removed."""
+    record = ConfigRecord(scope, name, key, "3.0")
+    kept = replay_record(BASE, record, parse("kafka-4.1.2"))
+    assert kept.configs.of(scope, name) == {key: "3.0"}
+    after = replay_record(BASE, record, NEW)
+    assert after.image.next_offset == kept.image.next_offset
+    assert after.configs.of(scope, name) == ({} if scope == TOPIC and key != "retention.ms" else {key: "3.0"})
+    removal = evolve(record, value=None)
+    assert alter_config(kept, removal, parse("kafka-4.1.2")).records == (removal,)
+    skipped = not after.configs.of(scope, name)
+    assert alter_config(after, removal, NEW).records == (() if skipped else (removal,))

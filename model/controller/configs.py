@@ -86,7 +86,7 @@ class Configs:
         return evolve(self, topics={name: values for name, values in self.topics.items() if name != topic})
 
 
-@rule("config.unsupported-skipped-at-replay", source="SupportedConfigChecker; ConfigurationControlManager.replay",
+@rule("config.unsupported-skipped-at-replay", source="KAFKA-19851; SupportedConfigChecker",
       switches=("unsupported-configs-kept",),
       says="From 4.2.1 on a record that configures a topic by a name that is known no more is skipped.")  # fmt: skip
 def is_skipped(record: ConfigRecord, rules: ControllerRules) -> bool:

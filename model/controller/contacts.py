@@ -32,7 +32,7 @@ def contact(broker: int, epoch: int, as_list: bool) -> Contact:
         epoch: the epoch that it states.
         as_list: whether they are hashed as a list of both, and not as a record of both.
 
-    Source: `BrokerIdAndEpoch.hashCode`; `java.util.Objects.hash`, `java.util.concurrent.ConcurrentHashMap.spread`.
+    Source: `BrokerIdAndEpoch`; `java.util.Objects.hash`, `java.util.concurrent.ConcurrentHashMap.spread`.
     """
     first = 31 if as_list else 0
     low = (epoch ^ (epoch >> 32)) & 0xFFFFFFFF

@@ -39,16 +39,22 @@ class ControllerRules:
         "controller", "registerBroker", "a registration of more records than one batch holds is fatal to the controller"
     )
     created_partitions_uncounted: bool = _choice(
-        "controller", "validateTotalNumberOfPartitions", "a creation is not refused for the partitions it asks for"
+        "controller",
+        "ReplicationControlManager.validateTotalNumberOfPartitions",
+        "a creation is not refused for the partitions it asks for",
     )
     added_partitions_uncounted: bool = _choice(
-        "controller", "validateTotalNumberOfPartitions", "a growth is not refused for the partitions it asks for"
+        "controller",
+        "ReplicationControlManager.validateTotalNumberOfPartitions",
+        "a growth is not refused for the partitions it asks for",
     )
     policy_exception_is_fatal: bool = _choice(
-        "controller", "createTopics", "an exception of the policy for topics that is no answer ends the controller"
+        "controller",
+        "ReplicationControlManager.createTopics",
+        "an exception of the policy for topics that is no answer ends the controller",
     )
     unsupported_configs_kept: bool = _choice(
-        "controller", "SupportedConfigChecker", "a topic keeps configurations that its release knows no more"
+        "controller", "KAFKA-19851", "a topic keeps configurations that its release knows no more"
     )
 
     # Of later releases than the snapshot.

@@ -49,6 +49,8 @@ PROPOSALS = {
     704: "KIP-704: Send a hint to the partition leader to recover the partition",
     841: "KIP-841: Fenced replicas should not be allowed to join the ISR in KRaft",
     858: "KIP-858: Handle JBOD broker disk failure in KRaft",
+    860: "KIP-860: Add client-provided option to guard against replication factor change during partition "
+    "reassignments",
     866: "KIP-866 ZooKeeper to KRaft Migration",
     903: "KIP-903: Replicas with stale broker epoch should not be allowed to join the ISR",
     966: "KIP-966: Eligible Leader Replicas",

@@ -12,6 +12,8 @@ CLASSES: dict[str, str] = {
     "AbstractFetcherThread": _CORE + "server/AbstractFetcherThread.scala",
     "AssignmentsManager": "server/src/main/java/org/apache/kafka/server/AssignmentsManager.java",
     "BrokerHeartbeatManager": _METADATA + "controller/BrokerHeartbeatManager.java",
+    "BrokerHeartbeatTracker": _METADATA + "controller/BrokerHeartbeatTracker.java",
+    "BrokerIdAndEpoch": _METADATA + "controller/BrokerIdAndEpoch.java",
     "BrokerLifecycleManager": _CORE + "server/BrokerLifecycleManager.scala",
     "BrokerRegistration": _METADATA + "metadata/BrokerRegistration.java",
     "ClusterControlManager": _METADATA + "controller/ClusterControlManager.java",
@@ -38,6 +40,7 @@ CLASSES: dict[str, str] = {
     "ReplicaManager": _CORE + "server/ReplicaManager.scala",
     "ReplicationControlManager": _METADATA + "controller/ReplicationControlManager.java",
     "StripedReplicaPlacer": _METADATA + "metadata/placement/StripedReplicaPlacer.java",
+    "SupportedConfigChecker": _METADATA + "metadata/SupportedConfigChecker.java",
     "Topic": "clients/src/main/java/org/apache/kafka/common/internals/Topic.java",
     "TopicDelta": _METADATA + "image/TopicDelta.java",
     "Uuid": "clients/src/main/java/org/apache/kafka/common/Uuid.java",
@@ -191,10 +194,16 @@ WITHOUT_CLASS = {
 """Names that stand alone in a source, in full."""
 
 RELEASED = {
+    "BrokerHeartbeatTracker": "4.0.0",
+    "BrokerIdAndEpoch": "4.0.0",
+    "ClusterControlManager.activate": "4.0.0",
     "ConfigurationControlManager.createClearElrRecordsAsNeeded": "4.0.0",
     "ConfigurationControlManager.isDisallowedBrokerMinIsrTransition": "4.0.0",
     "ConfigurationControlManager.maybeGenerateElrSafetyRecords": "4.0.0",
     "ReplicationControlManager.handleBrokerShutdown": "4.0.0",
     "ReplicationControlManager.removeTopicElrs": "4.0.0",
+    "ReplicationControlManager.validatePartitionReplicationFactorUnchanged": "4.1.0",
+    "ReplicationControlManager.validateTotalNumberOfPartitions": "3.9.2",
+    "SupportedConfigChecker": "4.2.1",
 }
-"""Methods that the snapshot does not have yet, with the first release that has them."""
+"""Classes and methods that the snapshot does not have yet, with the first release that has them."""

@@ -238,7 +238,7 @@ def _partitions(
     return tuple(made)
 
 
-@rule("topic.creation.policy-answers-for-its-row", source="ReplicationControlManager.maybeCheckCreateTopicPolicy",
+@rule("topic.creation.policy-answers-for-its-row", source="ReplicationControlManager.createTopics",
       switches=("policy-exception-is-fatal",),
       says="Whatever the policy for topics throws is the answer to the topic's row, from 4.2.0 on also what is no "
            "answer of Kafka's.")  # fmt: skip

@@ -15,6 +15,7 @@ from kraftcheck.model.controller.registration import (
     RegistrationRequest,
     register_broker,
 )
+from kraftcheck.model.controller.sessions import heard
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.records.records import Feature, Ids
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -94,7 +95,11 @@ def beat(world: ModelController, brokers: Brokers, draws: Draws) -> Request | No
         outcome = heartbeat(controller, request, rules)
         return outcome, _reply(outcome.response)
 
-    return Request(f"heartbeat {broker} {epoch} {flags} {wish.metadata_offset} {_joined(failed)}", decide)
+    def arrived(controller: Controller, rules: RuleSet) -> Controller:
+        return evolve(controller, soft=heard(controller.soft, broker, epoch, rules.controller))
+
+    line = f"heartbeat {broker} {epoch} {flags} {wish.metadata_offset} {_joined(failed)}"
+    return Request(line, decide, arrived=arrived)
 
 
 def _offset(world: ModelController, draws: Draws) -> int:
@@ -118,7 +123,7 @@ def waited(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     """Time passes; seldom so much that all sessions end."""
     milliseconds = 9001 if draws.percent(15) else 500 * (1 + draws.below(8))
     return Request(
-        f"wait {milliseconds}", changed=lambda known: evolve(known, soft=known.soft.after(milliseconds))
+        f"wait {milliseconds}", changed=lambda known, _: evolve(known, soft=known.soft.after(milliseconds))
     )
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from kraftcheck.ci.conformance.kafka.fuzz.texts import answer_text, image_text, record_text
 from kraftcheck.model.controller.commits import commit
 from kraftcheck.model.controller.configs import DEFAULTS, MIN_ISR, Configs
 from kraftcheck.model.controller.errors import RequestError, Resignation
-from kraftcheck.model.controller.heartbeat import Sessions
 from kraftcheck.model.controller.records import LogRecord
-from kraftcheck.model.controller.state import SESSION_TIMEOUT, Controller, Features, Outcome, Settings, Soft
+from kraftcheck.model.controller.sessions import taken_over
+from kraftcheck.model.controller.state import Controller, Features, Outcome, Settings
 from kraftcheck.model.partition.directories import DirectoryMismatch
 from kraftcheck.model.records.records import TopicRecord
 from kraftcheck.model.records.replay import ClusterImage, ReplayError
@@ -39,11 +39,13 @@ class Request:
         line: its text, as `FuzzDriver.java` reads it.
         decide: what the model decides; None for what only changes the controller itself.
         changed: the controller after an event without records.
+        arrived: the controller once the request is there, before anything of it is checked.
     """
 
     line: str
     decide: Decide | None = None
-    changed: Callable[[Controller], Controller] | None = None
+    changed: Callable[[Controller, RuleSet], Controller] | None = None
+    arrived: Callable[[Controller, RuleSet], Controller] = lambda controller, _: controller
 
     @property
     def kind(self) -> str:
@@ -83,16 +85,17 @@ class ModelController:
         if request.line == "image":
             return answer_text(image_text(self.controller, self.topics), ())
         if request.changed is not None:
-            self.controller = request.changed(self.controller)
+            self.controller = request.changed(self.controller, self.rules)
             return answer_text("", ())
         if request.decide is None:
             raise TypeError(f"nobody decides {request.line}")
+        self.controller = request.arrived(self.controller, self.rules)
         try:
             outcome, reply = request.decide(self.controller, self.rules)
         except RequestError as refusal:
             return f"error {refusal.error}"
         except (Resignation, DirectoryMismatch):
-            self.controller = failed_over(self.controller)
+            self.controller = failed_over(self.controller, self.rules)
             return RESIGNED
         try:
             self.controller = commit(self.controller, outcome, self.rules)
@@ -108,10 +111,6 @@ class ModelController:
                 self.topics[record.topic_id] = len(self.topics)
 
 
-def failed_over(controller: Controller) -> Controller:
+def failed_over(controller: Controller, rules: RuleSet) -> Controller:
     """Another controller takes over: all that it knows is in the log; both placed replicas by one random stream."""
-    soft = Soft(now=controller.soft.now, random=controller.soft.random)
-    sessions = Sessions(SESSION_TIMEOUT)
-    for broker, known in controller.image.registrations.items():
-        sessions = sessions.register(broker, known.fenced, soft.now)
-    return evolve(controller, soft=evolve(soft, sessions=sessions))
+    return taken_over(controller, rules.controller)

@@ -46,7 +46,7 @@ def test_segments_read_as_kafkas_own_tool_reads_them(folder: Path) -> None:
     assert contents(binary) == contents(decoded)
     leaders = [e.data for b in binary for e in b.entries if e.type == "LEADER_CHANGE"]
     assert leaders
-    assert all(leader == {"leaderId": 100} for leader in leaders)
+    assert {leader["leaderId"] for leader in leaders} <= {100, 101, 102}
     assert sum(len(batch.entries) for batch in binary) > 150
 
 

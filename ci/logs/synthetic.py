@@ -36,12 +36,14 @@ from kraftcheck.model.records.records import (
     ids,
 )
 from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.solvers.logs.explain.guesses import BEGIN, END
 from kraftcheck.solvers.logs.explain.state import (
     ELR_FEATURE,
     METADATA_VERSION,
     FeatureRecord,
     ModelRecord,
     State,
+    UnreadRecord,
     empty,
 )
 from kraftcheck.solvers.logs.memo.ledger import Ledger
@@ -100,7 +102,7 @@ class SyntheticLog:
 
     def _setup(self) -> Iterator[bytes]:
         """Features, brokers and topics, explained as a whole."""
-        yield self._whole_batch([FeatureRecord(name, level) for name, level in LEVELS.items()])
+        yield self._whole_batch([BEGIN, *(FeatureRecord(name, level) for name, level in LEVELS.items()), END])
         for broker in range(self._size.brokers):
             yield self._whole_batch(self._registration(broker, True)(self._state().controller))
             yield self._whole_batch(unfenced(self._state().controller, broker, self._rules))
@@ -259,6 +261,8 @@ def _last_follower(p: Partition) -> int:
 
 
 def _record_bytes(record: ModelRecord) -> bytes:
+    if isinstance(record, UnreadRecord):
+        return encoding.record(record.type, 0, {})
     if isinstance(record, FeatureRecord):
         return encoding.record("FEATURE_LEVEL_RECORD", 0, {"name": record.name, "featureLevel": record.level})
     if isinstance(record, ConfigRecord):

@@ -12,6 +12,7 @@ from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids, PartitionRecord
+from kraftcheck.model.rules.controller import ControllerRules
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.triggers.reassignment import targets_registered
 
@@ -19,12 +20,15 @@ from kraftcheck.model.triggers.reassignment import targets_registered
 @rule("assignment-by-hand.registered-and-distinct",
       source="semantics 8; ReplicationControlManager.validateManualPartitionAssignment",
       says="A replica list given by hand names registered brokers, each once.")  # fmt: skip
-def check_assignment(controller: Controller, replicas: Ids, factor: int | None = None) -> None:
+def check_assignment(
+    controller: Controller, replicas: Ids, rules: ControllerRules, factor: int | None = None
+) -> None:
     """Refuse a replica list that cannot be.
 
     Args:
         controller: the state.
         replicas: the list.
+        rules: the rule set's part for the controller.
         factor: how many replicas are wanted; None takes any number.
 
     Raises:
@@ -36,11 +40,23 @@ def check_assignment(controller: Controller, replicas: Ids, factor: int | None =
     for broker in sorted(replicas):
         if not targets_registered(IdList((broker,)), registered):
             raise RequestError("INVALID_REPLICA_ASSIGNMENT", "broker_not_registered")
+        if not _takes_replicas(controller, broker, rules):
+            raise RequestError("INVALID_REPLICA_ASSIGNMENT", "all_directories_cordoned")
         if broker == previous:
             raise RequestError("INVALID_REPLICA_ASSIGNMENT", "duplicate_broker")
         previous = broker
     if factor is not None and len(replicas) != factor:
         raise RequestError("INVALID_REPLICA_ASSIGNMENT", "replication_factor_differs")
+
+
+@rule("assignment-by-hand.on-brokers-that-take-replicas",
+      source="KIP-1066; ReplicationControlManager.validateManualPartitionAssignment",
+      switches=("cordoned-brokers-assignable",),
+      says="From 4.4.0 on a replica list given by hand names no broker whose directories are all cordoned, not even "
+           "one that has the replica already.")  # fmt: skip
+def _takes_replicas(controller: Controller, broker: int, rules: ControllerRules) -> bool:
+    known = controller.registration(broker)
+    return rules.cordoned_brokers_assignable or known is None or known.takes_replicas()
 
 
 @rule("topic.creation.active-replicas-in-sync",

@@ -93,7 +93,7 @@ def _row(
     place = Place(topic_id, wanted.partition, p)
     if wanted.replicas is None:
         return _cancel(controller, place, rules)
-    check_assignment(controller, wanted.replicas)
+    check_assignment(controller, wanted.replicas, rules.controller)
     if fixed_factor:
         _check_factor(p, wanted.replicas)
     permitted = permits(controller, place, rules.partition)

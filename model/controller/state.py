@@ -221,13 +221,15 @@ class Controller:
         return int(effective_min_isr(configured, counted.replicas.size()))
 
     def usable_brokers(self) -> tuple[UsableBroker, ...]:
-        """Brokers that new replicas may be placed on."""
+        """Brokers that new replicas may be placed on: those that take some."""
 
         def rack(broker: int) -> str | None:
             known = self.registration(broker)
             return None if known is None else known.rack
 
-        return self.soft.sessions.usable(rack)
+        known = self.image.registrations
+        usable = self.soft.sessions.usable(rack)
+        return tuple(broker for broker in usable if broker.id not in known or known[broker.id].takes_replicas())
 
 
 @frozen

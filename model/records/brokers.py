@@ -104,6 +104,13 @@ class Registration:
         listed = directory in self.dirs
         return bool(replica_online(directory, True, len(self.dirs), self.knows_no_dirs(), listed, rules))
 
+    @rule("cordoning.of-each-directory-cordons-the-broker", source="KIP-1066; BrokerRegistration.hasUncordonedDirs",
+          says="A broker takes no new replica once each of its directories is cordoned; one that has named none, "
+               "or whose directories are unknown, takes them.")  # fmt: skip
+    def takes_replicas(self) -> bool:
+        """Whether new replicas may be placed on the broker, as far as its directories go."""
+        return not self.dirs or self.cordoned is None or bool(self.directory_difference(self.cordoned))
+
     def directory_intersection(self, directories: Ids) -> Ids:
         """Those of the registered directories that are among some."""
         return tuple(directory for directory in self.dirs if directory in directories)

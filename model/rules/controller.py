@@ -56,6 +56,9 @@ class ControllerRules:
     unsupported_configs_kept: bool = _choice(
         "controller", "KAFKA-19851", "a topic keeps configurations that its release knows no more"
     )
+    cordoned_brokers_assignable: bool = _choice(
+        "controller", "KIP-1066", "a replica list given by hand may name a broker whose directories are all cordoned"
+    )
 
     # Of later releases than the snapshot.
     sessions_by_contact: bool = _choice(

@@ -116,7 +116,7 @@ _OF_4_1_1 = {**_OF_4_1_0, "last_known_leader_on_leader_loss": True}
 _OF_4_2_0 = {**_OF_4_1_1, "contacts_hashed_as_lists": False, "policy_exception_is_fatal": False}
 _OF_4_2_1 = {**_OF_4_2_0, "unsupported_configs_kept": False}
 _OF_4_3_0 = {**_OF_4_2_1, "assignment_clears_elr": False, "completion_tolerates_stragglers": True}
-_OF_4_4_0 = {**_OF_4_3_0, "added_partitions_uncounted": False}
+_OF_4_4_0 = {**_OF_4_3_0, "added_partitions_uncounted": False, "cordoned_brokers_assignable": False}
 
 _OF_RELEASES: dict[str, Mapping[str, bool]] = {
     "3.9.2": _OF_3_9_2,

@@ -196,6 +196,7 @@ WITHOUT_CLASS = {
 RELEASED = {
     "BrokerHeartbeatTracker": "4.0.0",
     "BrokerIdAndEpoch": "4.0.0",
+    "BrokerRegistration.hasUncordonedDirs": "4.3.0",
     "ClusterControlManager.activate": "4.0.0",
     "ConfigurationControlManager.createClearElrRecordsAsNeeded": "4.0.0",
     "ConfigurationControlManager.isDisallowedBrokerMinIsrTransition": "4.0.0",

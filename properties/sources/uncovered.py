@@ -62,6 +62,8 @@ UNCOVERED: dict[str, str] = {
     "registration.record-is-written-last": _CONTROLLER,
     "registration.supports-finalized-features": _CONTROLLER,
     "session.of-each-contact": _CONTROLLER,
+    "assignment-by-hand.on-brokers-that-take-replicas": _CONTROLLER,
+    "cordoning.of-each-directory-cordons-the-broker": _CONTROLLER,
     "session.valid-though-fenced": _CONTROLLER,
     "session.begins-with-the-controller": _CONTROLLER,
     "session.expiry-in-table-order": _CONTROLLER,

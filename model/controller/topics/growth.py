@@ -65,7 +65,7 @@ def create_partitions(
         try:
             if names.count(growth.topic) > 1:
                 raise RequestError("INVALID_REQUEST", "named_twice")
-            lists, stream = _lists(controller, growth, quota_exceeded, stream)
+            lists, stream = _lists(controller, growth, quota_exceeded, stream, rules.controller)
             if isinstance(lists, RequestError):
                 raise lists
             _add(controller, growth, lists, records, rules)
@@ -95,7 +95,7 @@ def _check_total(controller: Controller, growths: Sequence[Growth], rules: Contr
       says="New partitions have as many replicas as the partition that Kafka's hash map lists first, which need not "
            "be partition 0.")  # fmt: skip
 def _lists(
-    controller: Controller, growth: Growth, quota_exceeded: bool, stream: RandomStream
+    controller: Controller, growth: Growth, quota_exceeded: bool, stream: RandomStream, rules: ControllerRules
 ) -> tuple[tuple[Ids, ...] | RequestError, RandomStream]:
     """The replicas of the added partitions."""
     topic = _checked_topic(controller, growth)
@@ -108,7 +108,7 @@ def _lists(
         additional = growth.count - len(topic.partitions)
         return place(controller.usable_brokers(), additional, factor, stream)
     for replicas in growth.assignments:
-        check_assignment(controller, replicas, factor)
+        check_assignment(controller, replicas, rules, factor)
         if not any(controller.is_active(broker) for broker in replicas):
             raise RequestError("INVALID_REPLICA_ASSIGNMENT", "all_inactive")
     return growth.assignments, stream

@@ -142,7 +142,7 @@ def create_topics(
         try:
             if names.count(topic.name) > 1:
                 raise RequestError("INVALID_REQUEST", "named_twice")
-            _check_topic(controller, topic, existing)
+            _check_topic(controller, topic, existing, rules.controller)
             placed, stream = _placed(controller, topic, stream)
             if isinstance(placed, RequestError):
                 raise placed
@@ -178,7 +178,9 @@ def _check_total(controller: Controller, topics: Sequence[NewTopic], rules: Cont
         raise RequestError("POLICY_VIOLATION", "too_many_partitions")
 
 
-def _check_topic(controller: Controller, topic: NewTopic, existing: Mapping[str, Sequence[str]]) -> None:
+def _check_topic(
+    controller: Controller, topic: NewTopic, existing: Mapping[str, Sequence[str]], rules: ControllerRules
+) -> None:
     """What is checked before replicas are placed; an existing topic outweighs a bad name."""
     if controller.topic_id(topic.name) is not None:
         raise RequestError("TOPIC_ALREADY_EXISTS")
@@ -192,20 +194,20 @@ def _check_topic(controller: Controller, topic: NewTopic, existing: Mapping[str,
     if topic.assignments:
         if (topic.replication_factor, topic.partitions) != (UNSET, UNSET):
             raise RequestError("INVALID_REQUEST", "assignment_and_numbers")
-        _check_assignments(controller, topic)
+        _check_assignments(controller, topic, rules)
     elif topic.replication_factor < UNSET or topic.replication_factor == 0:
         raise RequestError("INVALID_REPLICATION_FACTOR", "not_positive")
     elif topic.partitions < UNSET or topic.partitions == 0:
         raise RequestError("INVALID_PARTITIONS", "not_positive")
 
 
-def _check_assignments(controller: Controller, topic: NewTopic) -> None:
+def _check_assignments(controller: Controller, topic: NewTopic, rules: ControllerRules) -> None:
     factor: int | None = None
     seen: set[int] = set()
     for index, replicas in topic.assignments:
         if index in seen:
             raise RequestError("INVALID_REPLICA_ASSIGNMENT", "duplicate_partition")
-        check_assignment(controller, replicas, factor)
+        check_assignment(controller, replicas, rules, factor)
         if not any(controller.is_active(broker) for broker in replicas):
             raise RequestError("INVALID_REPLICA_ASSIGNMENT", "all_inactive")
         factor, seen = len(replicas), {*seen, index}

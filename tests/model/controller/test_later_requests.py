@@ -13,8 +13,9 @@ from kraftcheck.model.controller.records import NODE, TOPIC, ConfigRecord
 from kraftcheck.model.controller.state import Controller, Outcome, Settings
 from kraftcheck.model.controller.topics.growth import Growth, create_partitions
 from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics
+from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, PartitionRecord, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from tests.model.controller.controllers import changed, cluster, with_topic
+from tests.model.controller.controllers import changed, cluster, directory, play, with_topic
 
 SNAPSHOT, NEW = parse("kafka-4.0"), parse("kafka-4.4.0")
 BASE = with_topic(cluster(5), "foo", (0, 1, 2))
@@ -107,3 +108,42 @@ def test_a_name_that_is_known_no_more_is_skipped_at_replay(scope: str, name: str
     assert alter_config(kept, removal, parse("kafka-4.1.2")).records == (removal,)
     skipped = not after.configs.of(scope, name)
     assert alter_config(after, removal, NEW).records == (() if skipped else (removal,))
+
+
+def cordoned(controller: Controller, broker: int, *directories: int) -> Controller:
+    """The controller once a broker has said which of its directories take no new replica."""
+    return replay_record(controller, BrokerRegistrationChangeRecord(broker, 100 + broker, cordoned=directories), NEW)
+
+
+def test_no_replica_is_placed_on_a_cordoned_broker() -> None:
+    """It is as if the broker were not there, until one of its directories takes replicas again."""
+    base = cordoned(cluster(3), 0, directory(0))
+    wanted = CreateTopicsRequest((NewTopic("a", 4, 2), NewTopic("b", 1, 3)))
+    outcome = create_topics(base, wanted, NEW)
+    assert errors(outcome) == ["NONE", "INVALID_REPLICATION_FACTOR"]
+    assert {b for r in outcome.records if isinstance(r, PartitionRecord) for b in r.replicas} == {1, 2}
+    assert errors(create_partitions(play(base, outcome, NEW), (Growth("a", 9),), NEW)) == ["NONE"]
+    assert errors(create_topics(cordoned(base, 0, directory(0, 1)), wanted, NEW)) == ["NONE", "NONE"]
+    assert errors(create_topics(cordoned(base, 0), wanted, NEW)) == ["NONE", "NONE"]
+
+
+def test_a_registration_forgets_what_was_cordoned() -> None:
+    """A broker that registers has named none, so that it takes replicas until its next heartbeat says which."""
+    base = cordoned(cluster(3), 0, directory(0))
+    assert [known.id for known in base.usable_brokers()] == [1, 2]
+    again = replay_record(base, RegisterBrokerRecord(0, 100, "process-0", log_dirs=(directory(0),)), NEW)
+    assert [known.id for known in again.usable_brokers()] == [1, 2, 0]
+    unknown = cordoned(cluster(3, directories=False), 0)
+    assert len(unknown.usable_brokers()) == 3
+
+
+@pytest.mark.parametrize("rules", ["kafka-4.3.1", "kafka-4.4.0"])
+def test_a_list_given_by_hand_and_a_cordoned_broker(rules: str) -> None:
+    """From 4.4.0 on it is refused, for a reassignment too that leaves a replica where it is; before, it is taken."""
+    base, release = cordoned(BASE, 0, directory(0)), parse(rules)
+    error = "NONE" if rules == "kafka-4.3.1" else "INVALID_REPLICA_ASSIGNMENT"
+    topic = NewTopic("new", assignments=((0, (0, 1)),))
+    assert errors(create_topics(base, CreateTopicsRequest((topic,)), release)) == [error]
+    assert errors(create_partitions(base, (Growth("foo", 2, ((0, 1, 2),)),), release)) == [error]
+    assert moved(base, (0, 1, 3), release) == [error]
+    assert moved(base, (1, 2, 3), release) == ["NONE"]

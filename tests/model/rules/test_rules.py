@@ -126,7 +126,7 @@ def test_presets_of_releases_differ_beyond_one_partition() -> None:
     assert changed("kafka-4.1.0", "kafka-4.1.2") == set()
     assert changed("kafka-4.1.2", "kafka-4.4.0") == {
         "contacts_hashed_as_lists", "policy_exception_is_fatal", "unsupported_configs_kept",
-        "added_partitions_uncounted",
+        "added_partitions_uncounted", "cordoned_brokers_assignable",
     }  # fmt: skip
 
 

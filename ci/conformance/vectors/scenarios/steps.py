@@ -167,7 +167,7 @@ def _set_config(controller: Controller, step: Fields, rules: RuleSet) -> StepRes
 
 def _check_assignment(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     factor = step.read_or("expected_replication_factor", integer, None)
-    check_assignment(controller, step.read("replicas", integers), factor)
+    check_assignment(controller, step.read("replicas", integers), rules.controller, factor)
     return StepResult(controller, response={"error": NONE})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from attrs import evolve
@@ -124,12 +124,15 @@ def _heartbeat_records(tail: BatchTail, request: HeartbeatRequest) -> Callable[[
 def _registration_candidates(tail: BatchTail, record: RegisterBrokerRecord, length: int) -> Iterator[Candidate]:
     """A registration; its epoch is the offset where its event began, and no session bars it: the log has none.
 
-    Where the rules distinguish a clean stop from an unclean one, the broker may come back from either.
+    Its event may have begun in an earlier batch, which is full then. Where the rules distinguish a clean stop
+    from an unclean one, the broker may come back from either.
     """
     c, rules = tail.controller, tail.rules
     soft = evolve(c.soft, now=c.soft.now + c.soft.sessions.timeout + 1)
     expired = evolve(c, soft=soft, settings=evolve(c.settings, cluster_id=None))
-    registration = c.registration(record.broker_id)
+    registration, before = c.registration(record.broker_id), c.image.next_offset - record.broker_epoch
+    in_parts = before > 0 and before % c.settings.max_records == 0 and not rules.controller.registration_is_one_batch
+    context = RegistrationContext(tail.levels, record.broker_epoch if in_parts else None)
     if registration is not None and registration.incarnation == record.incarnation:
         stops: tuple[tuple[str, int | None], ...] = (("amends", None),)
     elif registration is None or rules.partition.every_restart_is_unclean:
@@ -151,12 +154,12 @@ def _registration_candidates(tail: BatchTail, record: RegisterBrokerRecord, leng
                 "" if how == "amends" else "new_incarnation",
                 {"broker": record.broker_id, "clean": epoch is not None},
             ),
-            _registration_records(request, tail.levels, rules),
+            _registration_records(request, context, rules),
         )
 
 
-def _registration_records(request: RegistrationRequest, levels: Mapping[str, int], rules: RuleSet) -> RecordsOf:
-    return lambda controller: register_broker(controller, request, RegistrationContext(levels), rules).records
+def _registration_records(request: RegistrationRequest, context: RegistrationContext, rules: RuleSet) -> RecordsOf:
+    return lambda controller: register_broker(controller, request, context, rules).records
 
 
 def shutdown_candidates(tail: BatchTail) -> Iterator[Candidate]:

@@ -24,6 +24,7 @@ from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.broker_guesses import BrokerRecord, broker_candidates, shutdown_candidates
 from kraftcheck.solvers.logs.explain.config_guesses import config_candidates, feature_candidates
 from kraftcheck.solvers.logs.explain.guess import BatchTail, Candidate, granted_records
+from kraftcheck.solvers.logs.explain.part_guesses import part_candidates
 from kraftcheck.solvers.logs.explain.partition_guesses import partition_candidates
 from kraftcheck.solvers.logs.explain.state import FeatureRecord, ModelRecord, State, UnreadRecord
 
@@ -49,6 +50,7 @@ def candidates(state: State, records: Sequence[ModelRecord], rules: RuleSet) -> 
         yield from feature_candidates(state.controller, records)
     elif isinstance(first, PartitionChangeRecord | BrokerRecord):
         yield from broker_candidates(tail)
+        yield from part_candidates(tail)
         if isinstance(first, PartitionChangeRecord):
             yield from partition_candidates(state.controller, first, rules)
             yield from shutdown_candidates(tail)

@@ -114,6 +114,8 @@ class MemoisedReplay:
             return None
         if any(self._ledger.is_indexed_apart(key) for key in keys):
             return None
+        if batch.other is None and len(keys) >= self._ledger.base.controller.settings.max_records:
+            return None  # a full batch may be the part of one event
         return self._change_batch(batch) if batch.other is None else self._event_batch(batch)
 
     def _change_batch(self, batch: CompactBatch) -> MemoisedBatch | None:

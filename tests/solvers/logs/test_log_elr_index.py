@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from random import Random
 
 import pytest
 from attrs import evolve
 
+from kraftcheck.model.controller.alter_configs import alter_config
+from kraftcheck.model.controller.configs import MIN_ISR
 from kraftcheck.model.controller.elect_leaders import PREFERRED, elect_leaders
-from kraftcheck.model.controller.lifecycle import unregister
-from kraftcheck.model.controller.records import ClearElrRecord
+from kraftcheck.model.controller.errors import RequestError, Resignation
+from kraftcheck.model.controller.lifecycle import fenced, unfenced, unregister
+from kraftcheck.model.controller.records import TOPIC, ClearElrRecord, ConfigRecord, LogRecord
 from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
 from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.controller.topics.topics import delete_topics
+from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.elr_index import ElrIndex
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Record
 from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 from kraftcheck.solvers.logs.explain.explain import Explanation, explain
 from kraftcheck.solvers.logs.explain.state import State
 from kraftcheck.solvers.logs.memo.compact import compact
@@ -117,3 +124,68 @@ def test_a_partition_of_another_topic_is_looked_up() -> None:
     (replayed,) = replay.replay([compact(batch(before, change))])
     assert isinstance(replayed, MemoisedBatch)
     assert replay.state.controller.elr_index == before.elr_index != ElrIndex()
+
+
+def entry(offset: int, record: LogRecord) -> LogEntry:
+    """A record as a log holds it."""
+    if isinstance(record, ClearElrRecord):
+        return LogEntry(offset, "CLEAR_ELR_RECORD", 0, {"topicName": record.topic})
+    if isinstance(record, ConfigRecord):
+        data = {"resourceType": 2, "resourceName": record.name, "name": record.key, "value": record.value}
+        return LogEntry(offset, "CONFIG_RECORD", 0, data)
+    form = encode(record)  # type: ignore[arg-type]
+    return LogEntry(offset, form["type"], form["version"], form["data"])
+
+
+def event(controller: Controller, random: Random) -> tuple[LogRecord, ...]:
+    """The records of a drawn event; none where the controller refuses it or resigns."""
+    broker, topic = random.randrange(4), random.choice(["foo", "bar"])
+    registration, topic_id = controller.registration(broker), controller.topic_id(topic)
+    features = tuple(Feature(name, 0, level) for name, level in LEVELS.items())
+    expired = evolve(controller, soft=evolve(controller.soft, now=10**9))
+    request = RegistrationRequest("cluster", broker, f"{random.random()}", features=features, dirs=(directory(broker),))
+    value = str(random.randrange(1, 4))
+    draws: list[Callable[[], Sequence[LogRecord]]] = [
+        lambda: fenced(controller, broker, RULES) if registration and not registration.fenced else (),
+        lambda: unfenced(controller, broker, RULES) if registration and registration.fenced else (),
+        lambda: register_broker(expired, request, RegistrationContext({}), RULES).records,
+        lambda: unregister(controller, broker, RULES).records if random.random() < 0.2 else (),
+        lambda: alter_config(controller, ConfigRecord(TOPIC, topic, MIN_ISR, value), RULES).records,
+        lambda: delete_topics(controller, (topic_id,)).records if topic_id and random.random() < 0.05 else (),
+    ]
+    try:
+        return tuple(random.choice(draws)())
+    except (RequestError, Resignation):
+        return ()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_a_log_with_leftovers_is_replayed_alike(seed: int) -> None:
+    """Over drawn events, a replay with a memo has the explanations, the state and the index of one without."""
+    random = Random(seed)
+    controller = with_topic(cluster(4, elr_enabled=True, clear_elr=True), "foo", (0, 1, 2), (1, 2, 3), (2, 0, 1))
+    state = State(with_topic(controller, "bar", (3, 1), (0, 3)), LEVELS)
+    replay = MemoisedReplay(lambda level: RULES)
+    replay.restart_at(state)
+    differing = written = 0
+    while written < 80:
+        records = event(state.controller, random)
+        if not records:
+            continue
+        first = state.controller.image.next_offset
+        entries = tuple(entry(first + number, record) for number, record in enumerate(records))
+        log_batch = Batch(first, first + len(entries) - 1, 1, entries, "here")
+        (replayed,) = replay.replay([compact(log_batch)])
+        plain = explain(state, log_batch, RULES)
+        assert plain.explained
+        if isinstance(replayed, MemoisedBatch):
+            assert (plain.count, names(plain)) == (replayed.count, replayed.names())
+        else:
+            assert replayed.explanation is not None
+            assert (plain.count, names(plain)) == (replayed.explanation.count, names(replayed.explanation))
+        state = plain.after
+        assert replay.state.controller.elr_index == state.controller.elr_index
+        assert replay.state.controller.image.topics == state.controller.image.topics
+        differing, written = differing + bool(state.controller.elr_index.differing), written + 1
+    assert differing > 10
+    assert replay.memo_hits > 5

@@ -20,7 +20,7 @@ from kraftcheck.model.controller.registration import RegistrationContext, Regist
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.controller.topics.topics import delete_topics
 from kraftcheck.model.records.elr_index import ElrIndex
-from kraftcheck.model.records.records import PartitionChangeRecord, RemoveTopicRecord
+from kraftcheck.model.records.records import Feature, PartitionChangeRecord, RemoveTopicRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from tests.model.controller.controllers import (
     changed,
@@ -53,8 +53,16 @@ def fenced(controller: Controller, broker: int, rules: RuleSet = RELEASED) -> Co
 
 def returned(controller: Controller, broker: int, rules: RuleSet, previous: int | None = None) -> Controller:
     """The controller once a fenced broker has registered again."""
-    request = RegistrationRequest("cluster", broker, "another", dirs=(directory(broker),), previous_epoch=previous)
-    return play(controller, register_broker(controller, request, RegistrationContext({}), rules), rules)
+    outcome = register_broker(controller, request(broker, previous), RegistrationContext({}), rules)
+    return play(controller, outcome, rules)
+
+
+def request(broker: int, previous: int | None = None) -> RegistrationRequest:
+    """Another process of a broker registers."""
+    features = (Feature("metadata.version", 1, 29),)
+    return RegistrationRequest(
+        "cluster", broker, "another", features=features, dirs=(directory(broker),), previous_epoch=previous
+    )
 
 
 def cleared(rules: RuleSet = RELEASED) -> Controller:
@@ -86,8 +94,7 @@ def test_a_broker_that_is_eligible_again_is_indexed_twice() -> None:
     again = fenced(again, 1)
     assert lists(partition(again)) == ([0], [1], 0)
     assert [place.index for place in in_elr(again, 1)] == [0, 0]
-    request = RegistrationRequest("cluster", 1, "another", dirs=(directory(1),))
-    written = register_broker(again, request, RegistrationContext({}), RELEASED).records
+    written = register_broker(again, request(1), RegistrationContext({}), RELEASED).records
     changes = [record for record in written if isinstance(record, PartitionChangeRecord)]
     assert len(changes) == 2
     assert changes[0] == changes[1]

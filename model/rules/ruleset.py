@@ -154,7 +154,7 @@ PRESET_NOTES = {
     "kafka-4.0": "as implemented in the 4.0 snapshot of October 2024, defects included",
     "kafka-4.1": "as kafka-4.0, less what a replayed log of 4.1.0 shows to be mended",
     "fixed": "kafka-4.0 with each known defect mended",
-    **{name: f"how {name.replace('kafka-', 'Kafka ')} changes one partition" for name in RELEASES},
+    **{name: f"the controller of {name.replace('kafka-', 'Kafka ')} as released" for name in RELEASES},
 }
 
 

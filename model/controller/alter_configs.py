@@ -24,7 +24,7 @@ from kraftcheck.model.triggers.min_isr import announced
 def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> Outcome[None]:
     """One configuration is set or removed; a topic's only where the value changes.
 
-    Mended, an ELR that was formed under another min ISR is dropped (defect B3), and
+    Mended, an ELR is dropped where the ISR reaches the new min ISR (defect B3), and
     a raised min ISR raises the partition epochs, so that leaders hear of it first.
 
     Raises:
@@ -42,7 +42,7 @@ def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -
     if wanted.scope == TOPIC and known.get(wanted.key) == wanted.value:
         return Outcome((), None, controller.soft, atomic=True)
     records: tuple[LogRecord, ...] = (wanted,)
-    if controller.features.clear_elr:
+    if controller.features.clear_elr and rules.partition.min_isr_change_clears_every_elr:
         records = (*records, *clearing(controller, wanted, rules.partition))
     elif wanted.key == MIN_ISR:
         records = (*records, *_announced(controller, wanted, rules))
@@ -116,7 +116,7 @@ def _announced(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -> 
         topic = controller.topic(place.topic_id).name
         differs = after.config(topic, MIN_ISR) != controller.config(topic, MIN_ISR)
         new, old = (found.min_isr(place.topic_id, place.index, rules.controller) for found in (after, controller))
-        change = announced(place.partition, differs, new > old, elr, rules)
+        change = announced(place.partition, differs, new, old, elr, rules)
         if not change.is_noop():
             records.append(PartitionChangeRecord(place.topic_id, place.index, change))
     return tuple(records)

@@ -172,6 +172,8 @@ def _election(
       says="A clean election does not end the recovery; only a leader's AlterPartition does.")  # fmt: skip
 @rule("election.elr.winner-alone-in-isr", source="KIP-966; semantics 2.3",
       says="An ELR member that is elected leaves the ELR and becomes the whole ISR.")  # fmt: skip
+@rule("election.elr.others-leave-at-min-isr", source="KIP-966; B3", switches=("elr-winner-keeps-elr",),
+      says="Where one replica is min ISR, the ELR member that is elected leaves nobody in the ELR.")  # fmt: skip
 def _apply_election(
     p: Partition, isr: Brokers, elr: Brokers, election: Election, context: BuildContext, rules: PartitionRules
 ) -> tuple[PartitionChange, Brokers, Brokers]:
@@ -194,7 +196,8 @@ def _apply_election(
     if rules.election_clears_recovering:
         ends = all_of(moved, negate(unclean), p.recovering)
         change = evolve(change, recovering=change.recovering.set_when(ends, False))
-    return change, choose(from_elr, alone, isr), choose(from_elr, elr.minus(elr.just(winner)), elr)
+    left = choose(any_of(context.min_isr > 1, rules.elr_winner_keeps_elr), elr.minus(alone), elr.none())
+    return change, choose(from_elr, alone, isr), choose(from_elr, left, elr)
 
 
 @rule("isr.last-member-stays-without-elr", source="semantics 2.6; invariant 5; KIP-966",

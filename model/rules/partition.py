@@ -49,6 +49,12 @@ class PartitionRules:
     min_isr_change_keeps_elr: bool = _choice(
         "defect", "B3, KAFKA-16540", "changing min.insync.replicas leaves the ELR as it was"
     )
+    min_isr_change_clears_every_elr: bool = _choice(
+        "defect", "KAFKA-16540, 4.0.0", "a change of min.insync.replicas empties every ELR, of offline partitions too"
+    )
+    elr_winner_keeps_elr: bool = _choice(
+        "defect", "KIP-966, B3", "an ELR member that is elected leaves others eligible though it alone is min ISR"
+    )
     removed_replicas_stay_in_elr: bool = _choice(
         "defect", "B4, X1", "the ELR is not limited to the replicas after the change"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
-from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.kinds import always, step
 
@@ -23,10 +23,10 @@ def _elr_and_recovery() -> list[Property]:
                rules=("unregister.leaves-elr",)),
         always("elr-empty-at-min-isr", "at min ISR nobody else needs to be eligible",
                lambda s: any_of(s.isr.size() < s.effective_min_isr(), s.elr.is_empty()),
-               "KIP-966; KAFKA-16540", ("elr-kept-at-min-isr", "min-isr-change-keeps-elr",
+               "KIP-966; KAFKA-16540", ("elr-kept-at-min-isr", "min-isr-change-keeps-elr", "elr-winner-keeps-elr",
                 "elr-downgrade+switched-off-elr-is-neglected"),
                rules=("elr.empty-at-min-isr", "min-isr.change-clears-elr", "min-isr.at-most-replication",
-                      "min-isr.change-clears-elr-while-off")),
+                      "min-isr.change-clears-elr-while-off", "election.elr.others-leave-at-min-isr")),
         always("recovering-alone", "a RECOVERING partition has at most one ISR member",
                lambda s: any_of(negate(s.recovering), s.isr.size() <= 1),
                "invariant 17; KIP-704", ("recovering-isr-may-grow",),
@@ -65,8 +65,16 @@ def _changes() -> list[Property]:
              rules=("assignment.keeps-elr", "elr.isr-leavers-stay-eligible")),
         step("elr-leavers-have-a-reason", "a broker leaves the ELR only for the ISR, at min ISR, with ELR off for "
              "an ISR that has members, or for cause", _elr_leavers, "invariant 36; KIP-966",
-             ("assignment-clears-elr", "elr-downgrade+switched-off-elr-is-neglected"),
-             rules=("assignment.keeps-elr", "elr.off.clears", "elr.downgrade-writes-nothing-else")),
+             ("assignment-clears-elr", "elr-downgrade+switched-off-elr-is-neglected",
+              "min-isr-change-clears-every-elr"),
+             rules=("assignment.keeps-elr", "elr.off.clears", "elr.downgrade-writes-nothing-else",
+                    "min-isr.change-keeps-clean-replicas")),
+        step("clean-candidate-kept", "no event but an unclean stop costs the last clean ISR or ELR member its right",
+             _candidate_kept, "invariant 41; KIP-966; KAFKA-16540",
+             ("min-isr-change-clears-every-elr", "assignment-clears-elr", "every-restart-is-unclean",
+              "elr-downgrade+switched-off-elr-is-neglected"),
+             rules=("min-isr.change-keeps-clean-replicas", "assignment.keeps-elr", "restart.clean-keeps-elr",
+                    "elr.isr-leavers-stay-eligible", "elr.off.clears", "elr.downgrade-writes-nothing-else")),
         step("elr-elected-last", "an ELR member is elected only when the ISR has no member",
              lambda t: negate(t.event.over_isr), "KIP-966", ("elr-elected-over-isr",),
              rules=("election.elr.only-when-isr-empty",)),
@@ -129,10 +137,23 @@ def _elr_leavers(t: Step) -> Truth:
     after: Elections = t.after
     left = before.elr.minus(after.elr).minus(after.isr).keep(after.replicas).keep(after.registered)
     left = left.minus(t.event.unclean_shutdown)
-    if t.action == "set_min_isr":
-        return True
+    minimum = after.effective_min_isr() if t.action == "set_min_isr" else t.event.min_isr
     off = all_of(negate(before.elr_enabled), negate(after.isr.is_empty()))
-    return any_of(left.is_empty(), after.isr.size() >= t.event.min_isr, t.event.unclean, off)
+    return any_of(left.is_empty(), after.isr.size() >= minimum, t.event.unclean, off)
+
+
+def _candidate_kept(t: Step) -> Truth:
+    """An unclean election may pass clean candidates over; an operator who unregisters a broker gives it up."""
+    before: Elections = t.before
+    clean = before.isr.plus(before.elr).keep(before.replicas).keep(before.registered)
+    if t.action == "unregister":
+        clean = clean.minus(clean.just(t.arguments["broker"]))
+    if t.action == "new_incarnation":
+        clean = choose(t.arguments["clean"], clean, clean.minus(clean.just(t.arguments["broker"])))
+    # What the leader proposes has all data, so a reassignment may complete to it.
+    able = clean.plus(t.arguments["isr"]) if t.action == "alter_partition" else clean
+    left = able.keep(t.after.isr.plus(t.after.elr))
+    return any_of(clean.is_empty(), t.event.unclean, negate(left.is_empty()))
 
 
 def _unclean_stop(t: Step) -> Truth:

@@ -27,8 +27,8 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                           "last known": any_of(s.elr_enabled, s.last_known_elr.slot == EMPTY)}),
         always("lemma-isr-active-unless-alone", "an ISR member that is not active is the only one",
                lambda s: any_of(s.isr.size() <= 1, s.isr.within(s.active()))),
-        always("lemma-one-eligible-at-min-one", "where min ISR is 1, the ELR holds at most one broker",
-               lambda s: any_of(s.effective_min_isr() > 1, s.elr.size() <= 1)),
+        always("lemma-isr-active-beside-elr", "while the ELR has a member, every ISR member is active",
+               lambda s: any_of(s.elr.is_empty(), s.isr.within(s.active()))),
     )  # fmt: skip
     # After a downgrade the state no longer says whether ELR ever was on.
     return tuple(

@@ -11,7 +11,7 @@ NOT_PROVEN: Mapping[tuple[str, str, str], tuple[str, ...]] = {
         "isr-within-replicas", "leader-is-replica", "controller-stays",
         # True at this scope, but not inductive without the former.
         "leader-directory-online", "elr-empty-at-min-isr", "complete-when-in-sync", "unclean-stop-loses-eligibility",
-        "lemma-one-eligible-at-min-one",
+        "clean-candidate-kept",
     ),
     ("directories", "tiny", "fixed"): (
         "failure-leads-away", "candidates-complete", "told-is-told", "no-copy-is-filled-over", "moves-go-forward",
@@ -64,7 +64,8 @@ PROOF_SCOPES: Mapping[str, tuple[str, ...]] = {
 
 BEYOND: Mapping[tuple[str, str], str] = {
     ("directories", "catch-up-as-coded+added-replica-unreported"): "refutes where replicas are reassigned",
-    ("replication", "min-isr-raise-is-silent"): "refutes where min.insync.replicas is changed",
+    **{("replication", name): "refutes where min.insync.replicas is changed"
+       for name in ("min-isr-raise-is-silent", "elr-winner-keeps-elr")},
     ("zk-jbod", "restart-order-outlives-return"): "refutes where a stop, a controller and two disks fail",
     **{("broker-ids", name): "refutes where brokers find their ids as well" for name in (
         "search-reads-every-topic", "sweep-trusts-first-read", "fresh-unless-ambiguous", "ambiguous-takes-first")},

@@ -73,12 +73,13 @@ def _records(setting: Setting) -> list[Property]:
         always("logs-match", "running replicas agree below both high watermarks", _logs_match,
                "invariant 27; KIP-279", ("kip101-epoch-lookup",),
                rules=("follower.truncates-to-common-epoch", "leader.notes-start-of-its-epoch")),
-        always("quorum-superset", "a current leader's maximal ISR covers ISR and ELR while its ISR is at min ISR",
+        always("quorum-superset", "a current leader's maximal ISR covers ISR and ELR while its ISR is at its min ISR",
                _quorum, "invariant 22; KIP-966",
                ("alter-partition-ignores-partition-epoch", "answered-request-survives",
-                "unknown-outcome-is-failure", "equal-epoch-ends-proposal"),
+                "unknown-outcome-is-failure", "equal-epoch-ends-proposal", "elr-winner-keeps-elr"),
                rules=("alter-partition.partition-epoch-current", "proposal.answered-once",
-                      "proposal.lost-answer-keeps-it", "metadata.known-epoch-keeps-proposal")),
+                      "proposal.lost-answer-keeps-it", "metadata.known-epoch-keeps-proposal",
+                      "election.elr.others-leave-at-min-isr")),
         always("acknowledged-survives", "while fewer brokers died than min ISR, a disk holds every acknowledged record",
                lambda s: _survives(s, setting), "KIP-966", ("hw-uses-proposed-isr",),
                rules=("watermark.waits-for-maximal-isr",)),
@@ -130,10 +131,10 @@ def _logs_match(s: Replication) -> Conjuncts:
 
 
 def _quorum(s: Replication) -> Conjuncts:
-    minimum, candidates = s.controller.effective_min_isr(), s.controller.isr.plus(s.controller.elr)
+    candidates = s.controller.isr.plus(s.controller.elr)
     return {
         f"broker {n}": implies(
-            all_of(s.leads(n, b), b.epoch == s.leader_epoch, b.isr.size() >= minimum),
+            all_of(s.leads(n, b), b.epoch == s.leader_epoch, b.isr.size() >= b.min_isr),
             candidates.within(b.maximal_isr()),
         )
         for n, b in enumerate(s.brokers)

@@ -64,7 +64,7 @@ def _covered(s: Replication, b: Broker) -> Truth:
     accepted = any_of(b.answer == ACCEPTED, b.answer == OVERTAKEN)
     known = choose(accepted, b.proposed, b.isr)
     candidates = s.controller.isr.plus(s.controller.elr)
-    return implies(known.size() >= s.controller.effective_min_isr(), candidates.within(known))
+    return implies(known.size() >= b.min_isr, candidates.within(known))
 
 
 def _history(s: Replication) -> Conjuncts:

@@ -190,10 +190,10 @@ class Triggers:
         return finish(state, state, self._decided(state, wanted))
 
     def set_min_isr(self, state: Elections, minimum: Word) -> Outcome:
-        """The topic's min.insync.replicas changes; an ELR formed under the old value is dropped."""
+        """The topic's min.insync.replicas changes; an ELR is dropped where the ISR reaches the new value."""
         done, after = start(state), evolve(state, min_insync_replicas=minimum)
-        raised = after.effective_min_isr() > state.effective_min_isr()
-        change = announced(done.partition, True, raised, state.elr_enabled, self.rules)
+        old, new = state.effective_min_isr(), after.effective_min_isr()
+        change = announced(done.partition, True, new, old, state.elr_enabled, self.rules)
         written = negate(change.is_noop())
         p = merge(done.partition, change, self.rules.partition)
         bumps = choose(written, p.partition_epoch, 0)

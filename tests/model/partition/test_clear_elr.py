@@ -10,7 +10,7 @@ from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION
 from kraftcheck.model.controller.records import CLUSTER, TOPIC, ClearElrRecord, ConfigRecord
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.records.replay import ReplayError
-from tests.model.controller.controllers import KAFKA, changed, cluster, lists, partition, play, with_topic
+from tests.model.controller.controllers import FIXED, KAFKA, changed, cluster, lists, partition, play, with_topic
 
 
 def small(clear_elr: bool = True) -> Controller:
@@ -32,6 +32,13 @@ def test_a_topics_min_isr_empties_its_elrs() -> None:
     assert (partition(after).partition_epoch, partition(after).leader_epoch) == (epochs[0] + 1, epochs[1])
     assert lists(partition(after, "bar")) == lists(partition(controller, "bar"))
     assert after.image.next_offset == controller.image.next_offset + 2
+
+
+def test_mended_an_offline_partition_keeps_its_elr() -> None:
+    """By the right rules the ELR of a partition without ISR stays, and its return is led by the ELR member."""
+    outcome = alter_config(small(), ConfigRecord(TOPIC, "foo", MIN_ISR, "2"), FIXED)
+    assert not any(isinstance(record, ClearElrRecord) for record in outcome.records)
+    assert lists(partition(play(small(), outcome, FIXED))) == ([], [1], -1)
 
 
 def test_the_clusters_min_isr_empties_every_elr() -> None:

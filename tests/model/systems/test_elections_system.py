@@ -275,6 +275,23 @@ def test_min_isr_changes_drop_the_elr() -> None:
     assert (found.state.min_insync_replicas, found.state.elr, found.event.records) == (1, ids(1), 0)
 
 
+@pytest.mark.parametrize(("minimum", "isr"), [(1, ()), (3, ()), (3, (2,))])
+def test_min_isr_changes_keep_the_elr_below_the_new_value(minimum: int, isr: tuple[int, ...]) -> None:
+    """While the ISR is below the new min ISR nothing is committed, so the ELR stays; releases from 4.0.0 empty it."""
+    state = evolve(LEADERLESS, isr=ids(*isr), elr=ids(0, 1))
+    assert after(state, "set_min_isr", minimum=minimum).elr == ids(0, 1)
+    assert after(state, "set_min_isr", "kafka-4.4.0", minimum=minimum).elr == ids()
+
+
+def test_an_elr_member_that_alone_is_min_isr_leaves_nobody_eligible() -> None:
+    """Min ISR 1: whoever is elected may commit alone, so the other ELR member is no longer eligible; with 2 it is."""
+    state = evolve(LEADERLESS, elr=ids(0, 1), min_insync_replicas=1)
+    found = after(state, "unfence", broker=0)
+    assert (found.leader, found.isr, found.elr) == (0, ids(0), ids())
+    assert after(evolve(state, min_insync_replicas=2), "unfence", broker=0).elr == ids(1)
+    assert after(state, "unfence", "kafka-4.4.0", broker=0).elr == ids(1)
+
+
 @pytest.mark.parametrize(
     ("directory", "leads"), [(D0, True), (D1, False), (UNASSIGNED, True), (MIGRATING, True), (LOST, False)]
 )

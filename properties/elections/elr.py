@@ -71,9 +71,9 @@ def _changes() -> list[Property]:
                     "min-isr.change-keeps-clean-replicas")),
         step("clean-candidate-kept", "no event but an unclean stop costs the last clean ISR or ELR member its right",
              _candidate_kept, "invariant 41; KIP-966; KAFKA-16540",
-             ("min-isr-change-clears-every-elr", "assignment-clears-elr", "every-restart-is-unclean",
+             ("min-isr-change-clears-every-elr", "every-restart-is-unclean",
               "elr-downgrade+switched-off-elr-is-neglected"),
-             rules=("min-isr.change-keeps-clean-replicas", "assignment.keeps-elr", "restart.clean-keeps-elr",
+             rules=("min-isr.change-keeps-clean-replicas", "restart.clean-keeps-elr",
                     "elr.isr-leavers-stay-eligible", "elr.off.clears", "elr.downgrade-writes-nothing-else")),
         step("elr-elected-last", "an ELR member is elected only when the ISR has no member",
              lambda t: negate(t.event.over_isr), "KIP-966", ("elr-elected-over-isr",),
@@ -145,13 +145,16 @@ def _elr_leavers(t: Step) -> Truth:
 def _candidate_kept(t: Step) -> Truth:
     """An unclean election may pass clean candidates over; an operator who unregisters a broker gives it up."""
     before: Elections = t.before
-    clean = before.isr.plus(before.elr).keep(before.replicas).keep(before.registered)
+    # With ELR off the last ISR member is waited for, and others are eligible only where there is none.
+    eligible = choose(any_of(before.elr_enabled, before.isr.is_empty()), before.elr, BrokerSet())
+    clean = before.isr.plus(eligible).keep(before.replicas).keep(before.registered)
     if t.action == "unregister":
         clean = clean.minus(clean.just(t.arguments["broker"]))
     if t.action == "new_incarnation":
         clean = choose(t.arguments["clean"], clean, clean.minus(clean.just(t.arguments["broker"])))
     # What the leader proposes has all data, so a reassignment may complete to it.
-    able = clean.plus(t.arguments["isr"]) if t.action == "alter_partition" else clean
+    able = before.isr.plus(before.elr)
+    able = able.plus(t.arguments["isr"]) if t.action == "alter_partition" else able
     left = able.keep(t.after.isr.plus(t.after.elr))
     return any_of(clean.is_empty(), t.event.unclean, negate(left.is_empty()))
 

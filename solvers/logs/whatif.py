@@ -8,8 +8,8 @@ time, which is no fault.
 Data are followed as sets of replicas that hold all that was acknowledged: at the
 start those that `kraftcheck.solvers.logs.holders` has found in the log. A stop
 without flush, or a failed directory, takes a replica out of them; while the ISR has
-its minimum, whatever is written next is acknowledged by the ISR alone. Data are lost once a leader is not
-among the holders, or nobody is.
+its minimum, whatever is written next is acknowledged by the ISR alone. Data are lost
+once a leader is not among the holders, or nobody is.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from kraftcheck.model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
 from kraftcheck.model.controller.commits import replay_record
@@ -17,7 +18,7 @@ from kraftcheck.model.controller.registration import RegistrationContext, Regist
 from kraftcheck.model.controller.state import Controller, Features, Settings
 from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics
 from kraftcheck.model.records.codecs import encode
-from kraftcheck.model.records.records import RegisterBrokerRecord
+from kraftcheck.model.records.records import Feature, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.solvers.logs.holders import NO_HISTORY, Holders, first_holders
 from kraftcheck.solvers.logs.whatif import as_rows, distances
@@ -87,10 +88,12 @@ class Log:
         """A broker that is fenced registers anew."""
         known = self.controller.image.registrations[broker]
         request = RegistrationRequest(
-            None, broker, f"{known.incarnation}'", (), (), None, (directory(broker),),
+            None, broker, f"{known.incarnation}'", (), (Feature("metadata.version", 1, 1),), None, (directory(broker),),
             previous_epoch=known.epoch if clean else None,
         )  # fmt: skip
-        self.add(register_broker(self.controller, request, RegistrationContext(), self.rules).records)
+        soft = evolve(self.controller.soft, now=self.controller.soft.now + 10_000)
+        expired = evolve(self.controller, soft=soft)
+        self.add(register_broker(expired, request, RegistrationContext(), self.rules).records)
         self.decide(unfenced, broker)
 
     def faults_to_loss(self, holders: Holders | None = None) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from kraftcheck.ci.conformance.findings.live.measures import partition, state
 from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout
 from kraftcheck.ci.logs.cluster.administration import create, reassign, throttle, wait_until_unfenced
@@ -11,10 +13,14 @@ from kraftcheck.ci.logs.cluster.processes import KafkaCluster
 TOPIC, MOVED, RECORDS = "payments", 1, 3_100
 """Partition 1 is moved; partition 0 keeps two replicas, and Kafka takes the minimum of the topic from it."""
 
+SETTLED_S = 10
+"""Until brokers have reported their directories: before 4.3.0 such a report empties the ELR by a defect of its own."""
+
 
 def run(cluster: KafkaCluster) -> Outcome:
     """Take replica 2 away, acknowledge records, give it back empty, and stop the only broker that has them."""
     create(cluster, TOPIC, [(1, 2), (1, 2)], min_insync_replicas="2")
+    time.sleep(SETTLED_S)
     reassign(cluster, TOPIC, MOVED, (1,))
     cluster.wait("replica 2 is gone", lambda: partition(cluster, TOPIC, MOVED).replicas == (1,))
     moved = partition(cluster, TOPIC, MOVED)

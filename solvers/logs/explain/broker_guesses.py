@@ -139,6 +139,9 @@ def _registration_candidates(tail: BatchTail, record: RegisterBrokerRecord, leng
         stops = (("registers", None),)
     else:
         stops = (("registers after an unclean stop", None), ("registers after a clean stop", registration.epoch))
+    if c.features.elr_switched_off:
+        # Both stops write the same then, and of what the log does not show no property is judged.
+        stops = stops[::-1]
     for how, epoch in stops:
         request = RegistrationRequest(
             None, record.broker_id, record.incarnation, record.listeners, record.features, record.rack, record.log_dirs,

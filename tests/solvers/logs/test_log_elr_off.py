@@ -15,7 +15,7 @@ from kraftcheck.model.controller.configs import MIN_ISR
 from kraftcheck.model.controller.lifecycle import fenced, unfenced
 from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord, LogRecord
 from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.records.records import BrokerRegistrationChangeRecord
+from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Feature, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 from kraftcheck.solvers.logs.explain.explain import Explanation, explain_model_records
@@ -84,6 +84,21 @@ def test_an_elr_beside_members_of_the_isr_goes_silently() -> None:
     found = explained(state, fenced(state.controller, 1, RULES))
     assert found.count == 1
     assert violated(found) == set()
+
+
+def test_a_stop_that_the_log_does_not_tell_is_not_judged() -> None:
+    """With ELR off, a broker of an ELR returns from either stop by the same record, which breaks nothing for sure."""
+    state = explained(offline(), (OFF,)).after
+    controller, offset = state.controller, state.controller.image.next_offset
+    record = RegisterBrokerRecord(
+        0,
+        offset,
+        "another",
+        features=(Feature("metadata.version", 1, 29),),
+        log_dirs=controller.image.registrations[0].dirs,
+    )
+    found = explained(state, (record,))
+    assert (found.count, violated(found)) == (2, set())
 
 
 def test_without_a_downgrade_an_empty_isr_is_a_violation() -> None:

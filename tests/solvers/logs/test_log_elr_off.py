@@ -73,7 +73,7 @@ def test_the_last_holders_lose_their_right() -> None:
     state = explained(offline(), (OFF,)).after
     found = explained(state, unfenced(state.controller, 1, RULES))
     assert found.count == 1
-    assert violated(found) == {"elr-leavers-have-a-reason"}
+    assert violated(found) == {"elr-leavers-have-a-reason", "clean-candidate-kept"}
     kept = explained(state, unfenced(state.controller, 1, MENDED), MENDED)
     assert (kept.count, violated(kept, MENDED)) == (1, set())
 

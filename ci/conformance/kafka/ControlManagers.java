@@ -105,6 +105,22 @@ final class ControlManagers {
         return false;
     }
 
+    /** Sets a field of a request that older releases do not have; they are not asked to. */
+    static void set(Object request, String setter, Class<?> type, Object value) throws ReflectiveOperationException {
+        request.getClass().getMethod(setter, type).invoke(request, value);
+    }
+
+    /** A field of a record, null where the release does not have it. */
+    static Object get(Object record, String name) {
+        try {
+            return record.getClass().getMethod(name).invoke(record);
+        } catch (NoSuchMethodException e) {
+            return null;
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     /** Calls a method that gained parameters over the releases: the others are false and 0. */
     static Object call(Object manager, String name, Object... given) throws Throwable {
         for (Method method : manager.getClass().getDeclaredMethods()) {

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.ci.conformance.kafka.fuzz.draws import Draws, drawn_plan
+from kraftcheck.ci.conformance.kafka.fuzz.report import fuzz_with_kafka
 from kraftcheck.ci.conformance.kafka.fuzz.run import REQUESTS, FuzzCounts, FuzzDifference, FuzzProcess, fuzzed, played
 from kraftcheck.ci.conformance.kafka.fuzz.shrink import shortened
 from kraftcheck.ci.conformance.kafka.fuzz.texts import in_order
-from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.model.rules.ruleset import RELEASES, parse
 from tests.shared.commands import kraftcheck
 
 pytestmark = pytest.mark.xdist_group("kafka")
@@ -68,6 +69,25 @@ def test_every_kind_of_request_writes_records_somewhere() -> None:
             written |= {exchange.request.kind} if "|" in exchange.model else set()
     assert asked == {*REQUESTS, "image"}
     assert asked - written == {"wait", "fail-over", "image"}
+
+
+def test_a_sample_agrees() -> None:
+    """Some thousands of steps on the newest release: no difference, each kind of request, refusals and resignations."""
+    row = fuzz_with_kafka(NEWEST, parse(f"kafka-{NEWEST}"), 4000, 4, lambda *progress: None)
+    assert (row.differing, row.causes) == (0, ())
+    assert row.steps >= 4000
+    assert row.answers.keys() == {*REQUESTS, "image"}
+    kinds = {answer for answers in row.answers.values() for answer in answers}
+    assert {"records", "no record", "DUPLICATE_BROKER_REGISTRATION", "NEW_LEADER_ELECTED", "INVALID_CONFIG"} <= kinds
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", RELEASES)
+def test_every_release_agrees(rules: str) -> None:
+    """Some ten thousand steps on each release, under its preset, differ nowhere."""
+    row = fuzz_with_kafka(rules.removeprefix("kafka-"), parse(rules), 30_000, 11, lambda *progress: None)
+    assert (row.differing, row.causes) == (0, ())
+    assert row.steps >= 30_000
 
 
 def broken_epochs() -> list[FuzzDifference]:

@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.Set;
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
 import org.apache.kafka.clients.admin.FeatureUpdate.UpgradeType;
 import org.apache.kafka.common.Uuid;
@@ -189,7 +188,7 @@ public final class FuzzDriver {
         }
 
         /** As QuorumController does it: contact counts at once, the rest is an event. */
-        private Decision heartbeat(String[] words) {
+        private Decision heartbeat(String[] words) throws ReflectiveOperationException {
             int broker = Integer.parseInt(words[1]);
             long epoch = Long.parseLong(words[2]);
             BrokerHeartbeatRequestData request = new BrokerHeartbeatRequestData()
@@ -197,6 +196,9 @@ public final class FuzzDriver {
                 .setWantFence(words[3].equals("fence")).setWantShutDown(words[4].equals("stop"))
                 .setCurrentMetadataOffset(Long.parseLong(words[5]))
                 .setOfflineLogDirs(FuzzRequests.directories(words[6]));
+            if (!words[7].equals("null")) {
+                ControlManagers.set(request, "setCordonedLogDirs", List.class, FuzzRequests.directories(words[7]));
+            }
             TourRelease.contact(managers.cluster, broker, epoch);
             var offset = managers.cluster.registerBrokerRecordOffset(broker);
             if (offset.isEmpty()) throw Errors.STALE_BROKER_EPOCH.exception();

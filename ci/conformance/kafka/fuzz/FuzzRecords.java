@@ -28,12 +28,13 @@ final class FuzzRecords {
         if (message instanceof BrokerRegistrationChangeRecord) {
             BrokerRegistrationChangeRecord r = (BrokerRegistrationChangeRecord) message;
             return "broker " + r.brokerId() + " " + r.brokerEpoch() + " " + r.fenced() + " " + r.inControlledShutdown()
-                + " " + uuids(r.logDirs() == null ? List.of() : r.logDirs());
+                + " " + uuids(r.logDirs() == null ? List.of() : r.logDirs()) + " " + cordoned(r);
         }
         if (message instanceof RegisterBrokerRecord) {
             RegisterBrokerRecord r = (RegisterBrokerRecord) message;
             return "register " + r.brokerId() + " " + r.brokerEpoch() + " " + r.incarnationId().getLeastSignificantBits()
-                + " " + r.fenced() + " " + r.inControlledShutdown() + " " + uuids(r.logDirs()) + " " + r.rack();
+                + " " + r.fenced() + " " + r.inControlledShutdown() + " " + uuids(r.logDirs()) + " " + r.rack()
+                + " " + cordoned(r);
         }
         if (message instanceof UnregisterBrokerRecord) {
             UnregisterBrokerRecord r = (UnregisterBrokerRecord) message;
@@ -115,6 +116,12 @@ final class FuzzRecords {
 
     private static String ids(List<Integer> members) {
         return members == null ? "" : members.stream().map(String::valueOf).collect(Collectors.joining(","));
+    }
+
+    @SuppressWarnings("unchecked")
+    private static String cordoned(ApiMessage record) {
+        Object directories = ControlManagers.get(record, "cordonedLogDirs");
+        return directories == null ? "null" : uuids((List<Uuid>) directories);
     }
 
     private static String uuids(List<Uuid> directories) {

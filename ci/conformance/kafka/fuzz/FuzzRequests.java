@@ -138,9 +138,13 @@ final class FuzzRequests {
         return new FuzzDriver.Decision(reply, result.records());
     }
 
-    /** Rows of topic, index, and replicas or `cancel`. */
-    private static FuzzDriver.Decision reassign(String[] words, ReplicationControlManager replication) {
+    /** Words: rows of topic, index, and replicas or `cancel`; then whether the replication factor may change. */
+    private static FuzzDriver.Decision reassign(String[] words, ReplicationControlManager replication)
+            throws ReflectiveOperationException {
         AlterPartitionReassignmentsRequestData request = new AlterPartitionReassignmentsRequestData();
+        if (words[2].equals("same-factor")) {
+            ControlManagers.set(request, "setAllowReplicationFactorChange", boolean.class, false);
+        }
         for (String text : words[1].split(";")) {
             String[] row = text.split("/");
             ReassignablePartition wanted = new ReassignablePartition().setPartitionIndex(Integer.parseInt(row[1]))

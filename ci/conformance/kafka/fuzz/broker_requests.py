@@ -88,7 +88,8 @@ def beat(world: ModelController, brokers: Brokers, draws: Draws) -> Request | No
     epoch = (0 if known is None else known.epoch) - (1 if draws.percent(4) else 0)
     wish = Wish(draws.percent(6), draws.percent(10), _offset(world, draws))
     failed = draws.some(brokers.directories_of(broker), 1 + draws.below(2)) if draws.percent(8) else ()
-    request = HeartbeatRequest(broker, epoch, wish, failed)
+    cordoned = _cordoned(world, brokers.directories_of(broker), draws)
+    request = HeartbeatRequest(broker, epoch, wish, failed, cordoned)
     flags = f"{'fence' if wish.fence else '-'} {'stop' if wish.shutdown else '-'}"
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:
@@ -98,8 +99,16 @@ def beat(world: ModelController, brokers: Brokers, draws: Draws) -> Request | No
     def arrived(controller: Controller, rules: RuleSet) -> Controller:
         return evolve(controller, soft=heard(controller.soft, broker, epoch, rules.controller))
 
-    line = f"heartbeat {broker} {epoch} {flags} {wish.metadata_offset} {_joined(failed)}"
+    shown = "null" if cordoned is None else _joined(cordoned)
+    line = f"heartbeat {broker} {epoch} {flags} {wish.metadata_offset} {_joined(failed)} {shown}"
     return Request(line, decide, arrived=arrived)
+
+
+def _cordoned(world: ModelController, own: Ids, draws: Draws) -> Ids | None:
+    """The directories that take no new replica; None where the release has none, or the broker does not say."""
+    if not world.controller.features.cordoning or draws.percent(50):
+        return None
+    return draws.some(own, 1 + draws.below(3)) if draws.percent(15) else ()
 
 
 def _offset(world: ModelController, draws: Draws) -> int:

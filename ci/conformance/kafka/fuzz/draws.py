@@ -13,7 +13,7 @@ from attrs import frozen
 
 T = TypeVar("T")
 
-WIDTH = 10
+WIDTH = 14
 """Numbers of one step."""
 
 LIMIT = 10_000

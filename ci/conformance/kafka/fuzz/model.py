@@ -22,6 +22,9 @@ from kraftcheck.model.rules.ruleset import RuleSet
 CLUSTER = "cluster"
 """The cluster id of both sides."""
 
+CORDONING = "4.3"
+"""The first release whose metadata has cordoned directories."""
+
 RESIGNED, HALTED = "resign", "halt"
 """Answers of a controller that another one replaces, and of a log that no controller can replay."""
 
@@ -40,12 +43,14 @@ class Request:
         decide: what the model decides; None for what only changes the controller itself.
         changed: the controller after an event without records.
         arrived: the controller once the request is there, before anything of it is checked.
+        after: the text of a last record that switches a feature, and the controller once it is replayed.
     """
 
     line: str
     decide: Decide | None = None
     changed: Callable[[Controller, RuleSet], Controller] | None = None
     arrived: Callable[[Controller, RuleSet], Controller] = lambda controller, _: controller
+    after: tuple[str, Callable[[Controller], Controller]] | None = None
 
     @property
     def kind(self) -> str:
@@ -72,8 +77,8 @@ class ModelController:
     @classmethod
     def start(cls, version: str, rules: RuleSet, elr: bool) -> ModelController:
         """A controller without topics and brokers; its log has the metadata version, and what switches ELR on."""
-        late = not version.startswith("3.")
-        features = Features(elr_supported=late, clear_elr=late, elr_enabled=elr)
+        late, cordons = not version.startswith("3."), version >= CORDONING
+        features = Features(elr_supported=late, clear_elr=late, elr_enabled=elr, cordoning=cordons)
         configs = Configs(cluster={MIN_ISR: DEFAULTS[MIN_ISR]} if elr else {})
         image = ClusterImage(next_offset=3 if elr else 1)
         return cls(rules, Controller(image, configs=configs, features=features, settings=Settings(CLUSTER)))
@@ -103,7 +108,12 @@ class ModelController:
             self.halted = True
             return HALTED
         self._number(outcome.records)
-        return answer_text(reply, (record_text(record, self.topics) for record in outcome.records))
+        texts = [record_text(record, self.topics) for record in outcome.records]
+        if request.after is not None:
+            text, switched = request.after
+            texts.append(text)
+            self.controller = switched(self.controller)
+        return answer_text(reply, texts)
 
     def _number(self, records: tuple[LogRecord, ...]) -> None:
         for record in records:

@@ -56,23 +56,33 @@ def alter(world: ModelController, brokers: Brokers, draws: Draws) -> Request | N
 
 
 def reassigned(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
-    """A partition is reassigned to other replicas, to the same in another order, or its reassignment is cancelled."""
-    place = _place(world, draws)
-    if place is None:
+    """One or two partitions are reassigned, to other replicas or another order, or a reassignment is cancelled."""
+    places = list(world.controller.places())
+    if not places:
         return None
-    p, name = place.partition, world.controller.topic(place.topic_id).name
-    old = ids(p.replicas)
-    target = draws.some(old if draws.percent(20) else brokers.ids, 1 + draws.below(4))
-    if draws.percent(50):
-        target = draws.some(brokers.ids, len([b for b in old if not p.adding.has(b)]))
-    wanted = Reassignment(name, place.index, None if draws.percent(20) else target)
+    fixed = world.rules.controller.factor_change_can_be_forbidden and draws.percent(20)
+    rows = tuple(_wanted(world, draws.pick(places), brokers, draws) for _ in range(1 + draws.percent(20)))
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:
-        outcome = reassign(controller, (wanted,), rules)
+        outcome = reassign(controller, rows, rules, factor_may_change=not fixed)
         return outcome, ",".join(row.error for row in outcome.response)
 
-    shown = "cancel" if wanted.replicas is None else ",".join(map(str, wanted.replicas))
-    return Request(f"reassign {name}/{place.index}/{shown}", decide)
+    return Request(f"reassign {';'.join(map(_row_text, rows))} {'same-factor' if fixed else '-'}", decide)
+
+
+def _wanted(world: ModelController, place: Place, brokers: Brokers, draws: Draws) -> Reassignment:
+    p, name = place.partition, world.controller.topic(place.topic_id).name
+    old = ids(p.replicas)
+    if draws.percent(20):
+        return Reassignment(name, place.index, None)
+    if draws.percent(50):
+        return Reassignment(name, place.index, draws.some(brokers.ids, len([b for b in old if not p.adding.has(b)])))
+    return Reassignment(name, place.index, draws.some(old if draws.percent(40) else brokers.ids, 1 + draws.below(4)))
+
+
+def _row_text(row: Reassignment) -> str:
+    replicas = "cancel" if row.replicas is None else ",".join(map(str, row.replicas))
+    return f"{row.topic}/{row.partition}/{replicas}"
 
 
 def elect(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:

@@ -17,6 +17,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.broker_requests import (
     waited,
 )
 from kraftcheck.ci.conformance.kafka.fuzz.draws import Draws, Plan
+from kraftcheck.ci.conformance.kafka.fuzz.feature_requests import switch_elr
 from kraftcheck.ci.conformance.kafka.fuzz.model import ModelController, Request
 from kraftcheck.ci.conformance.kafka.fuzz.partition_requests import (
     alter,
@@ -36,6 +37,7 @@ REQUESTS = {
     "assign": (assign, 6), "create": (create, 6), "wait": (waited, 5), "session-check": (session_check, 5),
     "config": (configure, 5), "elect": (elect, 4), "grow": (grow, 2), "delete": (delete, 2),
     "unregister": (unregistered, 2), "balance": (balance, 2), "unclean": (unclean, 2), "fail-over": (fail_over, 1),
+    "elr": (switch_elr, 1),
 }  # fmt: skip
 """What draws each kind of request, and how often it is drawn; the first is what zeros draw."""
 

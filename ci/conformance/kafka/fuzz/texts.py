@@ -37,11 +37,13 @@ def record_text(record: LogRecord, topics: TopicNumbers) -> str:
             return f"partition {_partition(record, topics)}"
         case BrokerRegistrationChangeRecord():
             flags = f"{record.fenced} {record.in_controlled_shutdown}"
-            return f"broker {record.broker_id} {record.broker_epoch} {flags} {_ids(record.log_dirs or ())}"
+            dirs = f"{_ids(record.log_dirs or ())} {_or_null(record.cordoned)}"
+            return f"broker {record.broker_id} {record.broker_epoch} {flags} {dirs}"
         case RegisterBrokerRecord():
             flags = f"{_flag(record.fenced)} {_flag(record.in_controlled_shutdown)}"
             name = f"{record.broker_id} {record.broker_epoch} {record.incarnation}"
-            return f"register {name} {flags} {_ids(record.log_dirs)} {record.rack or 'null'}"
+            dirs = f"{_ids(record.log_dirs)} {record.rack or 'null'} {_or_null(record.cordoned)}"
+            return f"register {name} {flags} {dirs}"
         case UnregisterBrokerRecord():
             return f"unregister {record.broker_id} {record.broker_epoch}"
         case TopicRecord():
@@ -119,6 +121,10 @@ def _value(value: object) -> str:
 
 def _ids(members: Iterable[int]) -> str:
     return ",".join(map(str, members))
+
+
+def _or_null(members: Iterable[int] | None) -> str:
+    return "null" if members is None else _ids(members)
 
 
 def _flag(value: bool) -> str:

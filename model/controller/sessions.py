@@ -45,11 +45,11 @@ def in_session(soft: Soft, known: Registration, rules: ControllerRules) -> bool:
 def taken_over(controller: Controller, rules: ControllerRules) -> Controller:
     """The state of a controller that takes over now: what only its predecessor knew is gone.
 
-    Kafka visits the registrations in an order of its own, which shows where sessions share a bin of the table.
+    The order in which the registrations are visited shows where sessions share a bin of the table.
     """
     soft = evolve(controller.soft, sessions=Sessions(controller.soft.sessions.timeout), contacts=Contacts())
-    for broker, known in controller.image.registrations.items():
-        soft = evolve(soft, sessions=soft.sessions.register(broker, known.fenced, soft.now))
+    for known in controller.image.registrations_in_order():
+        soft = evolve(soft, sessions=soft.sessions.register(known.id, known.fenced, soft.now))
         if not known.fenced or rules.takeover_hears_fenced_brokers:
-            soft = heard(soft, broker, known.epoch, rules)
+            soft = heard(soft, known.id, known.epoch, rules)
     return evolve(controller, soft=soft)

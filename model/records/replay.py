@@ -35,7 +35,7 @@ from kraftcheck.model.records.records import (
     UnregisterBrokerRecord,
     partition_of,
 )
-from kraftcheck.model.records.timelinemap import first_key, slots_after_put, slots_of
+from kraftcheck.model.records.timelinemap import FEWEST_SLOTS, first_key, keys_in_order, slots_after_put, slots_of
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT
 
@@ -95,12 +95,19 @@ class ClusterImage:
         registrations: by broker id.
         registration_offsets: offset of each registered broker's last registration record.
         next_offset: offset of the next record.
+        registration_slots: how many slots Kafka's map of the registrations has.
     """
 
     topics: Mapping[str, Topic] = field(factory=dict)
     registrations: Mapping[int, Registration] = field(factory=dict)
     registration_offsets: Mapping[int, int] = field(factory=dict)
     next_offset: int = 0
+    registration_slots: int = field(default=FEWEST_SLOTS, eq=False)
+
+    def registrations_in_order(self) -> tuple[Registration, ...]:
+        """The registrations as a controller visits them that has replayed the whole log."""
+        order = keys_in_order(self.registrations, self.registration_slots)
+        return tuple(self.registrations[broker] for broker in order)
 
     def partition(self, topic_id: str, partition_id: int) -> Partition | None:
         """A partition, or None where there is none."""
@@ -206,7 +213,11 @@ def _with_registration(image: ClusterImage, registration: Registration) -> Clust
         owner = image.directory_owner(directory)
         if owner not in (None, registration.id):
             raise _TakenDirectoryError(f"directory {directory} belongs to broker {owner}")
-    return evolve(image, registrations=_with(image.registrations, registration.id, registration))
+    known = image.registrations
+    if known.get(registration.id) == registration:
+        return image
+    slots = slots_after_put(image.registration_slots, len(known))
+    return evolve(image, registrations=_with(known, registration.id, registration), registration_slots=slots)
 
 
 def _existing_registration(image: ClusterImage, broker: int) -> Registration:

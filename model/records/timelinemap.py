@@ -34,6 +34,12 @@ def slots_of(keys: int) -> int:
     return functools.reduce(slots_after_put, range(keys), FEWEST_SLOTS)
 
 
+def keys_in_order(keys: Collection[int], slots: int) -> tuple[int, ...]:
+    """The keys as a map lists them; see `first_key`."""
+    last_first = tuple(keys)[::-1]
+    return tuple(sorted(last_first, key=lambda key: _slot(key, slots)))
+
+
 def first_key(keys: Collection[int], slots: int) -> int:
     """The key that a map lists first.
 

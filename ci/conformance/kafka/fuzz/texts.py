@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Mapping
 
 from attrs import fields
 
@@ -59,25 +60,36 @@ def record_text(record: LogRecord, topics: TopicNumbers) -> str:
 
 
 def answer_text(reply: str, records: Iterable[str]) -> str:
-    """The text of an answer with records, in the one order of all that differ only between partitions.
+    """The text of an answer with records, in the one order of all that differ only between partitions, or nodes.
 
-    The managers visit partitions in the order of hashes of topic ids, which are random.
+    The managers visit partitions in the order of hashes of topic ids, which are random, and nodes whose min ISR is
+    removed in that of a set whose size depends on its past.
     """
     return "|".join((f"ok {reply}", *in_order(list(records))))
 
 
 def in_order(records: list[str]) -> list[str]:
-    """Records, those of each run of changes by partition; changes of one partition keep their order."""
+    """Records, those of each run of changes by partition, or of configurations of nodes by node; else as they are."""
     ordered: list[str] = []
-    run: list[str] = []
-    for record in (*records, ""):
-        if record.startswith("change "):
-            run.append(record)
-            continue
-        ordered += sorted(run, key=lambda change: change.split(" ", 2)[1])
-        run = []
-        ordered.append(record)
-    return ordered[:-1]
+    for kind, run in itertools.groupby(records, key=_visited):
+        members = list(run)
+        ordered += members if kind is None else sorted(members, key=kind)
+    return ordered
+
+
+def _visited(record: str) -> Callable[[str], str] | None:
+    """What orders a record among those beside it that Kafka writes in the order of its own maps."""
+    if record.startswith("change "):
+        return _partition_name
+    return _node_name if record.startswith("config node ") else None
+
+
+def _partition_name(record: str) -> str:
+    return record.split(" ", 2)[1]
+
+
+def _node_name(record: str) -> str:
+    return record.split(" ", 3)[2]
 
 
 def image_text(controller: Controller, topics: TopicNumbers) -> str:

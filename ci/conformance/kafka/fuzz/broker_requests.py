@@ -108,7 +108,7 @@ def _cordoned(world: ModelController, own: Ids, draws: Draws) -> Ids | None:
     """The directories that take no new replica; None where the release has none, or the broker does not say."""
     if not world.controller.features.cordoning or draws.percent(50):
         return None
-    return draws.some(own, 1 + draws.below(3)) if draws.percent(15) else ()
+    return draws.some(own, 1 + draws.below(3)) if draws.percent(6) else ()
 
 
 def _offset(world: ModelController, draws: Draws) -> int:

@@ -86,8 +86,11 @@ def _row_text(row: Reassignment) -> str:
 
 
 def elect(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
-    """Elections are asked for, in one partition or in all."""
-    place, kind = _place(world, draws), draws.below(2)
+    """Elections are asked for, in one partition, often one that its first replica does not lead, or in all."""
+    places = list(world.controller.places())
+    elsewhere = [place for place in places if place.partition.leader != ids(place.partition.replicas)[0]]
+    place = draws.pick(elsewhere) if elsewhere and not draws.percent(20) else _place(world, draws)
+    kind = draws.below(2)
     if place is None:
         return None
     name = world.controller.topic(place.topic_id).name

@@ -33,10 +33,10 @@ from kraftcheck.ci.conformance.kafka.java import FUZZ, DriverProcess
 from kraftcheck.model.rules.ruleset import RuleSet
 
 REQUESTS = {
-    "heartbeat": (beat, 30), "alter": (alter, 18), "register": (register, 10), "reassign": (reassigned, 8),
-    "assign": (assign, 6), "create": (create, 6), "wait": (waited, 5), "session-check": (session_check, 5),
+    "heartbeat": (beat, 30), "alter": (alter, 18), "register": (register, 8), "reassign": (reassigned, 8),
+    "assign": (assign, 6), "create": (create, 5), "wait": (waited, 4), "session-check": (session_check, 5),
     "config": (configure, 5), "elect": (elect, 4), "grow": (grow, 2), "delete": (delete, 2),
-    "unregister": (unregistered, 2), "balance": (balance, 2), "unclean": (unclean, 2), "fail-over": (fail_over, 1),
+    "unregister": (unregistered, 1), "balance": (balance, 4), "unclean": (unclean, 3), "fail-over": (fail_over, 1),
     "elr": (switch_elr, 1),
 }  # fmt: skip
 """What draws each kind of request, and how often it is drawn; the first is what zeros draw."""
@@ -219,7 +219,7 @@ def _count(counts: FuzzCounts, exchanges: list[Exchange], difference: FuzzDiffer
 def _kind_of_answer(answer: str) -> str:
     """How an answer is counted: an error, a resignation, or how many records."""
     if not answer.startswith("ok "):
-        return answer
+        return answer.removeprefix("error ")
     head, *records = answer.split("|")
     errors = [word for word in head[3:].replace("=", ",").split(",") if word.isupper() and word != "NONE"]
     return errors[0] if errors else "records" if records else "no record"

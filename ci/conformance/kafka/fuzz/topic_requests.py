@@ -26,7 +26,7 @@ def create(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     configs = {key: value} if key else {}
     lists: tuple[Ids, ...] = ()
     if draws.percent(60):
-        lists = tuple(_replicas(brokers, draws, factor) for _ in range(partitions))
+        lists = tuple(_replicas(world, brokers, draws, factor) for _ in range(partitions))
         partitions, factor = -1, -1
     topic = NewTopic(name, partitions, factor, tuple(enumerate(lists)), configs)
 
@@ -53,13 +53,14 @@ def delete(world: ModelController, brokers: Brokers, draws: Draws) -> Request | 
 
 def grow(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     """A topic gets more partitions, or as many as it has."""
-    name = draws.pick(NAMES)
+    present_names = [topic.name for topic in world.controller.image.topics.values()]
+    name = draws.pick(NAMES if draws.percent(10) or not present_names else present_names)
     topic_id = world.controller.topic_id(name)
     present = 0 if topic_id is None else len(world.controller.topic(topic_id).partitions)
     added = 1 + draws.below(2) if draws.percent(90) else 0
     lists: tuple[Ids, ...] | None = None
     if draws.percent(50):
-        lists = tuple(_replicas(brokers, draws, 1 + draws.below(4)) for _ in range(max(added, 1)))
+        lists = tuple(_replicas(world, brokers, draws, 1 + draws.below(4)) for _ in range(max(added, 1)))
     growth = Growth(name, present + added, lists)
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:
@@ -103,8 +104,10 @@ def _configured(record: ConfigRecord) -> Request:
     return Request(f"config {record.scope} {record.name or '-'} {record.key} {value}", decide)
 
 
-def _replicas(brokers: Brokers, draws: Draws, factor: int) -> Ids:
-    return draws.some(brokers.ids, factor)
+def _replicas(world: ModelController, brokers: Brokers, draws: Draws, factor: int) -> Ids:
+    """A list of brokers that are registered, or seldom of any."""
+    registered = tuple(broker for broker in brokers.ids if world.controller.registration(broker) is not None)
+    return draws.some(brokers.ids if draws.percent(5) or not registered else registered, factor)
 
 
 def _rows(lists: tuple[Ids, ...]) -> str:

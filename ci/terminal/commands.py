@@ -47,6 +47,9 @@ COMMANDS = {
     "conform": (
         "ci.conformance.command:conform_command", "The model against Kafka's own tests, or its released classes."
     ),
+    "findings": (
+        "ci.conformance.findings.command:findings_command", "What is wrong with released controllers, with evidence."
+    ),
     "replay": ("ci.logs.command:replay_command", "Explain a real cluster's metadata log with the model."),
     "whatif": ("ci.logs.whatif:whatif_command", "How many faults a real cluster's partitions survive."),
     "trace": ("ci.explore.trace:trace_command", "Show or shorten a counterexample."),
@@ -112,8 +115,8 @@ def cli() -> None:
 
     \b
     Exit codes: 0 every verdict is a pass, 1 an election failed, 2 bad input, 11 deadlock, 12 refuted,
-    13 never recovers, 20 incomplete, 21 vacuous, 22 unknown, 23 a vector failed
-    or a batch of a log is not explained, 24 an engine disagrees with the rules,
+    13 never recovers, 20 incomplete, 21 vacuous, 22 unknown, 23 a vector failed,
+    a batch of a log is not explained, or a release differs from the evidence, 24 an engine disagrees with the rules,
     130 interrupted by Ctrl-C, 141 the reader of the output has gone,
     255 a fault of kraftcheck.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.documentation import commands, defects, index, live, releases
+from tests.documentation import commands, defects, findings, index, live, releases
 from tests.shared.places import DOCS
 
 PAGES: Mapping[Path, Callable[[], str]] = {
@@ -13,6 +13,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "defects.md": defects.page,
     DOCS / "reference" / "live-findings.md": live.page,
     DOCS / "reference" / "releases.md": releases.page,
+    DOCS / "reference" / "findings.md": findings.page,
     DOCS / "reference" / "README.md": index.reference,
     DOCS / "explanation" / "adr" / "README.md": index.decisions,
     DOCS / "how-to" / "README.md": index.how_to,

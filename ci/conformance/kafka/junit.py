@@ -19,6 +19,7 @@ from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.control import Control
 from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.model.systems.elr_index.state import ElrIndexed
 from kraftcheck.model.systems.replication.state import STOPPED_CLEAN
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
@@ -38,7 +39,8 @@ OF_REPLICATION = {"register": "new_incarnation", "shut_down": "controlled_shutdo
 WITHOUT_ARGUMENTS = ("fence", "unfence", "controlled_shutdown", "elect_preferred", "elect_unclean", "cancel")
 """Events that take a broker at most."""
 
-IN_NO_RELEASE = ("elect_designated", "sweep_sessions")
+IN_NO_RELEASE = ("elect_designated", "sweep_sessions", "create_topic", "load_snapshot")
+"""Actions without a form on the managers of a test: events of no release, another topic, another controller."""
 
 SETS = ("isr", "elr", "removing", "adding")
 
@@ -86,8 +88,8 @@ def test_source(trace: Trace, program: Program, title: str, name: str) -> str:
     and fails on one that has it no more.
 
     Args:
-        trace: of the system `elections`; of `replication`, whose brokers and logs are left out; or of `kraft` with a
-            second partition, which the test is about then.
+        trace: of the systems `elections` and `elr-index`; of `replication`, whose brokers and logs are left out; or of
+            `kraft` with a second partition, which the test is about then.
         program: what it was found in.
         title: what is checked, in a line.
         name: of the test's class.
@@ -98,6 +100,8 @@ def test_source(trace: Trace, program: Program, title: str, name: str) -> str:
     system = program.system.name
     if system == "elections":
         start, acts = trace.initial, list(_elections(trace))
+    elif system == "elr-index":
+        start, acts = trace.initial.controller, list(_elections(trace))
     elif system == "replication":
         start, acts = trace.initial.controller, list(_replication(trace))
     elif system == "kraft" and trace.initial.others:
@@ -106,7 +110,7 @@ def test_source(trace: Trace, program: Program, title: str, name: str) -> str:
         raise Refusal(f"a trace of {system} has no form on the controller's managers; those of elections have")
     unknown = [act.description for act in acts if act.action in IN_NO_RELEASE]
     if unknown:
-        raise Refusal(f"{unknown[0]} is an event of no release: it has no form on the controller's managers")
+        raise Refusal(f"{unknown[0]} has no form on the controller's managers")
     return _test_source(name, trace, title, start, acts)
 
 
@@ -118,7 +122,13 @@ def _elections(trace: Trace) -> Iterator[Act]:
         broker, first, second = values.get("broker", (-1,)), values.get("first", (0,)), values.get("second", (0,))
         target = tuple(member for member in values.get("target", ()) if member >= 0)
         outcome = RESIGNED if step.event.resigned else DONE
-        yield Act(_description(step), step.action, broker[0], first[0], second[0], target, step.state, outcome)
+        after = step.state if isinstance(step.state, Elections) else _existing(step.state)
+        yield Act(_description(step), step.action, broker[0], first[0], second[0], target, after, outcome)
+
+
+def _existing(state: ElrIndexed) -> Elections | None:
+    """The partition of a topic; None where the topic is deleted."""
+    return state.controller if state.exists else None
 
 
 def _replication(trace: Trace) -> Iterator[Act]:
@@ -154,6 +164,7 @@ def _second(state: Any) -> Elections:
 
 def _kraft(trace: Trace, rules: RuleSet) -> Iterator[Act]:
     """The controller's events; a step of a broker or its disks alone is none."""
+    _check_own_min_isr(trace, rules)
     before = trace.initial
     for step in trace.steps:
         broker = int(step.arguments.get("broker", -1))
@@ -173,6 +184,24 @@ def _kraft(trace: Trace, rules: RuleSet) -> Iterator[Act]:
         elif before.data.controller != step.state.data.controller:
             raise Refusal(f"{step.action} of kraft has no form on the controller's managers")
         before = step.state
+
+
+def _check_own_min_isr(trace: Trace, rules: RuleSet) -> None:
+    """Refuse a trace in which the first partition decides about the second one's min ISR: the test has one partition.
+
+    Raises:
+        Refusal: naming the place.
+    """
+    if not rules.controller.min_isr_from_first_partition:
+        return
+    for number, state in enumerate((trace.initial, *(step.state for step in trace.steps))):
+        wanted = int(_second(state).min_insync_replicas)
+        sizes = [len(tuple(part.replicas)) for part in (state.data.controller, state.others[0])]
+        if sizes[1] and len({min(wanted, size) for size in sizes}) > 1:
+            raise Refusal(
+                f"step {number}: the first partition's {sizes[0]} replicas cap the min ISR of the second, with "
+                f"{sizes[1]}; a test on the managers has one partition"
+            )
 
 
 def _description(step: TraceStep) -> str:

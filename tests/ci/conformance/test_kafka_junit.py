@@ -15,6 +15,7 @@ from kraftcheck.ci.conformance.kafka.junit import junit
 from kraftcheck.ci.conformance.kafka.junit_run import PASSES, run_tests
 from kraftcheck.ci.explore.command import SearchBudget, run, traces
 from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.ci.terminal.refusal import Refusal
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 
@@ -101,6 +102,16 @@ def test_a_trace_of_replication_keeps_the_controllers_events() -> None:
     assert acts == [step.action for step in trace.steps if step.action not in ("produce", "apply_metadata")]
     assert "reassign" in acts
     assert "unfence" in acts
+
+
+def test_a_min_isr_of_another_partition_is_refused() -> None:
+    """A trace whose min ISR depends on the topic's first partition is no test: that has one partition."""
+    bounds = {"replication": 1, "second": 2, "min-isr": 2, "elr": 1, "fences": 1, "failures": 0}
+    chosen = subject("kraft", "pair", bounds, "kafka-4.4.0", only=("second-stays-eligible",))
+    traced = program(chosen)
+    (trace,) = traces(run(traced, SearchBudget(1, 2**31), quiet=True))
+    with pytest.raises(Refusal, match="step 0: the first partition's 1 replicas cap the min ISR of the second, with 2"):
+        junit(trace, traced, chosen.title())
 
 
 @pytest.mark.parametrize("version", AT_EACH_CHANGE)

@@ -1,0 +1,191 @@
+"""`kraftcheck findings`: what is wrong with released controllers, with its evidence; run again on request."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import click
+from rich.table import Table
+
+from kraftcheck.ci.conformance.findings.evidence import Evidence, recorded
+from kraftcheck.ci.conformance.findings.managers import test_of
+from kraftcheck.ci.conformance.findings.observe import observe
+from kraftcheck.ci.conformance.findings.observed import Observation, observations
+from kraftcheck.ci.conformance.findings.search import ReleaseSearch, UndecidedFinding
+from kraftcheck.ci.conformance.findings.table import LEGEND, about, newest_of_lines, word
+from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.conformance.kafka.java import DriverError
+from kraftcheck.ci.conformance.kafka.junit import DRIVERS, class_name
+from kraftcheck.ci.explore.command import SearchBudget
+from kraftcheck.ci.systems.rule_index import entries
+from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.console import Screen, console, escape
+from kraftcheck.ci.terminal.files import check_writable, write, write_json
+from kraftcheck.ci.terminal.parameter_types import check_idle
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.result_folders import check_results, results
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.properties.findings.finding import Finding
+from kraftcheck.properties.findings.table import FINDINGS
+from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
+from kraftcheck.solvers.traces import itf
+
+EVERY = "all"
+"""Stands for every release."""
+
+OTHERWISE_THAN_RECORDED = 23
+"""Exit code: a release answers otherwise than recorded."""
+
+
+@click.command("findings")
+@click.argument("names", nargs=-1, metavar="[FINDING]...")
+@click.option("--kafka", "version", metavar="VERSION|all",
+              help="The release in question; default the newest of each line, with --run the newest.")
+@click.option("--run", "is_run", is_flag=True, help="Search again, and ask the classes of the release again.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="--run: write each trace as ITF JSON, and as a JUnit test, there.")
+@options.workers
+@options.memory
+@options.document
+@options.quiet
+def findings_command(
+    names: tuple[str, ...], version: str | None, is_run: bool, out: Path | None, workers: int, memory: int,
+    target: str | None, quiet: bool,
+) -> None:  # fmt: skip
+    """What is wrong with released controllers: which release has it, how it shows, what mends it.
+
+    Without FINDING the table of all; with one all that is known of it. --run searches
+    again with the rules of the release, and takes the steps of each trace on the release's own
+    classes; what differs from the recorded evidence is named.
+
+    \b
+    Exit codes: 0 as recorded, 20 a search did not decide, 23 a release answers otherwise than
+    recorded, 2 bad input.
+
+    \b
+    Examples:
+      kraftcheck findings
+      kraftcheck findings ghost-elr-member
+      kraftcheck findings --run --kafka 4.4.0 --out findings
+    """
+    chosen, releases = _findings(names), _releases(version, is_run)
+    check_writable(target)
+    screen = console(to_stderr=target == "-")
+    if is_run:
+        check_results("--out", out, target)
+        code, rows = _again(screen, chosen, releases, SearchBudget(workers, memory), quiet, out)
+    else:
+        check_idle("needs --run", "out", "workers", "memory", "quiet")
+        evidence = recorded()
+        pairs = [(finding.id, release) for finding in chosen for release in releases]
+        code, rows = 0, [evidence[pair] for pair in pairs if pair in evidence]
+        _show(screen, chosen, releases, named=bool(names))
+    if target is not None:
+        write_json(target, document(rows, code))
+    sys.exit(code)
+
+
+def _findings(names: Sequence[str]) -> tuple[Finding, ...]:
+    by_id = {finding.id: finding for finding in FINDINGS}
+    for name in names:
+        if name not in by_id:
+            raise Refusal(f"no finding {name!r}; {nearest(name, by_id)}")
+    return tuple(by_id[name] for name in names) or FINDINGS
+
+
+def _releases(version: str | None, is_run: bool) -> tuple[str, ...]:
+    versions = known_versions()
+    if version is None:
+        return versions[-1:] if is_run else newest_of_lines(versions)
+    if version != EVERY and version not in versions:
+        raise Refusal(f"no evidence of Kafka {version}; known: {', '.join(versions)}")
+    return versions if version == EVERY else (version,)
+
+
+def _show(screen: Screen, chosen: Sequence[Finding], releases: Sequence[str], named: bool) -> None:
+    evidence, live = recorded(), {(one.finding, one.release): one for one in observations()}
+    if named:
+        rules = {entry.rule.id: entry.rule.says for entry in entries()}
+        for finding in chosen:
+            rows = {release: evidence.get((finding.id, release)) for release in known_versions()}
+            screen.plain("\n".join(about(finding, rows, _live(finding, live), rules)))
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("finding", "what goes wrong", *releases):
+        table.add_column(heading, no_wrap=heading != "what goes wrong")
+    for finding in chosen:
+        pairs = [((finding.id, release), (finding.scenario, release)) for release in releases]
+        words = [word(evidence.get(searched), live.get(seen)) for searched, seen in pairs]
+        table.add_row(finding.id, escape(finding.title), *words)
+    screen.print(table)
+    screen.plain(LEGEND)
+    screen.plain("all of one: kraftcheck findings FINDING; again: kraftcheck findings --run")
+
+
+def _live(finding: Finding, live: dict[tuple[str, str], Observation]) -> dict[str, Observation]:
+    return {release: one for (name, release), one in live.items() if name == finding.scenario}
+
+
+def _again(
+    screen: Screen, chosen: Sequence[Finding], releases: Sequence[str], budget: SearchBudget, quiet: bool,
+    out: Path | None,
+) -> tuple[int, list[Evidence]]:  # fmt: skip
+    searched = [finding for finding in chosen if finding.search is not None]
+    if not searched:
+        raise Refusal(f"no explored system shows {chosen[0].id}; its scenario {chosen[0].scenario} is run by itself")
+    evidence, rows, differing = recorded(), list[Evidence](), 0
+    written: list[ReleaseSearch] = []
+    for release in releases:
+        try:
+            observed, searches = observe(searched, release, budget, quiet)
+        except UndecidedFinding as reason:
+            screen.plain(f"undecided: {reason}")
+            return EXIT_INCOMPLETE, rows
+        except DriverError as reason:
+            raise Refusal(str(reason)) from reason
+        rows, written = [*rows, *observed], [*written, *searches]
+        for row in observed:
+            faults = differences(evidence[row.finding, release], row)
+            differing += bool(faults)
+            steps = "holds" if row.steps is None else f"refuted in {row.steps} steps"
+            screen.plain(f"{release} {row.finding}: {steps}; classes: {row.managers or 'not asked'}")
+            for fault in faults:
+                screen.plain(f"    UNEXPECTED {fault}")
+    if out is not None:
+        _write(screen, out, written)
+    code = OTHERWISE_THAN_RECORDED if differing else 0
+    screen.plain(f"{len(rows)} observations, {differing} otherwise than recorded (exit {code})")
+    return code, rows
+
+
+def differences(before: Evidence, now: Evidence) -> list[str]:
+    """What is observed otherwise than recorded; the classes count only where the release's own trace asked them."""
+    fields = ["steps", "mend_suffices", "events", *(["managers"] if now.steps is not None else [])]
+    pairs = ((name, getattr(before, name), getattr(now, name)) for name in fields)
+    return [f"{name}: recorded {old!r}, now {new!r}" for name, old, new in pairs if old != new]
+
+
+def _write(screen: Screen, out: Path, searches: Sequence[ReleaseSearch]) -> None:
+    """The traces, and the tests with what they stand on."""
+    with results("--out", out) as place:
+        for one in searches:
+            if one.trace is None:
+                continue
+            name = f"{one.finding.id}-{one.release}"
+            text = itf.text(itf.document(one.trace, one.program, one.subject.name, one.subject.rules, True))
+            write(place / f"{name}.itf.json", text)
+            test = test_of(one)
+            if test is not None:
+                write(place / one.release / f"{class_name(one.finding.id)}.java", test)
+                for driver in DRIVERS:
+                    write(place / one.release / driver.name, driver.read_text(encoding="utf-8"))
+    screen.plain(f"wrote {sum(one.trace is not None for one in searches)} traces to {out}")
+
+
+def document(rows: Sequence[Evidence], code: int) -> dict[str, Any]:
+    """The evidence as plain values."""
+    return {"version": 1, "command": "findings", "exit_code": code, "rows": [attrs.asdict(row) for row in rows]}

@@ -1,0 +1,101 @@
+"""The search of a finding with the rules of a release: does it show, how soon, and is its mend a mend?"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from kraftcheck.ci.explore.command import SearchBudget, run
+from kraftcheck.ci.systems.subject import Subject, program, subject
+from kraftcheck.ci.terminal.interrupts import Interrupted
+from kraftcheck.model.rules.ruleset import PRESETS, variants
+from kraftcheck.properties.findings.finding import Finding, FindingSearch
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace
+from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.search.levels import STOPPED
+
+
+class UndecidedFinding(RuntimeError):
+    """A search that neither refutes the property nor shows that it holds; the message names it."""
+
+
+@frozen
+class ReleaseSearch:
+    """What the rules of a release say of a finding.
+
+    Attributes:
+        finding, release: what was searched with which rules.
+        subject: the search.
+        program: the traced system.
+        trace: the shortest counterexample; None where the property holds.
+        mend_suffices: whether the property holds once the finding's choices alone are switched off; None without a
+            trace.
+    """
+
+    finding: Finding
+    release: str
+    subject: Subject
+    program: Program
+    trace: Trace | None
+    mend_suffices: bool | None
+
+    @property
+    def steps(self) -> int | None:
+        """The length of the trace; None where the property holds."""
+        return None if self.trace is None else len(self.trace.steps)
+
+
+def rules_of(finding: Finding, release: str, *also_off: str) -> str:
+    """The rule set of a search: that of the release, less what breaks the property by another way.
+
+    >>> from kraftcheck.properties.findings.table import FINDINGS
+    >>> rules_of({finding.id: finding for finding in FINDINGS}["dead-last-known-leader"], "4.0.2")
+    'kafka-4.0.2-unfence-ignores-controlled-shutdown'
+    """
+    preset, names = PRESETS[f"kafka-{release}"], variants()
+    off = [name for name in (*wanted(finding).without, *also_off) if preset.value(names[name].name)]
+    return f"kafka-{release}" + "".join(f"-{name}" for name in off)
+
+
+def search(finding: Finding, release: str, budget: SearchBudget, quiet: bool) -> ReleaseSearch:
+    """Search a finding with the rules of a release, and with its mend.
+
+    Raises:
+        UndecidedFinding: where a search does not decide.
+        Interrupted: when a signal stopped it.
+    """
+    chosen = _subject(finding, rules_of(finding, release))
+    traced = program(chosen)
+    stated = any(claim.id == wanted(finding).property for claim in traced.claims)  # Some need ELR, as 3.9 has not.
+    trace = _counterexample(finding, run(traced, budget, quiet), chosen) if stated else None
+    suffices = None
+    if trace is not None:
+        mended = _subject(finding, rules_of(finding, release, *finding.switches))
+        suffices = _counterexample(finding, run(program(mended), budget, quiet), mended) is None
+    return ReleaseSearch(finding, release, chosen, traced, trace, suffices)
+
+
+def wanted(finding: Finding) -> FindingSearch:
+    """The search of a finding that has one; raises ValueError for another."""
+    if finding.search is None:
+        raise ValueError(f"no explored system shows {finding.id}")
+    return finding.search
+
+
+def _subject(finding: Finding, rules: str) -> Subject:
+    place = wanted(finding)
+    whole = subject(place.system, place.scope, place.bounds, rules)
+    if all(claim.id != place.property for claim in whole.system.properties(whole.setting)):
+        return whole
+    return subject(place.system, place.scope, place.bounds, rules, only=(place.property,))
+
+
+def _counterexample(finding: Finding, result: Exploration, chosen: Subject) -> Trace | None:
+    if result.cut == STOPPED:
+        raise Interrupted(f"stopped in the search of {finding.id}")
+    (verdict,) = (one.verdict for one in result.verdicts if one.claim == wanted(finding).property)
+    if isinstance(verdict, Refuted):
+        return verdict.trace
+    if isinstance(verdict, Holds):
+        return None
+    raise UndecidedFinding(f"{finding.id}: {chosen.title()}: {type(verdict).__name__.lower()}")

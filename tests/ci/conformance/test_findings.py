@@ -1,0 +1,150 @@
+"""`kraftcheck findings`: the table, all of one finding, the record of evidence, and observing again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import pytest
+
+from kraftcheck.ci.conformance.findings.command import differences
+from kraftcheck.ci.conformance.findings.evidence import Evidence, record, recorded
+from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
+from kraftcheck.ci.conformance.findings.managers import SHOWN, ask
+from kraftcheck.ci.conformance.findings.observe import observe
+from kraftcheck.ci.conformance.findings.observed import observations
+from kraftcheck.ci.conformance.findings.search import rules_of, search, wanted
+from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.explore.command import SearchBudget
+from kraftcheck.ci.systems.rule_index import entries
+from kraftcheck.model.rules.ruleset import parse, variants
+from kraftcheck.properties.findings.table import FINDINGS, SEARCHED
+from tests.shared.commands import kraftcheck
+
+NEWEST = known_versions()[-1]
+BUDGET = SearchBudget(1, 2**31)
+BY_ID = {finding.id: finding for finding in FINDINGS}
+EVIDENCE = recorded()
+
+
+def test_the_table_names_every_finding_and_the_newest_releases() -> None:
+    """Without a name every finding is a row, and the newest release a column."""
+    ran = kraftcheck("findings")
+    assert ran.code == 0, ran.err
+    assert [finding.id for finding in FINDINGS if finding.id not in ran.out] == []
+    assert NEWEST in ran.out.splitlines()[0]
+
+
+def test_one_finding_is_told_in_full() -> None:
+    """A named finding shows its effect, its mend, and the steps of its trace."""
+    ran = kraftcheck("findings", "ghost-elr-member")
+    assert ran.code == 0, ran.err
+    shown = EVIDENCE["ghost-elr-member", NEWEST]
+    assert all(event in ran.out for event in shown.events)
+    assert BY_ID["ghost-elr-member"].mend in " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (("ghost-elr-membr",), "no finding 'ghost-elr-membr'; did you mean ghost-elr-member, unregistered-elr-member?"),
+        (("--kafka", "9.9.9"), f"no evidence of Kafka 9.9.9; known: {', '.join(known_versions())}"),
+        (("--out", "somewhere"), "--out needs --run; leave it out"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_other_questions_are_refused(words: tuple[str, ...], refusal: str) -> None:
+    """An unknown finding or release, and an option that would do nothing, end in a line and exit code 2."""
+    assert kraftcheck("findings", *words).refusal() == refusal
+
+
+def test_every_finding_is_recorded_in_every_release() -> None:
+    """The record has each finding that a system shows in each release, and no other rows; the others were seen live."""
+    assert set(EVIDENCE) == {(finding.id, release) for finding in SEARCHED for release in known_versions()}
+    live = {one.finding for one in observations() if one.outcome == SHOWN}
+    assert {finding.scenario for finding in FINDINGS if finding not in SEARCHED} <= live
+    assert {finding.scenario for finding in FINDINGS} - {""} <= set(SCENARIOS)
+
+
+def test_every_finding_shows_in_a_release_and_its_mend_suffices() -> None:
+    """Each finding has a trace by the rules of some release; without its choices alone none is left, in any."""
+    shown = [row for row in EVIDENCE.values() if row.steps is not None]
+    assert {row.finding for row in shown} == {finding.id for finding in SEARCHED}
+    assert [row for row in shown if not row.mend_suffices or len(row.events) != row.steps] == []
+
+
+def test_classes_agree_with_the_rules_of_their_release() -> None:
+    """Where a release has a trace and its classes were asked, they take it as the rules say."""
+    asked = [row for row in EVIDENCE.values() if row.steps is not None and row.managers is not None]
+    assert len(asked) > 5 * len(SEARCHED)
+    assert [row for row in asked if row.managers != SHOWN] == []
+
+
+def test_findings_name_rules_and_choices() -> None:
+    """Every rule, and every choice, that a finding names is one, and the choice switches one of the rules."""
+    by_id = {entry.rule.id: entry.rule for entry in entries()}
+    for finding in FINDINGS:
+        switches = {name for rule in finding.rules for name in by_id[rule].switches}
+        assert set(finding.switches) & switches, finding.id
+        assert {*finding.switches, *(finding.search.without if finding.search else ())} <= set(variants()), finding.id
+
+
+def test_the_mend_is_the_right_rule() -> None:
+    """In the rule set `fixed` the choices of every finding are off."""
+    names = variants()
+    assert [
+        (finding.id, name) for finding in FINDINGS for name in finding.switches
+        if parse("fixed").value(names[name].name)
+    ] == []  # fmt: skip
+
+
+def test_the_search_of_a_mended_release_finds_nothing() -> None:
+    """With the finding's choices off the same search holds: what shows is that finding, and no other."""
+    finding = BY_ID["unregistered-elr-member"]
+    assert search(finding, NEWEST, BUDGET, True).steps == EVIDENCE[finding.id, NEWEST].steps
+    place = wanted(finding)
+    mended = attrs.evolve(finding, search=attrs.evolve(place, without=(*place.without, *finding.switches)))
+    assert search(mended, NEWEST, BUDGET, True).trace is None
+    assert rules_of(mended, NEWEST).endswith("-unregister-keeps-elr")
+
+
+def test_a_change_of_evidence_is_named() -> None:
+    """Steps, events and answers that differ from the record are differences; the same row has none."""
+    row = Evidence("f", NEWEST, 2, True, SHOWN, ("a()", "b()"))
+    assert differences(row, row) == []
+    other = attrs.evolve(row, steps=3, managers="otherwise", events=("a()", "c()", "b()"))
+    assert [fault.split(":")[0] for fault in differences(row, other)] == ["steps", "events", "managers"]
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are recorded are the rows that are read."""
+    monkeypatch.setattr("kraftcheck.ci.conformance.findings.evidence.PLACE", tmp_path / "evidence.json")
+    rows = [Evidence("f", "4.4.0", None, None, None, ()), Evidence("f", "4.1.2", 1, True, SHOWN, ("a()",))]
+    record(rows)
+    assert recorded() == {(row.finding, row.release): row for row in rows}
+
+
+@pytest.mark.xdist_group("kafka")
+def test_the_newest_release_is_as_recorded() -> None:
+    """On the newest release each trace is found again, and its classes take the steps as the trace says."""
+    observed, _ = observe(SEARCHED, NEWEST, BUDGET, True)
+    assert [(row.finding, fault) for row in observed for fault in differences(EVIDENCE[row.finding, NEWEST], row)] == []
+    assert sum(row.managers == SHOWN for row in observed) >= 8
+
+
+@pytest.mark.xdist_group("kafka")
+def test_classes_that_answer_otherwise_are_seen() -> None:
+    """The trace of a defect that a release has mended does not go as it says on the classes of that release."""
+    one = search(BY_ID["assignment-clears-elr"], "4.1.2", BUDGET, True)
+    assert ask(NEWEST, [one]) == {"assignment-clears-elr": "otherwise"}
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("kafka")
+@pytest.mark.parametrize("release", known_versions()[:-1])
+def test_other_releases_are_as_recorded(release: str) -> None:
+    """On every other release the observations are those of the record."""
+    observed, _ = observe(SEARCHED, release, BUDGET, True)
+    assert [
+        (row.finding, fault) for row in observed for fault in differences(EVIDENCE[row.finding, release], row)
+    ] == []

@@ -1,0 +1,90 @@
+"""docs/reference/findings.md: what is wrong with released controllers, as the recorded evidence says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from kraftcheck.ci.conformance.findings.evidence import NOT_RUN, Evidence, recorded
+from kraftcheck.ci.conformance.findings.observed import Observation, observations
+from kraftcheck.ci.conformance.findings.search import rules_of
+from kraftcheck.ci.conformance.findings.table import LEGEND, newest_of_lines, word
+from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.properties.findings.finding import Finding, FindingSearch
+from kraftcheck.properties.findings.table import FINDINGS
+from kraftcheck.properties.sources.citations import references
+
+HEAD = """# Findings
+
+What is wrong with the controllers of released Kafka, worst first: each finding with its effect, the shortest way there,
+what shows it, and what a mend has to keep.
+
+Each finding was found by the explorer from the rules of the release alone: one of its properties is refuted. The
+shortest trace then becomes a test that takes the same steps on the release's own classes. What was also tried on a
+cluster of released brokers and controllers is on [its own page](live-findings.md), with all that was measured. For each
+finding and release in which it shows, one more search switches off exactly the finding's choices: then the property
+holds, so that nothing else is needed to mend it. The rule set `fixed` has every mend, and holds every property
+([verdicts](verdicts.md)).
+
+```text
+kraftcheck findings
+kraftcheck findings --run --kafka {newest} --out findings
+```
+
+The second command searches again, asks the classes again, and writes each trace as ITF JSON and as a JUnit test. It
+ends with 23 where a release answers otherwise than recorded here. `python -m kraftcheck.ci.conformance.findings.record`
+writes the record.
+
+In the table, {legend}.
+
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    evidence, live = recorded(), {(one.finding, one.release): one for one in observations()}
+    releases = newest_of_lines(known_versions())
+    rows = [f"| finding | what goes wrong | {' | '.join(releases)} |", f"|---|---|{'---|' * len(releases)}"]
+    for finding in FINDINGS:
+        words = [word(evidence.get((finding.id, one)), live.get((finding.scenario, one))) for one in releases]
+        rows.append(f"| [`{finding.id}`](#{finding.id}) | {finding.title} | {' | '.join(words)} |")
+    parts = [line for finding in FINDINGS for line in _part(finding, evidence, live)]
+    return HEAD.format(newest=known_versions()[-1], legend=LEGEND) + "\n".join([*rows, "", *parts])
+
+
+def _part(
+    finding: Finding, evidence: Mapping[tuple[str, str], Evidence], live: Mapping[tuple[str, str], Observation]
+) -> Iterator[str]:
+    rows = {release: evidence.get((finding.id, release)) for release in known_versions()}
+    yield f"## {finding.id}\n"
+    yield f"{finding.title}\n"
+    yield f"**Effect.** {finding.effect}\n"
+    yield f"**Where.** {'; '.join(f'[{one.text}]({_link(one.target)})' for one in references(finding.source))}\n"
+    rules = ", ".join(f"[`{rule}`](rules.md#{rule})" for rule in finding.rules)
+    yield f"**Rule.** {rules}; switched by {', '.join(f'`{name}`' for name in finding.switches)}\n"
+    yield f"**Mend.** {finding.mend}\n"
+    words = {release: word(row, live.get((finding.scenario, release))) for release, row in rows.items()}
+    yield f"**Releases.** {', '.join(f'{release} {one}' for release, one in words.items() if one != NOT_RUN)}.\n"
+    if finding.scenario:
+        yield f"**Live.** [`{finding.scenario}`](live-findings.md#{finding.scenario})\n"
+    if finding.search is not None:
+        yield from _trace(finding, finding.search, [row for row in rows.values() if row and row.steps is not None][-1])
+
+
+def _trace(finding: Finding, search: FindingSearch, shown: Evidence) -> Iterator[str]:
+    """The shortest trace, and the command that searches it."""
+    yield f"**Shortest trace**, by the rules of {shown.release}:\n"
+    yield from (f"{number}. `{event}`" for number, event in enumerate(shown.events, 1))
+    bounds = "".join(f" --{name} {value}" for name, value in search.bounds.items())
+    yield "\n```text"
+    yield (
+        f"kraftcheck explore {search.system} --scope {search.scope}{bounds} "
+        f"--rules {rules_of(finding, shown.release)} --property {search.property}"
+    )
+    yield "```\n"
+
+
+def _link(target: str) -> str:
+    """A page of the documentation as it is reached from this one; another address as it is."""
+    return target if target.startswith("http") else os.path.relpath(target, Path("docs/reference"))

@@ -36,6 +36,9 @@ TOUR, FUZZ = "TourDriver", "FuzzDriver"
 FETCHER = "FetcherDriver"
 """The driver of a follower's fetcher; it stands on the jars of a broker."""
 
+BROKER = "BrokerDriver"
+"""The driver of a broker's directories, moves and proposals; it stands on the jars of a broker too."""
+
 
 class DriverError(RuntimeError):
     """The process died or wrote something else than answers; the message has the end of its log."""
@@ -66,9 +69,11 @@ def sources(version: str, name: str) -> tuple[Path, ...]:
     """The files of a driver; those of the managers have one more, of what each line of releases has in its own way."""
     line = "39" if version.startswith("3.") else "40"
     managers = ("TourDriver", "ControlManagers", f"TourRelease{line}")
+    broker = (BROKER, "Controller", "Heartbeats", "Assignments", "Moves", "Logs", "Proposals")
     names = {
         TOUR: managers,
         FUZZ: ("fuzz/FuzzDriver", "fuzz/FuzzRequests", "fuzz/FuzzRecords", *managers),
+        BROKER: tuple(f"broker/{part}" for part in broker),
         FETCHER: ("fetcher/FetcherDriver", f"fetcher/FetcherRelease{'40' if version.startswith('4.0.') else '41'}"),
     }.get(name, (name,))
     return tuple(FOLDER / f"{file}.java" for file in names)

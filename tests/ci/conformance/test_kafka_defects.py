@@ -14,6 +14,7 @@ from kraftcheck.ci.conformance.kafka.columns import (
     CHANGE_OUTPUTS,
     NO_LAST_KNOWN,
     NO_LEADER,
+    UNCLEAN,
     VACANT,
     Columns,
     Rows,
@@ -46,6 +47,9 @@ CASES: dict[str, dict[str, Any]] = {
     "B10: a reassignment that adds what it removes never ends": {
         "isr": [0, 1], "leader": 0, "acceptable": 3, "elr_on": 0, "removing": 2, "adding": 2,
     },
+    "B17: an unclean election of a build that ends the recovery is not marked": {
+        "isr": [0], "leader": 0, "recovering": 1, "acceptable": 2, "election": UNCLEAN, "elr_on": 0,
+    },
 }  # fmt: skip
 
 SHOWS: dict[str, Any] = {
@@ -55,15 +59,16 @@ SHOWS: dict[str, Any] = {
     "B4": lambda after: after["after.elr"] == [1] and after["after.replicas"] == [0],
     "B5": lambda after: after["after.last_known"] == -1,
     "B10": lambda after: after["after.removing"] == 2,
+    "B17": lambda after: after["after.leader"] == 1 and after["after.recovering"] == 0,
 }
 """By how a case starts: what the state after the build has where the release has the defect."""
 
 HAS = {
-    "3.9.2": (1, 1, 1, 1, 1, 0, 0),
-    **dict.fromkeys(("4.0.0", "4.0.1", "4.0.2"), (1, 1, 1, 1, 1, 0, 0)),
-    "4.1.0": (0, 1, 1, 1, 1, 0, 0),
-    **dict.fromkeys(("4.1.1", "4.1.2", "4.2.0", "4.2.1"), (0, 1, 1, 1, 0, 1, 0)),
-    **dict.fromkeys(("4.3.0", "4.3.1", "4.4.0"), (0, 1, 1, 1, 0, 1, 1)),
+    "3.9.2": (1, 1, 1, 1, 1, 0, 0, 1),
+    **dict.fromkeys(("4.0.0", "4.0.1", "4.0.2"), (1, 1, 1, 1, 1, 0, 0, 1)),
+    "4.1.0": (0, 1, 1, 1, 1, 0, 0, 1),
+    **dict.fromkeys(("4.1.1", "4.1.2", "4.2.0", "4.2.1"), (0, 1, 1, 1, 0, 1, 0, 1)),
+    **dict.fromkeys(("4.3.0", "4.3.1", "4.4.0"), (0, 1, 1, 1, 0, 1, 1, 1)),
 }
 """Of each release, which cases show their defect."""
 
@@ -104,4 +109,4 @@ def test_releases_have_the_defects_listed(version: str) -> None:
 
 def test_the_right_rules_have_none() -> None:
     """Under `fixed` no case shows its defect, but B2: a build without ELR clears the ELR by design."""
-    assert _shown(ChangeModel(SLOTS, parse("fixed")).answer(_table())) == (0, 0, 1, 0, 0, 0, 0)
+    assert _shown(ChangeModel(SLOTS, parse("fixed")).answer(_table())) == (0, 0, 1, 0, 0, 0, 0, 0)

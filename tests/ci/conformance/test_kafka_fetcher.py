@@ -1,9 +1,12 @@
-"""The released fetcher of a follower, and replies that are late."""
+"""The released classes of a broker: replies that are late, failed directories, moving replicas and proposals."""
 
 from __future__ import annotations
 
 import pytest
 
+from kraftcheck.ci.conformance.kafka.broker.__main__ import main as ask_broker
+from kraftcheck.ci.conformance.kafka.broker.answers import CASES as BROKER_CASES
+from kraftcheck.ci.conformance.kafka.broker.answers import RELEASES, broker_answers
 from kraftcheck.ci.conformance.kafka.fetcher.__main__ import main
 from kraftcheck.ci.conformance.kafka.fetcher.late_replies import CASES, late_replies
 
@@ -21,4 +24,18 @@ def test_no_release_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     """Without a release, or with an unknown one, the command ends with one line and code 2."""
     for words in ([], ["3.8.0"]):
         assert main(words) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_broker_does_as_the_entries_say(release: str) -> None:
+    """Each entry that is asked of a broker's classes is so in the release, and each answer beside one is right."""
+    assert broker_answers(release) == dict.fromkeys(BROKER_CASES, True)
+
+
+def test_a_broker_of_no_release_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a release, or with one that the driver does not fit, the command ends with one line and code 2."""
+    for words in ([], ["4.0.0"]):
+        assert ask_broker(words) == 2
         assert capsys.readouterr().err.count("\n") == 1

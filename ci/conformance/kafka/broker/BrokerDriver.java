@@ -1,0 +1,40 @@
+package org.apache.kafka.server;
+
+import java.util.List;
+
+/**
+ * Asks the classes of a broker what they do with directories that fail and replicas that move.
+ *
+ * Prints one line for each case: its name, and `true` where the class does what the case says. A case that does not come
+ * to its question ends the program with an exception. Arguments: none.
+ */
+public final class BrokerDriver {
+    private BrokerDriver() { }
+
+    interface Cases {
+        void run() throws Exception;
+    }
+
+    public static void main(String[] args) {
+        try {
+            for (Cases cases : List.<Cases>of(Heartbeats::run, Assignments::run, Moves::run, Logs::run)) {
+                cases.run();
+            }
+            System.exit(0);
+        } catch (Throwable failure) {
+            failure.printStackTrace();
+            System.exit(1);
+        }
+    }
+
+    static void show(String name, boolean answer) {
+        System.out.println(name + " " + answer);
+    }
+
+    /** What has to hold before a question makes sense. */
+    static void require(boolean condition, String what) {
+        if (!condition) {
+            throw new IllegalStateException("not so: " + what);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+package org.apache.kafka.server;
+
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.Set;
+import kafka.cluster.Partition;
+import kafka.server.ReplicaManager;
+import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.errors.NotLeaderOrFollowerException;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.SimpleRecord;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.metadata.LeaderRecoveryState;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.server.partition.AlterPartitionListener;
+import org.apache.kafka.server.partition.AlterPartitionManager;
+import org.apache.kafka.server.util.KafkaScheduler;
+import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogManager;
+import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
+import scala.Option;
+
+/** Real logs in directories of a temporary folder: `LogManager`, `Partition` and `ReplicaManager`. */
+final class Logs {
+    private static final Uuid OFFLINE = new Uuid(7, 3);
+    private static final int LENGTH = 3;
+    private static final AlterPartitionListener LISTENER = new AlterPartitionListener() {
+        @Override
+        public void markIsrExpand() { }
+
+        @Override
+        public void markIsrShrink() { }
+
+        @Override
+        public void markFailed() { }
+    };
+    /** Both epochs of the metadata that a case hands out. */
+    static final int EPOCH = 5;
+
+    private final Path folder = Files.createTempDirectory("broker-driver-");
+    private final KafkaScheduler scheduler = new KafkaScheduler(1);
+    private final LogManager manager;
+
+    /** Two directories, and with `offline` a third that failed before the start. */
+    private Logs(boolean offline) throws Exception {
+        Path source = directory("source", Moves.SOURCE);
+        Path target = directory("target", Moves.TARGET);
+        Path failed = directory("failed", OFFLINE);
+        String all = source + "," + target + (offline ? "," + failed : "");
+        manager = kafka.log.LogManager.apply(Heartbeats.config(all), offline ? Set.of(failed.toString()) : Set.of(),
+            resource -> new Properties(), scheduler, Time.SYSTEM, new BrokerTopicStats(), new LogDirFailureChannel(3));
+        scheduler.startup();
+        manager.getOrCreateLog(Moves.PARTITION, true, false, Optional.of(Moves.TOPIC), Optional.of(Moves.SOURCE));
+        BrokerDriver.require(directory().equals(Moves.SOURCE), "the log is in the source");
+    }
+
+    static void run() throws Exception {
+        withLogs(false, Logs::startWithFutureLog);
+        withLogs(false, Logs::metadataOfTarget);
+        withLogs(true, Logs::leadFromUnknownDirectory);
+        withLogs(false, Proposals::run);
+    }
+
+    private interface Case {
+        void run(Logs logs) throws Exception;
+    }
+
+    private static void withLogs(boolean offline, Case put) throws Exception {
+        Logs logs = new Logs(offline);
+        try {
+            put.run(logs);
+        } finally {
+            logs.scheduler.shutdown();
+            logs.delete();
+        }
+    }
+
+    /** A broker starts with three records in its log and none in a future log where metadata has the replica. */
+    private static void startWithFutureLog(Logs logs) throws Exception {
+        logs.append();
+        logs.createFutureLog();
+        logs.manager.recoverAbandonedFutureLogs(1, (topic, partition, broker) -> Moves.SOURCE);
+        BrokerDriver.require(logs.end() == LENGTH, "metadata of the source keeps the log");
+        logs.manager.recoverAbandonedFutureLogs(1, (topic, partition, broker) -> Moves.TARGET);
+        BrokerDriver.require(logs.directory().equals(Moves.TARGET), "metadata of the target replaces it");
+        BrokerDriver.show("start-takes-shorter-future-log", logs.end() == 0);
+    }
+
+    /** Metadata has the replica in the target, where its future log is. */
+    private static void metadataOfTarget(Logs logs) throws Exception {
+        logs.createFutureLog();
+        Moves.Manager replicas = Moves.unbuilt(Moves.Manager.class);
+        replicas.logs = logs.manager;
+        Moves.Handler handler = new Moves.Handler();
+        replicas.handler = handler;
+        Method correct = ReplicaManager.class.getDeclaredMethod(
+            "maybeUpdateTopicAssignment", TopicIdPartition.class, Uuid.class);
+        correct.setAccessible(true);
+        TopicIdPartition partition = new TopicIdPartition(Moves.TOPIC, Moves.PARTITION);
+        correct.invoke(replicas, partition, Moves.SOURCE);
+        BrokerDriver.require(handler.assigned.isEmpty(), "metadata of the source is right");
+        correct.invoke(replicas, partition, Moves.TARGET);
+        BrokerDriver.show("correction-ignores-future-log", handler.assigned.equals(List.of(Moves.SOURCE)));
+    }
+
+    /** A broker with a failed directory becomes leader, and metadata does not know where its replica is. */
+    private static void leadFromUnknownDirectory(Logs logs) {
+        Partition right = logs.partition(null);
+        BrokerDriver.require(logs.lead(right, Moves.SOURCE), "it leads where the directory is right");
+        boolean thrown = false;
+        try {
+            logs.lead(logs.partition(null), OFFLINE);
+        } catch (NotLeaderOrFollowerException expected) {
+            thrown = true;
+        }
+        BrokerDriver.show("unknown-directory-hides-log", thrown);
+    }
+
+    Partition partition(AlterPartitionManager proposals) {
+        return new Partition(Moves.PARTITION, 30_000, 1, () -> 1L, Time.SYSTEM, LISTENER, null, null, manager,
+            proposals, Option.apply(Moves.TOPIC));
+    }
+
+    /** Hand the partition metadata by which this broker leads, always with the same epochs. */
+    boolean lead(Partition partition, Uuid directory) {
+        PartitionRegistration registration = new PartitionRegistration.Builder().setReplicas(new int[] {1})
+            .setDirectories(new Uuid[] {directory}).setIsr(new int[] {1}).setLeader(1)
+            .setLeaderRecoveryState(LeaderRecoveryState.RECOVERED).setLeaderEpoch(EPOCH).setPartitionEpoch(EPOCH).build();
+        partition.makeLeader(registration, false, (place, of) -> Optional.empty(), Option.apply(Moves.TOPIC),
+            Option.apply(directory));
+        return partition.isLeader();
+    }
+
+    private void append() throws IOException {
+        SimpleRecord[] records = new SimpleRecord[LENGTH];
+        Arrays.setAll(records, n -> new SimpleRecord(new byte[] {(byte) n}));
+        manager.getLog(Moves.PARTITION).get().appendAsLeader(MemoryRecords.withRecords(Compression.NONE, records), 0);
+        BrokerDriver.require(end() == LENGTH, "the log has its records");
+    }
+
+    private void createFutureLog() throws IOException {
+        manager.maybeUpdatePreferredLogDir(Moves.PARTITION, folder.resolve("target").toString());
+        manager.getOrCreateLog(Moves.PARTITION, true, true, Optional.of(Moves.TOPIC));
+    }
+
+    private long end() {
+        return manager.getLog(Moves.PARTITION).get().logEndOffset();
+    }
+
+    /** Where the current log is. */
+    private Uuid directory() {
+        return manager.directoryId(manager.getLog(Moves.PARTITION).get().parentDir()).get();
+    }
+
+    private Path directory(String name, Uuid id) throws IOException {
+        Path path = Files.createDirectory(folder.resolve(name));
+        Files.writeString(path.resolve("meta.properties"),
+            "version=1\ncluster.id=cluster\nnode.id=1\ndirectory.id=" + id + "\n");
+        return path;
+    }
+
+    private void delete() throws IOException {
+        try (var paths = Files.walk(folder)) {
+            for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(path);
+            }
+        }
+    }
+}

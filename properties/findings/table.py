@@ -27,6 +27,7 @@ LOSS = (
                       {"unclean-stops": 0, "shrinks": 0, "reassignments": 2, "fences": 2, "epochs": 10}),
         "Keep only replicas of the new assignment in the ELR. Former members that stay replicas must remain eligible.",
         "data-loss",
+        reported="PR 20716",
     ),
     Finding(
         "min-isr-of-partition-0",
@@ -94,6 +95,7 @@ UNAVAILABLE = (
         None,
         "Store the value that was validated, without the blanks.",
         "padded-config",
+        reported="KAFKA-20532",
     ),
     Finding(
         "downgrade-drops-elr",
@@ -210,6 +212,7 @@ MENDED = (
         FindingSearch(_ONE_PARTITION, "tiny", "leader-active",
                       without=("unfence-ignores-controlled-shutdown", "stale-reregistration-keeps-isr")),
         "Elect the last known leader only where it may lead. Mended in 4.1.0.",
+        reported="KAFKA-19522",
     ),
     Finding(
         "assignment-clears-elr",

@@ -9,7 +9,7 @@ from pathlib import Path
 from kraftcheck.ci.conformance.findings.evidence import NOT_RUN, Evidence, recorded
 from kraftcheck.ci.conformance.findings.observed import Observation, observations
 from kraftcheck.ci.conformance.findings.search import rules_of
-from kraftcheck.ci.conformance.findings.table import LEGEND, newest_of_lines, word
+from kraftcheck.ci.conformance.findings.table import LEGEND, UNREPORTED, newest_of_lines, word
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.properties.findings.finding import Finding, FindingSearch
 from kraftcheck.properties.findings.table import FINDINGS
@@ -20,12 +20,13 @@ HEAD = """# Findings
 What is wrong with the controllers of released Kafka, worst first: each finding with its effect, the shortest way there,
 what shows it, and what a mend has to keep.
 
-Each finding was found by the explorer from the rules of the release alone: one of its properties is refuted. The
-shortest trace then becomes a test that takes the same steps on the release's own classes. What was also tried on a
-cluster of released brokers and controllers is on [its own page](live-findings.md), with all that was measured. For each
-finding and release in which it shows, one more search switches off exactly the finding's choices: then the property
-holds, so that nothing else is needed to mend it. The rule set `fixed` has every mend, and holds every property
-([verdicts](verdicts.md)).
+The explorer finds each from the rules of the release: a property is refuted. Where other defects of the release break
+the same property sooner, they are switched off, and the command beside the trace says which. The shortest trace then
+becomes a test that takes the same steps on the release's own classes. What was also tried on a cluster of released
+brokers and controllers is on [its own page](live-findings.md), with all that was measured. For each finding and release
+in which it shows, one more search switches off exactly the finding's choices: then the property holds, so that nothing
+else is needed to mend it. The rule set `fixed` has every mend, and holds every property ([verdicts](verdicts.md)). One
+finding, `padded-config`, has no search: no explored system has the text of a configuration.
 
 ```text
 kraftcheck findings
@@ -64,6 +65,9 @@ def _part(
     rules = ", ".join(f"[`{rule}`](rules.md#{rule})" for rule in finding.rules)
     yield f"**Rule.** {rules}; switched by {', '.join(f'`{name}`' for name in finding.switches)}\n"
     yield f"**Mend.** {finding.mend}\n"
+    known = references(finding.reported) if finding.reported else ()
+    reports = ", ".join(f"[{one.text}]({_link(one.target)})" for one in known)
+    yield f"**Reported.** {reports or UNREPORTED}\n"
     words = {release: word(row, live.get((finding.scenario, release))) for release, row in rows.items()}
     yield f"**Releases.** {', '.join(f'{release} {one}' for release, one in words.items() if one != NOT_RUN)}.\n"
     if finding.scenario:

@@ -10,6 +10,8 @@ from kraftcheck.ci.conformance.findings.observed import SHOWN, Observation
 from kraftcheck.properties.findings.finding import Finding
 from kraftcheck.properties.sources.citations import references
 
+UNREPORTED = "no report is known"
+
 WIDTH = 118
 """The width of the text of a finding."""
 
@@ -58,6 +60,7 @@ def about(
     for rule in finding.rules:
         yield from _wrapped("rule", f"{rule}: {rules[rule]}")
     yield from _wrapped("mend", finding.mend)
+    yield from _wrapped("reported", finding.reported or UNREPORTED)
     words = ((release, word(row, live.get(release))) for release, row in rows.items())
     yield from _wrapped("releases", ", ".join(f"{release} {one}" for release, one in words if one != NOT_RUN))
     if live:

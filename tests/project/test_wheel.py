@@ -140,7 +140,7 @@ def test_the_wheel_holds_one_package(installed: Installed) -> None:
         names = {name for name in bundle.namelist() if ".dist-info/" not in name}
     assert {name.split("/")[0] for name in names} == {"kraftcheck"}
     layers = [name for name in sources() if name.startswith(("model/", "properties/", "solvers/", "ci/"))]
-    code = {f"kraftcheck/{name}" for name in layers if name.endswith((".py", ".java", ".xml", ".txt"))}
+    code = {f"kraftcheck/{name}" for name in layers if name.endswith((".py", ".java", ".xml", ".txt", ".json"))}
     code = {name for name in code if (ROOT / name).exists()}
     assert names == code | {"kraftcheck/__init__.py", "kraftcheck/__main__.py", "kraftcheck/py.typed"}
 
@@ -172,6 +172,7 @@ USED: dict[str, tuple[tuple[str | Path, ...], int]] = {
     "explain": (("lease:LEASE", "--quiet"), 0),
     "prove": (("lease:LEASE", "--quiet"), 0),
     "conform": (("--vectors", TESTS / "vectors" / "directory_id.json"), 0),
+    "findings": (("ghost-elr-member",), 0),
     "replay": ((LOG,), 0),
     "whatif": ((LOG, "--faults", "0"), 0),
     "trace": ((TESTS / "traces" / "B4.itf.json",), 0),

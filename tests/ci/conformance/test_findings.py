@@ -26,6 +26,9 @@ BUDGET = SearchBudget(1, 2**31)
 BY_ID = {finding.id: finding for finding in FINDINGS}
 EVIDENCE = recorded()
 
+AT_EACH_CHANGE = ("ghost-elr-member", "deleted-topic-stays-indexed", "min-isr-change-drops-candidates")
+"""Findings that are observed again at each change; all are by night."""
+
 
 def test_the_table_names_every_finding_and_the_newest_releases() -> None:
     """Without a name every finding is a row, and the newest release a column."""
@@ -126,10 +129,11 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.xdist_group("kafka")
 def test_the_newest_release_is_as_recorded() -> None:
-    """On the newest release each trace is found again, and its classes take the steps as the trace says."""
-    observed, _ = observe(SEARCHED, NEWEST, BUDGET, True)
+    """On the newest release some traces are found again, and its classes take the steps as each trace says."""
+    chosen = [finding for finding in SEARCHED if finding.id in AT_EACH_CHANGE]
+    observed, _ = observe(chosen, NEWEST, BUDGET, True)
     assert [(row.finding, fault) for row in observed for fault in differences(EVIDENCE[row.finding, NEWEST], row)] == []
-    assert sum(row.managers == SHOWN for row in observed) >= 8
+    assert [row.managers for row in observed] == [SHOWN] * len(AT_EACH_CHANGE)
 
 
 @pytest.mark.xdist_group("kafka")
@@ -141,9 +145,9 @@ def test_classes_that_answer_otherwise_are_seen() -> None:
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("kafka")
-@pytest.mark.parametrize("release", known_versions()[:-1])
-def test_other_releases_are_as_recorded(release: str) -> None:
-    """On every other release the observations are those of the record."""
+@pytest.mark.parametrize("release", known_versions())
+def test_releases_are_as_recorded(release: str) -> None:
+    """On every release all observations are those of the record."""
     observed, _ = observe(SEARCHED, release, BUDGET, True)
     assert [
         (row.finding, fault) for row in observed for fault in differences(EVIDENCE[row.finding, release], row)

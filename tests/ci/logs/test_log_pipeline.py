@@ -12,7 +12,18 @@ import pytest
 from kraftcheck.ci.logs.output import UNFINISHED, filled_folder
 from kraftcheck.ci.logs.spark import pipeline
 from kraftcheck.ci.logs.spark.rows import SCHEMAS
-from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR, TROUBLE, batches, json_lines, replayed, with_data
+from tests.shared.captures import (
+    CAPTURED,
+    DEAD_LEADER,
+    ELR,
+    NEWEST,
+    RECENT,
+    TROUBLE,
+    batches,
+    json_lines,
+    replayed,
+    with_data,
+)
 from tests.shared.commands import kraftcheck
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -50,7 +61,7 @@ def test_spark_tells_what_one_machine_tells(tmp_path: Path) -> None:
     tables = {kind: pq.read_table(tmp_path / "out" / kind).to_pylist() for kind in SCHEMAS}
     assert len(tables["batches"]) == sum(log["batches"] for log in alone[2])
     assert len(tables["violations"]) == sum(log["violations"] for log in alone[2]) > 0
-    broken = {str(path) for path in (tmp_path / "bad", DEAD_LEADER, TROUBLE)}  # two of them by released controllers
+    broken = {str(path) for path in (tmp_path / "bad", DEAD_LEADER, TROUBLE, NEWEST, *RECENT)}
     assert {row["cluster"] for row in tables["violations"]} == broken
     ends = {
         (row["topic"], row["partition"]): row

@@ -27,6 +27,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "explain": (TOY, "--workers", "1"),
     "prove": (TOY, "--workers", "1"),
     "conform": ("--vectors", str(VECTORS)),
+    "findings": ("ghost-elr-member",),
     "replay": (str(ELR),),
     "whatif": (str(ELR), "--faults", "0"),
     "trace": (str(TRACE),),

@@ -307,7 +307,7 @@ def test_unclean_election_is_a_word(value: str, allowed: bool) -> None:
 
 
 def test_changing_min_isr_and_the_elr() -> None:
-    """The code keeps an ELR formed under another min ISR; mended, as from 4.0 on, any change drops it."""
+    """The snapshot keeps an ELR formed under another min ISR, the releases drop any, mended where the ISR suffices."""
     controller = with_topic(cluster(3, elr_enabled=True), "t", (0, 1, 2), min_insync_replicas="3")
     controller = changed(controller, "t", isr=(0,), elr=(1, 2))
     wanted = ConfigRecord(TOPIC, "t", MIN_ISR, "1")
@@ -317,7 +317,9 @@ def test_changing_min_isr_and_the_elr() -> None:
     assert lists(partition(dropped, "t")) == ([0], [], 0)
     assert alter_config(kept, wanted, KAFKA).records == ()
     beyond = ConfigRecord(TOPIC, "t", MIN_ISR, "7")  # above the replicas: as effective as 3 was, and yet a change
-    assert lists(partition(play(controller, alter_config(controller, beyond, FIXED)), "t")) == ([0], [], 0)
+    assert lists(partition(play(controller, alter_config(controller, beyond, FIXED)), "t")) == ([0], [1, 2], 0)
+    released = alter_config(controller, beyond, preset("kafka-4.4.0"))
+    assert lists(partition(play(controller, released), "t")) == ([0], [], 0)
     other = ConfigRecord(TOPIC, "t", UNCLEAN_ELECTION, "true")
     assert alter_config(controller, other, FIXED).records == (other,)
 

@@ -43,7 +43,7 @@ CHANGED = {
     "model.triggers.leadership:replica_online": "lambda directory, registered, count, untold, listed, rules: False",
     "model.triggers.leadership:lookup_failed": "lambda election, replicas, eligible: True",
     "model.triggers.min_isr:effective_min_isr": "lambda configured, factor: configured + 1",
-    "model.triggers.min_isr:announced": "lambda p, differs, raised, elr, rules: clear_elr(p, False)",
+    "model.triggers.min_isr:announced": "lambda p, differs, minimum, before, elr, rules: clear_elr(p, False)",
     "model.partition.elr:clear_elr": "lambda p, when: no_change(p)",
     "model.partition.election:may_designate": "lambda p, eligible, broker, rules: {LEADERLESS: False}",
     "model.triggers.alter_partition:sender_check": "lambda leader, sender, cluster: {SENDER: False}",

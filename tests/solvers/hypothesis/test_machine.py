@@ -34,7 +34,7 @@ def engine(name: str, beyond: Beyond, variant: str = "") -> Integers:
     return Integers(SYSTEMS[name], beyond.setting(SYSTEMS[name], LENGTH, variant))
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "kraft" else n for n in SYSTEMS])
 def test_mended_rules_keep_every_property_beyond_the_layouts(name: str) -> None:
     """Under the mended rules no run breaks a property; no bound cuts one; every action and goal is reached.
 

@@ -11,7 +11,6 @@ NOT_PROVEN: Mapping[tuple[str, str, str], tuple[str, ...]] = {
         "isr-within-replicas", "leader-is-replica", "controller-stays",
         # True at this scope, but not inductive without the former.
         "leader-directory-online", "elr-empty-at-min-isr", "complete-when-in-sync", "unclean-stop-loses-eligibility",
-        "clean-candidate-kept",
     ),
     ("directories", "tiny", "fixed"): (
         "failure-leads-away", "candidates-complete", "told-is-told", "no-copy-is-filled-over", "moves-go-forward",

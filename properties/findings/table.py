@@ -54,6 +54,17 @@ LOSS = (
         "Hold an unclean election among the original replicas that are alive, and mark the partition RECOVERING. "
         "A cancellation that keeps an ISR member must stay clean.",
     ),
+    Finding(
+        "unmarked-unclean-election",
+        "An AlterPartition that ends a recovery and elects uncleanly leaves the partition marked RECOVERED.",
+        "A second unclean election follows the first, by the request in which the leader reports that it has "
+        "recovered, while its directory is offline. The new leader is not told that records may be lost.",
+        "PartitionChangeBuilder.build; B17; KIP-704",
+        ("alter-partition.unclean-election-keeps-recovering",),
+        ("alter-partition-erases-recovering",),
+        FindingSearch(_ONE_PARTITION, "directories", "loss-is-marked", {"reserved": 0}),
+        "Keep RECOVERING where the build itself elects uncleanly. A request without such an election must end it.",
+    ),
 )  # fmt: skip
 """Records may be lost."""
 

@@ -501,7 +501,7 @@ public final class TourDriver {
                 case "register_again": return register(broker, false, second, registration(broker).incarnationId());
                 case "assign": return assign(broker, first, false);
                 case "assign_late": return assign(broker, first, second != 0);
-                case "alter_partition": return alterPartition(second, first != 0);
+                case "alter_partition": return alterPartition(second, (first & 1) != 0, (first & 2) != 0);
                 case "elect_preferred": return elect(0);
                 case "elect_unclean": return elect(1);
                 case "unclean_timer": return replication.maybeElectUncleanLeaders().records();
@@ -584,8 +584,8 @@ public final class TourDriver {
             return error == 0 ? result.records() : null;
         }
 
-        /** As its leader does, the members that stay keep their order, and new ones come last. */
-        private List<ApiMessageAndVersion> alterPartition(int isr, boolean recovering) {
+        /** As its leader does, members that stay keep their order, and new ones come last; all may state an older epoch. */
+        private List<ApiMessageAndVersion> alterPartition(int isr, boolean recovering, boolean outdated) {
             PartitionRegistration p = replication.getPartition(TOPIC, 0);
             List<Integer> order = new ArrayList<>(list(p.isr));
             members(isr).stream().filter(member -> !list(p.isr).contains(member)).forEach(order::add);
@@ -593,7 +593,7 @@ public final class TourDriver {
             List<AlterPartitionRequestData.BrokerState> wanted = new ArrayList<>();
             for (int member : order) {
                 wanted.add(new AlterPartitionRequestData.BrokerState().setBrokerId(member)
-                    .setBrokerEpoch(registration(member).epoch()));
+                    .setBrokerEpoch(registration(member).epoch() - (outdated ? 1 : 0)));
             }
             AlterPartitionRequestData.TopicData topic = new AlterPartitionRequestData.TopicData().setTopicId(TOPIC)
                 .setPartitions(List.of(new AlterPartitionRequestData.PartitionData().setPartitionIndex(0)

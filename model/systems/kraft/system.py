@@ -25,7 +25,7 @@ from kraftcheck.model.systems.kraft.state import Kraft, decided, initial, layout
 from kraftcheck.model.systems.replication import state as data_plane
 from kraftcheck.model.systems.replication.control import Control
 from kraftcheck.model.systems.replication.settle import settle
-from kraftcheck.model.systems.replication.state import Replication
+from kraftcheck.model.systems.replication.state import Replication, Request
 from kraftcheck.model.systems.replication.system import BOUNDS as DATA_BOUNDS
 from kraftcheck.model.systems.replication.system import unsettled_actions
 
@@ -42,6 +42,19 @@ DISKS = (
     "fail_while_reporting",
 )  # fmt: skip
 """Actions of processes and disks that touch no log of the data plane but by replacing it."""
+
+
+def request_in_flight(state: Kraft, rules: RuleSet) -> Request:
+    """The AlterPartition request in flight, as the controller judges it.
+
+    Members on a directory known to be offline are refused like those of an earlier incarnation.
+    """
+    request = state.data.request
+    if rules.directories.alter_partition_ignores_directories:
+        return request
+    placed = state.placement()
+    online = all_of(*(implies(request.isr.has(b), placed.may_be_online(b)) for b in range(len(state.hosts))))
+    return choose(online, request, evolve(request, stale=True))
 
 
 @frozen
@@ -69,7 +82,9 @@ class Both:
         """An action of the data plane."""
 
         def effect(state: Kraft, **arguments: Any) -> Kraft:
-            data = self._refusing(state) if action.name == "alter_partition" else state.data
+            data = state.data
+            if action.name == "alter_partition":
+                data = evolve(data, request=request_in_flight(state, self.rules))
             return self.settled(replicated(state, action.effect(data, **arguments), self.rules.directories))
 
         def guard(state: Kraft, **arguments: Any) -> Conjuncts:
@@ -77,15 +92,6 @@ class Both:
             return {**action.guards(state.data, arguments), **opened}
 
         return evolve(action, effect=effect, guard=guard)
-
-    def _refusing(self, state: Kraft) -> Replication:
-        """Members on a directory known to be offline are refused like those of an earlier incarnation."""
-        data = state.data
-        if self.rules.directories.alter_partition_ignores_directories:
-            return data
-        placed, request = state.placement(), data.request
-        online = all_of(*(implies(request.isr.has(b), placed.may_be_online(b)) for b in range(len(state.hosts))))
-        return choose(online, data, evolve(data, request=evolve(request, stale=True)))
 
     def of_disks(self, action: Action) -> Action:
         """An action of processes and disks."""
@@ -97,7 +103,8 @@ class Both:
             if found.event is not None:
                 data = data_plane.decided(data, Outcome(placed.controller, found.event.event), self.rules.data_plane)
             after = evolve(moved(state, data, placed), others=self.pair.others(action, state, arguments))
-            return self._answered(state, Outcome(self.settled(after), found.event), action, arguments)
+            outcome = Outcome(self.settled(after), found.event, found.records)
+            return self._answered(state, outcome, action, arguments)
 
         def guard(state: Kraft, **arguments: Any) -> Conjuncts:
             return self.pair.guard(action, state, arguments)
@@ -126,7 +133,7 @@ class Both:
             if action.name == "fence":
                 after = evolve(after, others=self.pair.fenced(state, **arguments))
             after = self.settled(evolve(after, data=evolve(after.data, left=spent.left)))
-            return Outcome(after, Told(found.event, False))
+            return Outcome(after, Told(found.event, False), found.records)
 
         def guard(state: Kraft, **arguments: Any) -> Conjuncts:
             return action.guards(state.data, arguments)
@@ -147,7 +154,8 @@ class Both:
             data = Control(self.rules).register(state.data, broker)
             found = action.outcome(state.placement(), {"broker": broker})
             others = self.pair.others(action, state, {"broker": broker})
-            return Outcome(self.settled(evolve(moved(state, data, found.state), others=others)), found.event)
+            after = self.settled(evolve(moved(state, data, found.state), others=others))
+            return Outcome(after, found.event, found.records)
 
         def guard(state: Kraft, broker: Word) -> Conjuncts:
             return self.pair.guard(action, state, {"broker": broker})

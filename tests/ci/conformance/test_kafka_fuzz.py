@@ -7,11 +7,25 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.conformance.kafka.fuzz.broker_requests import Brokers, beat, register
 from kraftcheck.ci.conformance.kafka.fuzz.draws import Draws, drawn_plan
+from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, Decided, ModelController, Request
 from kraftcheck.ci.conformance.kafka.fuzz.report import fuzz_with_kafka
-from kraftcheck.ci.conformance.kafka.fuzz.run import REQUESTS, FuzzCounts, FuzzDifference, FuzzProcess, fuzzed, played
+from kraftcheck.ci.conformance.kafka.fuzz.run import (
+    REQUESTS,
+    Exchange,
+    FuzzCounts,
+    FuzzDifference,
+    FuzzProcess,
+    compared,
+    fuzzed,
+    played,
+)
 from kraftcheck.ci.conformance.kafka.fuzz.shrink import shortened
 from kraftcheck.ci.conformance.kafka.fuzz.texts import in_order
+from kraftcheck.ci.conformance.kafka.fuzz.topic_requests import create
+from kraftcheck.model.controller.reassign import Reassignment, reassign
+from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.rules.ruleset import RELEASES, RuleSet, parse
 from tests.shared.commands import kraftcheck
 
@@ -88,6 +102,37 @@ def test_every_release_agrees(rules: str) -> None:
     row = fuzz_with_kafka(rules.removeprefix("kafka-"), parse(rules), 30_000, 11, lambda *progress: None)
     assert (row.differing, row.causes) == (0, ())
     assert row.steps >= 30_000
+
+
+def same_partition_twice(rows: tuple[Reassignment, Reassignment]) -> Request:
+    """A reassignment request with two rows, both of one partition."""
+    shown = ";".join(f"{row.topic}/{row.partition}/{','.join(map(str, row.replicas or ()))}" for row in rows)
+
+    def decide(controller: Controller, rules: RuleSet) -> Decided:
+        outcome = reassign(controller, rows, rules)
+        return outcome, ",".join(row.error for row in outcome.response)
+
+    return Request(f"reassign {shown} -", decide)
+
+
+def test_two_rows_of_one_partition_halt() -> None:
+    """Both rows are decided on the partition before the request: where they do not fit, no controller replays them."""
+    rules, brokers = parse(f"kafka-{NEWEST}"), Brokers((0, 1, 2), 2)
+    world = ModelController.start(NEWEST, rules, False)
+    drawn = [*((register, (n,)) for n in range(3)), *((beat, (n,)) for n in range(3)), (create, (0, 0, 1, 3, 0, 99))]
+    exchanges = []
+    for draw, numbers in drawn:
+        request = draw(world, brokers, Draws(numbers))
+        assert request is not None
+        exchanges.append(Exchange(0, request, world.answer(request)))
+    twice = same_partition_twice((Reassignment("foo", 0, (2,)), Reassignment("foo", 0, (1, 0))))
+    exchanges.append(Exchange(0, twice, world.answer(twice)))
+    with FuzzProcess(NEWEST) as kafka:
+        kafka.send(["begin", *(exchange.request.line for exchange in exchanges)])
+        answers = kafka.answers(len(exchanges))
+    assert exchanges[-1].model == HALTED
+    assert "lengths for replicas and directories do not match" in answers[-1]
+    assert compared(drawn_plan(0, 0, 0), "begin", exchanges, answers) is None
 
 
 def differences(rules: RuleSet) -> list[FuzzDifference]:

@@ -1,4 +1,4 @@
-"""`kraftcheck conform --kafka --tour directories`: what brokers with directories ask of Kafka's own managers."""
+"""`kraftcheck conform --kafka --tour directories|kraft`: what brokers with directories ask of Kafka's own managers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ import pytest
 
 from kraftcheck.ci.conformance.kafka.tour.graph import Tour, shortest_paths, tour
 from kraftcheck.ci.conformance.kafka.tour.plan import TourPlan, plan
-from kraftcheck.ci.conformance.kafka.tour.requests import REFUSED_EARLIER, WITHOUT_CONTROLLER, TourError, request_of
+from kraftcheck.ci.conformance.kafka.tour.report import TourRow
+from kraftcheck.ci.conformance.kafka.tour.requests import (
+    OF_LOGS,
+    REFUSED_EARLIER,
+    WITHOUT_CONTROLLER,
+    TourError,
+    request_of,
+)
 from kraftcheck.ci.conformance.kafka.tour.run import tour_with_kafka
 from kraftcheck.ci.conformance.kafka.tour.space import TourSpace
 from kraftcheck.model.language.system import Action, Setting
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 from kraftcheck.model.systems.directories.system import BOUNDS, DIRECTORIES, SCOPES, actions
+from kraftcheck.model.systems.kraft.system import KRAFT
 from tests.shared.commands import kraftcheck
 
 pytestmark = pytest.mark.xdist_group("kafka")
@@ -147,3 +155,61 @@ def test_what_no_scope_has(rules: str, action: str) -> None:
     assert row.executed == row.unbroken
     assert row.covered == row.reachable - row.silent - row.refused
     assert action in row.actions
+
+
+NEWEST = "4.4.0"
+
+RETURNS = {"failures": 0, "fences": 0, "unclean-stops": 1}
+"""Bounds beside those of `tiny`, under which a request arrives that names an earlier incarnation of a broker."""
+
+
+def toured_kraft(version: str, rules: str, bounds: dict[str, int], scope: str = "tiny", sample: int = 0) -> TourRow:
+    """The row of a tour."""
+    setting = KRAFT.setting(scope, bounds, rules=parse(rules))
+    return tour_with_kafka(version, KRAFT, setting, sample, 0, lambda *progress: None)
+
+
+def test_each_action_with_logs_is_said_to_ask_or_not() -> None:
+    """Of every action of one partition it is said whether it asks the managers."""
+    bounds = {bound.name: bound.hi for bound in KRAFT.bounds} | {"second": 0, "deletions": 0}
+    rules = parse("kafka-4.1.2+failure-reported-once+unknown-outcome-is-failure")
+    listed = KRAFT.actions(Setting("largest", bounds, rules))
+    silent = {action.name for action in listed if request_of("kraft", action, rules) is None}
+    asking = {action.name for action in listed} - silent
+    assert silent <= WITHOUT_CONTROLLER | OF_LOGS | set(REFUSED_EARLIER)
+    assert silent >= OF_LOGS
+    assert asking >= {"alter_partition", "start", "unfence", "report", "fence", "assign", "elect_preferred"}
+
+
+def test_a_second_partition_is_refused() -> None:
+    """The managers are given one partition: a scope with two is refused before it is explored."""
+    ran = kraftcheck("conform", "--kafka", NEWEST, "--tour", "kraft", "--scope", "pair")
+    assert ran.refusal() == "kraft at pair has a second partition: only the first is put to the managers"
+
+
+def test_what_returning_brokers_ask_is_answered_alike() -> None:
+    """Starts after crashes, and proposals that name an earlier incarnation, are answered as the preset says."""
+    row = toured_kraft(NEWEST, f"kafka-{NEWEST}", RETURNS)
+    assert (row.differing, row.missed) == (0, ()), row.shown
+    assert row.executed == row.unbroken > 0
+    assert row.covered == row.reachable - row.silent - row.refused
+    assert {"alter_partition", "start"} <= set(row.actions)
+
+
+def test_a_broken_rule_of_proposals_is_found() -> None:
+    """Where the rules forget to compare broker epochs of members, proposals differ, and nothing else."""
+    row = toured_kraft(NEWEST, f"kafka-{NEWEST}+alter-partition-ignores-broker-epoch", RETURNS)
+    assert row.differing > 0
+    (cause,) = row.shown
+    assert (cause.action, cause.expected["records"], cause.actual["records"]) == ("alter_partition", -1, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", RELEASES)
+@pytest.mark.parametrize("scope", ["tiny", "moves"])
+def test_every_release_takes_the_tour_with_logs(rules: str, scope: str) -> None:
+    """Every question that brokers with logs put to the managers of a release is answered as its preset says."""
+    row = toured_kraft(rules.removeprefix("kafka-"), rules, {}, scope)
+    assert (row.differing, row.missed) == (0, ()), row.shown
+    assert row.executed == row.unbroken > 0
+    assert row.covered == row.reachable - row.silent - row.refused

@@ -173,12 +173,12 @@ class TourModel:
         make_request = request_of(self.program.system.name, action, self.program.setting.rules)
         rules = None
         if make_request is not None:
-            request_roots = self._request_roots(make_request(state, outcome.state, choices.arguments))
+            put = make_request(state, outcome.state, choices.arguments)
             enabled = [action.enabled(state, choices.arguments)]
             rules = CompiledRules(
                 compile_roots(enabled),
-                compile_roots(request_roots),
-                compile_roots(self._decision_roots(action, outcome)),
+                compile_roots(self._request_roots(put)),
+                compile_roots(self._decision_roots(action, outcome if put.decision is None else put.decision)),
             )
         elif any(
             leaf is not old

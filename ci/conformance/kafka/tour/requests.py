@@ -8,11 +8,16 @@ from typing import Any
 from attrs import frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
-from kraftcheck.model.language.system import Action
+from kraftcheck.model.language.system import Action, Outcome, Setting
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, negate
+from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.control import Control
+from kraftcheck.model.systems.directories.state import Told
+from kraftcheck.model.systems.elections.passes import start
+from kraftcheck.model.systems.elections.triggers import Triggers
+from kraftcheck.model.systems.kraft.system import request_in_flight
+from kraftcheck.model.triggers.alter_partition import member_checks
 
 ARGUMENTS = {
     "broker": ("broker",), "failed": ("first",), "directory": ("first",), "clean": ("first",), "recovering": ("first",),
@@ -26,6 +31,15 @@ WITHOUT_CONTROLLER = frozenset(
      "copy_meta_properties", "write")
 )  # fmt: skip
 """Actions of `directories` of which the controller learns nothing: those of brokers, disks and operators alone."""
+
+OF_LOGS = frozenset(
+    ("produce", "produce_acks_1", "fetch", "propose_expand", "propose_shrink", "receive_answer", "give_up",
+     "apply_directories")
+)  # fmt: skip
+"""Further such actions of `kraft`: those of logs, and of the metadata that brokers apply."""
+
+OUTDATED_MEMBERS = 2
+"""In the column `first` of `alter_partition`, where 1 is a leader that recovers: members state earlier epochs."""
 
 REFUSED_EARLIER = ("intrude",)
 """Actions that Kafka refuses before the managers are asked: whether the sender is allowed to."""
@@ -43,6 +57,7 @@ class ManagerRequest:
         action: the name that the driver knows it by.
         broker, first, second, target: its arguments; no target: vacant slots.
         possible: whether it can be put to them.
+        decision: what the controller decides, where the action itself does not tell; None: as its outcome has it.
     """
 
     action: str
@@ -51,6 +66,7 @@ class ManagerRequest:
     second: Word = 0
     target: Replicas | None = None
     possible: Truth = True
+    decision: Outcome | None = None
 
 
 RequestRule = Callable[[Any, Any, Mapping[str, Any]], ManagerRequest]
@@ -59,7 +75,15 @@ RequestRule = Callable[[Any, Any, Mapping[str, Any]], ManagerRequest]
 
 def managed_part(system: str, state: Any) -> Any:
     """The part of a state, its first fields, that the managers have."""
-    return state if system == "elections" else state.controller
+    if system == "elections":
+        return state
+    return state.data.controller if system == "kraft" else state.controller
+
+
+def check_one_partition(system: str, setting: Setting) -> None:
+    """Raise `TourError` where a scope of `kraft` has a second partition: the managers are given one."""
+    if system == "kraft" and setting["second"]:
+        raise TourError(f"kraft at {setting.scope} has a second partition: only the first is put to the managers")
 
 
 def request_of(system: str, action: Action, rules: RuleSet) -> RequestRule | None:
@@ -70,11 +94,12 @@ def request_of(system: str, action: Action, rules: RuleSet) -> RequestRule | Non
     """
     if system == "elections":
         return _of_elections(action.name)
-    if system != "directories":
+    if system not in ("directories", "kraft"):
         raise TourError(f"the actions of {system} are not put to the managers")
-    if action.name in (*WITHOUT_CONTROLLER, *REFUSED_EARLIER):
+    silent = WITHOUT_CONTROLLER | OF_LOGS if system == "kraft" else WITHOUT_CONTROLLER
+    if action.name in (*silent, *REFUSED_EARLIER):
         return None
-    rule = _of_directories(Control(rules)).get(action.name)
+    rule = (_of_kraft(rules) if system == "kraft" else _of_directories(Control(rules))).get(action.name)
     if rule is None:
         raise TourError(f"it is not said what {action.name} of {system} asks of the managers")
     return rule
@@ -141,3 +166,23 @@ def _of_directories(control: Control) -> dict[str, RequestRule]:
         "elect_preferred": lambda before, after, arguments: ManagerRequest("elect_preferred"),
         "reassign": lambda before, after, arguments: ManagerRequest("reassign", target=arguments["target"]),
     }
+
+
+def _of_kraft(rules: RuleSet) -> dict[str, RequestRule]:
+    """Those of `directories`, asked of the half with the disks, and the request that a leader has in flight."""
+
+    def placed(rule: RequestRule) -> RequestRule:
+        return lambda before, after, arguments: rule(before.placement(), after.placement(), arguments)
+
+    def altered(before: Any, after: Any, arguments: Mapping[str, Any]) -> ManagerRequest:
+        controller, request = before.data.controller, request_in_flight(before, rules)
+        checks = member_checks(request.isr, controller, request.stale, rules.data_plane)
+        refused = negate(all_of(*checks.values()))
+        decided = Triggers(rules).alter_partition(controller, request.isr, False)
+        event = choose(refused, start(controller).event, decided.event)
+        outdated = choose(before.data.request.stale, OUTDATED_MEMBERS, 0)
+        decision = Outcome(after, Told(event, refused), decided.records)
+        return ManagerRequest("alter_partition", first=outdated, second=request.isr.mask, decision=decision)
+
+    shared = {name: placed(rule) for name, rule in _of_directories(Control(rules)).items()}
+    return {**shared, "alter_partition": altered}

@@ -17,13 +17,15 @@ from kraftcheck.ci.conformance.kafka.tour.graph import Numbers, ShortestPaths, T
 from kraftcheck.ci.conformance.kafka.tour.model import TourModel
 from kraftcheck.ci.conformance.kafka.tour.plan import TourPlan, plan
 from kraftcheck.ci.conformance.kafka.tour.report import ShortestDifference, TourRow
+from kraftcheck.ci.conformance.kafka.tour.requests import check_one_partition
 from kraftcheck.ci.conformance.kafka.tour.space import TourSpace
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.model.systems.directories.state import names_of
 from kraftcheck.model.systems.directories.system import DIRECTORIES
 from kraftcheck.model.systems.elections.system import ELECTIONS
+from kraftcheck.model.systems.kraft.system import KRAFT
 
-SYSTEMS = {system.name: system for system in (ELECTIONS, DIRECTORIES)}
+SYSTEMS = {system.name: system for system in (ELECTIONS, DIRECTORIES, KRAFT)}
 """Systems whose steps the managers can take."""
 
 BATCH = 8192
@@ -59,7 +61,9 @@ def tour_with_kafka(
     Raises:
         Refusal: where jars, Java, Maven or the network are missing, or memory for the graph.
         DriverError: when the process with Kafka's classes dies.
+        TourError: where the managers cannot be asked what the system asks.
     """
+    check_one_partition(system.name, setting)
     compile_driver(version, TOUR)
     start = time.monotonic()
     space = TourSpace(system, setting)

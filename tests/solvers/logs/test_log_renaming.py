@@ -288,8 +288,7 @@ def test_a_log_with_other_ids_teaches_nothing_new(folder: Path, queried_shapes: 
     first, other = len(queried_shapes), rename_brokers(batches(folder))
     plain = list(replay_log(other, rules_of))
     assert compare_batches(other[start:], plain[start:], 0, replay)[False] > 50
-    # A broker's events also visit partitions that named a broker of the same id in the first log, or are still listed
-    # for it in the index of ELR members, so not quite none.
+    # Not none: events also visit partitions that named the id in the first log, or that the ELR index lists for it.
     assert len(queried_shapes) - first < first / 15 > 5
 
 

@@ -27,7 +27,6 @@ LOSS = (
                       {"unclean-stops": 0, "shrinks": 0, "reassignments": 2, "fences": 2, "epochs": 10}),
         "Keep only replicas of the new assignment in the ELR. Former members that stay replicas must remain eligible.",
         "data-loss",
-        reported="PR 20716",
     ),
     Finding(
         "min-isr-of-partition-0",
@@ -235,6 +234,7 @@ MENDED = (
         FindingSearch(_ONE_PARTITION, "tiny", "elr-leavers-have-a-reason",
                       without=("min-isr-change-clears-every-elr", "switched-off-elr-is-neglected")),
         "Give every builder the state of the ELR feature.",
+        reported="PR 20716",
     ),
 )  # fmt: skip
 """What a later release has mended."""

@@ -24,7 +24,7 @@ from kraftcheck.ci.explore.command import SearchBudget
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console, escape
-from kraftcheck.ci.terminal.files import check_writable, write, write_json
+from kraftcheck.ci.terminal.files import check_writable, folder, write, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
@@ -180,9 +180,10 @@ def _write(screen: Screen, out: Path, searches: Sequence[ReleaseSearch]) -> None
             write(place / f"{name}.itf.json", text)
             test = test_of(one)
             if test is not None:
-                write(place / one.release / f"{class_name(one.finding.id)}.java", test)
+                beside = folder(place / one.release)
+                write(beside / f"{class_name(one.finding.id)}.java", test)
                 for driver in DRIVERS:
-                    write(place / one.release / driver.name, driver.read_text(encoding="utf-8"))
+                    write(beside / driver.name, driver.read_text(encoding="utf-8"))
     screen.plain(f"wrote {sum(one.trace is not None for one in searches)} traces to {out}")
 
 

@@ -19,7 +19,7 @@ QUICK = ("model/language/test_words", "model/language/test_layout", "ci/terminal
 """Tests that take little time; `KRAFTCHECK_ORDER` reorders any others alike."""
 
 
-@pytest.mark.parametrize("order", ["reverse", "7"])
+@pytest.mark.parametrize("order", ["reverse", pytest.param("7", marks=pytest.mark.slow)])
 def test_another_order_passes_and_leaves_nothing(order: str, tmp_path: Path) -> None:
     """Reversed and shuffled, on two workers, the tests pass and the working tree is as before."""
     before = untracked(ROOT)

@@ -28,6 +28,7 @@ def test_the_benchmark_measures_with_one_and_two_threads(tmp_path: Path, capsys:
     assert capsys.readouterr().out.count("two-phase-commit-7") == 2
 
 
+@pytest.mark.slow
 def test_ways_of_compiling_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
     """Each case gives a line with the seconds of both ways and what the second takes of the first."""
     assert bench.main(["--compilers", "two-phase-7-symmetry", "--runs", "1"]) == 0

@@ -24,6 +24,9 @@ from kraftcheck.solvers.reference.interpreter import Integers, permutation
 from tests.shared.places import DOCS
 from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK, Place
 
+LONG = ("kraft", "replication")
+"""Systems whose machines take half a minute and more until every action is reached; they run by night."""
+
 SHORT = settings(max_examples=40, stateful_step_count=12, derandomize=True, database=None, deadline=None)
 ROUND = settings(max_examples=max(1, settings().max_examples // 6))
 LENGTH = ROUND.stateful_step_count
@@ -34,7 +37,7 @@ def engine(name: str, beyond: Beyond, variant: str = "") -> Integers:
     return Integers(SYSTEMS[name], beyond.setting(SYSTEMS[name], LENGTH, variant))
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "kraft" else n for n in SYSTEMS])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in SYSTEMS])
 def test_mended_rules_keep_every_property_beyond_the_layouts(name: str) -> None:
     """Under the mended rules no run breaks a property; no bound cuts one; every action and goal is reached.
 

@@ -24,6 +24,7 @@ from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, folder, write, write_json
+from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.progress import progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
@@ -33,6 +34,7 @@ from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Refuted, Trace, worst_exit_code
 from kraftcheck.solvers.search.explore import Exploration, SearchProgress, explore
+from kraftcheck.solvers.search.levels import STOPPED
 from kraftcheck.solvers.search.symmetry import reduced
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.render import lines
@@ -95,6 +97,14 @@ def run(traced: Program, budget: SearchBudget, quiet: bool) -> Exploration:
             raise Refusal(f"{traced.system.name}: {error}") from error
         except SymmetryError as error:
             raise Refusal(f"--symmetry on: {error}") from error
+
+
+def run_to_end(traced: Program, budget: SearchBudget, quiet: bool, title: str) -> Exploration:
+    """Explore as `run` does; where a signal stops the search, raise Interrupted with its title."""
+    result = run(traced, budget, quiet)
+    if result.cut == STOPPED:
+        raise Interrupted(f"stopped in the search of {title}")
+    return result
 
 
 def traces(result: Exploration) -> list[Trace]:

@@ -77,7 +77,7 @@ def _row(entry: Entry) -> str:
     cells = (
         f'<a id="{entry.rule.id}"></a>`{entry.rule.id}`: {entry.rule.says}',
         f"`{_file(entry)}` `{entry.function}`",
-        _sources(entry.references),
+        sources(entry.references),
         ", ".join(f"`{name}`" for name in entry.rule.switches),
         ", ".join(dict.fromkeys(checks)),
     )
@@ -89,7 +89,8 @@ def _file(entry: Entry) -> str:
     return str(entry.file.relative_to(Path(model.__path__[0]).resolve().parent))
 
 
-def _sources(listed: Iterable[Reference]) -> str:
+def sources(listed: Iterable[Reference]) -> str:
+    """References as a page beside this one links them."""
     return "; ".join(f"[{one.text}]({_relative(one.target)})" for one in listed)
 
 
@@ -108,7 +109,7 @@ def _defects(found: Iterable[Entry]) -> Iterable[str]:
         bounds = "".join(f" --{name} {value}" for name, value in bug.bounds.items())
         breaks = ", ".join(f"`{claim}` in {length}" for claim, length in bug.refutes.items())
         yield (
-            f"| {_sources(references(bug.entry))} | `{bug.variant}` | {broken} | "
+            f"| {sources(references(bug.entry))} | `{bug.variant}` | {broken} | "
             f"`{bug.system}` `--scope {bug.scope}{bounds}` | {breaks} |\n"
         )
 

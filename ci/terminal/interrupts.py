@@ -55,26 +55,28 @@ class Stop(threading.Event):
         """Set the flag on behalf of a signal."""
         if self.asked_by is None:
             self.asked_by = number
+        _watch.stop_requested = _watch.begun
         self.set()
 
 
 class _Watch:
     """State that the main thread and the thread that reads signals share."""
 
-    def __init__(self) -> None:
+    def __init__(self, begun: bool) -> None:
         self.stops: list[Stop] = []
         self.terminal = 2
         self.lock = threading.RLock()  # a handler may run while this thread holds it
-        self.announced = False
+        self.announced, self.stop_requested = False, False
+        self.begun = begun
 
 
-_watch = _Watch()
+_watch = _Watch(begun=False)
 
 
 def begin() -> None:
     """Watch for Ctrl-C from now on, until the process ends."""
     global _watch
-    _watch = _Watch()
+    _watch = _Watch(begun=True)
     with contextlib.suppress(OSError):  # there is none
         _watch.terminal = os.dup(2)  # standard error may lead to a log while a signal arrives
     reader, writer = os.pipe()
@@ -91,11 +93,17 @@ def end() -> None:
     if _watch.terminal != 2:
         os.close(_watch.terminal)
         _watch.terminal = 2
+    _watch.begun = _watch.stop_requested = False
 
 
 def interrupted() -> bool:
     """Whether the user has been told that the run is interrupted; then it has no other outcome."""
     return _watch.announced
+
+
+def stop_requested() -> bool:
+    """Whether a signal has set a flag: the work may have been complete by then, but no other work begins."""
+    return _watch.stop_requested
 
 
 def announce() -> None:

@@ -15,7 +15,7 @@ from typing import TextIO, TypeVar
 
 from attrs import define, field
 
-from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, register_stop
+from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, register_stop, stop_requested
 from kraftcheck.solvers.search.explore import SearchProgress
 
 TERMINAL_SECONDS = 0.2
@@ -122,7 +122,12 @@ def stop_flag(awaits_report: bool = False) -> Iterator[Stop]:
 
     Args:
         awaits_report: whether Ctrl-C waits for what is reported of the stopped work; else the process ends in any case.
+
+    Raises:
+        Interrupted: where a signal has set an earlier flag, whose work was complete all the same.
     """
+    if stop_requested():
+        raise Interrupted("stopped between two parts of the work")
     flag = Stop(awaits_report)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 

@@ -20,6 +20,7 @@ from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.interrupts import stop_requested
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.verdicts.proofs import ProofRow, prove_row
@@ -147,6 +148,8 @@ def _run_rows(
     """Explore and prove row by row, up to the first one that is stopped; counterexamples go below `place`."""
     runs, unexpected, proofs = [], list[UnexpectedVerdict](), list[ProofRow]()
     for row in rows:
+        if stop_requested():  # when the search of the row before was complete
+            break
         chosen = subject(row[0], row[1], {}, row[2])
         result = run(program(chosen), budget, quiet)
         runs.append((row, chosen, result))

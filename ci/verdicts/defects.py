@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 import click
 from attrs import frozen
 
-from kraftcheck.ci.explore.command import SearchBudget, run
+from kraftcheck.ci.explore.command import SearchBudget, run_to_end
 from kraftcheck.ci.prove.broken_proofs import broken_proofs
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
-from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.nearest import nearest
@@ -23,7 +22,6 @@ from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_VACUOUS, Holds, Refuted
 from kraftcheck.solvers.search.explore import Exploration
-from kraftcheck.solvers.search.levels import STOPPED
 
 NATIVE = "native"
 
@@ -80,11 +78,7 @@ def explore_defect(bug: Bug, rules: str, budget: SearchBudget, quiet: bool) -> E
     Raises:
         Interrupted: when a signal stopped it.
     """
-    chosen = subject(bug.system, bug.scope, bug.bounds, rules)
-    result = run(program(chosen), budget, quiet=quiet)
-    if result.cut == STOPPED:
-        raise Interrupted(f"stopped in the search of {bug.variant}")
-    return result
+    return run_to_end(program(subject(bug.system, bug.scope, bug.bounds, rules)), budget, quiet, bug.variant)
 
 
 def refutations(result: Exploration) -> dict[str, int]:

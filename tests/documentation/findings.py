@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from kraftcheck.ci.conformance.findings.evidence import NOT_RUN, Evidence, recorded
 from kraftcheck.ci.conformance.findings.observed import Observation, observations
 from kraftcheck.ci.conformance.findings.search import rules_of
 from kraftcheck.ci.conformance.findings.table import LEGEND, UNREPORTED, newest_of_lines, word
 from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.systems.rules_page import sources
 from kraftcheck.properties.findings.finding import Finding, FindingSearch
 from kraftcheck.properties.findings.table import FINDINGS
 from kraftcheck.properties.sources.citations import references
@@ -61,13 +60,12 @@ def _part(
     yield f"## {finding.id}\n"
     yield f"{finding.title}\n"
     yield f"**Effect.** {finding.effect}\n"
-    yield f"**Where.** {'; '.join(f'[{one.text}]({_link(one.target)})' for one in references(finding.source))}\n"
+    yield f"**Where.** {sources(references(finding.source))}\n"
     rules = ", ".join(f"[`{rule}`](rules.md#{rule})" for rule in finding.rules)
     yield f"**Rule.** {rules}; switched by {', '.join(f'`{name}`' for name in finding.switches)}\n"
     yield f"**Mend.** {finding.mend}\n"
     known = references(finding.reported) if finding.reported else ()
-    reports = ", ".join(f"[{one.text}]({_link(one.target)})" for one in known)
-    yield f"**Reported.** {reports or UNREPORTED}\n"
+    yield f"**Reported.** {sources(known) or UNREPORTED}\n"
     words = {release: word(row, live.get((finding.scenario, release))) for release, row in rows.items()}
     yield f"**Releases.** {', '.join(f'{release} {one}' for release, one in words.items() if one != NOT_RUN)}.\n"
     if finding.scenario:
@@ -87,8 +85,3 @@ def _trace(finding: Finding, search: FindingSearch, shown: Evidence) -> Iterator
         f"--rules {rules_of(finding, shown.release)} --property {search.property}"
     )
     yield "```\n"
-
-
-def _link(target: str) -> str:
-    """A page of the documentation as it is reached from this one; another address as it is."""
-    return target if target.startswith("http") else os.path.relpath(target, Path("docs/reference"))

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from kraftcheck.ci.conformance.findings.evidence import Evidence
 from kraftcheck.ci.conformance.findings.managers import ask
 from kraftcheck.ci.conformance.findings.search import ReleaseSearch, search
+from kraftcheck.ci.conformance.kafka.junit import description
 from kraftcheck.ci.explore.command import SearchBudget
 from kraftcheck.properties.findings.finding import Finding
-from kraftcheck.solvers.program.verdict import TraceStep
 
 
 def observe(
@@ -43,10 +43,5 @@ def evidence_of(searches: Sequence[ReleaseSearch], asked: Sequence[ReleaseSearch
 
 
 def _evidence(one: ReleaseSearch, answer: str | None) -> Evidence:
-    events = () if one.trace is None else tuple(event(step) for step in one.trace.steps)
+    events = () if one.trace is None else tuple(description(step) for step in one.trace.steps)
     return Evidence(one.finding.id, one.release, one.steps, one.mend_suffices, answer, events)
-
-
-def event(step: TraceStep) -> str:
-    """A step in a line, as `reassign(target=[1])`."""
-    return f"{step.action}({', '.join(f'{name}={value}' for name, value in step.arguments.items())})"

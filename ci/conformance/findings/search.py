@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from kraftcheck.ci.explore.command import SearchBudget, run
+from kraftcheck.ci.explore.command import SearchBudget, run_to_end
 from kraftcheck.ci.systems.subject import Subject, program, subject
-from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.model.rules.ruleset import PRESETS, variants
 from kraftcheck.properties.findings.finding import Finding, FindingSearch
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace
 from kraftcheck.solvers.search.explore import Exploration
-from kraftcheck.solvers.search.levels import STOPPED
 
 
 class UndecidedFinding(RuntimeError):
@@ -67,11 +65,12 @@ def search(finding: Finding, release: str, budget: SearchBudget, quiet: bool) ->
     chosen = _subject(finding, rules_of(finding, release))
     traced = program(chosen)
     stated = any(claim.id == wanted(finding).property for claim in traced.claims)  # Some need ELR, as 3.9 has not.
-    trace = _counterexample(finding, run(traced, budget, quiet), chosen) if stated else None
+    trace = _counterexample(finding, run_to_end(traced, budget, quiet, finding.id), chosen) if stated else None
     suffices = None
     if trace is not None:
         mended = _subject(finding, rules_of(finding, release, *finding.switches))
-        suffices = _counterexample(finding, run(program(mended), budget, quiet), mended) is None
+        ended = run_to_end(program(mended), budget, quiet, finding.id)
+        suffices = _counterexample(finding, ended, mended) is None
     return ReleaseSearch(finding, release, chosen, traced, trace, suffices)
 
 
@@ -91,8 +90,6 @@ def _subject(finding: Finding, rules: str) -> Subject:
 
 
 def _counterexample(finding: Finding, result: Exploration, chosen: Subject) -> Trace | None:
-    if result.cut == STOPPED:
-        raise Interrupted(f"stopped in the search of {finding.id}")
     (verdict,) = (one.verdict for one in result.verdicts if one.claim == wanted(finding).property)
     if isinstance(verdict, Refuted):
         return verdict.trace

@@ -123,7 +123,7 @@ def _elections(trace: Trace) -> Iterator[Act]:
         target = tuple(member for member in values.get("target", ()) if member >= 0)
         outcome = RESIGNED if step.event.resigned else DONE
         after = step.state if isinstance(step.state, Elections) else _existing(step.state)
-        yield Act(_description(step), step.action, broker[0], first[0], second[0], target, after, outcome)
+        yield Act(description(step), step.action, broker[0], first[0], second[0], target, after, outcome)
 
 
 def _existing(state: ElrIndexed) -> Elections | None:
@@ -152,7 +152,7 @@ def _replication(trace: Trace) -> Iterator[Act]:
             before = step.state
             continue
         refused = action == "alter_partition" and after == before.controller
-        yield Act(_description(step), action, broker, first, second, target, after, REFUSED if refused else DONE)
+        yield Act(description(step), action, broker, first, second, target, after, REFUSED if refused else DONE)
         before = step.state
 
 
@@ -176,11 +176,11 @@ def _kraft(trace: Trace, rules: RuleSet) -> Iterator[Act]:
         if step.action == "assign":
             placed = before.others[0].directories.of(broker), step.state.others[0].directories.of(broker)
             if placed[0] != placed[1]:
-                yield Act(_description(step), "assign", broker, int(placed[1]), 0, (), after, outcome)
+                yield Act(description(step), "assign", broker, int(placed[1]), 0, (), after, outcome)
         elif step.action in plain:
             action = {"delete_second": "delete_topic", "unfence": "heartbeat", "report": "directories_offline"}
             method = action.get(step.action, step.action)
-            yield Act(_description(step), method, broker, plain[step.action][0], 0, (), after, outcome)
+            yield Act(description(step), method, broker, plain[step.action][0], 0, (), after, outcome)
         elif before.data.controller != step.state.data.controller:
             raise Refusal(f"{step.action} of kraft has no form on the controller's managers")
         before = step.state
@@ -204,7 +204,8 @@ def _check_own_min_isr(trace: Trace, rules: RuleSet) -> None:
             )
 
 
-def _description(step: TraceStep) -> str:
+def description(step: TraceStep) -> str:
+    """A step in a line, as `reassign(target=[1])`."""
     return f"{step.action}({', '.join(f'{name}={value}' for name, value in step.arguments.items())})"
 
 

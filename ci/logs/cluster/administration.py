@@ -106,3 +106,13 @@ def start_and_wait(cluster: KafkaCluster, broker: int) -> None:
     time.sleep(4)
     wait_until_unfenced(cluster, broker)
     wait_in_sync(cluster)
+
+
+def lose_directory(cluster: KafkaCluster, broker: int, topic: str) -> None:
+    """A broker's first log directory fails while a topic is filled; the broker stops, and comes back with it."""
+    cluster.break_directory(broker, 0)
+    time.sleep(15)
+    fill(cluster, topic)
+    cluster.stop(broker)
+    cluster.mend_directory(broker, 0)
+    start_and_wait(cluster, broker)

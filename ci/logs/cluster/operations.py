@@ -15,6 +15,7 @@ from kraftcheck.ci.logs.cluster.administration import (
     create,
     elect,
     fill,
+    lose_directory,
     reassign,
     start_and_wait,
     unregister,
@@ -166,12 +167,7 @@ def cordon(cluster: KafkaCluster) -> None:
 
 def lose_directories(cluster: KafkaCluster) -> None:
     """A log directory fails, and the broker comes back with it; then another broker loses both, and ends."""
-    cluster.break_directory(16, 0)
-    time.sleep(15)
-    fill(cluster, "wide")
-    cluster.stop(16)
-    cluster.mend_directory(16, 0)
-    start_and_wait(cluster, 16)
+    lose_directory(cluster, 16, "wide")
     for which in (0, 1):
         cluster.break_directory(1, which)
         time.sleep(5)

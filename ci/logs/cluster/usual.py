@@ -10,6 +10,7 @@ from kraftcheck.ci.logs.cluster.administration import (
     create,
     elect,
     fill,
+    lose_directory,
     reassign,
     start_and_wait,
     throttle,
@@ -80,12 +81,7 @@ def lose_controller(cluster: KafkaCluster) -> None:
 
 def lose_directories(cluster: KafkaCluster) -> None:
     """A log directory fails; the broker comes back with it."""
-    cluster.break_directory(1, 0)
-    time.sleep(15)
-    fill(cluster, "orders")
-    cluster.stop(1)
-    cluster.mend_directory(1, 0)
-    start_and_wait(cluster, 1)
+    lose_directory(cluster, 1, "orders")
 
 
 STEPS = (create_topics, change, lose_brokers, move, lose_controller, lose_directories)

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 from kraftcheck.ci.conformance.kafka.broker.answers import CASES, broker_answers
-from kraftcheck.ci.conformance.kafka.java import DriverError
-from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.conformance.kafka.java import print_answers
 
 
 def main(versions: list[str]) -> int:
     """Print a line for each release and case; the exit code is 2 for what cannot be asked."""
-    try:
-        if not versions:
-            raise Refusal("name releases, as in 4.4.0")
-        for version in versions:
-            for name, answer in broker_answers(version).items():
-                case = CASES[name]
-                print(f"{version}  {case.entry or '-':4}{'yes' if answer else 'no':4}{case.asked}: {case.says}")
-    except (Refusal, DriverError) as reason:
-        print(f"error: {reason}", file=sys.stderr)
-        return 2
-    return 0
+    return print_answers(versions, _lines)
+
+
+def _lines(version: str) -> Iterator[str]:
+    for name, answer in broker_answers(version).items():
+        case = CASES[name]
+        yield f"{case.entry or '-':4}{'yes' if answer else 'no':4}{case.asked}: {case.says}"
 
 
 if __name__ == "__main__":

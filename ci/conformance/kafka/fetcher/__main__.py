@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 from kraftcheck.ci.conformance.kafka.fetcher.late_replies import CASES, late_replies
-from kraftcheck.ci.conformance.kafka.java import DriverError
-from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.conformance.kafka.java import print_answers
 
 
 def main(versions: list[str]) -> int:
     """Print a line for each release and case; the exit code is 2 for what cannot be asked."""
-    try:
-        if not versions:
-            raise Refusal("name releases, as in 4.4.0")
-        for version in versions:
-            for case, appends in late_replies(version).items():
-                print(f"{version}  a reply {CASES[case]}: {'appended' if appends else 'not appended'}")
-    except (Refusal, DriverError) as reason:
-        print(f"error: {reason}", file=sys.stderr)
-        return 2
-    return 0
+    return print_answers(versions, _lines)
+
+
+def _lines(version: str) -> Iterator[str]:
+    for case, appends in late_replies(version).items():
+        yield f"a reply {CASES[case]}: {'appended' if appends else 'not appended'}"
 
 
 if __name__ == "__main__":

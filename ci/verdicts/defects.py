@@ -17,6 +17,7 @@ from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.verdicts.release_defects import release_defects
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.defects.matrix import BUGS
@@ -95,17 +96,21 @@ def failing_properties(result: Exploration) -> dict[str, str]:
 @click.argument("variants", nargs=-1)
 @click.option("--engine", type=click.Choice([NATIVE, "z3"]), default=NATIVE, show_default=True,
               help="z3: each variant that a proven property names must break its proof.")  # fmt: skip
+@click.option("--kafka", "release", metavar="VERSION",
+              help="Instead each finding (or those named) with the rules of this release, and with its mend.")
 @options.workers
 @options.memory
 @options.document
 @options.quiet
 def bugs_command(
-    variants: tuple[str, ...], engine: str, workers: int, memory: int, target: str | None, quiet: bool
-) -> None:
+    variants: tuple[str, ...], engine: str, release: str | None, workers: int, memory: int, target: str | None,
+    quiet: bool,
+) -> None:  # fmt: skip
     """Explore every defect of the matrix (or the VARIANTS named), and the right rules in the same scope.
 
     A defect must be refuted by exactly the properties named for it, with traces
-    of the expected lengths; the right rules must hold everything.
+    of the expected lengths; the right rules must hold everything. With --kafka, each
+    finding must show (or hold) in that release as `kraftcheck findings` says.
 
     \b
     Exit codes: 0 all as expected, 12 a defect breaks other properties or right
@@ -116,10 +121,13 @@ def bugs_command(
       kraftcheck bugs
       kraftcheck bugs hw-advances-under-min-isr
       kraftcheck bugs --engine z3
+      kraftcheck bugs --kafka 4.4.0
     """
     if engine != NATIVE:
-        check_idle("is of --engine native", "memory")
+        check_idle("is of --engine native", "memory", "release")
         sys.exit(broken_proofs(variants, workers, target, quiet))
+    if release is not None:
+        sys.exit(release_defects(variants, release, SearchBudget(workers, memory), target, quiet))
     selected = choose(variants)
     if target is not None:
         check_writable(target)

@@ -29,12 +29,13 @@ finding, `padded-config`, has no search: no explored system has the text of a co
 
 ```text
 kraftcheck findings
+kraftcheck bugs --kafka {newest}
 kraftcheck findings --run --kafka {newest} --out findings
 ```
 
-The second command searches again, asks the classes again, and writes each trace as ITF JSON and as a JUnit test. It
-ends with 23 where a release answers otherwise than recorded here. `python -m kraftcheck.ci.conformance.findings.record`
-writes the record.
+The second command searches again, with and without each mend, and needs no Java. The third asks the classes too, and
+writes each trace as ITF JSON and as a JUnit test. It ends with 23 where a release answers otherwise than recorded here.
+`python -m kraftcheck.ci.conformance.findings.record` writes the record.
 
 In the table, {legend}.
 

@@ -14,6 +14,7 @@ from kraftcheck.model.rules.ruleset import PRESETS, RELEASES
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.expected.verdicts import EXPECTED
+from tests.documentation import coverage
 from tests.documentation.commands import commands
 from tests.documentation.releases import columns
 from tests.engine_mutants.table import MUTANTS
@@ -92,6 +93,7 @@ def _live_findings() -> str:
 FIGURES: Mapping[str, Callable[[], str]] = {
     "commands.md": lambda: f"{len(commands())} commands",
     "conformance.md": lambda: f"{len(known_versions())} releases of Kafka",
+    "coverage.md": coverage.figures,
     "defects.md": lambda: f"{len(BUGS)} defects",
     "engine-mutants.md": lambda: f"{len(MUTANTS)} mutants of the engines, none survives",
     "live-findings.md": _live_findings,

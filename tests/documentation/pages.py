@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.documentation import commands, defects, findings, index, live, releases
+from tests.documentation import commands, coverage, defects, findings, index, live, releases
 from tests.shared.places import DOCS
 
 PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "commands.md": commands.page,
+    DOCS / "reference" / "coverage.md": coverage.page,
     DOCS / "reference" / "defects.md": defects.page,
     DOCS / "reference" / "live-findings.md": live.page,
     DOCS / "reference" / "releases.md": releases.page,

@@ -1,0 +1,73 @@
+"""A row of the coverage table: a statement of a document, and what the project makes of it."""
+
+from __future__ import annotations
+
+import re
+
+from attrs import frozen
+
+MODELLED, CHECKED, LEFT_OUT, UNJUDGED = "a", "b", "c", ""
+
+_LINES = re.compile(r"(?<=[ ,])(\d+)(?:-(\d+))?[a-z]?(?=,|$)")
+
+
+@frozen
+class Statement:
+    """One statement of a document.
+
+    Attributes:
+        id: name of the document and where the statement stands in it, such as `KIP-858 253` for a line; a letter
+            tells statements of one place apart.
+        says: what it says, in other words than the document's.
+        rules: ids of the rules that state it.
+        properties: what checks it, each with its system, such as `directories fenced-until-settled`.
+        variants: rule variants with which one of these properties is refuted, spelled as `--rules` has them: `a+b`
+            switches two on, `-a` switches one off.
+        places: where else it is modelled or tested, as `file: name` from the project's root.
+        reason: why it is left out; beside rules or properties, what they do not say of it.
+    """
+
+    id: str
+    says: str
+    rules: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    reason: str = ""
+
+    @property
+    def kind(self) -> str:
+        """a: modelled; b: modelled, and checked by a property that a variant refutes; c: left out for a reason.
+
+        >>> Statement("KIP-858 2", "It says something.", reason="It is about another system.").kind
+        'c'
+        """
+        if self.properties and self.variants:
+            return CHECKED
+        if self.rules or self.properties or self.places:
+            return MODELLED
+        return LEFT_OUT if self.reason else UNJUDGED
+
+    def stands_at(self, line: int) -> bool:
+        """Whether a line of the document, or a number in its list, is one of the statement's.
+
+        >>> [line for line in range(10, 20) if Statement("KIP-858 12-14, 18", "").stands_at(line)]
+        [12, 13, 14, 18]
+        """
+        spans = ((int(first), int(last or first)) for first, last in _LINES.findall(self.id))
+        return any(first <= line <= last for first, last in spans)
+
+
+@frozen
+class Document:
+    """A document with its statements.
+
+    Attributes:
+        name: what ids of its statements begin with.
+        title: what it is.
+        statements: in its order.
+    """
+
+    name: str
+    title: str
+    statements: tuple[Statement, ...]

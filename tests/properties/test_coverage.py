@@ -1,0 +1,143 @@
+"""The coverage table is true: what a row names exists, and what it calls checked is refuted by a variant it names."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from kraftcheck.ci.systems.listing import every_property
+from kraftcheck.ci.systems.rule_index import entries, names_in
+from kraftcheck.model.language.system import Property
+from kraftcheck.model.rules.ruleset import variants
+from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.coverage.statement import CHECKED, LEFT_OUT, UNJUDGED, Statement
+from kraftcheck.properties.coverage.table import DOCUMENTS
+from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.expected.verdicts import EVERY
+from tests.properties import unjudged
+from tests.shared.places import ROOT
+
+STATEMENTS = {one.id: one for document in DOCUMENTS for one in document.statements}
+
+SIZES = {
+    "JBOD KIP on ZooKeeper": 36,
+    "KIP-858": 56,
+    "early controller design": 35,
+    "broker-id KIP": 25,
+    "unclean-recovery KIP": 36,
+}
+"""How many statements a reader of each document counts."""
+
+
+@functools.cache
+def rule_ids() -> frozenset[str]:
+    """The ids of all rules."""
+    return frozenset(entry.rule.id for entry in entries())
+
+
+@functools.cache
+def claims_of(name: str) -> Mapping[str, Property]:
+    """The properties of a system, by id."""
+    return every_property(name, SYSTEMS[name])
+
+
+@functools.cache
+def refutations() -> frozenset[tuple[str, str]]:
+    """Pairs of `system property` and variant: what properties name, `kraftcheck bugs` and `kraftcheck check` expect."""
+    pairs = {(f"{bug.system} {claim}", bug.variant) for bug in BUGS for claim in bug.refutes}
+    for name in SYSTEMS:
+        pairs |= {(f"{name} {one.id}", v) for one in claims_of(name).values() for v in one.refuted_by}
+    for (name, _, rules), claims in EVERY.items():
+        if (switched := re.search(r"[+-](?!\d)(?!3\.9).*", rules.removeprefix("kafka-"))) is not None:
+            pairs |= {(f"{name} {claim}", switched[0].removeprefix("+")) for claim in claims}
+    return frozenset(pairs)
+
+
+@functools.cache
+def properties() -> frozenset[str]:
+    """Every property of every system as `system property`, those of the rows of `kraftcheck bugs` among them."""
+    named = {f"{name} {claim}" for name in SYSTEMS for claim in claims_of(name)}
+    return frozenset(named | {f"{bug.system} {claim}" for bug in BUGS for claim in bug.refutes})
+
+
+def fault_of_place(place: str) -> str | None:
+    """Why a place leads nowhere: the file has to be there, and a Python file has to define the name."""
+    file, _, name = place.partition(": ")
+    if not (ROOT / file).is_file():
+        return f"there is no {file}"
+    text = (ROOT / file).read_text(encoding="utf-8")
+    if not file.endswith(".py"):
+        return None if name in text else f"{file} does not have {name!r}"
+    defined = {getattr(node, "name", "") for node in ast.walk(ast.parse(text))}
+    assigned = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    return None if name in defined | assigned else f"{file} does not define {name}"
+
+
+def faults(one: Statement) -> list[str]:
+    """What is wrong with a row."""
+    told = [f"no rule {rule}" for rule in one.rules if rule not in rule_ids()]
+    told += [f"no property {claim}" for claim in one.properties if claim not in properties()]
+    told += [f"no variant {v}" for v in one.variants if not names_in(v) <= set(variants())]
+    told += [fault for place in one.places if (fault := fault_of_place(place)) is not None]
+    if one.kind == CHECKED:
+        pairs = {(claim, v) for claim in one.properties for v in one.variants} & refutations()
+        told += [f"{claim} is refuted by no variant of the row" for claim in {*one.properties} - {c for c, _ in pairs}]
+        told += [f"{v} refutes no property of the row" for v in {*one.variants} - {v for _, v in pairs}]
+    if not one.says.endswith(".") or (one.reason and not one.reason.endswith(".")):
+        told.append("a sentence ends with a full stop")
+    return told
+
+
+def test_every_row_is_true() -> None:
+    """Each rule, property, variant and place exists, and each checked property is refuted with a variant of its row."""
+    assert {one.id: told for one in STATEMENTS.values() if (told := faults(one))} == {}
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        (Statement("x 1", "S.", rules=("no.rule",)), "no rule no.rule"),
+        (Statement("x 1", "S.", properties=("elections no-such",)), "no property elections no-such"),
+        (Statement("x 1", "S.", variants=("no-variant",), reason="R."), "no variant no-variant"),
+        (Statement("x 1", "S.", properties=("elections leader-active",), variants=("elr-keeps-isr-members",)),
+         "elections leader-active is refuted by no variant of the row"),
+        (Statement("x 1", "S.", properties=("elections isr-elr-disjoint",),
+                   variants=("elr-keeps-isr-members", "fetch-unfenced")),
+         "fetch-unfenced refutes no property of the row"),
+        (Statement("x 1", "S.", places=("model/nowhere.py: f",)), "there is no model/nowhere.py"),
+        (Statement("x 1", "S.", places=("properties/kinds.py: nothing_like_it",)),
+         "properties/kinds.py does not define nothing_like_it"),
+        (Statement("x 1", "S.", reason="because"), "a sentence ends with a full stop"),
+    ],
+)  # fmt: skip
+def test_an_untrue_row_is_found(row: Statement, fault: str) -> None:
+    """The check can fail: for what does not exist, and for a variant that refutes nothing of the row."""
+    assert fault in faults(row)
+
+
+def test_every_statement_is_judged() -> None:
+    """A row has a rule, a property or a place, or a reason; just the listed ones are not judged yet."""
+    missing = {
+        document.name: ids
+        for document in DOCUMENTS
+        if (ids := frozenset(one.id for one in document.statements if one.kind == UNJUDGED))
+    }
+    assert missing == {name: ids for name, ids in unjudged.UNJUDGED.items() if ids}
+
+
+def test_every_document_is_there_whole() -> None:
+    """No id is there twice, each begins with its document's name, and each document has all its statements."""
+    ids = [one.id for document in DOCUMENTS for one in document.statements]
+    assert len(ids) == len(set(ids))
+    assert {document.name: len(document.statements) for document in DOCUMENTS} == SIZES
+    for document in DOCUMENTS:
+        assert [one.id for one in document.statements if not one.id.startswith(f"{document.name} ")] == []
+
+
+def test_what_is_left_out_names_nothing() -> None:
+    """A row of class c has no variant either: a switch of the rules would mean that it is modelled."""
+    assert [one.id for one in STATEMENTS.values() if one.kind == LEFT_OUT and one.variants] == []

@@ -64,7 +64,7 @@ class Document:
 
     Attributes:
         name: what ids of its statements begin with.
-        title: what it is.
+        title: what it is, as a heading.
         statements: in its order.
     """
 

@@ -33,7 +33,7 @@ def page() -> str:
     for document in DOCUMENTS:
         kinds = Counter(one.kind for one in document.statements)
         counts = " | ".join(str(kinds[kind]) for kind in (MODELLED, CHECKED, LEFT_OUT))
-        lines.append(f"| [{document.name}](#{_anchor(document.name)}) | {len(document.statements)} | {counts} |")
+        lines.append(f"| [{document.title}](#{_anchor(document.title)}) | {len(document.statements)} | {counts} |")
     parts = [line for document in DOCUMENTS for line in _part(document)]
     return "\n".join([HEAD.format(totals="\n".join(lines)), *parts])
 
@@ -51,8 +51,7 @@ def _anchor(name: str) -> str:
 
 
 def _part(document: Document) -> Iterator[str]:
-    yield f"## {document.name}\n"
-    yield f"{document.title[0].upper()}{document.title[1:]}.\n"
+    yield f"## {document.title}\n"
     yield "| where | says | class | rules | properties | refuted by | left out, or not said |"
     yield "|---|---|---|---|---|---|---|"
     yield from (_row(document.name, one) for one in document.statements)

@@ -29,8 +29,14 @@ SIZES = {
     "early controller design": 35,
     "broker-id KIP": 25,
     "unclean-recovery KIP": 36,
+    "invariant": 48,
+    "behaviour": 19,
+    "finding": 10,
+    "catalogue": 72,
+    "sibling": 18,
+    "later": 9,
 }
-"""How many statements a reader of each document counts."""
+"""How many statements a reader of each document counts; the last two lists are ours, and may grow."""
 
 
 @functools.cache

@@ -21,6 +21,36 @@ _DIRECTORIES = {
 }
 
 EXPECTED_LARGE: Mapping[tuple[str, str, str], Mapping[str, str]] = {
+    ("elections", "default", "kafka-4.0"): {
+        "isr-within-replicas": "refuted 7",
+        "leader-is-replica": "refuted 7",
+        "elr-within-replicas": "refuted 2",
+        "last-known-is-one-replica": "refuted 3",
+        "adding-removing-disjoint": "refuted 2",
+        "reassignment-ends-at-target": "refuted 2",
+        "leader-active": "refuted 1",
+        "leader-directory-online": "refuted 4",
+        "isr-active-while-led": "refuted 1",
+        "elr-registered": "refuted 2",
+        "elr-empty-at-min-isr": "refuted 2",
+        "controller-stays": "refuted 4",
+        "loss-is-marked": "refuted 5",
+        "elr-leavers-have-a-reason": "refuted 3",
+        "clean-candidate-kept": "refuted 2",
+        "unclean-stop-loses-eligibility": "refuted 3",
+        "clean-restart-keeps-elr": "refuted 3",
+        "leader-returns": "refuted 2",
+        "unclean-leader-returns": "refuted 2",
+        "isr-refills": "refuted 8",
+        "reassignment-completes": "refuted 9",
+    },
+    ("elections", "default", "kip"): {
+        "isr-within-replicas": "refuted 6",
+        "leader-is-replica": "refuted 6",
+        "controller-stays": "refuted 7",
+        "leader-returns": "refuted 7",
+        "isr-refills": "refuted 6",
+    },
     ("directories", "medium", "kafka-4.0"): _DIRECTORIES,
     ("directories", "medium", "fixed"): {},
     ("directories", "medium", "kip"): {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.controller.errors import NONE
-from kraftcheck.model.controller.passes import decide, permits
+from kraftcheck.model.controller.passes import decide, offline, permits
 from kraftcheck.model.controller.state import Controller, Outcome, Place
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.rule import rule
@@ -22,6 +22,7 @@ from kraftcheck.model.triggers.alter_partition import (
     REPLICAS,
     epoch_checks,
     isr_checks,
+    kept_out,
     member_checks,
     proposed,
     sender_check,
@@ -132,11 +133,12 @@ def refusal(
 ) -> str:
     """The first check that refuses a proposal for a partition that exists, or NONE."""
     members, cluster = IdList.of(broker for broker, _ in proposal.new_isr), controller.cluster()
+    refused = kept_out(offline(controller, p, rules.partition), rules.directories)
     checks = {
         **epoch_checks(p, proposal.leader_epoch, proposal.partition_epoch, rules.data_plane),
         **sender_check(p.leader, request.broker, cluster),
         **isr_checks(p, members, proposal.recovering, rules.partition),
-        **member_checks(members, cluster, _outdated(controller, proposal), rules.data_plane),
+        **member_checks(members, cluster, _outdated(controller, proposal), refused, rules.data_plane),
     }
     if len(set(members)) != len(proposal.new_isr):
         checks[REPLICAS] = False  # a list may repeat a member, which no set can

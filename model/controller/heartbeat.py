@@ -195,7 +195,9 @@ class Sessions:
     @rule("shutdown.granted-when-followed", source="semantics 5; BrokerHeartbeatManager.calculateNextBrokerState",
           says="A controlled shutdown is granted once the broker leads nothing and every active "
                "broker has passed its offset.")  # fmt: skip
-    def next_state(self, broker: int, wish: Wish, registration_offset: int, leads: bool) -> BrokerState:
+    def next_state(
+        self, broker: int, wish: Wish, registration_offset: int, leads: bool, placed: bool = True
+    ) -> BrokerState:
         """The broker's state after a heartbeat; nothing is changed.
 
         Args:
@@ -203,13 +205,14 @@ class Sessions:
             wish: what it asks for; ignored during a controlled shutdown.
             registration_offset: offset of the broker's registration record.
             leads: whether it leads a partition.
+            placed: whether the controller knows where its replicas are.
 
         Raises:
             NotTracked: for an unknown broker.
         """
         current = self.state(broker)
         if current is BrokerState.FENCED:
-            return _from_fenced(wish, registration_offset)
+            return _from_fenced(wish, registration_offset, placed)
         if current is BrokerState.UNFENCED:
             return _from_unfenced(wish, leads)
         lowest = self.lowest_active_offset()
@@ -223,11 +226,11 @@ class Sessions:
 @rule("unfence.registration-applied",
       source="KIP-631; KAFKA-13959; BrokerHeartbeatManager.calculateNextBrokerState; invariant 37",
       says="A broker is unfenced when it asks for it and has applied the metadata up to its registration.")  # fmt: skip
-def _from_fenced(wish: Wish, registration_offset: int) -> BrokerState:
+def _from_fenced(wish: Wish, registration_offset: int, placed: bool) -> BrokerState:
     if wish.shutdown:
         return BrokerState.SHUTDOWN_NOW
     caught_up = not wish.fence and wish.metadata_offset >= registration_offset
-    return BrokerState.UNFENCED if caught_up else BrokerState.FENCED
+    return BrokerState.UNFENCED if caught_up and placed else BrokerState.FENCED
 
 
 @rule("shutdown.controlled-while-leading", source="semantics 5; BrokerHeartbeatManager.calculateNextBrokerState",

@@ -24,8 +24,9 @@ from kraftcheck.model.controller.sessions import heard
 from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids
+from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.model.triggers.heartbeat import STATE, passes_in_order, second_sees_first
+from kraftcheck.model.triggers.heartbeat import STATE, directory_known, passes_in_order, second_sees_first
 
 
 @frozen
@@ -80,13 +81,24 @@ def heartbeat(
         raise RequestError("STALE_BROKER_EPOCH", "not_registered")
     controller.check_epoch(broker, request.broker_epoch)
     leads = bool(led_by(controller, broker))
-    current, after = soft.sessions.state(broker), soft.sessions.next_state(broker, wish, registration_offset, leads)
+    known = directories_known(controller, broker, rules.directories)
+    current = soft.sessions.state(broker)
+    after = soft.sessions.next_state(broker, wish, registration_offset, leads, known)
     records = _records(controller, request, after if after is not current else None, rules)
     sessions = soft.sessions.touch(broker, after.fenced, wish.metadata_offset, soft.now)
     leaves = after is BrokerState.CONTROLLED_SHUTDOWN
     caught_up = wish.metadata_offset >= registration_offset
     reply = HeartbeatReply(caught_up, after.fenced, leaves, after.should_shut_down)
     return Outcome(records, reply, evolve(soft, sessions=sessions), broker if leaves else None)
+
+
+def directories_known(controller: Controller, broker: int, rules: DirectoryRules) -> bool:
+    """Whether the controller knows, as far as it asks, in which directory each replica of a broker is."""
+    known = controller.registration(broker)
+    if known is None or not controller.features.directories:
+        return True
+    placed = (place.partition for place in controller.places() if place.partition.replicas.has(broker))
+    return all(directory_known(True, p.directories.of(broker), len(known.dirs), rules) for p in placed)
 
 
 def _records(controller: Controller, request: HeartbeatRequest, becomes: BrokerState | None, rules: RuleSet) -> Records:

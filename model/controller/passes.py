@@ -34,10 +34,14 @@ def permits(controller: Controller, place: Place, rules: PartitionRules) -> Perm
 
 def acceptable(controller: Controller, p: Partition, trigger: Trigger, rules: PartitionRules) -> Brokers:
     """Brokers that pass the leader test for a trigger."""
+    return may_lead(controller.cluster(), offline(controller, p, rules), trigger.barred, trigger.counted, rules)
+
+
+def offline(controller: Controller, p: Partition, rules: PartitionRules) -> IdList:
+    """Replicas on registered brokers that are in no online directory."""
     known = controller.image.registrations
     replicas = (broker for broker in ids(p.replicas) if broker in known)
-    offline = IdList.of(b for b in replicas if not known[b].has_online_dir(int(p.directories.of(b)), rules))
-    return may_lead(controller.cluster(), offline, trigger.barred, trigger.counted, rules)
+    return IdList.of(b for b in replicas if not known[b].has_online_dir(int(p.directories.of(b)), rules))
 
 
 def eligible(controller: Controller, place: Place, rules: PartitionRules) -> Brokers:

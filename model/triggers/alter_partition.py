@@ -19,6 +19,7 @@ from kraftcheck.model.language.words import all_of, implies, negate
 from kraftcheck.model.partition.change import Target
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.rules.data_plane import DataPlaneRules
+from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.triggers.leadership import Cluster
 
@@ -112,10 +113,27 @@ def may_join(cluster: Cluster, rules: DataPlaneRules) -> Brokers:
       source="KIP-903; KAFKA-14139; ReplicationControlManager.ineligibleReplicasForIsr",
       switches=("alter-partition-ignores-broker-epoch",),
       says="A member of a proposed ISR is of the broker's current incarnation.")  # fmt: skip
-def member_checks(isr: Brokers, cluster: Cluster, outdated: Truth, rules: DataPlaneRules) -> dict[str, Truth]:
-    """Whether each member may be in an ISR; `outdated`: some member's stated epoch is of an earlier incarnation."""
+def member_checks(
+    isr: Brokers, cluster: Cluster, outdated: Truth, refused: Brokers, rules: DataPlaneRules
+) -> dict[str, Truth]:
+    """Whether each member may be in an ISR.
+
+    Args:
+        isr: the proposed ISR.
+        cluster: the brokers.
+        outdated: whether some member's stated epoch is of an earlier incarnation.
+        refused: replicas that their directory keeps out, of `kept_out`.
+        rules: the rule set.
+    """
     stale = False if rules.alter_partition_ignores_broker_epoch else outdated
-    return {ELIGIBLE: isr.within(may_join(cluster, rules)), MEMBER_EPOCHS: negate(stale)}
+    return {ELIGIBLE: isr.within(may_join(cluster, rules).minus(refused)), MEMBER_EPOCHS: negate(stale)}
+
+
+@rule("isr.join.directory-online", source="X8; KIP-858", switches=("alter-partition-ignores-directories",),
+      says="A broker whose replica is in an offline directory may not be in a proposed ISR.")  # fmt: skip
+def kept_out(offline: Brokers, rules: DirectoryRules) -> Brokers:
+    """Of the replicas in no online directory, those that may not be in a proposed ISR; the code looks at none (X8)."""
+    return offline.none() if rules.alter_partition_ignores_directories else offline
 
 
 def proposed(p: Partition, isr: Brokers, recovering: Truth) -> Target:

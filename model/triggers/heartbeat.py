@@ -1,11 +1,16 @@
-"""The two passes of one heartbeat: the broker's new state, and its failed directories.
+"""Heartbeats: what the controller must know to unfence a broker, and the two passes of one heartbeat.
 
-Source: `ReplicationControlManager.processBrokerHeartbeat`; B8.
+The passes are the broker's new state, and its failed directories.
+Source: `ReplicationControlManager.processBrokerHeartbeat`; KIP-858; B8.
 """
 
 from __future__ import annotations
 
 from kraftcheck.model.language.rule import rule
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, implies, none_of
+from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
+from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
 
 STATE, DIRECTORIES = "state", "directories"
@@ -24,3 +29,21 @@ def passes_in_order(rules: PartitionRules) -> tuple[str, str]:
 def second_sees_first(rules: PartitionRules) -> bool:
     """Whether the second pass is decided on what the first has left; the code decides both on one state."""
     return not rules.passes_share_one_base
+
+
+@rule("unfence.directories-known", source="KIP-858; semantics 9", switches=("unfence-ignores-assignments",),
+      says="A broker that registers several directories stays fenced while the controller does not know in which of "
+           "them a replica of it is.")  # fmt: skip
+def directory_known(replica: Truth, directory: Word, registered: Word, rules: DirectoryRules) -> Truth:
+    """Whether one partition lets the controller unfence a broker; every partition must. No release asks.
+
+    Args:
+        replica: whether the broker has a replica of the partition.
+        directory: where the replica is assigned.
+        registered: how many directories the broker registers.
+        rules: the rule set.
+    """
+    if rules.unfence_ignores_assignments:
+        return True
+    known = none_of(directory == UNASSIGNED, directory == MIGRATING)
+    return implies(all_of(replica, registered > 1), known)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
@@ -10,11 +12,14 @@ from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING,
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.kinds import always, step
 
+OF_SEVERAL_DIRECTORIES = ("failed-directories-unregistered", "unfenced-where-known", "isr-directory-online")
+"""Claims that say nothing of brokers with one directory."""
+
 
 def properties(setting: Setting) -> list[Property]:
     """Invariants 10-12, 18, 28-30 and 32."""
     claims = [*_leaders(), *_events()]
-    return [c for c in claims if c.id != "failed-directories-unregistered" or setting["directories"] > 1]
+    return [c for c in claims if c.id not in OF_SEVERAL_DIRECTORIES or setting["directories"] > 1]
 
 
 def _leaders() -> list[Property]:
@@ -34,6 +39,10 @@ def _leaders() -> list[Property]:
                rules=("directory.failure-leads-away", "assignment.one-pass",
                       "heartbeat.directories-first", "event.later-pass-sees-earlier",
                       "directory.last-one-hides-none", "directory.online-when-registered")),
+        always("isr-directory-online", "while there is a leader, no ISR member is on a directory told offline",
+               lambda s: _online(s, lambda b: all_of(s.leader >= 0, s.isr.has(b))), "KIP-858; X8",
+               ("alter-partition-ignores-directories", "offline-directory-leader-kept"),
+               rules=("isr.join.directory-online", "directory.failure-leads-away")),
         always("isr-active-while-led", "while there is a leader, every ISR member is active", _isr_active,
                "invariant 12; KIP-841", ("stale-reregistration-keeps-isr",),
                rules=("restart.leaves-isr", "leader.active", "fence.leaves-isr")),
@@ -71,6 +80,10 @@ def _events() -> list[Property]:
              ("passes-share-one-base", "fences-share-one-base"),
              rules=("assignment.one-pass", "heartbeat.directories-first",
                     "event.later-pass-sees-earlier", "session.expiry-sees-earlier-fencing")),
+        step("unfenced-where-known",
+             "a broker with several directories is unfenced only when the controller knows where its replica is",
+             _unfenced_where_known, "KIP-858", ("unfence-ignores-assignments",),
+             rules=("unfence.directories-known",)),
         step("failed-directories-unregistered", "a directory reported as failed is no longer registered",
              _failures_recorded, "KIP-858; X6", ("empty-directory-list-means-no-change",),
              rules=("registration.empty-directory-list-is-none-left",)),
@@ -78,13 +91,17 @@ def _events() -> list[Property]:
 
 
 def _directory_online(s: Elections) -> Conjuncts:
+    return _online(s, lambda b: s.leader == b)
+
+
+def _online(s: Elections, concerned: Callable[[int], Truth]) -> Conjuncts:
     """Judged strictly, whatever the rule set believes: reserved ids other than LOST say nothing."""
     parts: dict[str, Truth] = {}
     for b, dirs in enumerate(s.online_dirs):
         directory = s.directories.slots[b]
         unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
         online = any_of(unknown, all_of(negate(directory == LOST), dirs.has(directory - FIRST_LOCAL)))
-        parts[f"broker {b}"] = implies(s.leader == b, online)
+        parts[f"broker {b}"] = implies(concerned(b), online)
     return parts
 
 
@@ -108,6 +125,17 @@ def _failures_recorded(t: Step) -> Truth:
         return True
     after: Elections = t.after
     return after.dirs_of(t.arguments["broker"]).keep(t.arguments["failed"]).is_empty()
+
+
+def _unfenced_where_known(t: Step) -> Conjuncts:
+    before: Elections = t.before
+    parts: dict[str, Truth] = {}
+    for b, dirs in enumerate(before.online_dirs):
+        directory = before.directories.slots[b]
+        unfenced = all_of(before.fenced.has(b), t.after.registered.has(b), negate(t.after.fenced.has(b)))
+        unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
+        parts[f"broker {b}"] = negate(all_of(unfenced, before.replicas.has(b), dirs.size() > 1, unknown))
+    return parts
 
 
 def _shutdown_stays(t: Step) -> Truth:

@@ -136,21 +136,15 @@ class Control:
             "the leader serves its log": leader.serving(),
         }
 
-    @rule("isr.join.directory-online", source="X8; KIP-858", switches=("alter-partition-ignores-directories",),
-          says="A broker whose replica is in an offline directory may not be in a proposed ISR.")  # fmt: skip
     def may_expand(self, state: Placement, broker: Word) -> Conjuncts:
         """The leader proposes a follower that has caught up; the controller looks at its directory, or not (X8)."""
         host, controller = state.host(broker), state.controller
         isr = controller.isr.plus(controller.isr.just(broker))
-        online: Truth = True
-        if not self.rules.directories.alter_partition_ignores_directories:
-            online = state.online(broker, state.assigned(broker), self.rules.partition)
         return {
             **self._leads(state),
             **guards.may_alter(controller, isr, False, self.rules),
             "broker is outside the ISR": negate(controller.isr.has(broker)),
             "broker has caught up": host.healthy(),
-            "its directory is online": online,
         }
 
     def expand(self, state: Placement, broker: Word) -> Outcome:

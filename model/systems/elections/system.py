@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
@@ -21,10 +22,11 @@ from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections.passes import eligible
-from kraftcheck.model.systems.elections.state import Elections, initial, layout
+from kraftcheck.model.systems.elections.state import Elections, initial, layout, replicas_online
 from kraftcheck.model.systems.elections.triggers import Triggers
 from kraftcheck.model.triggers import alter_partition
 from kraftcheck.model.triggers import reassignment as reassigning
+from kraftcheck.model.triggers.heartbeat import directory_known
 from kraftcheck.model.triggers.table import needs_leader, needs_preferred
 
 BOUNDS = (
@@ -63,8 +65,21 @@ def two_unfenced(state: Elections, broker: Word, other: Word) -> Conjuncts:
 
 
 def fenced(state: Elections, broker: Word) -> Conjuncts:
-    """Guard of unfencing."""
+    """Guard of what a fenced broker does."""
     return registered_and(state, broker, broker_is_fenced=state.fenced.has(broker))
+
+
+def may_unfence(state: Elections, broker: Word, rules: DirectoryRules) -> Conjuncts:
+    """Guard of unfencing: the broker is fenced, and the controller knows where its replica is."""
+    known = directory_known(
+        state.replicas.has(broker), state.directories.of(broker), state.dirs_of(broker).size(), rules
+    )
+    return {**fenced(state, broker), "the controller knows its directories": known}
+
+
+def unfencing(setting: Setting) -> Callable[[Elections, Word], Conjuncts]:
+    """The guard of unfencing; with one directory there is nothing to know."""
+    return partial(may_unfence, rules=setting.rules.directories) if setting["directories"] > 1 else fenced
 
 
 def running(state: Elections, broker: Word) -> Conjuncts:
@@ -77,9 +92,9 @@ def has_dirs(state: Elections, broker: Word, failed: BrokerSet) -> Conjuncts:
     return registered_and(state, broker, directories_are_registered=failed.within(state.dirs_of(broker)))
 
 
-def fenced_has_dirs(state: Elections, broker: Word, failed: BrokerSet) -> Conjuncts:
+def unfence_has_dirs(state: Elections, broker: Word, failed: BrokerSet, rules: DirectoryRules) -> Conjuncts:
     """Guard of a heartbeat that unfences and reports failures."""
-    return {**fenced(state, broker), **has_dirs(state, broker, failed)}
+    return {**may_unfence(state, broker, rules), **has_dirs(state, broker, failed)}
 
 
 def may_assign(state: Elections, broker: Word, directory: Word) -> Conjuncts:
@@ -89,7 +104,9 @@ def may_assign(state: Elections, broker: Word, directory: Word) -> Conjuncts:
 
 def may_alter(state: Elections, isr: BrokerSet, recovering: Truth, rules: RuleSet) -> Conjuncts:
     """Checks of AlterPartition that do not concern epochs; section 4, rows 5 and 7-11."""
-    members = alter_partition.member_checks(isr, state, False, rules.data_plane)
+    offline = BrokerSet(state.replicas.mask).minus(replicas_online(state, rules.partition))
+    refused = alter_partition.kept_out(offline, rules.directories)
+    members = alter_partition.member_checks(isr, state, False, refused, rules.data_plane)
     return {
         **alter_partition.sender_check(state.leader, state.leader, state),
         **alter_partition.isr_checks(state.partition(), isr, recovering, rules.partition),
@@ -161,7 +178,7 @@ def actions(setting: Setting) -> list[Action]:
     dir_sets = _nonempty_sets(dirs)
     listed = [
         Action("fence", do.fence, unfenced, each, "handleBrokerFenced"),
-        Action("unfence", do.unfence, fenced, each, "handleBrokerUnfenced"),
+        Action("unfence", do.unfence, unfencing(setting), each, "handleBrokerUnfenced"),
         Action("controlled_shutdown", do.controlled_shutdown, running, each, "handleBrokerInControlledShutdown"),
         Action("unregister", do.unregister, registered_and, each, "handleBrokerUnregistered"),
         Action("new_incarnation", do.new_incarnation, None, {**each, "clean": (False, True), "dirs": dir_sets},
@@ -184,7 +201,8 @@ def actions(setting: Setting) -> list[Action]:
         failures = {**each, "failed": dir_sets}
         listed += [
             Action("directories_offline", do.directories_offline, has_dirs, failures, "handleDirectoriesOffline"),
-            Action("heartbeat", do.heartbeat, fenced_has_dirs, failures, "processBrokerHeartbeat"),
+            Action("heartbeat", do.heartbeat, partial(unfence_has_dirs, rules=rules.directories), failures,
+                   "processBrokerHeartbeat"),
         ]
     if rules.partition.fences_share_one_base:
         pair = {**each, "other": each["broker"]}

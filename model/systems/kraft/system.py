@@ -8,9 +8,10 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System, conjuncts
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, choose, implies
+from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.model.rules.controller import ControllerRules
 from kraftcheck.model.rules.data_plane import DataPlaneRules
 from kraftcheck.model.rules.directories import DirectoryRules
@@ -19,6 +20,7 @@ from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.state import Placement, Told
 from kraftcheck.model.systems.directories.system import actions as directory_actions
 from kraftcheck.model.systems.directories.system import at_rest
+from kraftcheck.model.systems.elections.state import replicas_online
 from kraftcheck.model.systems.elections.triggers import Triggers
 from kraftcheck.model.systems.kraft.pair import Beside
 from kraftcheck.model.systems.kraft.state import Kraft, decided, initial, layout, moved, replicated
@@ -28,6 +30,7 @@ from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.state import Replication, Request
 from kraftcheck.model.systems.replication.system import BOUNDS as DATA_BOUNDS
 from kraftcheck.model.systems.replication.system import unsettled_actions
+from kraftcheck.model.triggers.alter_partition import kept_out
 
 DATA = {
     "produce": ("broker",), "produce_acks_1": ("broker",), "fetch": ("follower", "leader"), "apply_metadata": (),
@@ -49,12 +52,10 @@ def request_in_flight(state: Kraft, rules: RuleSet) -> Request:
 
     Members on a directory known to be offline are refused like those of an earlier incarnation.
     """
-    request = state.data.request
-    if rules.directories.alter_partition_ignores_directories:
-        return request
-    placed = state.placement()
-    online = all_of(*(implies(request.isr.has(b), placed.may_be_online(b)) for b in range(len(state.hosts))))
-    return choose(online, request, evolve(request, stale=True))
+    request, controller = state.data.request, state.data.controller
+    offline = BrokerSet(controller.replicas.mask).minus(replicas_online(controller, rules.partition))
+    refused = request.isr.keep(kept_out(offline, rules.directories))
+    return evolve(request, stale=any_of(request.stale, negate(refused.is_empty())))
 
 
 @frozen

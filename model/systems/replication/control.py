@@ -142,7 +142,7 @@ class Control:
         Answers arrive in order, so a refusal of an earlier copy no longer arrives then.
         """
         request, controller = state.request, state.controller
-        members = member_checks(request.isr, controller, request.stale, self.rules.data_plane)
+        members = member_checks(request.isr, controller, request.stale, BrokerSet(), self.rules.data_plane)
         eligible = all_of(members[ELIGIBLE], members[MEMBER_EPOCHS])
         changed = self._decided(state, self.do.alter_partition(controller, request.isr, False))
         leader = controller.leader

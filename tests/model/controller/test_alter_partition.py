@@ -172,3 +172,14 @@ def test_proposals_of_one_request_share_one_base() -> None:
     outcome = alter_partition(BASE, AlterPartitionRequest(0, 100, (GOOD, other)), KAFKA)
     assert [row.error for row in outcome.response] == ["NONE", "NONE"]
     assert partition(play(BASE, outcome)).partition_epoch == 9
+
+
+@pytest.mark.parametrize(
+    ("rules", "error"), [("fixed", "INELIGIBLE_REPLICA"), ("kafka-4.0", "NONE"), ("kafka-4.4.0", "NONE")]
+)
+def test_a_member_on_an_unregistered_directory(rules: str, error: str) -> None:
+    """By the right rules it is refused like a fenced one; the releases do not look at directories (X8)."""
+    placed = changed(BASE, directories=(1000, 9999, 1020, 1040, 1050))
+    joining = changed(placed, isr=(0, 2))
+    assert ask(GOOD, joining, rules=parse(rules))[0] == error
+    assert ask(GOOD, changed(BASE, isr=(0, 2)), rules=parse(rules))[0] == "NONE"

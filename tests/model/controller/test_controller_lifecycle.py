@@ -244,6 +244,18 @@ def test_unfencing_writes_the_registration_first_and_elects() -> None:
     assert lists(partition(play(fenced, outcome))) == ([0], [], 0)
 
 
+@pytest.mark.parametrize("placed", [0, 1], ids=["MIGRATING", "UNASSIGNED"])
+@pytest.mark.parametrize(("rules", "dirs", "stays"), [(FIXED, 2, True), (FIXED, 1, False), (KAFKA, 2, False)])
+def test_a_broker_is_fenced_until_its_directories_are_known(rules, dirs: int, stays: bool, placed: int) -> None:
+    """With several directories and a replica in none that is known it stays fenced; no release asks (KIP-858)."""
+    again = RegisterBrokerRecord(0, 100, "process-0", fenced=True, log_dirs=(1000, 1001)[:dirs])
+    controller = changed(replay_record(BASE, again, rules), isr=(1, 2), leader=1, directories=(placed, 1010, 1020))
+    outcome = heartbeat(controller, beat(0), rules)
+    assert (outcome.response.caught_up, outcome.response.fenced, not outcome.records) == (True, stays, stays)
+    known = changed(controller, directories=(1000, 1010, 1020))
+    assert not heartbeat(known, beat(0), rules).response.fenced
+
+
 def test_old_versions_have_records_of_their_own() -> None:
     """Before registration changes had a record, fencing and unfencing had one each."""
     old = with_topic(cluster(2, registration_changes=False, controlled_shutdown=False), "foo", (0,))

@@ -51,6 +51,7 @@ CHANGED = {
         "lambda p, isr, recovering, rules: dict.fromkeys((REPLICAS, LEADER, ONE_MEMBER, NOT_ANEW), False)"
     ),
     "model.triggers.alter_partition:may_join": "lambda cluster, rules: cluster.registered.none()",
+    "model.triggers.alter_partition:kept_out": "lambda offline, rules: offline.plus(offline.just(0))",
     "model.triggers.alter_partition:proposed": "lambda p, isr, recovering: Target.of(p)",
     "model.triggers.directory_assignment:default_directory": "lambda registered, count, only, supported, rules: 2",
     "model.triggers.directory_assignment:assign": f"lambda p, permits, broker, directory, offline, rules: ({NO_PASS},)",
@@ -63,6 +64,7 @@ CHANGED = {
         "bump_on_isr_shrink: BuildContext(acceptable.none(), min_isr, trigger.preferred, False, trigger.elr, True, "
         "trigger.unclean_shutdown, directory_assignment, leader_recovery, bump_on_isr_shrink, default_directory)"
     ),
+    "model.triggers.heartbeat:directory_known": "lambda replica, directory, registered, rules: False",
     "model.triggers.heartbeat:second_sees_first": "lambda rules: False",
     "model.triggers.table:ordinary": (
         "lambda p, permits: Trigger(p.replicas, p.isr.none(), False, False, permits.elr, p.isr.none())"

@@ -176,7 +176,7 @@ def _of_kraft(rules: RuleSet) -> dict[str, RequestRule]:
 
     def altered(before: Any, after: Any, arguments: Mapping[str, Any]) -> ManagerRequest:
         controller, request = before.data.controller, request_in_flight(before, rules)
-        checks = member_checks(request.isr, controller, request.stale, rules.data_plane)
+        checks = member_checks(request.isr, controller, request.stale, BrokerSet(), rules.data_plane)
         refused = negate(all_of(*checks.values()))
         decided = Triggers(rules).alter_partition(controller, request.isr, False)
         event = choose(refused, start(controller).event, decided.event)

@@ -106,19 +106,23 @@ def _constants(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _start(setting: Setting) -> Elections:
-    """A partition on live brokers, with the scope's replication factor and min ISR.
+    """A partition on live brokers, with the scope's replication factor, min ISR and ISR.
 
     Raises:
-        ScopeError: when there are fewer brokers than replicas, or fewer replicas than the min ISR.
+        ScopeError: when there are fewer brokers than replicas, or fewer replicas or ISR members than the min ISR.
     """
     brokers, factor, minimum = setting["brokers"], setting["replication"], setting["min-isr"]
+    members = setting.bounds.get("initial-isr", 0) or factor
     if not minimum <= factor <= brokers:
         raise ScopeError(
             f"replication: min-isr {minimum} must be at most replication {factor}, and that at most brokers {brokers}"
         )
+    if not minimum <= members <= factor:
+        raise ScopeError(f"replication: initial-isr {members} must be from min-isr {minimum} to replication {factor}")
     starts = elections.initial(setting)
     found = next(s for s in starts if s.min_insync_replicas == minimum and s.replicas.size() == factor)
-    return evolve(found, elr_enabled=bool(setting["elr"]) and setting.rules.partition.elr_available)
+    elr_enabled = bool(setting["elr"]) and setting.rules.partition.elr_available
+    return evolve(found, isr=BrokerSet.of(range(members)), elr_enabled=elr_enabled)
 
 
 def initial(setting: Setting) -> list[Replication]:

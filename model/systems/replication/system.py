@@ -42,6 +42,7 @@ BOUNDS = (
     Bound("reassignments", 0, 4, "budget: reassignments and cancellations"),
     Bound("unclean-elections", 0, 2, "budget: unclean elections on request"),
     Bound("config-changes", 0, 2, "budget: changes of min.insync.replicas"),
+    Bound("initial-isr", 0, 5, "members of the ISR at the start, the first replicas; 0: every replica"),
     Bound("unbounded", 0, 0, "`prove` only: 1 for any number of leader epochs, of records, and of records lost",
           proven_to=1),
     # These give `elections`, which serves as the controller, its own bounds.

@@ -17,6 +17,7 @@ from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
 from kraftcheck.ci.conformance.vectors import run_vector
 from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, UNSUPPORTED, Vector, VectorOutcome
 from kraftcheck.ci.conformance.vectors.files import VectorError, find, read
+from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
@@ -161,6 +162,7 @@ def _json_text(value: Any) -> str:
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; kafka-4.0, or with --kafka that of the version.")
 @click.option("--json", "target", metavar="FILE|-", help="Write one row per vector, or per check, as JSON.")
 @click.option("--allow-unsupported", is_flag=True, help="Exit 0 although some vectors could not be run.")
+@options.quiet
 def conform_command(
     first: tuple[str, ...],
     more: tuple[str, ...],
@@ -175,6 +177,7 @@ def conform_command(
     rules: str | None,
     target: str | None,
     allow_unsupported: bool,
+    quiet: bool,
 ) -> None:
     """Run conformance vectors, or ask Kafka's own classes, and report what differs, field by field.
 
@@ -199,11 +202,11 @@ def conform_command(
     if kafka is not None and (first or more):
         raise Refusal("give --vectors or --kafka, not both")
     if kafka is not None and tour is not None:
-        sys.exit(run_tour(kafka, rules, TourSize(tour, scope, sample, seed), target))
+        sys.exit(run_tour(kafka, rules, TourSize(tour, scope, sample, seed), target, quiet))
     if kafka is not None and fuzz is not None:
-        sys.exit(run_fuzz(kafka, rules, fuzz, seed, target))
+        sys.exit(run_fuzz(kafka, rules, fuzz, seed, target, quiet))
     if kafka is not None:
-        sys.exit(run(kafka, rules, CheckSize(exhaustive, samples, seed), target))
+        sys.exit(run(kafka, rules, CheckSize(exhaustive, samples, seed), target, quiet))
     paths = tuple(Path(path) for path in (*first, *more)) if first else ()
     _run_vectors(paths, rules, target, allow_unsupported)
 
@@ -232,7 +235,7 @@ def _check_mode(kafka: str | None, tour: str | None, fuzz: int | None) -> None:
     if tour is not None and fuzz is not None:
         raise Refusal("give --tour or --fuzz, not both")
     if kafka is None:
-        check_idle("is an option of --kafka", "exhaustive", "samples", "seed", "scope", "sample")
+        check_idle("is an option of --kafka", "exhaustive", "samples", "seed", "scope", "sample", "quiet")
     else:
         check_idle("is an option of --vectors", "allow_unsupported")
     if tour is None:

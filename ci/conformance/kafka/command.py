@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from attrs import asdict, frozen
@@ -17,6 +18,7 @@ from kraftcheck.ci.conformance.kafka.tour.requests import TourError
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS, tour_with_kafka
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.progress import progress_meter
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import RELEASES, parse
@@ -27,7 +29,7 @@ EVERY = "all"
 """Stands for every known version."""
 
 
-def run(version: str, rules: str | None, size: CheckSize, target: str | None) -> int:
+def run(version: str, rules: str | None, size: CheckSize, target: str | None, quiet: bool) -> int:
     """Compare, report, and say with which exit code the command ends: 0 or 23."""
     check_writable(target)
     versions = _versions(version)
@@ -35,7 +37,7 @@ def run(version: str, rules: str | None, size: CheckSize, target: str | None) ->
     check_rows: list[CheckRow] = []
     for release in versions:
         name = _rule_set(release, rules)
-        rows = _rows(release, name, size)
+        rows = _rows(release, name, size, quiet)
         screen.plain("\n".join(lines(rows, name)))
         check_rows += rows
     if target is not None:
@@ -55,14 +57,14 @@ class TourSize:
     seed: int
 
 
-def run_tour(version: str, rules: str | None, size: TourSize, target: str | None) -> int:
+def run_tour(version: str, rules: str | None, size: TourSize, target: str | None, quiet: bool) -> int:
     """Tour, report, and say with which exit code the command ends: 0 or 23."""
     check_writable(target)
     screen = console(to_stderr=target == "-")
     tour_rows: list[TourRow] = []
     for release in _versions(version):
         name = _rule_set(release, rules)
-        tour_rows.append(_tour(release, name, size))
+        tour_rows.append(_tour(release, name, size, quiet))
         screen.plain("\n".join(tour_lines(tour_rows[-1], name)))
     if target is not None:
         rows = [{**asdict(row), "share": row.share} for row in tour_rows]
@@ -74,7 +76,7 @@ def run_tour(version: str, rules: str | None, size: TourSize, target: str | None
     return code
 
 
-def run_fuzz(version: str, rules: str | None, steps: int, seed: int, target: str | None) -> int:
+def run_fuzz(version: str, rules: str | None, steps: int, seed: int, target: str | None, quiet: bool) -> int:
     """Fuzz, report, and say with which exit code the command ends: 0 or 23."""
     check_writable(target)
     screen = console(to_stderr=target == "-")
@@ -82,7 +84,8 @@ def run_fuzz(version: str, rules: str | None, steps: int, seed: int, target: str
     for release in _versions(version):
         name = _rule_set(release, rules)
         try:
-            fuzz_rows.append(fuzz_with_kafka(release, parse(name), steps, seed, _report_progress))
+            with _progress(quiet) as report:
+                fuzz_rows.append(fuzz_with_kafka(release, parse(name), steps, seed, report))
         except (ScopeError, DriverError) as reason:
             raise Refusal(str(reason)) from None
         screen.plain("\n".join(fuzz_lines(fuzz_rows[-1], name)))
@@ -94,11 +97,12 @@ def run_fuzz(version: str, rules: str | None, steps: int, seed: int, target: str
     return code
 
 
-def _tour(version: str, rules: str, size: TourSize) -> TourRow:
+def _tour(version: str, rules: str, size: TourSize, quiet: bool) -> TourRow:
     try:
         system = SYSTEMS[size.system]
         setting = system.setting(size.scope, rules=parse(rules))
-        return tour_with_kafka(version, system, setting, size.sample, size.seed, _report_progress)
+        with _progress(quiet) as report:
+            return tour_with_kafka(version, system, setting, size.sample, size.seed, report)
     except (ScopeError, DriverError, TourError) as reason:
         raise Refusal(str(reason)) from None
 
@@ -117,18 +121,25 @@ def _rule_set(version: str, rules: str | None) -> str:
     return name
 
 
-def _rows(version: str, rules: str, size: CheckSize) -> list[CheckRow]:
+def _rows(version: str, rules: str, size: CheckSize, quiet: bool) -> list[CheckRow]:
     try:
         chosen = parse(rules)
-        return list(conform_with_kafka(version, chosen, size, _report_progress))
+        with _progress(quiet) as report:
+            return list(conform_with_kafka(version, chosen, size, report))
     except (ScopeError, DriverError) as reason:
         raise Refusal(str(reason)) from None
 
 
-def _report_progress(check: str, cases: int, differences: int) -> None:
-    """Progress on a terminal; nothing where standard error is a file."""
-    if sys.stderr.isatty():
-        print(f"\r{check}: {cases:,} cases, {differences:,} differences", end="\r", file=sys.stderr)
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """What takes the check, its cases so far, and how many differ, and writes a line now and then."""
+    with progress_meter(quiet) as meter:
+
+        def report(check: str, cases: int, differences: int) -> None:
+            if meter is not None:
+                meter.write_when_due(f"{check}: {cases:,} cases, {differences:,} differences")
+
+        yield report
 
 
 def _document(rows: list[CheckRow]) -> dict[str, Any]:

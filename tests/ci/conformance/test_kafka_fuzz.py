@@ -10,7 +10,7 @@ import pytest
 from kraftcheck.ci.conformance.kafka.fuzz.broker_requests import Brokers, beat, register
 from kraftcheck.ci.conformance.kafka.fuzz.draws import Draws, drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, Decided, ModelController, Request
-from kraftcheck.ci.conformance.kafka.fuzz.report import fuzz_with_kafka
+from kraftcheck.ci.conformance.kafka.fuzz.report import FuzzProgress, FuzzRow, fuzz_with_kafka
 from kraftcheck.ci.conformance.kafka.fuzz.run import (
     REQUESTS,
     Exchange,
@@ -49,6 +49,20 @@ def test_missing_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert "is not installed" in kraftcheck("conform", "--kafka", NEWEST, "--fuzz", "10").refusal()
+
+
+def test_progress_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where standard error is no terminal, plain lines say what takes how long; --quiet has none."""
+
+    def fuzz(version: str, rules: RuleSet, steps: int, seed: int, report: FuzzProgress) -> FuzzRow:
+        report(f"{version} fuzz", 1200, 0)
+        return FuzzRow(version, seed, 1200, 12, {}, 0, 1.0)
+
+    monkeypatch.setattr("kraftcheck.ci.conformance.kafka.command.fuzz_with_kafka", fuzz)
+    monkeypatch.setattr("kraftcheck.ci.terminal.progress.PLAIN_SECONDS", 0.0)
+    words = ("conform", "--kafka", NEWEST, "--fuzz", "1000")
+    assert kraftcheck(*words).err == f"{NEWEST} fuzz: 1,200 cases, 0 differences\n"
+    assert kraftcheck(*words, "--quiet").err == ""
 
 
 def test_a_seed_draws_the_same_again() -> None:

@@ -143,7 +143,8 @@ def _rights(fields: Fields) -> Rights:
 
 
 def _registration(fields: Fields) -> RegisterBrokerRecord:
-    fields.only("id", "epoch", "fenced", "in_controlled_shutdown", "dirs", "answer_ms", "failures", "logs")
+    keys = ("id", "epoch", "fenced", "in_controlled_shutdown", "dirs", "answer_ms", "answer_epoch", "failures", "logs")
+    fields.only(*keys)
     return RegisterBrokerRecord(
         broker_id=fields.read("id", _count),
         broker_epoch=fields.read("epoch", long),
@@ -165,7 +166,7 @@ def _remote(fields: Fields) -> RemoteBroker:
     never = "answer_ms" in fields.data and fields.data["answer_ms"] is None
     return RemoteBroker(
         id=fields.read("id", _count),
-        epoch=fields.read("epoch", long),
+        epoch=fields.read_or("answer_epoch", long, fields.read("epoch", long)),
         logs=logs,
         answer_ms=None if never else fields.read_or("answer_ms", _positive, 1),
         failures=fields.read_or("failures", _count, 0),

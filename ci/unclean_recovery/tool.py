@@ -55,6 +55,10 @@ class UncleanRecoveryPlan:
         """The leaders to be designated."""
         return [(finding.place, finding.chosen) for finding in self.findings if finding.chosen != NOBODY]
 
+    def answered(self) -> dict[TopicPartition, int]:
+        """The broker epochs in which they answered."""
+        return {finding.place: finding.epoch for finding in self.findings if finding.epoch is not None}
+
 
 def plan(
     snapshot: Snapshot, targets: Sequence[TopicPartition], duration_ms: int, rules: RuleSet
@@ -191,7 +195,9 @@ def _elect(
 ) -> tuple[Controller, tuple[Result, ...]]:
     """Designate the chosen leaders; a signal ends it between two requests."""
     with stop_flag(awaits_report=True) as stop:
-        return designate_all(snapshot.controller, plan_.leaders(), rules, retries, snapshot.rights, stop.is_set)
+        return designate_all(
+            snapshot.controller, plan_.leaders(), rules, retries, snapshot.rights, stop.is_set, plan_.answered()
+        )
 
 
 def _report(

@@ -18,6 +18,7 @@ from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers import table as triggers
 from kraftcheck.model.triggers.table import Pass, elect_designated, elect_preferred, needs_leader, needs_preferred
+from kraftcheck.model.unclean_recovery.choice import is_as_it_answered
 
 PREFERRED, UNCLEAN, DESIGNATED = 0, 1, 2
 """The types of an election, as requests number them; the snapshot does not know the third."""
@@ -45,6 +46,7 @@ def elect_leaders(
     partitions: tuple[tuple[str, int], ...] | None,
     rules: RuleSet,
     designated: tuple[int, ...] | None = None,
+    epochs: tuple[int | None, ...] | None = None,
 ) -> Outcome[tuple[Elected, ...]]:
     """Elections in the partitions listed, or in all; of all, those that need none are not reported.
 
@@ -54,6 +56,7 @@ def elect_leaders(
         partitions: pairs of topic and index; None takes all.
         rules: the rule set.
         designated: for a DESIGNATED election the leader wanted of each partition listed.
+        epochs: the broker epoch in which each of them answered; the document's request has no field for it.
 
     Raises:
         RequestError: INVALID_REQUEST for an unknown type, or leaders that do not
@@ -64,61 +67,75 @@ def elect_leaders(
     known = (PREFERRED, UNCLEAN, DESIGNATED) if rules.partition.designated_elections else (PREFERRED, UNCLEAN)
     if kind not in known:
         raise RequestError("INVALID_REQUEST", "unknown_election_type")
-    ballots = _designated(partitions, designated) if kind == DESIGNATED else _ordinary(controller, partitions)
+    ballots = _designated(partitions, designated, epochs) if kind == DESIGNATED else _ordinary(controller, partitions)
     results: list[Elected] = []
     records: list[PartitionChangeRecord] = []
-    for topic, index, wanted in ballots:
-        error, record = _elect(controller, topic, index, kind, wanted, rules)
+    for ballot in ballots:
+        error, record = _elect(controller, ballot, kind, rules)
         if partitions is not None or error != "ELECTION_NOT_NEEDED":
-            results.append(Elected(topic, index, error))
+            results.append(Elected(ballot.topic, ballot.index, error))
         records += [] if record is None else [record]
     if len(records) > controller.settings.max_records:
         raise TooManyRecords
     return Outcome(tuple(records), tuple(results), controller.soft)
 
 
-Ballot = tuple[str, int, int | None]
-"""Topic and index of a partition, and the leader designated for it."""
+@frozen
+class Ballot:
+    """A partition by topic and index, the leader designated for it, and the broker epoch in which that one answered."""
+
+    topic: str
+    index: int
+    designated: int | None = None
+    epoch: int | None = None
 
 
 def _ordinary(controller: Controller, partitions: tuple[tuple[str, int], ...] | None) -> list[Ballot]:
     if partitions is not None:
-        return [(topic, index, None) for topic, index in partitions]
-    return [(controller.topic(place.topic_id).name, place.index, None) for place in controller.places()]
+        return [Ballot(topic, index) for topic, index in partitions]
+    return [Ballot(controller.topic(place.topic_id).name, place.index) for place in controller.places()]
 
 
-def _designated(partitions: tuple[tuple[str, int], ...] | None, leaders: tuple[int, ...] | None) -> list[Ballot]:
+def _designated(
+    partitions: tuple[tuple[str, int], ...] | None,
+    leaders: tuple[int, ...] | None,
+    epochs: tuple[int | None, ...] | None,
+) -> list[Ballot]:
     if partitions is None or leaders is None or len(leaders) != len(partitions):
         raise RequestError("INVALID_REQUEST", "no_leader_for_each_partition")
-    listed: list[Ballot] = [(*place, leader) for place, leader in zip(partitions, leaders, strict=True)]
+    answered = (None,) * len(leaders) if epochs is None else epochs
+    listed = [Ballot(*place, *wanted) for place, *wanted in zip(partitions, leaders, answered, strict=True)]
     return listed[:MOST_DESIGNATED]
 
 
 def _elect(
-    controller: Controller, topic: str, index: int, kind: int, designated: int | None, rules: RuleSet
+    controller: Controller, ballot: Ballot, kind: int, rules: RuleSet
 ) -> tuple[str, PartitionChangeRecord | None]:
-    topic_id = controller.topic_id(topic)
-    p = None if topic_id is None else controller.image.partition(topic_id, index)
+    topic_id = controller.topic_id(ballot.topic)
+    p = None if topic_id is None else controller.image.partition(topic_id, ballot.index)
     if topic_id is None or p is None:
         return "UNKNOWN_TOPIC_OR_PARTITION", None
-    place = Place(topic_id, index, p)
-    needed, possible = _checks(controller, place, kind, designated, rules)
+    place = Place(topic_id, ballot.index, p)
+    needed, possible = _checks(controller, place, kind, ballot, rules)
     if not needed:
         return "ELECTION_NOT_NEEDED", None
     unavailable = "PREFERRED_LEADER_NOT_AVAILABLE" if kind == PREFERRED else "ELIGIBLE_LEADERS_NOT_AVAILABLE"
-    wanted = _wanted(controller, place, kind, designated, rules.partition)
+    wanted = _wanted(controller, place, kind, ballot.designated, rules.partition)
     record = decide(controller, place, wanted, rules) if possible else None
     return (unavailable, None) if record is None else (NONE, record)
 
 
 def _checks(
-    controller: Controller, place: Place, kind: int, designated: int | None, rules: RuleSet
+    controller: Controller, place: Place, kind: int, ballot: Ballot, rules: RuleSet
 ) -> tuple[bool, bool]:
     """Whether an election is needed, and whether the leader that is designated may be elected."""
-    p = place.partition
+    p, designated = place.partition, ballot.designated
     if designated is None:
         return bool(needs_preferred(p) if kind == PREFERRED else needs_leader(p)), True
     named = may_designate(p, eligible(controller, place, rules.partition), designated, rules)
+    broker = controller.registration(designated)
+    if broker is not None and ballot.epoch is not None:
+        named["as it answered"] = is_as_it_answered(ballot.epoch, broker.epoch, rules.unclean_recovery)
     return bool(named.pop(LEADERLESS, True)), all(named.values())
 
 

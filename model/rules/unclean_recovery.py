@@ -22,6 +22,10 @@ class UncleanRecoveryRules:
         _GROUP, "unclean-recovery KIP, caveats",
         "a designated election takes place although the partition had a leader since its replicas were asked",
     )  # fmt: skip
+    designated_election_without_broker_epoch: bool = choice(
+        _GROUP, "catalogue 51; unclean-recovery KIP, GetReplicaLogInfo response",
+        "a broker is elected for what it answered in an earlier incarnation, whose disk it may have lost",
+    )  # fmt: skip
     recovery_online_is_failure: bool = choice(
         _GROUP, "unclean-recovery KIP, exit status", "a partition that is found online counts as a failed election"
     )
@@ -53,10 +57,17 @@ class UncleanRecoveryRules:
     designated_may_be_fenced: bool = choice(
         _GROUP, "seeded; Designated Leader Elections", "a fenced broker, or one with a failed directory, is designated"
     )
+    recovery_run_blocks_elections: bool = choice(
+        _GROUP, "seeded; unclean-recovery KIP, rejected alternatives",
+        "while the tool runs, the controller elects nobody by itself",
+    )  # fmt: skip
     designated_over_leader: bool = choice(
         _GROUP, "seeded; Designated Leader Elections", "a designated election replaces a leader"
     )
 
 
-OF_RECOVERY_KIP = ("recovery_trusts_current_epoch", "recovery_ignores_new_epochs", "recovery_online_is_failure")
+OF_RECOVERY_KIP = (
+    "recovery_trusts_current_epoch", "recovery_ignores_new_epochs", "recovery_online_is_failure",
+    "designated_election_without_broker_epoch",
+)  # fmt: skip
 """Choices that hold in the unclean-recovery KIP as written."""

@@ -28,6 +28,7 @@ class Answer:
         current: the leader epoch that its broker knows of.
         written: the epoch of the last record in its log.
         length: its log end offset.
+        incarnation: the broker epoch of the response, or what stands for it.
     """
 
     given: Truth
@@ -35,6 +36,7 @@ class Answer:
     current: Word
     written: Word
     length: Word
+    incarnation: Word = 0
 
 
 SILENT = Answer(False, False, -1, -1, -1)
@@ -76,6 +78,18 @@ def exceeds(a: Answer, b: Answer, rules: UncleanRecoveryRules) -> Truth:
     equal = first[0] == then[0]
     longer = first[1] >= then[1] if rules.recovery_ties_to_last else first[1] > then[1]
     return any_of(first[0] > then[0], all_of(equal, longer))
+
+
+@rule("recovery.elected-as-it-answered", source="catalogue 51; unclean-recovery KIP, GetReplicaLogInfo",
+      switches=("designated-election-without-broker-epoch",),
+      says="A designated election is refused when the broker has another broker epoch than in its "
+           "answer.")  # fmt: skip
+def is_as_it_answered(answered_in: Word, registered_in: Word, rules: UncleanRecoveryRules) -> Truth:
+    """Whether a broker may be elected for what it answered: it has not restarted since, and lost its disk perhaps.
+
+    Source: unclean-recovery KIP, BrokerEpoch, which is in the response and in no request.
+    """
+    return True if rules.designated_election_without_broker_epoch else answered_in == registered_in
 
 
 def best(answers: Sequence[Answer], rules: UncleanRecoveryRules) -> Word:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, frozen
 
@@ -70,6 +70,7 @@ def designate_all(
     retries: Retries,
     rights: Rights,
     stopped: Callable[[], bool] = lambda: False,
+    answered: Mapping[TopicPartition, int] | None = None,
 ) -> tuple[Controller, tuple[Result, ...]]:
     """Designate these leaders, as many in a request as the controller serves.
 
@@ -79,6 +80,7 @@ def designate_all(
         rules: the rule set; it must have designated elections.
         retries: what fails.
         rights: of the caller, who needs CLUSTER_ACTION.
+        answered: by partition the broker epoch in which its leader answered; without one nothing is compared.
         stopped: asked before each request whether to stop; the rest is INTERRUPTED then.
 
     Returns:
@@ -103,7 +105,8 @@ def designate_all(
             results += [Result(place, TRANSIENT) for place, _ in batch]
             continue
         places, leaders = tuple(place for place, _ in batch), tuple(leader for _, leader in batch)
-        outcome = elect_leaders(controller, DESIGNATED, places, rules, leaders)
+        epochs = None if answered is None else tuple(answered.get(place) for place in places)
+        outcome = elect_leaders(controller, DESIGNATED, places, rules, leaders, epochs)
         controller = commit(controller, outcome, rules)
         told = {(row.topic, row.partition): row.error for row in outcome.response}
         results += [Result(place, told.get(place, NOT_SERVED)) for place in places]

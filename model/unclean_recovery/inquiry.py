@@ -28,7 +28,8 @@ class RemoteBroker:
     """A broker as the operator's machine reaches it, which need not be how the controller does.
 
     Attributes:
-        id, epoch: of the broker.
+        id: of the broker.
+        epoch: the broker epoch in its responses.
         logs: the replicas that it has.
         answer_ms: how long a response takes, at least 1; None: none ever comes.
         failures: requests that fail before the first is answered; each takes as long.
@@ -49,11 +50,13 @@ class Finding:
         place: the partition.
         replies: for each replica, in order, its broker and the row it answered, or None.
         chosen: the broker to be designated, or NOBODY.
+        epoch: the broker epoch in which it answered, or None.
     """
 
     place: TopicPartition
     replies: tuple[tuple[int, LogInfo | None], ...]
     chosen: int
+    epoch: int | None
 
 
 @rule("recovery.asks-until-whole", source="unclean-recovery KIP, HasMoreData",
@@ -125,12 +128,12 @@ def _finding(
     place: TopicPartition, replies: Sequence[tuple[int, LogInfo | None]], rules: UncleanRecoveryRules
 ) -> Finding:
     position = best([_answer(row) for _, row in replies], rules)
-    chosen = NOBODY if position == NOBODY else replies[int(position)][0]
-    return Finding(place, tuple(replies), chosen)
+    chosen, row = (NOBODY, None) if position == NOBODY else replies[int(position)]
+    return Finding(place, tuple(replies), chosen, None if row is None else row.broker_epoch)
 
 
 def _answer(row: LogInfo | None) -> Answer:
     if row is None:
         return SILENT
     log = row.log or ReplicaLog(-1, -1, -1)
-    return Answer(True, row.error != NO_ERROR, log.current, log.written, log.length)
+    return Answer(True, row.error != NO_ERROR, log.current, log.written, log.length, row.broker_epoch)

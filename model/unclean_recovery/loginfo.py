@@ -56,11 +56,16 @@ class Rights:
 
 @frozen
 class LogInfo:
-    """One row of a response; `log` is None where there is an error."""
+    """One row of a response; `log` is None where there is an error.
+
+    Attributes:
+        broker_epoch: that of the whole response.
+    """
 
     place: TopicPartition
     error: str
-    log: ReplicaLog | None = None
+    log: ReplicaLog | None
+    broker_epoch: int
 
 
 @frozen
@@ -81,7 +86,7 @@ class LogInfoResponse:
 def replica_log_info(
     broker_epoch: int,
     logs: Mapping[TopicPartition, ReplicaLog],
-    asked: Sequence[TopicPartition],
+    asked: Sequence[TopicPartition] | None,
     rights: Rights,
     limit: int = MOST_PARTITIONS,
 ) -> LogInfoResponse:
@@ -90,22 +95,23 @@ def replica_log_info(
     Args:
         broker_epoch: of this broker.
         logs: the replicas that it has.
-        asked: in the order of the request.
+        asked: in the order of the request; None: all that the broker has, as a request without a list asks.
         rights: of the caller.
         limit: partitions that one request is answered for.
 
     Source: unclean-recovery KIP, "GetReplicaLogInfo RPC".
     """
-    rows = tuple(_row(logs, place, rights) for place in asked[:limit])
-    return LogInfoResponse(broker_epoch, len(asked) > limit, rows)
+    places = tuple(sorted(logs)) if asked is None else asked
+    rows = tuple(LogInfo(place, *_told(logs.get(place), place, rights), broker_epoch) for place in places[:limit])
+    return LogInfoResponse(broker_epoch, len(places) > limit, rows)
 
 
-def _row(logs: Mapping[TopicPartition, ReplicaLog], place: TopicPartition, rights: Rights) -> LogInfo:
+def _told(log: ReplicaLog | None, place: TopicPartition, rights: Rights) -> tuple[str, ReplicaLog | None]:
+    """The error of a row, and the log where there is none."""
     if not rights.cluster_action:
-        return LogInfo(place, "CLUSTER_AUTHORIZATION_FAILED")
+        return "CLUSTER_AUTHORIZATION_FAILED", None
     if not rights.describes(place[0]):
-        return LogInfo(place, "TOPIC_AUTHORIZATION_FAILED")
-    log = logs.get(place)
+        return "TOPIC_AUTHORIZATION_FAILED", None
     if log is None:
-        return LogInfo(place, "UNKNOWN_TOPIC_OR_PARTITION")
-    return LogInfo(place, log.error, log if log.error == NO_ERROR else None)
+        return "UNKNOWN_TOPIC_OR_PARTITION", None
+    return log.error, log if log.error == NO_ERROR else None

@@ -10,6 +10,8 @@ UNCLEAN_RECOVERY_BUGS: tuple[Bug, ...] = (
     Bug("unclean-recovery KIP", "recovery-trusts-current-epoch", _S, "tiny",
         {"chosen-is-maximal": 5, "loses-least": 6}),
     Bug("unclean-recovery KIP", "recovery-ignores-new-epochs", _S, "returning", {"loses-least": 9}),
+    Bug("catalogue 51; unclean-recovery KIP", "designated-election-without-broker-epoch", _S, "tiny",
+        {"loses-least": 7}, {"replacements": 1, "faults": 0, "disks": 0}),
     Bug("unclean-recovery KIP", "recovery-online-is-failure", _S, "tiny", {"zero-exactly-when-led": 7}),
     Bug("seeded; KIP-106", "recovery-takes-first-answer", _S, "tiny", {"chosen-is-maximal": 5, "loses-least": 6}),
     Bug("seeded", "recovery-prefers-length", _S, "tiny", {"chosen-is-maximal": 5, "loses-least": 6}),
@@ -20,6 +22,8 @@ UNCLEAN_RECOVERY_BUGS: tuple[Bug, ...] = (
     Bug("seeded", "recovery-ignores-request-limit", _S, "requests", {"zero-exactly-when-led": 8}),
     Bug("seeded", "partial-recovery-succeeds", _S, "requests", {"zero-exactly-when-led": 7}),
     Bug("seeded", "interrupted-recovery-succeeds", _S, "tiny", {"zero-exactly-when-led": 3}),
+    Bug("seeded", "recovery-run-blocks-elections", _S, "returning", {"eligible-leads-at-once": 2}),
+    Bug("KIP-704", "unclean-without-recovering", _S, "tiny", {"loss-is-marked": 5}),
     Bug("seeded", "designated-may-be-fenced", _S, "tiny", {"elected-may-lead": 6}),
     Bug("seeded", "designated-over-leader+recovery-ignores-new-epochs", _S, "requests", {"leader-not-overridden": 7}),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, implies, negate, pick, word
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, word
 from kraftcheck.model.systems.unclean_recovery.state import (
     ASKING,
     COMMITTED,
@@ -68,6 +68,8 @@ def _of_logs() -> tuple[Property, ...]:
               lambda s, p: all_of(*(implies(r.written == p.epoch, _follows(p, r)) for r in p.replicas))),
         claim("lemma-held-is-committed", "no replica holds more committed records than there are",
               lambda s, p: all_of(*(r.held <= p.committed for r in p.replicas))),
+        claim("lemma-held-is-in-the-log", "no replica holds more committed records than its log has records",
+              lambda s, p: all_of(*(r.held <= r.length for r in p.replicas))),
         claim("lemma-order-is-completeness", "of two logs the one with the later last record holds what the other does",
               lambda s, p: all_of(*(
                   implies(_at_least(a, b), a.held >= b.held) for a in p.replicas for b in p.replicas if a is not b))),
@@ -85,17 +87,29 @@ def _of_answers() -> tuple[Property, ...]:
               lambda s, p: p.asked_at <= p.epoch),
         claim("lemma-unmoved-is-offline", "a pending partition whose epoch is that of the start has no leader",
               lambda s, p: implies(all_of(_unmoved(p), negate(s.phase == IDLE)), negate(p.is_led()))),
-        claim("lemma-answers-are-logs", "as long as there was no leader, answers are what the logs are",
+        claim("lemma-answers-are-logs", "as long as there was no leader, answers are what logs are, or a disk is new",
               lambda s, p: all_of(*(
                   implies(all_of(s.phase == ASKING, _unmoved(p), a.given, negate(a.failed)),
-                          all_of(a.written == r.written, a.length == r.length))
-                  for a, r in zip(p.answers, p.replicas, strict=True)))),
-        claim("lemma-chosen-is-best", "as long as there was no leader, no candidate's log is above the chosen one's",
+                          choose(a.incarnation == now,
+                                 all_of(a.written == r.written, a.length == r.length), _is_empty(r)))
+                  for a, r, now in zip(p.answers, p.replicas, s.incarnations, strict=True)))),
+        claim("lemma-answered-before", "nobody has answered in an incarnation that is still to come",
+              lambda s, p: all_of(
+                  p.chosen_in <= pick(s.incarnations, p.chosen, p.chosen_in),
+                  *(a.incarnation <= now for a, now in zip(p.answers, s.incarnations, strict=True)))),
+        claim("lemma-chosen-is-best", "as long as there was no leader, no candidate's log is above the chosen one's, "
+              "unless the chosen one has a new disk",
               lambda s, p: all_of(*(
-                  implies(all_of(s.phase == ELECTING, _unmoved(p), p.candidates.has(b)),
+                  implies(all_of(s.phase == ELECTING, _unmoved(p), p.chosen != NOBODY, p.candidates.has(b),
+                                 pick(s.incarnations, p.chosen, p.chosen_in) == p.chosen_in),
                           _at_least(pick(p.replicas, p.chosen, p.replicas[0]), r))
                   for b, r in enumerate(p.replicas)))),
     )  # fmt: skip
+
+
+def _is_empty(r: Replica) -> Truth:
+    """Whether a log has no record."""
+    return all_of(r.written == 0, r.length == 0)
 
 
 def _of_bounds(setting: Setting) -> tuple[Property, ...]:
@@ -109,12 +123,16 @@ def _of_bounds(setting: Setting) -> tuple[Property, ...]:
         return setting["faults"] - s.left.faults
 
     return (
+        always("lemma-disks-pay-for-incarnations", "a broker has had no more new disks than were spent",
+               lambda s: all_of(*(now <= setting["replacements"] - s.left.replacements for now in s.incarnations))),
         always("lemma-running-tool-may-try", "a tool that runs may send its request once more",
                lambda s: any_of(s.phase == IDLE, s.tries > 0)),
         claim("lemma-leader-may-lead", "a leader is unfenced, in the ISR, and its directory online",
               lambda s, p: all_of(*(
                   implies(p.leader == b, all_of(s.up().has(b), p.isr.has(b), negate(r.offline)))
                   for b, r in enumerate(p.replicas)))),
+        claim("lemma-leader-alone-in-isr", "nobody is in the ISR but the leader",
+              lambda s, p: all_of(*(implies(p.isr.has(b), p.leader == b) for b in range(len(p.replicas))))),
         claim("lemma-faults-pay-for-epochs", "after the first election leaders come and go only with brokers that fail",
               lambda s, p: p.epoch + word(negate(p.is_led())) <= OFFLINE_EPOCH + 1 + failed(s) + failed(s)),
         claim("lemma-writes-pay-for-records", "no log is longer, and no more is committed, than what was written",

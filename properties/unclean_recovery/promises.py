@@ -35,9 +35,16 @@ def properties(setting: Setting) -> list[Property]:
              f"{_KIP}, choice by order of replicas", ("recovery-ties-to-last",),
              rules=("recovery.ties-to-first-replica",)),
         step("loses-least", "no candidate has more committed records than the one that the tool elects", _least,
-             f"{_KIP}, Motivation", (*_CHOICES, "recovery-ignores-new-epochs"),
+             f"{_KIP}, Motivation", (*_CHOICES, "recovery-ignores-new-epochs",
+                                   "designated-election-without-broker-epoch"),
              rules=("recovery.highest-written-epoch", "recovery.epoch-before-length",
-                    "recovery.choice-of-this-leadership")),
+                    "recovery.choice-of-this-leadership", "recovery.elected-as-it-answered")),
+        step("loss-is-marked", "a partition whose leader the tool chose outside ISR and ELR is RECOVERING", _marked,
+             f"{_KIP}, Motivation; KIP-704", ("unclean-without-recovering",),
+             rules=("election.unclean.marks-recovering", "election.designated.unclean-unless-eligible")),
+        step("eligible-leads-at-once", "an eligible broker that comes back leads, whatever the tool does or did", _led,
+             f"{_KIP}, rejected alternatives", ("recovery-run-blocks-elections",),
+             rules=("recovery.controller-goes-on",)),
         step("decides-on-whole-answers", "before the deadline the tool decides only once every replica has answered",
              _whole, f"{_KIP}, HasMoreData", ("recovery-ignores-more-data",),
              rules=("recovery.asks-until-whole",)),
@@ -110,6 +117,27 @@ def _may_lead(t: Step) -> Conjuncts:
         return implies(_moved(p, q), all_of(t.before.up().has(q.leader), negate(replica.offline)))
 
     return _requested(t, fit)
+
+
+def _marked(t: Step) -> Conjuncts:
+    def marked(p: Recovered, q: Recovered) -> Truth:
+        unclean = negate(p.isr.plus(p.elr).has(q.leader))
+        return implies(all_of(_moved(p, q), unclean), q.recovering)
+
+    return _requested(t, marked)
+
+
+def _led(t: Step) -> Conjuncts:
+    if t.action != "come_back":
+        return {"no return": True}
+    back = t.arguments["broker"]
+    pairs = zip(t.before.partitions, t.after.partitions, strict=True)
+    return {
+        f"partition {n}": implies(
+            all_of(p.isr.plus(p.elr).has(back), negate(pick(p.replicas, back, p.replicas[0]).offline)), q.is_led()
+        )
+        for n, (p, q) in enumerate(pairs)
+    }
 
 
 def _answered(t: Step) -> Conjuncts:

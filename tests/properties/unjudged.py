@@ -208,7 +208,6 @@ UNJUDGED: Mapping[str, frozenset[str]] = {
         "catalogue 39",
         "catalogue 42",
         "catalogue 43",
-        "catalogue 51",
         "catalogue 53",
         "catalogue 54",
         "catalogue 58",

@@ -12,17 +12,27 @@ from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, choose, negate, pick
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, pick
 from kraftcheck.model.partition.change import Target, build_change
 from kraftcheck.model.partition.directories import UNASSIGNED, DirectoryMap
 from kraftcheck.model.partition.election import may_designate
 from kraftcheck.model.partition.registration import Partition, merge
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.model.systems.unclean_recovery.state import CUT, DOWN, UP, Recovered, Recovery, replaced
+from kraftcheck.model.systems.unclean_recovery.state import (
+    CUT,
+    DOWN,
+    IDLE,
+    UP,
+    Recovered,
+    Recovery,
+    Replica,
+    replaced,
+)
 from kraftcheck.model.systems.unclean_recovery.tool import UncleanRecoveryEvent
 from kraftcheck.model.triggers.leadership import Registered, may_lead
 from kraftcheck.model.triggers.table import Permits, context, ordinary, without
+from kraftcheck.model.unclean_recovery.choice import is_as_it_answered
 
 MIN_ISR = 1
 """Of every topic."""
@@ -34,7 +44,7 @@ def registration(p: Recovered) -> Partition:
     return Partition(
         replicas=Replicas.of(range(brokers), brokers), directories=DirectoryMap((UNASSIGNED,) * brokers),
         isr=p.isr, elr=p.elr, last_known_elr=AtMostOne(), removing=BrokerSet(), adding=BrokerSet(),
-        leader=p.leader, recovering=False, leader_epoch=p.epoch, partition_epoch=0,
+        leader=p.leader, recovering=p.recovering, leader_epoch=p.epoch, partition_epoch=0,
     )  # fmt: skip
 
 
@@ -57,24 +67,30 @@ def changed(
     given = context(trigger, eligible, MIN_ISR, lambda broker: UNASSIGNED, directory_assignment=False)
     after = merge(before, build_change(before, evolve(Target.of(before), isr=isr), given, rules), rules)
     isr_after, elr_after = cast(BrokerSet, after.isr), cast(BrokerSet, after.elr)
-    return evolve(p, isr=isr_after, elr=elr_after, leader=after.leader, epoch=after.leader_epoch)
+    return evolve(
+        p, isr=isr_after, elr=elr_after, leader=after.leader, recovering=after.recovering, epoch=after.leader_epoch
+    )
 
 
 @rule("recovery.choice-of-this-leadership", source="unclean-recovery KIP, caveats",
       switches=("recovery-ignores-new-epochs",),
       says="A designated election is refused when the partition had a leader since its replicas were "
            "asked.")  # fmt: skip
-def designation(p: Recovered, up: BrokerSet, rules: RuleSet) -> tuple[Truth, Recovered]:
+def designation(p: Recovered, up: BrokerSet, registered_in: Word, rules: RuleSet) -> tuple[Truth, Recovered]:
     """Whether the chosen broker is elected, and the partition afterwards.
 
     The document binds an election to nothing but that there is no leader; here,
     unless `recovery_ignores_new_epochs`, it is also bound to the leader epoch
-    at which the tool began.
+    at which the tool began, and, unless `designated_election_without_broker_epoch`,
+    to the incarnation of the broker that answered.
     """
     eligible = acceptable(p, up, rules.partition)
     conditions = may_designate(registration(p), eligible, p.chosen, rules)
     if not rules.unclean_recovery.recovery_ignores_new_epochs:
         conditions["no leader since the tool began"] = p.epoch == p.asked_at
+    conditions["the broker is as it answered"] = is_as_it_answered(
+        p.chosen_in, registered_in, rules.unclean_recovery
+    )
     allowed = all_of(*conditions.values())
     return allowed, choose(allowed, changed(p, p.isr, eligible, rules.partition, p.chosen), p)
 
@@ -83,12 +99,16 @@ def designation(p: Recovered, up: BrokerSet, rules: RuleSet) -> tuple[Truth, Rec
 class Cluster:
     """What happens besides the tool."""
 
-    rules: PartitionRules
+    rules: RuleSet
 
     def may_return(self, state: Recovery, broker: Word) -> dict[str, Truth]:
         """A broker that is gone, or cut off, comes back."""
         return {"broker is not up": negate(pick(state.brokers, broker, UP) == UP), "budget": state.left.returns > 0}
 
+    @rule("recovery.controller-goes-on", source="unclean-recovery KIP, rejected alternatives",
+          switches=("recovery-run-blocks-elections",),
+          says="A run of the tool, or its failure, changes nothing that the controller decides by "
+               "itself.")  # fmt: skip
     def come_back(self, state: Recovery, broker: Word) -> Outcome:
         """It is unfenced; partitions without a leader are elected, cleanly only."""
         after = evolve(
@@ -96,7 +116,10 @@ class Cluster:
             brokers=replaced(state.brokers, broker, UP),
             left=evolve(state.left, returns=state.left.returns - 1),
         )
-        return Outcome(self._each(after, lambda p: p.isr, after.up()), UncleanRecoveryEvent())
+        elected = self._each(after, lambda p: p.isr, after.up())
+        if self.rules.unclean_recovery.recovery_run_blocks_elections:
+            elected = choose(state.phase == IDLE, elected, after)
+        return Outcome(elected, UncleanRecoveryEvent())
 
     def may_fail(self, state: Recovery, broker: Word, status: Word) -> dict[str, Truth]:
         """A broker dies, or is cut off from the controller."""
@@ -114,7 +137,8 @@ class Cluster:
         )
 
     def _each(self, state: Recovery, isr: Callable[[Recovered], Brokers], up: BrokerSet) -> Recovery:
-        partitions = tuple(changed(p, isr(p), acceptable(p, up, self.rules), self.rules) for p in state.partitions)
+        rules = self.rules.partition
+        partitions = tuple(changed(p, isr(p), acceptable(p, up, rules), rules) for p in state.partitions)
         return evolve(state, partitions=partitions)
 
     def may_fail_disk(self, state: Recovery, partition: Word, broker: Word) -> dict[str, Truth]:
@@ -135,6 +159,28 @@ class Cluster:
         return Outcome(
             evolve(state, partitions=replaced(state.partitions, partition, failed), left=left), UncleanRecoveryEvent()
         )
+
+    def may_replace_disk(self, state: Recovery, broker: Word) -> dict[str, Truth]:
+        """A broker outside every ISR and ELR restarts on a new disk; members of them are the matter of `elections`."""
+        members = [p.isr.plus(p.elr).has(broker) for p in state.partitions]
+        return {
+            "broker is up": pick(state.brokers, broker, DOWN) == UP,
+            "broker is in neither ISR nor ELR": negate(any_of(*members)),
+            "budget": state.left.replacements > 0,
+        }
+
+    def replace_disk(self, state: Recovery, broker: Word) -> Outcome:
+        """It registers with a new broker epoch, is unfenced, and has no record of any partition."""
+        partitions = tuple(
+            evolve(p, replicas=replaced(p.replicas, broker, Replica(p.epoch, 0, 0, 0, False)))
+            for p in state.partitions
+        )
+        later = pick(state.incarnations, broker, 0) + 1
+        after = evolve(
+            state, partitions=partitions, incarnations=replaced(state.incarnations, broker, later),
+            left=evolve(state.left, replacements=state.left.replacements - 1),
+        )  # fmt: skip
+        return Outcome(after, UncleanRecoveryEvent())
 
     def may_write(self, state: Recovery, partition: Word) -> dict[str, Truth]:
         """A leader that has every committed record takes another; after a loss, nothing more is counted."""

@@ -96,6 +96,8 @@ class Recovered:
         answers: what the tool was told, by broker; forgotten once it has chosen.
         candidates: ghost: brokers that had answered, without an error, when it chose.
         chosen: whom it designates, or NOBODY.
+        chosen_in: the incarnation in which the chosen broker answered.
+        recovering: whether the partition is RECOVERING: its leader was elected uncleanly.
         asked_at: the leader epoch when the tool began.
         result: PENDING to UNSERVED; PENDING while no tool runs.
         led: ghost: there was a leader when the tool, or its request, last looked.
@@ -110,6 +112,8 @@ class Recovered:
     answers: tuple[Answer, ...]
     candidates: BrokerSet
     chosen: Word
+    chosen_in: Word
+    recovering: Truth
     asked_at: Word
     result: Word
     led: Truth
@@ -121,8 +125,8 @@ class Recovered:
     def forgotten(self) -> Recovered:
         """Without what a tool knew."""
         return evolve(
-            self, answers=(SILENT,) * len(self.answers), candidates=BrokerSet(), chosen=NOBODY, asked_at=0,
-            result=PENDING, led=False,
+            self, answers=(SILENT,) * len(self.answers), candidates=BrokerSet(), chosen=NOBODY, chosen_in=0,
+            asked_at=0, result=PENDING, led=False,
         )  # fmt: skip
 
 
@@ -135,6 +139,7 @@ class UncleanRecoveryBudgets:
     faults: Word
     disks: Word
     writes: Word
+    replacements: Word
 
 
 @frozen
@@ -143,6 +148,7 @@ class Recovery:
 
     Attributes:
         brokers: DOWN, CUT or UP, by broker.
+        incarnations: how often each broker came back with an empty disk; its broker epoch, counted.
         partitions: the input set of the tool.
         phase: IDLE, ASKING or ELECTING.
         finished: brokers that the tool expects no more answers from.
@@ -153,6 +159,7 @@ class Recovery:
     """
 
     brokers: tuple[Word, ...]
+    incarnations: tuple[Word, ...]
     partitions: tuple[Recovered, ...]
     phase: Word
     finished: BrokerSet
@@ -174,7 +181,7 @@ def replaced(items: tuple[T, ...], index: Word, item: T) -> tuple[T, ...]:
     return tuple(choose(index == position, item, old) for position, old in enumerate(items))
 
 
-BUDGETS = ("runs", "returns", "faults", "disks", "writes")
+BUDGETS = ("runs", "returns", "faults", "disks", "writes", "replacements")
 
 
 def layout(setting: Setting) -> Recovery:
@@ -184,15 +191,17 @@ def layout(setting: Setting) -> Recovery:
     epochs = OFFLINE_EPOCH + 1 + setting["returns"] + 2 * setting["faults"] + setting["runs"]
     epoch, length = ints(0, epochs), ints(0, max(end for _, end, _ in LOGS) + setting["writes"])
     held = ints(0, COMMITTED + setting["writes"])
-    answer = Answer(truth(), truth(), ints(-1, epochs), ints(-1, epochs), ints(-1, length.hi))
+    incarnation = ints(0, setting["replacements"])
+    answer = Answer(truth(), truth(), ints(-1, epochs), ints(-1, epochs), ints(-1, length.hi), incarnation)
     partition = Recovered(
         isr=BrokerSet(subset_of(brokers)), elr=BrokerSet(subset_of(brokers)), leader=ints(NO_LEADER, last),
         epoch=epoch, committed=held, replicas=(Replica(epoch, epoch, length, held, truth()),) * brokers,
         answers=(answer,) * brokers, candidates=BrokerSet(subset_of(brokers)), chosen=ints(NOBODY, last),
-        asked_at=epoch, result=ints(PENDING, UNSERVED), led=truth(),
+        chosen_in=incarnation, recovering=truth(), asked_at=epoch, result=ints(PENDING, UNSERVED), led=truth(),
     )  # fmt: skip
     return Recovery(
-        brokers=(ints(DOWN, UP),) * brokers, partitions=(partition,) * setting["partitions"],
+        brokers=(ints(DOWN, UP),) * brokers, incarnations=(incarnation,) * brokers,
+        partitions=(partition,) * setting["partitions"],
         phase=ints(IDLE, ELECTING), finished=BrokerSet(subset_of(brokers)), clock=ints(0, setting["ticks"]),
         tries=ints(0, setting["retries"] + 1), interrupted=truth(),
         left=UncleanRecoveryBudgets(**{name: ints(0, setting[name]) for name in BUDGETS}),
@@ -216,7 +225,8 @@ def initial(setting: Setting) -> list[Recovery]:
 def _start(setting: Setting, logs: tuple[tuple[tuple[tuple[int, int, int], int], ...], ...]) -> Recovery:
     brokers = setting["brokers"]
     return Recovery(
-        brokers=(DOWN,) + (UP,) * (brokers - 1), partitions=tuple(_offline(brokers, kept) for kept in logs),
+        brokers=(DOWN,) + (UP,) * (brokers - 1), incarnations=(0,) * brokers,
+        partitions=tuple(_offline(brokers, kept) for kept in logs),
         phase=IDLE, finished=BrokerSet(), clock=0, tries=0, interrupted=False,
         left=UncleanRecoveryBudgets(**{name: setting[name] for name in BUDGETS}),
     )  # fmt: skip
@@ -227,6 +237,6 @@ def _offline(brokers: int, logs: tuple[tuple[tuple[int, int, int], int], ...]) -
     rest = tuple(Replica(known, *log, False) for log, known in logs)
     return Recovered(
         isr=BrokerSet(), elr=BrokerSet.of([0]), leader=NO_LEADER, epoch=OFFLINE_EPOCH, committed=COMMITTED,
-        replicas=(complete, *rest), answers=(SILENT,) * brokers, candidates=BrokerSet(), chosen=NOBODY, asked_at=0,
-        result=PENDING, led=False,
+        replicas=(complete, *rest), answers=(SILENT,) * brokers, candidates=BrokerSet(), chosen=NOBODY,
+        chosen_in=0, recovering=False, asked_at=0, result=PENDING, led=False,
     )  # fmt: skip

@@ -26,11 +26,12 @@ BOUNDS = (
     Bound("faults", 0, 3, "budget: brokers that die, or are cut off from the controller", _MANY),
     Bound("disks", 0, 2, "budget: directories that fail", _MANY),
     Bound("writes", 0, 2, "budget: records that a leader commits", _MANY),
+    Bound("replacements", 0, 2, "budget: brokers that come back with an empty disk", _MANY),
 )
 
 _BASE = {
     "brokers": 3, "partitions": 1, "histories": 1, "limit": 1, "ticks": 1, "retries": 1, "runs": 1, "returns": 0,
-    "faults": 0, "disks": 0, "writes": 0,
+    "faults": 0, "disks": 0, "writes": 0, "replacements": 0,
 }  # fmt: skip
 
 SCOPES = {
@@ -52,13 +53,14 @@ def actions(setting: Setting) -> list[Action]:
         Action("decide", tool.decide, tool.may_decide, {}, "Proposed Changes"),
         Action("request", tool.request, tool.may_request, {"outcome": OUTCOMES}, "ElectLeaders, DESIGNATED"),
         Action("interrupt", tool.interrupt, tool.may_interrupt, {}, "SIGTERM"),
+        Action("fail_tool", tool.fail, tool.may_fail, {}, "rejected alternatives"),
         Action("finish", tool.finish, tool.may_finish, {}, "exit status"),
         *_environment(setting),
     ]
 
 
 def _environment(setting: Setting) -> list[Action]:
-    cluster = Cluster(setting.rules.partition)
+    cluster = Cluster(setting.rules)
     brokers = {"broker": tuple(range(setting["brokers"]))}
     partitions = {"partition": tuple(range(setting["partitions"]))}
     listed = []
@@ -70,6 +72,8 @@ def _environment(setting: Setting) -> list[Action]:
     if setting["disks"]:
         both = {**partitions, **brokers}
         listed.append(Action("fail_disk", cluster.fail_disk, cluster.may_fail_disk, both, "KIP-858"))
+    if setting["replacements"]:
+        listed.append(Action("replace_disk", cluster.replace_disk, cluster.may_replace_disk, brokers, "catalogue 51"))
     if setting["writes"] and setting["returns"]:
         listed += [
             Action("write", cluster.write, cluster.may_write, partitions, "produce"),

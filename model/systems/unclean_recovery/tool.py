@@ -50,8 +50,8 @@ class UncleanRecoveryEvent:
     zero: Truth = False
 
 
-Designate = Callable[[Recovered, BrokerSet, RuleSet], tuple[Truth, Recovered]]
-"""The controller's part of a designated election."""
+Designate = Callable[[Recovered, BrokerSet, Word, RuleSet], tuple[Truth, Recovered]]
+"""The controller's part of a designated election, with the brokers that are up, and the chosen one's incarnation."""
 
 
 @frozen
@@ -105,7 +105,7 @@ class Tool:
         for p in state.partitions:
             known = pick(p.answers, broker, SILENT)
             wanted = all_of(p.result == PENDING, negate(known.given))
-            told = choose(all_of(wanted, asked < self.limit), _told(p, broker), known)
+            told = choose(all_of(wanted, asked < self.limit), _told(p, broker, state.incarnations), known)
             partitions.append(evolve(p, answers=replaced(p.answers, broker, told)))
             asked = asked + word(wanted)
         more = False if self.rules.unclean_recovery.recovery_ignores_more_data else asked > self.limit
@@ -146,8 +146,9 @@ class Tool:
             mask = mask | choose(is_candidate(answer, self.rules.unclean_recovery), 1 << broker, 0)
         result = choose(position == NOBODY, FAILED, PENDING)
         return evolve(
-            p, answers=(SILENT,) * len(p.answers), candidates=BrokerSet(mask), chosen=position, result=result
-        )
+            p, answers=(SILENT,) * len(p.answers), candidates=BrokerSet(mask), chosen=position,
+            chosen_in=pick(p.answers, position, SILENT).incarnation, result=result,
+        )  # fmt: skip
 
     def may_request(self, state: Recovery, outcome: Word) -> dict[str, Truth]:
         """There are leaders to designate."""
@@ -162,7 +163,7 @@ class Tool:
         for p in state.partitions:
             pending = p.result == PENDING
             inside = all_of(pending, sent < self.limit)
-            served = choose(all_of(inside, negate(outcome == REFUSED)), self._served(p, up), p)
+            served = choose(all_of(inside, negate(outcome == REFUSED)), self._served(p, up, state), p)
             result = choose(heard, served.result, choose(spent, FAILED, PENDING))
             after = choose(inside, evolve(served, result=result), p)
             if self.rules.unclean_recovery.recovery_ignores_request_limit:
@@ -174,9 +175,9 @@ class Tool:
         tries = choose(any_of(heard, spent), fresh, state.tries - 1)
         return Outcome(evolve(state, partitions=tuple(partitions), tries=tries), UncleanRecoveryEvent())
 
-    def _served(self, p: Recovered, up: BrokerSet) -> Recovered:
+    def _served(self, p: Recovered, up: BrokerSet, state: Recovery) -> Recovered:
         """What the controller does and answers for one partition."""
-        elected, after = self.designate(p, up, self.rules)
+        elected, after = self.designate(p, up, pick(state.incarnations, p.chosen, 0), self.rules)
         online = False if self.rules.unclean_recovery.designated_over_leader else p.is_led()
         result = choose(online, ONLINE, choose(elected, ELECTED, FAILED))
         return evolve(after, result=result, led=after.is_led())
@@ -195,6 +196,18 @@ class Tool:
             evolve(state, partitions=ended, phase=ELECTING, finished=BrokerSet(), clock=0, interrupted=True),
             UncleanRecoveryEvent()
         )
+
+    def may_fail(self, state: Recovery) -> dict[str, Truth]:
+        """The tool's process is killed, at any time."""
+        return {"a tool runs": negate(state.phase == IDLE)}
+
+    def fail(self, state: Recovery) -> Outcome:
+        """It is gone, with all that it knew; nobody sees an exit status."""
+        gone = tuple(p.forgotten() for p in state.partitions)
+        after = evolve(
+            state, partitions=gone, phase=IDLE, finished=BrokerSet(), clock=0, tries=0, interrupted=False
+        )
+        return Outcome(after, UncleanRecoveryEvent())
 
     def may_finish(self, state: Recovery) -> dict[str, Truth]:
         """Nothing is pending."""
@@ -216,11 +229,11 @@ def _any_pending(state: Recovery) -> Truth:
     return any_of(*(p.result == PENDING for p in state.partitions))
 
 
-def _told(p: Recovered, broker: Word) -> Answer:
-    """A broker's row for a partition: an error where its directory has failed."""
-    replica = pick(p.replicas, broker, p.replicas[0])
-    told = Answer(True, False, replica.current, replica.written, replica.length)
-    return choose(replica.offline, Answer(True, True, -1, -1, -1), told)
+def _told(p: Recovered, broker: Word, incarnations: tuple[Word, ...]) -> Answer:
+    """A broker's row for a partition, with its broker epoch: an error where its directory has failed."""
+    replica, incarnation = pick(p.replicas, broker, p.replicas[0]), pick(incarnations, broker, 0)
+    told = Answer(True, False, replica.current, replica.written, replica.length, incarnation)
+    return choose(replica.offline, Answer(True, True, -1, -1, -1, incarnation), told)
 
 
 OUTCOMES = (SERVED, REFUSED, LOST)

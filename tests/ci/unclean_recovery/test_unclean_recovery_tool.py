@@ -69,6 +69,14 @@ def test_a_response_is_cut_at_a_thousand() -> None:
     assert ([row.place for row in cut.rows], cut.has_more_data) == (asked[:-1], True)
 
 
+def test_a_request_without_a_list_asks_for_everything() -> None:
+    """TopicPartitions may be null: the broker answers for all that it has, a thousand at once."""
+    logs = {("t", n): LOG for n in reversed(range(MOST_PARTITIONS + 1))}
+    answer = replica_log_info(7, logs, None, Rights())
+    assert ([row.place for row in answer.rows], answer.has_more_data) == (sorted(logs)[:-1], True)
+    assert replica_log_info(7, {}, None, Rights()).rows == ()
+
+
 @pytest.mark.parametrize(
     ("rights", "logs", "error"),
     [
@@ -163,6 +171,16 @@ def test_unclean_recovery_elects_the_most_complete_replica(tmp_path: Path) -> No
     assert found["leader_recovery_state"] == "RECOVERING"
     kept = json.loads(path.read_text(encoding="utf-8"))
     assert kept["brokers"] == cluster({1: [log(0, 3, 90, known=5)], 2: [log(0, 4, 80)]})["brokers"]
+
+
+@pytest.mark.parametrize(("rules", "code", "leader"), [("fixed+designated-elections", 1, -1), ("kip", 0, 2)])
+def test_who_answered_in_another_incarnation_is_not_elected(tmp_path: Path, rules: str, code: int, leader: int) -> None:
+    """The response's BrokerEpoch is compared with the registration; the document never reads it."""
+    document = cluster({1: [log(0, 3, 90)], 2: [log(0, 4, 80)]})
+    document["brokers"][2]["answer_epoch"] = 50
+    path = written(tmp_path / "c.json", document)
+    assert recover(path, "--automated-recovery", "--rules", rules)[0] == code
+    assert partition_in(path)["leader"] == leader
 
 
 def test_the_document_and_unclean_elections_lose_more(tmp_path: Path) -> None:

@@ -72,6 +72,11 @@ class DirectoryRules:
     timeout_only_if_leading: bool = choice(
         "directories", "KIP-858", "a broker that cannot report a failure stops only if it leads something there"
     )
+    one_directory_awaits_nothing: bool = choice(
+        "directories", "KIP-858",
+        "a broker that registers one directory is unfenced although the controller does not know where its replicas "
+        "are",
+    )  # fmt: skip
     single_directory_silent: bool = choice(
         "directories", "KIP-858", "a broker with one directory corrects assignments to LOST only"
     )
@@ -150,7 +155,7 @@ OF_SNAPSHOT = (
 
 OF_KIP = (
     "alter_partition_ignores_directories", "unknown_directory_hides_log", "unassigned_fills_while_offline",
-    "assigned_fills_while_offline", "timeout_only_if_leading", "single_directory_silent",
-    "abandoned_assignments_accepted", "offline_replica_unreported",
+    "assigned_fills_while_offline", "timeout_only_if_leading", "one_directory_awaits_nothing",
+    "single_directory_silent", "abandoned_assignments_accepted", "offline_replica_unreported",
 )  # fmt: skip
 """Choices that hold in KIP-858 as written, last draft."""

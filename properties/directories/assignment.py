@@ -36,7 +36,8 @@ def properties(setting: Setting) -> list[Property]:
     if several:
         claims.append(
             step("fenced-until-settled", "a broker is unfenced only when its replica is assigned to where it is",
-                 _fenced_until_settled, "KIP-858", ("unfence-ignores-assignments",),
+                 _fenced_until_settled, "KIP-858",
+                 ("unfence-ignores-assignments", "one-directory-awaits-nothing"),
                  rules=("unfence.assignments-settled",)))  # fmt: skip
     if sized:
         claims.append(
@@ -153,7 +154,8 @@ def _unfenced(t: Step) -> Conjuncts:
 def _fenced_until_settled(t: Step) -> Conjuncts:
     """A readable log is assigned to its directory, or to that of a move which the controller has accepted.
 
-    Without one, the assignment must be known.
+    Without one, the assignment must be known. Nothing is promised of a broker whose registration lists no directory:
+    it, or the metadata version, does not have them yet.
     """
     if t.action != "unfence":
         return {"no broker is unfenced": True}
@@ -164,7 +166,8 @@ def _fenced_until_settled(t: Step) -> Conjuncts:
         known = negate(any_of(directory == UNASSIGNED, directory == MIGRATING))
         accepted = all_of(host.moving(), directory == host.directory(host.future))
         there = choose(host.has_log(), any_of(directory == host.actual(), accepted), known)
-        concerned = all_of(t.arguments["broker"] == b, before.controller.replicas.has(b))
+        listed = negate(before.controller.online_dirs[b].is_empty())
+        concerned = all_of(t.arguments["broker"] == b, before.controller.replicas.has(b), listed)
         parts[f"broker {b}"] = implies(concerned, there)
     return parts
 

@@ -46,10 +46,12 @@ def properties(setting: Setting) -> list[Property]:
                      rules=("catchup.one-table", "catchup.added-replica-reports",
                             "directory-failure.in-every-heartbeat"),
                      when=_leads_dead, by={**tells, **STOPS}))  # fmt: skip
+    if any(setting[name] for name in ("failures", "crashes", "fences")):
         claims.append(
             recovers("broker-can-return", "a broker that runs can come to be unfenced, whichever directory failed",
-                     lambda s: negate(_waits(s)), "invariant 37; KIP-858", ("offline-replica-unreported",),
-                     rules=("assignment.closed-replica-is-lost",),
+                     lambda s: negate(_waits(s)), "invariant 37; KIP-858",
+                     ("offline-replica-unreported", "single-directory-silent"),
+                     rules=("assignment.closed-replica-is-lost", "assignment.single-directory-is-silent"),
                      when=_waits, by={**tells, "unfence": {"delivered": True}}))  # fmt: skip
     if setting["directories"] > 1 or not setting.rules.directories.single_directory_silent:
         claims.append(

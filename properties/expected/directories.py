@@ -65,12 +65,11 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     ("directories", "migration", "fixed"): {},
     ("directories", "migration", "kip"): {
         "leader-directory-online": "refuted 7",
-        "failure-leads-away": "refuted 8",
+        "failure-leads-away": "refuted 5",
         "candidates-complete": "refuted 11",
-        "fenced-until-settled": "refuted 12",
+        "fenced-until-settled": "refuted 4",
         "no-copy-is-filled-over": "refuted 11",
         "failure-can-lead-away": "refuted 7",
-        "broker-can-return": "refuted 2",
     },
     ("directories", "migration", "kafka-3.9"): {
         "leader-active": "refuted 5",
@@ -141,10 +140,9 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "leader-directory-online": "refuted 5",
         "failure-leads-away": "refuted 4",
         "candidates-complete": "refuted 9",
-        "fenced-until-settled": "refuted 10",
+        "fenced-until-settled": "refuted 5",
         "no-copy-is-filled-over": "refuted 9",
         "failure-can-lead-away": "refuted 2",
-        "broker-can-return": "refuted 3",
     },
     ("directories", "upgrade", "kafka-3.9"): {
         "leader-active": "refuted 2",

@@ -79,7 +79,6 @@ UNCOVERED: dict[str, str] = {
     "placement.striped-over-racks": _PLACEMENT,
     "placement.unfenced-leader": _PLACEMENT,
     "placement.factor-can-be-met": _PLACEMENT,
-    "assignment.single-directory-is-silent": _DOCUMENT,
     "directory-failure.reported-without-waiting": _DOCUMENT,
     "directory-failure.unreported-stops-broker": _DOCUMENT,
 }

@@ -12,12 +12,12 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Conjuncts, Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, word
-from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.host import Host, Slots, failing
 from kraftcheck.model.systems.directories.state import Placement, decided
 from kraftcheck.model.systems.elections import system as guards
 from kraftcheck.model.systems.elections.triggers import Triggers
+from kraftcheck.model.triggers.directory_assignment import learnt
 
 
 @frozen
@@ -43,8 +43,6 @@ class Control:
         spent = state.spend("fences", word(state.host(broker).up))
         return decided(spent, self.do.fence(state.controller, broker), self.rules.directories)
 
-    @rule("unfence.assignments-settled", source="KIP-858; semantics 9", switches=("unfence-ignores-assignments",),
-          says="A broker is unfenced once its directory assignments are settled.")  # fmt: skip
     def may_unfence(self, state: Placement, broker: Word) -> Conjuncts:
         """A heartbeat of a fenced broker that is caught up, and, in the KIP, settled.
 
@@ -52,17 +50,12 @@ class Control:
         before, and the controller does not unfence it while a directory of a
         replica of it is not known.
         """
-        host = state.host(broker)
-        directory = state.assigned(broker)
-        unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
-        learnt: Truth = True
-        if len(host.names) > 1 and not self.rules.directories.unfence_ignores_assignments:
-            learnt = implies(state.controller.replicas.has(broker), negate(unknown))
+        host, controller = state.host(broker), state.controller
+        known = learnt(state.assigned(broker), controller.dirs_of(broker).size(), self.rules.directories)
         return {
             **guards.fenced(state.controller, broker),
             "broker asks for it": host.ready_to_unfence(self.rules.directories),
-            "the controller knows its directories": learnt,
-            "directories are on file": negate(state.controller.dirs_of(broker).is_empty()),
+            "the controller knows its directories": implies(controller.replicas.has(broker), known),
         }
 
     def unfence(self, state: Placement, broker: Word, delivered: Truth) -> Outcome:

@@ -19,12 +19,12 @@ from kraftcheck.properties.catalogue import DIRECTORIES, directories_properties
 from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.defects.directories import DIRECTORY_BUGS
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.program.verdict import Refuted
+from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search.explore import explore
 from tests.shared.directories import setting
 from tests.shared.successors import agree_with_ints
 
-UNJUDGED = {"timeout-only-if-leading", "single-directory-silent", "reports-wait-for-assignments"}
+UNJUDGED = {"timeout-only-if-leading", "reports-wait-for-assignments"}
 """Choices that break no property: readings of the document, not mistakes."""
 
 
@@ -104,13 +104,17 @@ def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int, bound
 def steps(variant: str, claim: str) -> list[str]:
     """The actions of the shortest trace by which a row's variant breaks a property."""
     (row,) = [bug for bug in DIRECTORY_BUGS if bug.variant == variant]
-    return trace_of(row, row.rules, claim)
+    found = trace_of(row, row.rules, claim)
+    assert found is not None
+    return found
 
 
-def trace_of(row: Bug, rules: str, claim: str) -> list[str]:
-    """The actions of a shortest trace in a row's scope."""
+def trace_of(row: Bug, rules: str, claim: str) -> list[str] | None:
+    """The actions of a shortest trace in a row's scope; None where the property holds."""
     found: Any = bugs.explore_defect(row, rules, SearchBudget(1, 4 << 30), quiet=True)
     (verdict,) = [v.verdict for v in found.verdicts if v.claim == claim]
+    if isinstance(verdict, Holds):
+        return None
     assert isinstance(verdict, Refuted)
     return [step.action for step in verdict.trace.steps]
 
@@ -121,10 +125,29 @@ def test_the_snapshot_unfences_before_assignments_are_settled() -> None:
     assert trace_of(row, "kafka-4.0", "fenced-until-settled") == ["crash", "start", "apply_metadata", "unfence"]
 
 
-def test_the_kip_fences_a_migrating_broker_for_ever() -> None:
-    """A failed disk hides the log, nobody reports it, and the controller waits for an assignment that never comes."""
-    row = Bug("", "", "directories", "migration", {})
-    assert trace_of(row, "kip", "broker-can-return") == ["start", "fail_directory"]
+@pytest.mark.parametrize(
+    ("directories", "rules", "verdict"),
+    [
+        (2, "kip", None),
+        (2, "kip-one-directory-awaits-nothing", ["start", "fail_directory"]),
+        (3, "kip", ["fail_directory", "start"]),
+        (1, "kip", None),
+        (1, "kip-one-directory-awaits-nothing", ["start"]),
+    ],
+)
+def test_the_kip_fences_a_migrating_broker_for_ever(directories: int, rules: str, verdict: list[str] | None) -> None:
+    """The broker does not say where its replica is, and is awaited: in steady state where two directories are left."""
+    row = Bug("", "", "directories", "migration", {}, {"directories": directories})
+    assert trace_of(row, rules, "broker-can-return") == verdict
+
+
+@pytest.mark.parametrize(("scope", "length"), [("migration", 4), ("upgrade", 5)])
+def test_the_kip_unfences_a_broker_that_has_one_directory_left(scope: str, length: int) -> None:
+    """A failure leaves one directory registered, of which the document awaits nothing in steady state."""
+    found = trace_of(Bug("", "", "directories", scope, {}), "kip", "fenced-until-settled")
+    assert found is not None
+    assert (len(found), found[-1]) == (length, "unfence")
+    assert found[0] == "fail_directory"
 
 
 def test_b12_hides_the_failure_of_an_added_replica() -> None:

@@ -9,11 +9,10 @@ from attrs import evolve
 
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import Maybe, all_of, any_of, choose, none_of
+from kraftcheck.model.language.words import Maybe, all_of, choose
 from kraftcheck.model.partition.change import Target
 from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.triggers.table import Pass, Permits, leave, ordinary, without
 
@@ -38,27 +37,6 @@ def default_directory(registered: Truth, count: Word, only: Word, supported: boo
         return UNASSIGNED
     single = choose(count == 1, only, UNASSIGNED)
     return choose(registered, choose(count == 0, MIGRATING, single), UNASSIGNED)
-
-
-@rule("unfence.assignments-settled", source="KIP-858; semantics 9",
-      switches=("unfence-ignores-assignments", "one-directory-awaits-nothing"),
-      says="A broker that registers directories is unfenced only once the controller knows the directories of its "
-           "replicas; in steady state the document asks it only of a broker that registers several.")  # fmt: skip
-def learnt(directory: Word, registered: Word, rules: DirectoryRules) -> Truth:
-    """Whether the controller may unfence a broker, as far as the directory of one of its replicas goes.
-
-    How many directories a broker has configured, no controller can know: those that failed are not registered. Of a
-    broker that registers none nothing is asked: its version, or the metadata's, does not have them.
-
-    Args:
-        directory: the directory of the replica.
-        registered: how many directories the broker's registration lists.
-        rules: the rule set.
-    """
-    if rules.unfence_ignores_assignments:
-        return True
-    exempt = registered <= 1 if rules.one_directory_awaits_nothing else registered == 0
-    return any_of(exempt, none_of(directory == UNASSIGNED, directory == MIGRATING))
 
 
 @rule("assignment.keeps-elr", source="B2; PR 20716; ReplicationControlManager.handleAssignReplicasToDirs",

@@ -31,11 +31,15 @@ def second_sees_first(rules: PartitionRules) -> bool:
     return not rules.passes_share_one_base
 
 
-@rule("unfence.directories-known", source="KIP-858; semantics 9", switches=("unfence-ignores-assignments",),
-      says="A broker that registers several directories stays fenced while the controller does not know in which of "
-           "them a replica of it is.")  # fmt: skip
+@rule("unfence.directories-known", source="KIP-858; semantics 9",
+      switches=("unfence-ignores-assignments", "one-directory-awaits-nothing"),
+      says="A broker that registers directories stays fenced while the controller does not know in which of "
+           "them a replica of it is; in steady state the document asks it where several are registered.")  # fmt: skip
 def directory_known(replica: Truth, directory: Word, registered: Word, rules: DirectoryRules) -> Truth:
     """Whether one partition lets the controller unfence a broker; every partition must. No release asks.
+
+    How many directories a broker has configured, no controller can know: those that failed are not registered. Of a
+    broker that registers none nothing is asked: its version, or the metadata's, does not have them.
 
     Args:
         replica: whether the broker has a replica of the partition.
@@ -45,5 +49,6 @@ def directory_known(replica: Truth, directory: Word, registered: Word, rules: Di
     """
     if rules.unfence_ignores_assignments:
         return True
+    least = 2 if rules.one_directory_awaits_nothing else 1
     known = none_of(directory == UNASSIGNED, directory == MIGRATING)
-    return implies(all_of(replica, registered > 1), known)
+    return implies(all_of(replica, registered >= least), known)

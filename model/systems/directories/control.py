@@ -17,7 +17,6 @@ from kraftcheck.model.systems.directories.host import Host, Slots, failing
 from kraftcheck.model.systems.directories.state import Placement, decided
 from kraftcheck.model.systems.elections import system as guards
 from kraftcheck.model.systems.elections.triggers import Triggers
-from kraftcheck.model.triggers.directory_assignment import learnt
 
 
 @frozen
@@ -50,12 +49,10 @@ class Control:
         before, and the controller does not unfence it while a directory of a
         replica of it is not known.
         """
-        host, controller = state.host(broker), state.controller
-        known = learnt(state.assigned(broker), controller.dirs_of(broker).size(), self.rules.directories)
+        host = state.host(broker)
         return {
-            **guards.fenced(state.controller, broker),
+            **guards.may_unfence(state.controller, broker, self.rules.directories),
             "broker asks for it": host.ready_to_unfence(self.rules.directories),
-            "the controller knows its directories": implies(controller.replicas.has(broker), known),
         }
 
     def unfence(self, state: Placement, broker: Word, delivered: Truth) -> Outcome:

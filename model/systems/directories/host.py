@@ -158,6 +158,8 @@ class Host:
 
     @rule("unfence.asked-when-caught-up", source="KIP-631; semantics 5; invariant 37", switches=("unfence-unasked",),
           says="A broker asks to be unfenced once it has applied the metadata up to its registration.")  # fmt: skip
+    @rule("unfence.assignments-settled", source="KIP-858; semantics 9", switches=("unfence-ignores-assignments",),
+          says="A broker does not ask to be unfenced before its directory assignments are settled.")  # fmt: skip
     def ready_to_unfence(self, rules: DirectoryRules) -> Truth:
         """Whether its heartbeat asks to be unfenced: caught up and, in the KIP, settled."""
         caught_up = self.up if rules.unfence_unasked else all_of(self.up, self.seen)

@@ -48,6 +48,9 @@ from tests.model.controller.controllers import (
     with_topic,
 )
 
+STEADY = FIXED.switched(one_directory_awaits_nothing=True)
+"""The mended rules, with the document's reading of steady state."""
+
 BASE = with_topic(cluster(4), "foo", (0, 1, 2), (1, 2, 0))
 
 
@@ -245,9 +248,12 @@ def test_unfencing_writes_the_registration_first_and_elects() -> None:
 
 
 @pytest.mark.parametrize("placed", [0, 1], ids=["MIGRATING", "UNASSIGNED"])
-@pytest.mark.parametrize(("rules", "dirs", "stays"), [(FIXED, 2, True), (FIXED, 1, False), (KAFKA, 2, False)])
+@pytest.mark.parametrize(
+    ("rules", "dirs", "stays"),
+    [(FIXED, 2, True), (FIXED, 1, True), (STEADY, 2, True), (STEADY, 1, False), (FIXED, 0, False), (KAFKA, 2, False)],
+)
 def test_a_broker_is_fenced_until_its_directories_are_known(rules, dirs: int, stays: bool, placed: int) -> None:
-    """With several directories and a replica in none that is known it stays fenced; no release asks (KIP-858)."""
+    """With a replica in no known directory it stays fenced, in steady state with several only; no release asks."""
     again = RegisterBrokerRecord(0, 100, "process-0", fenced=True, log_dirs=(1000, 1001)[:dirs])
     controller = changed(replay_record(BASE, again, rules), isr=(1, 2), leader=1, directories=(placed, 1010, 1020))
     outcome = heartbeat(controller, beat(0), rules)

@@ -7,13 +7,16 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import attrs
 import click
 
 from kraftcheck.ci.systems.rule_index import Check, Entry, choice_text, entries
+from kraftcheck.ci.systems.stated import print_statement, statements_at
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.nearest import nearest
+from kraftcheck.properties.coverage.statement import Statement
 from kraftcheck.properties.defects.defect import Bug
 
 IN_FULL = 8
@@ -77,9 +80,29 @@ def _likeness(word: str, known: set[str]) -> int:
     return NEAR if difflib.get_close_matches(word, known, n=1, cutoff=_LIKE) else 0
 
 
-def document(words: str, found: Sequence[Entry]) -> dict[str, object]:
+def document(words: str, found: Sequence[Entry], stated: Sequence[Statement]) -> dict[str, object]:
     """The answer for programs."""
-    return {"version": 1, "command": "where", "words": words, "rules": [_row(entry) for entry in found]}
+    rows = [{**attrs.asdict(one), "class": one.kind} for one in stated]
+    return {
+        "version": 1, "command": "where", "words": words, "rules": [_row(entry) for entry in found],
+        "statements": rows,
+    }  # fmt: skip
+
+
+def _answer(words: str) -> tuple[list[Entry], tuple[Statement, ...]]:
+    """The statements that the words name, and the rules: those that the words are about, else those of the statements.
+
+    Raises:
+        Refusal: where there is neither.
+    """
+    stated = statements_at(words)
+    named = {rule for one in stated for rule in one.rules}
+    try:
+        return find(words), stated
+    except Refusal:
+        if not stated:
+            raise
+        return [entry for entry in entries() if entry.rule.id in named], stated
 
 
 def _row(entry: Entry) -> dict[str, object]:
@@ -108,6 +131,9 @@ def _row(entry: Entry) -> dict[str, object]:
 def where_command(words: tuple[str, ...], target: str | None) -> None:
     """Find the rules that all WORDS are about: words of an id or a sentence, a citation, a variant, a property.
 
+    A document with a line, or a number of the reference pages, finds rows of
+    docs/reference/coverage.md and the rules that they name.
+
     Each is shown with the file and line where it is written, where its sources
     are, the variants that change it, the properties that check it with the
     variants that refute them, and the rows of `kraftcheck bugs`.
@@ -117,20 +143,23 @@ def where_command(words: tuple[str, ...], target: str | None) -> None:
       kraftcheck where min isr
       kraftcheck where last known leader
       kraftcheck where B4
+      kraftcheck where KIP-858 253
       kraftcheck where fenced-may-join-isr --json -
 
     Exit code 2 where no rule is found.
     """
     asked = " ".join(words)
-    found = find(asked)
+    found, stated = _answer(asked)
     if target is not None:
-        write_json(target, document(asked, found))
+        write_json(target, document(asked, found, stated))
         return
     screen = console()
+    for one in stated:
+        print_statement(screen, one)
     for entry in found[:IN_FULL]:
         _print(screen, entry)
     rest = [entry.rule.id for entry in found[IN_FULL:]]
-    screen.plain(f"{len(found)} rule{'s' if len(found) > 1 else ''}" + (f"; also {', '.join(rest)}" if rest else ""))
+    screen.plain(f"{len(found)} rule{'' if len(found) == 1 else 's'}" + (f"; also {', '.join(rest)}" if rest else ""))
 
 
 def _print(screen: Screen, entry: Entry) -> None:

@@ -83,3 +83,18 @@ def test_words_that_no_rule_is_about_are_refused(words: str) -> None:
 def test_a_misspelt_id_gets_the_nearest_ones() -> None:
     """The line names ids that are like what was asked."""
     assert "did you mean elr.within-replicas" in kraftcheck("where", "elrwithin", "replikant").err
+
+
+def test_a_line_of_a_document_finds_its_statements() -> None:
+    """The rows of the coverage table at that line are shown with what they name, and their rules in full."""
+    ran = kraftcheck("where", "unclean-recovery", "KIP", "144")
+    assert ran.out.startswith("unclean-recovery KIP 143-144: modelled and checked\n")
+    assert "  variant   designated-election-without-broker-epoch" in ran.out
+    assert "\nrecovery.elected-as-it-answered\n" in ran.out
+    told = json.loads(kraftcheck("where", "catalogue", "51", "--json", "-").out)
+    assert [(one["id"], one["class"]) for one in told["statements"]] == [("catalogue 51", "b")]
+
+
+def test_a_line_without_a_statement_is_refused() -> None:
+    """A document's name with a line that says nothing finds nothing."""
+    assert "no rule is about" in kraftcheck("where", "unclean-recovery", "KIP", "7").refusal()

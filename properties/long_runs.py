@@ -131,7 +131,7 @@ BEYOND: Mapping[str, tuple[Beyond, ...]] = {
         Beyond(
             "four-brokers",  # every combination of logs is an initial state: a fifth broker makes 10,000
             {"brokers": 4, "partitions": 2, "histories": 1, "ticks": 3, "retries": 3, "runs": LENGTH,
-             "returns": LENGTH, "faults": LENGTH, "disks": 2, "writes": LENGTH},
+             "returns": LENGTH, "faults": LENGTH, "disks": 2, "writes": LENGTH, "replacements": 2},
             _RECOVERING, scope="requests",
         ),
         Beyond("two-partitions", {"runs": LENGTH}, _RECOVERING, scope="requests"),

@@ -153,7 +153,7 @@ PRESET_NOTES = {
     "kafka-3.9": "as implemented, without eligible leader replicas",
     "kafka-4.0": "as implemented in the 4.0 snapshot of October 2024, defects included",
     "kafka-4.1": "as kafka-4.0, less what a replayed log of 4.1.0 shows to be mended",
-    "fixed": "kafka-4.0 with each known defect mended",
+    "fixed": "kafka-4.0 with every defect mended that a choice of the rules stands for",
     **{name: f"the controller of {name.replace('kafka-', 'Kafka ')} as released" for name in RELEASES},
 }
 

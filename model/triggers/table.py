@@ -197,10 +197,13 @@ def visits_elr(clean: Truth, elr: Truth, rules: PartitionRules) -> Truth:
       switches=("offline-directory-leader-kept",),
       says="A failed directory ends leadership and ISR membership of the replicas in it.")  # fmt: skip
 def directory_failure(p: Partition, permits: Permits, broker: Word, failed: Truth, rules: PartitionRules) -> Pass:
-    """The directory of the broker's replica is offline; `failed`: whether it is one of those reported."""
+    """A directory that the broker reports is offline; `failed`: whether the partition is listed for it.
+
+    The index of directories knows no brokers: a replica that another broker assigned to it lists the partition, too.
+    """
     if rules.offline_directory_leader_kept:
         return leave(p, permits, broker, False)
-    return leave(p, permits, broker, all_of(p.replicas.has(broker), failed))
+    return leave(p, permits, broker, failed)
 
 
 def alter(p: Partition, permits: Permits, target: Target) -> Pass:

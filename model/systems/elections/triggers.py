@@ -130,7 +130,7 @@ class Triggers:
         return state.with_dirs(broker, left)
 
     def _failure(self, state: Elections, p: Partition, broker: Word, failed: BrokerSet) -> Pass:
-        reported = failed.has(p.directories.of(broker) - FIRST_LOCAL)
+        reported = all_of(p.replicas.has(broker), failed.has(p.directories.of(broker) - FIRST_LOCAL))
         return triggers.directory_failure(p, permits(state), broker, reported, self.rules.partition)
 
     def heartbeat(self, state: Elections, broker: Word, failed: BrokerSet) -> Outcome:

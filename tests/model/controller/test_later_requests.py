@@ -8,12 +8,18 @@ from attrs import evolve
 from kraftcheck.model.controller.alter_configs import alter_config
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.errors import RequestError, Resignation
+from kraftcheck.model.controller.lifecycle import directories_offline
 from kraftcheck.model.controller.reassign import Reassignment, reassign
 from kraftcheck.model.controller.records import NODE, TOPIC, ConfigRecord
 from kraftcheck.model.controller.state import Controller, Outcome, Settings
 from kraftcheck.model.controller.topics.growth import Growth, create_partitions
 from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics
-from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, PartitionRecord, RegisterBrokerRecord
+from kraftcheck.model.records.records import (
+    BrokerRegistrationChangeRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+)
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from tests.model.controller.controllers import changed, cluster, directory, play, with_topic
 
@@ -147,3 +153,17 @@ def test_a_list_given_by_hand_and_a_cordoned_broker(rules: str) -> None:
     assert errors(create_partitions(base, (Growth("foo", 2, ((0, 1, 2),)),), release)) == [error]
     assert moved(base, (0, 1, 3), release) == [error]
     assert moved(base, (1, 2, 3), release) == ["NONE"]
+
+
+def test_a_directory_lists_the_replicas_of_other_brokers_too() -> None:
+    """A replica that is assigned to another broker's directory is decided when that fails: the index knows no brokers.
+
+    Here a switch of ELR has left an ELR, which whatever is decided next takes away.
+    """
+    left = {"isr": (), "elr": (0,), "leader": -1}
+    for placed, listed in ((directory(2), True), (directory(0), False)):
+        controller = changed(with_topic(cluster(3), "foo", (0, 1)), directories=(placed, directory(1)), **left)
+        records = directories_offline(controller, 2, 102, (directory(2),), NEW).records
+        kinds = [PartitionChangeRecord] * listed + [BrokerRegistrationChangeRecord]
+        assert [type(record) for record in records] == kinds
+        assert [list(record.change.elr.value) for record in records[:-1]] == [[]] * listed

@@ -72,6 +72,9 @@ class DirectoryRules:
     timeout_only_if_leading: bool = choice(
         "directories", "KIP-858", "a broker that cannot report a failure stops only if it leads something there"
     )
+    assignments_never_time_out: bool = choice(
+        "directories", "KIP-858", "a broker goes on that cannot tell which replica was in a failed directory"
+    )
     one_directory_awaits_nothing: bool = choice(
         "directories", "KIP-858",
         "a broker that registers one directory is unfenced although the controller does not know where its replicas "
@@ -149,7 +152,7 @@ OF_SNAPSHOT = (
     "correction_ignores_future_log", "epoch_change_forgets_promotion", "startup_swap_ignores_offsets",
     "reported_while_in_flight", "alter_partition_ignores_directories", "unknown_directory_hides_log",
     "unassigned_fills_while_offline", "assigned_fills_while_offline", "offline_replica_unreported",
-    "abandoned_assignments_accepted",
+    "abandoned_assignments_accepted", "assignments_never_time_out",
 )  # fmt: skip
 """Choices that hold in the snapshot."""
 

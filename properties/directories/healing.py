@@ -46,6 +46,12 @@ def properties(setting: Setting) -> list[Property]:
                      rules=("catchup.one-table", "catchup.added-replica-reports",
                             "directory-failure.in-every-heartbeat"),
                      when=_leads_dead, by={**tells, **STOPS}))  # fmt: skip
+    if setting["failures"] and setting["directories"] > 1 and setting["start"] != UPGRADE:
+        claims.append(
+            recovers("untold-failure-stops-broker", "a leader whose directory failed stops, though nothing that it"
+                     " sends arrives", lambda s: negate(_leads_dead(s)), "KIP-858",
+                     ("assignments-never-time-out",), rules=("assignment.into-failed-directory-stops-broker",),
+                     when=_leads_dead, by={"apply_metadata": {}, **STOPS}))  # fmt: skip
     if any(setting[name] for name in ("failures", "crashes", "fences")):
         claims.append(
             recovers("broker-can-return", "a broker that runs can come to be unfenced, whichever directory failed",

@@ -138,6 +138,11 @@ class Host:
         """Whether QueuedReplicaToDirAssignments is not zero: an assignment waits or is in flight."""
         return negate(all_of(self.ready == NOTHING, self.sent == NOTHING))
 
+    def assigns_what_failed(self) -> Truth:
+        """Whether an assignment to a failed directory, or to LOST, waits or is in flight."""
+        failed = self.ids(self.failed)
+        return any_of(*(any_of(one == LOST, failed.has(one - FIRST_LOCAL)) for one in (self.ready, self.sent)))
+
     @rule("directory-failure.in-every-heartbeat",
           source="KIP-858; catalogue 46; semantics 6.7; BrokerLifecycleManager.sendBrokerHeartbeat",
           switches=("failure-reported-once", "reported-until-acknowledged"),

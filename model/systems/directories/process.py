@@ -11,7 +11,7 @@ from kraftcheck.model.language.terms import Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, word
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.catchup import Assigned, decide, left, swapped, taken
-from kraftcheck.model.systems.directories.host import NOTHING, failing
+from kraftcheck.model.systems.directories.host import NOTHING, OFFLINE, failing
 from kraftcheck.model.systems.directories.state import Placement, decided
 from kraftcheck.model.systems.elections.triggers import Triggers
 
@@ -41,16 +41,17 @@ class Process:
     @rule("directory-failure.unreported-stops-broker", source="KIP-858; semantics 6.7; semantics 9",
           switches=("timeout-only-if-leading",),
           says="A broker that cannot report a failed directory in time stops; in the document only if "
-               "it leads something there.")  # fmt: skip
+               "it leads in that directory.")  # fmt: skip
+    @rule("assignment.into-failed-directory-stops-broker", source="KIP-858", switches=("assignments-never-time-out",),
+          says="A broker that cannot tell in time which replica was in a failed directory stops.")  # fmt: skip
     def may_time_out(self, state: Placement, broker: Word) -> Conjuncts:
-        """A failure was not acknowledged for log.dir.failure.timeout.ms."""
-        host = state.host(broker)
-        concerned = host.leads if self.rules.directories.timeout_only_if_leading else True
-        return {
-            "broker runs": host.up,
-            "a failure is not acknowledged": negate(host.failed.within(host.told)),
-            "broker leads something": concerned,
-        }
+        """A failure, or an assignment into what failed, was not acknowledged for log.dir.failure.timeout.ms."""
+        host, rules = state.host(broker), self.rules.directories
+        untold = negate(host.failed.within(host.told))
+        if not rules.assignments_never_time_out:
+            untold = any_of(untold, host.assigns_what_failed())
+        leading = all_of(host.leads, host.replica == OFFLINE) if rules.timeout_only_if_leading else True
+        return {"broker runs": host.up, "a failure is not acknowledged": all_of(untold, leading)}
 
     def time_out(self, state: Placement, broker: Word) -> Placement:
         """The broker stops, so that the controller will elect another leader."""

@@ -37,7 +37,7 @@ REPORTS = ("report", "unfence")
 
 EITHER = (
     "metadata is newer", "an assignment waits", "a request is in flight", "broker is a replica",
-    "broker leads something",
+    "a failure is not acknowledged",
 )  # fmt: skip
 """Conjuncts of guards that one partition's need fulfils; the others are asked of both."""
 

@@ -123,12 +123,23 @@ def test_a_failure_is_reported_until_the_restart() -> None:
 
 
 def test_the_timeout_stops_a_broker_that_cannot_report() -> None:
-    """Unconditionally in the code; in the KIP only a broker that leads something there."""
+    """Unconditionally in the code; in the KIP only a broker that leads in the failed directory."""
     c = Cluster().settle().do("fail_directory", broker=0, slot=0)
     assert c.refusals("log_dir_timeout", broker=0) == []
     assert c.report().refusals("log_dir_timeout", broker=0) == ["a failure is not acknowledged"]
-    c = Cluster("fixed+timeout-only-if-leading").settle().do("fail_directory", broker=0, slot=0).change(leads=False)
-    assert c.refusals("log_dir_timeout", broker=0) == ["broker leads something"]
+    for slot, leads, stops in ((0, True, True), (0, False, False), (1, True, False)):
+        c = Cluster("fixed+timeout-only-if-leading").settle().do("fail_directory", broker=0, slot=slot)
+        assert (c.change(leads=leads).refusals("log_dir_timeout", broker=0) == []) == stops
+
+
+@pytest.mark.parametrize(("rules", "stops"), [("fixed", True), ("kip", True), ("kafka-4.0", False)])
+def test_the_timeout_stops_a_broker_that_cannot_assign_what_failed(rules: str, stops: bool) -> None:
+    """The failure is acknowledged, the assignment of the replica that was there is not: the snapshot goes on."""
+    c = Cluster(rules).apply(slot=1).do("fail_directory", broker=0, slot=1).report()
+    assert c.host().failed == c.host().told
+    assert (c.refusals("log_dir_timeout", broker=0) == []) == stops
+    assert (c.assign().state.controller.leader == -1) == (rules != "kip")
+    assert c.refusals("log_dir_timeout", broker=0) == ["a failure is not acknowledged"]
 
 
 def test_the_last_directory_halts_the_broker() -> None:

@@ -37,28 +37,7 @@ def properties(setting: Setting) -> list[Property]:
     """Claims of recovery for the setting."""
     again: Way = {"register_again": {}} if setting["start"] else {}
     tells: Way = {**TELLS, **again}
-    claims: list[Property] = []
-    if setting["failures"] and setting["directories"] > 1:
-        claims.append(
-            recovers("failure-can-lead-away", "a leader whose directory failed can lose the leadership, or stops",
-                     lambda s: negate(_leads_dead(s)), "invariant 45; KIP-858",
-                     ("catch-up-as-coded+added-replica-unreported", "failure-reported-once"),
-                     rules=("catchup.one-table", "catchup.added-replica-reports",
-                            "directory-failure.in-every-heartbeat"),
-                     when=_leads_dead, by={**tells, **STOPS}))  # fmt: skip
-    if setting["failures"] and setting["directories"] > 1 and setting["start"] != UPGRADE:
-        claims.append(
-            recovers("untold-failure-stops-broker", "a leader whose directory failed stops, though nothing that it"
-                     " sends arrives", lambda s: negate(_leads_dead(s)), "KIP-858",
-                     ("assignments-never-time-out",), rules=("assignment.into-failed-directory-stops-broker",),
-                     when=_leads_dead, by={"apply_metadata": {}, **STOPS}))  # fmt: skip
-    if any(setting[name] for name in ("failures", "crashes", "fences")):
-        claims.append(
-            recovers("broker-can-return", "a broker that runs can come to be unfenced, whichever directory failed",
-                     lambda s: negate(_waits(s)), "invariant 37; KIP-858",
-                     ("offline-replica-unreported", "single-directory-silent"),
-                     rules=("assignment.closed-replica-is-lost", "assignment.single-directory-is-silent"),
-                     when=_waits, by={**tells, "unfence": {"delivered": True}}))  # fmt: skip
+    claims = _of_failures(setting, tells)
     if setting["directories"] > 1 or not setting.rules.directories.single_directory_silent:
         claims.append(
             recovers("assignment-can-settle", "every served replica can come to be assigned to where it is", _settled,
@@ -83,6 +62,33 @@ def properties(setting: Setting) -> list[Property]:
                  ("unknown-directory-hides-log", "registration-without-directories"),
                  rules=("catchup.readable-log-is-opened", "registration.again-once-directories-are-known"),
                  when=_has_a_candidate, by={**tells, **RETURNS}))  # fmt: skip
+    return claims
+
+
+def _of_failures(setting: Setting, tells: Way) -> list[Property]:
+    """Claims of leaders whose directory failed, and of brokers that are fenced."""
+    claims: list[Property] = []
+    if setting["failures"] and setting["directories"] > 1:
+        claims.append(
+            recovers("failure-can-lead-away", "a leader whose directory failed can lose the leadership, or stops",
+                     lambda s: negate(_leads_dead(s)), "invariant 45; KIP-858",
+                     ("catch-up-as-coded+added-replica-unreported", "failure-reported-once"),
+                     rules=("catchup.one-table", "catchup.added-replica-reports",
+                            "directory-failure.in-every-heartbeat"),
+                     when=_leads_dead, by={**tells, **STOPS}))  # fmt: skip
+    if setting["failures"] and setting["directories"] > 1 and setting["start"] != UPGRADE:
+        claims.append(
+            recovers("untold-failure-stops-broker", "a leader whose directory failed stops, though nothing that it"
+                     " sends arrives", lambda s: negate(_leads_dead(s)), "KIP-858",
+                     ("assignments-never-time-out",), rules=("assignment.into-failed-directory-stops-broker",),
+                     when=_leads_dead, by={"apply_metadata": {}, **STOPS}))  # fmt: skip
+    if any(setting[name] for name in ("failures", "crashes", "fences")):
+        claims.append(
+            recovers("broker-can-return", "a broker that runs can come to be unfenced, whichever directory failed",
+                     lambda s: negate(_waits(s)), "invariant 37; KIP-858",
+                     ("offline-replica-unreported", "single-directory-silent"),
+                     rules=("assignment.closed-replica-is-lost", "assignment.single-directory-is-silent"),
+                     when=_waits, by={**tells, "unfence": {"delivered": True}}))  # fmt: skip
     return claims
 
 

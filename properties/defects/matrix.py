@@ -120,7 +120,7 @@ BUGS: tuple[Bug, ...] = (
     Bug("B10", "retarget-keeps-old-reassignment", "elections", "tiny",
         {"adding-removing-disjoint": 4, "reassignment-ends-at-target": 2}),
     Bug("catalogue 26; X3", "unclean-cancel-is-silent", "elections", "tiny",
-        {"loss-is-marked": 6, "clean-candidate-kept": 4}),
+        {"loss-is-marked": 6, "isr-grows-by-leader": 4, "clean-candidate-kept": 4}),
     Bug("X8; B9", "unregister-keeps-elr", "elections", "tiny",
         {"elr-registered": 2}),
     Bug("catalogue 31; X6", "empty-directory-list-means-no-change", "elections", "directories",

@@ -58,8 +58,8 @@ def _changes() -> list[Property]:
              rules=("election.unclean.only-where-allowed", "reassignment.never-unclean", "timer.unclean",
                     "election.unclean.request-overrides-topic")),
         step("isr-grows-by-leader", "a broker enters the ISR by AlterPartition, or alone as the elected leader",
-             _isr_grows, "invariant 34; KIP-497", ("unfence-rejoins-isr",),
-             rules=("unfence.does-not-rejoin-isr",)),
+             _isr_grows, "invariant 34; KIP-497; B11", ("unfence-rejoins-isr", "unclean-cancel-is-silent"),
+             rules=("unfence.does-not-rejoin-isr", "reassignment.cancel.loss-is-marked")),
         step("isr-leavers-stay-eligible", "below min ISR, a replica that leaves the ISR cleanly enters the ELR",
              _leavers_eligible, "invariant 35; KIP-966", ("assignment-clears-elr",),
              rules=("assignment.keeps-elr", "elr.isr-leavers-stay-eligible")),
@@ -120,8 +120,7 @@ def _isr_grows(t: Step) -> Truth:
         return True
     grown = negate(t.after.isr.within(t.before.isr))
     elected = all_of(_moved(t), t.after.isr.same(t.after.isr.just(t.after.leader)))
-    # An unclean cancel may seat the first original replica without a leader (defect B11, judged by loss-is-marked).
-    return implies(grown, any_of(elected, t.action == "cancel"))
+    return implies(grown, elected)
 
 
 def _leavers_eligible(t: Step) -> Truth:

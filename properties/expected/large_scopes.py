@@ -35,6 +35,7 @@ EXPECTED_LARGE: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "elr-empty-at-min-isr": "refuted 2",
         "controller-stays": "refuted 4",
         "loss-is-marked": "refuted 5",
+        "isr-grows-by-leader": "refuted 4",
         "elr-leavers-have-a-reason": "refuted 3",
         "clean-candidate-kept": "refuted 2",
         "unclean-stop-loses-eligibility": "refuted 3",

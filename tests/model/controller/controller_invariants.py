@@ -24,7 +24,7 @@ from kraftcheck.model.rules.ruleset import RuleSet
 
 DEFECTS = {
     2: "B1, B5", 3: "B4, B8", 4: "B1, B4", 7: "B4", 8: "B1, B5", 9: "B2", 10: "B1, B6, B19",
-    11: "B1, B6, B8, registerBroker", 12: "B1, B6, B19", 13: "B9", 15: "B10", 20: "B7", 34: "B5", 35: "B2", 36: "B2",
+    11: "B1, B6, B8, registerBroker", 12: "B1, B6, B19", 13: "B9", 15: "B10", 20: "B7", 34: "B5, B11", 35: "B2", 36: "B2",
     "33 converse": "B11, B17", "one base": "B8",
 }  # fmt: skip
 """The defects of the snapshot that break an invariant; one without an entry holds under every rule set."""
@@ -151,8 +151,7 @@ def _recovery(c: Change) -> bool:
 
 def _isr_grows(c: Change) -> bool:
     alone = c.moved() and tuple(c.new.isr) == (c.new.leader,)
-    cancels = c.event.op == "reassign" and c.event.step[2] is None
-    return set(c.new.isr) <= set(c.old.isr) or c.event.op == "alter" or alone or cancels
+    return set(c.new.isr) <= set(c.old.isr) or c.event.op == "alter" or alone
 
 
 def _isr_leavers(c: Change) -> bool:

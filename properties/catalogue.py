@@ -16,6 +16,7 @@ from kraftcheck.model.systems.elections.system import ELECTIONS as ELECTIONS_SYS
 from kraftcheck.model.systems.elr_index.system import ELR_INDEX as ELR_INDEX_SYSTEM
 from kraftcheck.model.systems.kraft.system import KRAFT as KRAFT_SYSTEM
 from kraftcheck.model.systems.replication.system import REPLICATION as REPLICATION_SYSTEM
+from kraftcheck.model.systems.sessions.system import SESSIONS as SESSIONS_SYSTEM
 from kraftcheck.model.systems.unclean_recovery.system import UNCLEAN_RECOVERY as UNCLEAN_RECOVERY_SYSTEM
 from kraftcheck.model.systems.zk_controller.system import ZK_CONTROLLER as ZK_CONTROLLER_SYSTEM
 from kraftcheck.model.systems.zk_jbod.system import ZK_JBOD as ZK_JBOD_SYSTEM
@@ -37,6 +38,7 @@ from kraftcheck.properties.kraft import both as composed
 from kraftcheck.properties.replication import durability
 from kraftcheck.properties.replication import healing as replication_healing
 from kraftcheck.properties.replication import lemmas as replication_lemmas
+from kraftcheck.properties.sessions import promises as sessions_promises
 from kraftcheck.properties.unclean_recovery import lemmas as unclean_recovery_lemmas
 from kraftcheck.properties.unclean_recovery import promises as unclean_recovery_promises
 from kraftcheck.properties.zk_controller import promises as zk_controller_promises
@@ -124,7 +126,19 @@ def elr_index_properties(setting: Setting) -> tuple[Property, ...]:
 ELR_INDEX = evolve(ELR_INDEX_SYSTEM, properties=elr_index_properties)
 """`elr-index` with its properties."""
 
-_ALL = (ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES, KRAFT, ZK_CONTROLLER, UNCLEAN_RECOVERY, ZK_JBOD, ELR_INDEX)
+
+def sessions_properties(setting: Setting) -> tuple[Property, ...]:
+    """Every property of `sessions`, validated."""
+    return validate(sessions_promises.properties(setting), variants())
+
+
+SESSIONS = evolve(SESSIONS_SYSTEM, properties=sessions_properties)
+"""`sessions` with its properties."""
+
+_ALL = (
+    ELECTIONS, REPLICATION, BROKER_IDS, DIRECTORIES, KRAFT, ZK_CONTROLLER, UNCLEAN_RECOVERY, ZK_JBOD, ELR_INDEX,
+    SESSIONS,
+)  # fmt: skip
 SYSTEMS: dict[str, System] = {system.name: system for system in _ALL}
 """Shipped systems by name."""
 

@@ -81,7 +81,7 @@ def commit(controller: Controller, outcome: Outcome[Any], rules: RuleSet) -> Con
     after = stages(controller, outcome, rules)[-1]
     if outcome.shutting_down is None:
         return after
-    sessions = after.soft.sessions.begin_shutdown(outcome.shutting_down, after.image.next_offset - 1)
+    sessions = after.soft.sessions.begin_shutdown(outcome.shutting_down, after.image.next_offset - 1, rules.controller)
     return evolve(after, soft=evolve(after.soft, sessions=sessions))
 
 

@@ -15,6 +15,9 @@ from attrs import evolve, field, frozen
 from kraftcheck.model.controller.errors import NotTracked, Resignation
 from kraftcheck.model.controller.topics.placement import UsableBroker
 from kraftcheck.model.language.rule import rule
+from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.rules.ruleset import RIGHT
+from kraftcheck.model.triggers.sessions import shutdown_offset
 
 UNKNOWN = -1
 """A metadata offset not yet reported, and the offset of a controlled shutdown that has not begun."""
@@ -134,12 +137,8 @@ class Sessions:
         left = {b: session for b, session in self.tracked.items() if b != broker}
         return evolve(self.fence(broker), tracked=left)
 
-    @rule("shutdown.offset-of-first-request",
-          source="KAFKA-14292; semantics 5; BrokerHeartbeatManager.maybeUpdateControlledShutdownOffset",
-          says="A controlled shutdown waits for the metadata offset of its first heartbeat, not of a "
-               "later one.")  # fmt: skip
-    def begin_shutdown(self, broker: int, offset: int) -> Sessions:
-        """The broker's controlled shutdown begins at this end of the log; only the first offset counts.
+    def begin_shutdown(self, broker: int, offset: int, rules: ControllerRules = RIGHT.controller) -> Sessions:
+        """The broker's controlled shutdown begins, or goes on, at this end of the log.
 
         Raises:
             NotTracked: for an unknown broker.
@@ -148,7 +147,8 @@ class Sessions:
         known = self._of(broker)
         if broker not in self.live:
             raise Resignation(f"fenced broker {broker} cannot begin a controlled shutdown")
-        return self if known.shutting_down else self._with(broker, evolve(known, shutdown_offset=offset))
+        waits_for = int(shutdown_offset(known.shutting_down, known.shutdown_offset, offset, rules))
+        return self._with(broker, evolve(known, shutdown_offset=waits_for))
 
     def is_valid(self, broker: int, now: int) -> bool:
         """Whether the broker is live and has not been silent for longer than the timeout."""

@@ -27,6 +27,7 @@ from kraftcheck.model.records.records import Ids
 from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers.heartbeat import STATE, directory_known, passes_in_order, second_sees_first
+from kraftcheck.model.triggers.sessions import unfencing_offset
 
 
 @frozen
@@ -83,7 +84,8 @@ def heartbeat(
     leads = bool(led_by(controller, broker))
     known = directories_known(controller, broker, rules.directories)
     current = soft.sessions.state(broker)
-    after = soft.sessions.next_state(broker, wish, registration_offset, leads, known)
+    offset = int(unfencing_offset(registration_offset, controller.image.next_offset - 1, rules.controller))
+    after = soft.sessions.next_state(broker, wish, offset, leads, known)
     records = _records(controller, request, after if after is not current else None, rules)
     sessions = soft.sessions.touch(broker, after.fenced, wish.metadata_offset, soft.now)
     leaves = after is BrokerState.CONTROLLED_SHUTDOWN

@@ -20,6 +20,7 @@ from kraftcheck.model.records.brokers import Registration
 from kraftcheck.model.records.records import Feature, Ids, Listener, RegisterBrokerRecord
 from kraftcheck.model.rules.controller import ControllerRules
 from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.triggers.sessions import registered_epoch
 
 METADATA_VERSION = "metadata.version"
 """The feature that every broker supports; until 3.9 one that names no range is assumed to support its first level."""
@@ -92,9 +93,11 @@ def register_broker(
         _check_directories(controller, request)
     features = _supported(request.features, context.finalized, rules.controller)
     new_epoch = controller.image.next_offset if context.new_epoch is None else context.new_epoch
+    current = new_epoch if known is None else known.epoch
+    epoch = int(registered_epoch(amends, current, new_epoch, rules.controller))
     record = RegisterBrokerRecord(
         broker_id=broker,
-        broker_epoch=known.epoch if known is not None and amends else new_epoch,
+        broker_epoch=epoch,
         incarnation=request.incarnation,
         listeners=request.listeners,
         features=features,

@@ -14,6 +14,7 @@ from kraftcheck.model.controller.state import Controller, Soft
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.brokers import Registration
 from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.triggers.sessions import heard_at_takeover
 
 
 @rule("session.of-each-contact", source="KAFKA-17793; QuorumController.processBrokerHeartbeat; BrokerHeartbeatTracker",
@@ -39,9 +40,6 @@ def in_session(soft: Soft, known: Registration, rules: ControllerRules) -> bool:
     return soft.contacts.is_valid(known.id, known.epoch, soft.now, soft.sessions.timeout)
 
 
-@rule("session.begins-with-the-controller", source="KAFKA-18138; KAFKA-19130; ClusterControlManager.activate",
-      switches=("takeover-hears-fenced-brokers",),
-      says="A controller that takes over counts each unfenced broker as heard of just now.")  # fmt: skip
 def taken_over(controller: Controller, rules: ControllerRules) -> Controller:
     """The state of a controller that takes over now: what only its predecessor knew is gone.
 
@@ -50,6 +48,6 @@ def taken_over(controller: Controller, rules: ControllerRules) -> Controller:
     soft = evolve(controller.soft, sessions=Sessions(controller.soft.sessions.timeout), contacts=Contacts())
     for known in controller.image.registrations_in_order():
         soft = evolve(soft, sessions=soft.sessions.register(known.id, known.fenced, soft.now))
-        if not known.fenced or rules.takeover_hears_fenced_brokers:
+        if heard_at_takeover(known.fenced, rules):
             soft = heard(soft, known.id, known.epoch, rules)
     return evolve(controller, soft=soft)

@@ -60,6 +60,23 @@ class ControllerRules:
         "controller", "KIP-1066", "a replica list given by hand may name a broker whose directories are all cordoned"
     )
 
+    # Mended before the snapshot, or never in a release.
+    shutdown_offset_moves: bool = _choice(
+        "controller", "KAFKA-14292", "each heartbeat of a broker that shuts down moves the offset that others must pass"
+    )
+    unfence_needs_log_end: bool = _choice(
+        "controller", "KAFKA-13959", "a broker is unfenced only once it has applied the log of metadata to its end"
+    )
+    reregistration_bumps_epoch: bool = _choice(
+        "controller", "KAFKA-16952", "a process that registers again gets a new broker epoch"
+    )
+    stopping_broker_ignores_metadata: bool = _choice(
+        "controller", "KAFKA-13858, KAFKA-14296", "a broker that shuts down applies no metadata, and goes on leading"
+    )
+    takeover_hears_nobody: bool = _choice(
+        "controller", "KAFKA-18138", "a controller that takes over knows no session, so that nobody's ends"
+    )
+
     # Of later releases than the snapshot.
     sessions_by_contact: bool = _choice(
         "controller", "KAFKA-17793", "a broker and epoch heard of has a session, fenced or not; any ended one is next"
@@ -83,3 +100,9 @@ OF_LATER_RELEASES = (
     "metadata_version_range_required", "factor_change_can_be_forbidden",
 )  # fmt: skip
 """Choices that the snapshot has off: it is older than what they are about."""
+
+HISTORICAL = (
+    "shutdown_offset_moves", "unfence_needs_log_end", "reregistration_bumps_epoch", "stopping_broker_ignores_metadata",
+    "takeover_hears_nobody",
+)  # fmt: skip
+"""Defects that neither the snapshot nor a release that is modelled has."""

@@ -15,7 +15,7 @@ from attrs import field, frozen
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.broker_ids import OF_DOCUMENT, BrokerIdRules
-from kraftcheck.model.rules.controller import OF_LATER_RELEASES, ControllerRules
+from kraftcheck.model.rules.controller import HISTORICAL, OF_LATER_RELEASES, ControllerRules
 from kraftcheck.model.rules.data_plane import DataPlaneRules
 from kraftcheck.model.rules.directories import OF_KIP, OF_SNAPSHOT, DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
@@ -85,7 +85,9 @@ DEFECTS = tuple(name for name, choice in CHOICES.items() if choice.metadata["gro
 """Choices that are defects of the snapshot, or of the design documents."""
 
 _OF_DOCUMENTS = ("one_directory_means_all_online", "designated_may_be_leaving")
-_OF_CONTROLLER = tuple(name for name in attrs.fields_dict(ControllerRules) if name not in OF_LATER_RELEASES)
+_OF_CONTROLLER = tuple(
+    name for name in attrs.fields_dict(ControllerRules) if name not in (*OF_LATER_RELEASES, *HISTORICAL)
+)
 _SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER, *OF_SNAPSHOT) if name not in _OF_DOCUMENTS}
 
 _MENDED_IN_4_1 = ("dead_last_known_leader_electable", "every_restart_is_unclean", "min_isr_change_keeps_elr")

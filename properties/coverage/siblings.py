@@ -6,9 +6,15 @@ from kraftcheck.properties.coverage.statement import Statement
 
 SIBLINGS: tuple[Statement, ...] = (
     Statement("sibling KAFKA-19047",
-              "A registration waits for the session of a former incarnation that was fenced or shutting down."),
-    Statement("sibling KAFKA-19130", "A controller that takes over begins sessions of fenced brokers."),
-    Statement("sibling KAFKA-19454", "Failovers that are faster than the session timeout fence nobody."),
+              "A registration waits for the session of a former incarnation that was fenced or shutting down.",
+              properties=("sessions fenced-broker-may-return",), variants=("sessions-by-contact",)),
+    Statement("sibling KAFKA-19130", "A controller that takes over begins sessions of fenced brokers.",
+              properties=("sessions takeover-revives-no-session",),
+              variants=("sessions-by-contact+takeover-hears-fenced-brokers",)),
+    Statement("sibling KAFKA-19454", "Failovers that are faster than the session timeout fence nobody.",
+              rules=("session.begins-with-the-controller",),
+              reason="Every release is so, and the right rules too: contact times are not in the log. `sessions` lets "
+                     "controllers take over at any time, and promises only that a silent broker can be fenced."),
     Statement("sibling KAFKA-16886", "An assignment of a replica that was removed is retried for ever."),
     Statement("sibling KAFKA-17190", "An assignment of a partition that was deleted is retried for ever."),
     Statement("sibling KAFKA-16365", "The callback of an assignment is lost, or runs too early."),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.defects.directories import DIRECTORY_BUGS
+from kraftcheck.properties.defects.sessions import SESSIONS_BUGS
 from kraftcheck.properties.defects.unclean_recovery import UNCLEAN_RECOVERY_BUGS
 from kraftcheck.properties.defects.zookeeper import ZK_BUGS
 
@@ -134,6 +135,7 @@ BUGS: tuple[Bug, ...] = (
         base="fixed+elr-downgrade"),
     Bug("ReplicationControlManager.removeTopicElrs", "cleared-elr-stays-indexed", "elr-index", "tiny",
         {"index-lists-members": 3, "controller-stays": 5}),
+    *SESSIONS_BUGS,
     *DIRECTORY_BUGS,
     *UNCLEAN_RECOVERY_BUGS,
     *ZK_BUGS,

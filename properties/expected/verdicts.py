@@ -14,6 +14,7 @@ from kraftcheck.properties.expected.broker_ids import BROKER_IDS
 from kraftcheck.properties.expected.directories import DIRECTORIES_EXPECTED
 from kraftcheck.properties.expected.elr_index import ELR_INDEX
 from kraftcheck.properties.expected.large_scopes import EXPECTED_LARGE
+from kraftcheck.properties.expected.sessions import SESSIONS
 from kraftcheck.properties.expected.unclean_recovery import UNCLEAN_RECOVERY
 from kraftcheck.properties.expected.zookeeper import ZK
 
@@ -164,6 +165,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
     **ZK,
     **UNCLEAN_RECOVERY,
     **ELR_INDEX,
+    **SESSIONS,
 }
 
 

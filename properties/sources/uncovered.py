@@ -48,11 +48,6 @@ UNCOVERED: dict[str, str] = {
     "event.batches-of-records": _CONTROLLER,
     "session.registration-forgets-offset": _CONTROLLER,
     "session.expiry-longest-silent": _CONTROLLER,
-    "session.expiry-fences": "invariant 40 is about time, which no explored system has; "
-    "tests/model/controller asks it with a clock",
-    "shutdown.offset-of-first-request": _CONTROLLER,
-    "shutdown.granted-when-followed": "invariant 48 is about metadata offsets, which no explored system has; "
-    "tests/model/controller asks it",
     "shutdown.controlled-while-leading": _CONTROLLER,
     "unfence.registration-applied": "only the controller on ints has it; explored brokers ask only when it is so, "
     "unfence.asked-when-caught-up, which `unfenced-when-caught-up` checks",
@@ -64,8 +59,6 @@ UNCOVERED: dict[str, str] = {
     "session.of-each-contact": _CONTROLLER,
     "assignment-by-hand.on-brokers-that-take-replicas": _CONTROLLER,
     "cordoning.of-each-directory-cordons-the-broker": _CONTROLLER,
-    "session.valid-though-fenced": _CONTROLLER,
-    "session.begins-with-the-controller": _CONTROLLER,
     "session.expiry-in-table-order": _CONTROLLER,
     "reassignment.factor-kept-on-request": _CONTROLLER,
     "topic.creation.partitions-are-limited": _CONTROLLER,

@@ -24,8 +24,8 @@ from kraftcheck.model.rules.ruleset import RuleSet
 
 DEFECTS = {
     2: "B1, B5", 3: "B4, B8", 4: "B1, B4", 7: "B4", 8: "B1, B5", 9: "B2", 10: "B1, B6, B19",
-    11: "B1, B6, B8, registerBroker", 12: "B1, B6, B19", 13: "B9", 15: "B10", 20: "B7", 34: "B5, B11", 35: "B2", 36: "B2",
-    "33 converse": "B11, B17", "one base": "B8",
+    11: "B1, B6, B8, registerBroker", 12: "B1, B6, B19", 13: "B9", 15: "B10", 20: "B7", 34: "B5, B11",
+    35: "B2", 36: "B2", "33 converse": "B11, B17", "one base": "B8",
 }  # fmt: skip
 """The defects of the snapshot that break an invariant; one without an entry holds under every rule set."""
 

@@ -1,0 +1,1 @@
+"""The system `sessions`: who is in touch with the controller, who is fenced, and who may shut down."""

@@ -1,0 +1,224 @@
+"""The `sessions` system: heartbeats in rounds, the session check, controlled shutdowns, and failovers."""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.rule import rule
+from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of
+from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.systems.sessions.state import (
+    LAG,
+    NOT_HEARD_OF,
+    Peer,
+    Sessions,
+    SessionsEvent,
+    initial,
+    layout,
+)
+from kraftcheck.model.triggers.sessions import (
+    heard_at_takeover,
+    registered_epoch,
+    shutdown_offset,
+    unfencing_offset,
+)
+
+BOUNDS = (
+    Bound("brokers", 1, 3, "number of brokers"),
+    Bound("timeout", 1, 2, "rounds that a session outlasts the last heartbeat"),
+)
+
+SCOPES = {"tiny": {"brokers": 2, "timeout": 1}}
+
+
+@frozen
+class Touch:
+    """The steps of one setting."""
+
+    setting: Setting
+
+    @property
+    def rules(self) -> ControllerRules:
+        """The choices that are read."""
+        rules: ControllerRules = self.setting.rules.controller
+        return rules
+
+    def in_session(self, peer: Peer) -> Truth:
+        """Whether no other process may register the broker's id."""
+        valid = all_of(negate(peer.silence == NOT_HEARD_OF), peer.silence <= self.setting["timeout"])
+        return valid if self.rules.sessions_by_contact else all_of(valid, negate(peer.fenced))
+
+    def may_beat(self, state: Sessions, broker: Word) -> Conjuncts:
+        """A running broker has a heartbeat to send."""
+        peer = state.broker(broker)
+        return {"broker runs": peer.up, "a heartbeat is due": peer.due}
+
+    def miss(self, state: Sessions, broker: Word) -> Sessions:
+        """The heartbeat is lost."""
+        return state.with_broker(broker, evolve(state.broker(broker), due=False))
+
+    def beat(self, state: Sessions, broker: Word) -> Outcome:
+        """A heartbeat: the controller hears of the broker, unfences it, or lets it stop once others have followed."""
+        peer, one = state.broker(broker), BrokerSet().just(broker)
+        passed = tuple(
+            evolve(other, passed=choose(other.shutdown >= LAG, other.passed.plus(one), other.passed))
+            for other in state.brokers
+        )
+        told = evolve(state, brokers=passed)
+        peer = told.broker(broker)
+        leads = state.leader == broker
+        asks = all_of(peer.stopping, negate(peer.fenced), negate(peer.leaving))
+        followed = all_of(peer.leaving, negate(leads), self._followed(told, broker))
+        released = any_of(all_of(peer.stopping, peer.fenced), all_of(asks, negate(leads)), followed)
+        begins, goes_on = all_of(asks, leads), all_of(peer.leaving, negate(followed))
+        joins = all_of(peer.fenced, negate(peer.stopping), self._caught_up(peer))
+        age = 0 - shutdown_offset(peer.leaving, 0 - peer.shutdown, 0, self.rules)
+        waits = any_of(begins, goes_on)
+        moved = all_of(waits, any_of(begins, negate(age == peer.shutdown)))
+        after = evolve(
+            peer, due=False, silence=0, retired=any_of(peer.retired, begins), leaving=waits,
+            fenced=any_of(released, all_of(peer.fenced, negate(joins))),
+            shutdown=choose(waits, age, 0), passed=choose(any_of(moved, negate(waits)), BrokerSet(), peer.passed),
+            up=negate(released), stopping=all_of(peer.stopping, negate(released)),
+            leads=all_of(peer.leads, negate(released)),
+        )  # fmt: skip
+        return Outcome(told.with_broker(broker, after).elected(), SessionsEvent(released=released))
+
+    def _caught_up(self, peer: Peer) -> Truth:
+        """Whether what a heartbeat says was applied suffices to unfence its broker."""
+        return unfencing_offset(0 - peer.registration, 0, self.rules) <= -LAG
+
+    def _followed(self, state: Sessions, broker: Word) -> Truth:
+        """Whether each active broker but one has passed the offset of that one's shutdown."""
+        passed = state.broker(broker).passed
+        return all_of(
+            *(
+                implies(none_of(broker == b, other.fenced, other.leaving), passed.has(b))
+                for b, other in enumerate(state.brokers)
+            )
+        )
+
+    def may_pass(self, state: Sessions) -> Conjuncts:
+        """Each running broker has sent its heartbeat of the round."""
+        return {"no heartbeat is due": none_of(*(all_of(peer.up, peer.due) for peer in state.brokers))}
+
+    def pass_round(self, state: Sessions) -> Sessions:
+        """A round ends: everything is one round older."""
+        last = self.setting["timeout"] + 1
+
+        def later(peer: Peer) -> Peer:
+            counts = any_of(peer.silence == NOT_HEARD_OF, peer.silence == last)
+            return evolve(
+                peer, due=peer.up, silence=choose(counts, peer.silence, peer.silence + 1),
+                registration=choose(peer.registration < LAG, peer.registration + 1, LAG),
+                shutdown=choose(all_of(peer.leaving, peer.shutdown < LAG), peer.shutdown + 1, peer.shutdown),
+            )  # fmt: skip
+
+        return evolve(state, brokers=tuple(later(peer) for peer in state.brokers))
+
+    def may_expire(self, state: Sessions, broker: Word) -> Conjuncts:
+        """The session of an unfenced broker is over."""
+        peer = state.broker(broker)
+        return {"broker is unfenced": negate(peer.fenced), "session is over": peer.silence > self.setting["timeout"]}
+
+    def expire(self, state: Sessions, broker: Word) -> Sessions:
+        """The session check fences the broker."""
+        silence = NOT_HEARD_OF if self.rules.sessions_by_contact else state.broker(broker).silence
+        peer = evolve(state.broker(broker), fenced=True, leaving=False, silence=silence, shutdown=0, passed=BrokerSet())
+        return state.with_broker(broker, peer).elected()
+
+    def die(self, state: Sessions, broker: Word) -> Sessions:
+        """The process ends without a word."""
+        peer = evolve(state.broker(broker), up=False, stopping=False, leads=False, due=False)
+        return state.with_broker(broker, peer)
+
+    def may_register(self, state: Sessions, broker: Word) -> Conjuncts:
+        """A new process asks to be registered: not while its broker is in session."""
+        peer = state.broker(broker)
+        return {"no process runs": negate(peer.up), "the id is not in session": negate(self.in_session(peer))}
+
+    def register(self, state: Sessions, broker: Word) -> Outcome:
+        """A new process is registered, fenced."""
+        silence = NOT_HEARD_OF if self.rules.sessions_by_contact else 0
+        peer = Peer(True, False, False, True, True, False, False, silence, 0, 0, BrokerSet())
+        raised = registered_epoch(False, 0, 1, self.rules) == 1
+        return Outcome(state.with_broker(broker, peer).elected(), SessionsEvent(registered=True, raised=raised))
+
+    def running(self, state: Sessions, broker: Word) -> Conjuncts:
+        """The process runs."""
+        return {"broker runs": state.broker(broker).up}
+
+    def register_again(self, state: Sessions, broker: Word) -> Outcome:
+        """The same process registers again: what it told is amended."""
+        raised = registered_epoch(True, 0, 1, self.rules) == 1
+        peer = state.broker(broker)
+        after = state if self.rules.sessions_by_contact else state.with_broker(broker, evolve(peer, silence=0))
+        return Outcome(after, SessionsEvent(raised=raised))
+
+    def may_stop(self, state: Sessions, broker: Word) -> Conjuncts:
+        """The process runs, and does not shut down yet."""
+        return {**self.running(state, broker), "it is not stopping": negate(state.broker(broker).stopping)}
+
+    def stop(self, state: Sessions, broker: Word) -> Sessions:
+        """Somebody asks the process to shut down; its heartbeats say so."""
+        return state.with_broker(broker, evolve(state.broker(broker), stopping=True))
+
+    @rule("shutdown.broker-follows-metadata", source="KAFKA-13858; KAFKA-14296; catalogue 43",
+          switches=("stopping-broker-ignores-metadata",),
+          says="A broker applies metadata also while it shuts down, so that it stops leading.")  # fmt: skip
+    def may_apply(self, state: Sessions, broker: Word) -> Conjuncts:
+        """The process has yet to learn whether it leads."""
+        peer = state.broker(broker)
+        deaf = peer.stopping if self.rules.stopping_broker_ignores_metadata else False
+        leads = state.leader == broker
+        news = any_of(all_of(leads, negate(peer.leads)), all_of(negate(leads), peer.leads))
+        return {**self.running(state, broker), "there is news": news, "it reads metadata": negate(deaf)}
+
+    def apply(self, state: Sessions, broker: Word) -> Sessions:
+        """The process applies the metadata of the partition."""
+        return state.with_broker(broker, evolve(state.broker(broker), leads=state.leader == broker))
+
+    def take_over(self, state: Sessions) -> Sessions:
+        """Another controller takes over: offsets that were reported, and shutdowns that had begun, are forgotten."""
+
+        def anew(peer: Peer) -> Peer:
+            silence: Word = 0
+            if self.rules.sessions_by_contact:
+                silence = choose(heard_at_takeover(peer.fenced, self.rules), 0, NOT_HEARD_OF)
+            return evolve(peer, silence=silence, leaving=False, shutdown=0, passed=BrokerSet())
+
+        return evolve(state, brokers=tuple(anew(peer) for peer in state.brokers))
+
+
+def actions(setting: Setting) -> list[Action]:
+    """Heartbeats, rounds, the check, processes that come and go, and failovers."""
+    do, each = Touch(setting), {"broker": tuple(range(setting["brokers"]))}
+    return [
+        Action("beat", do.beat, do.may_beat, each, "processBrokerHeartbeat"),
+        Action("miss", do.miss, do.may_beat, each, "a heartbeat that is lost"),
+        Action("pass_round", do.pass_round, do.may_pass, {}, "the interval of heartbeats"),
+        Action("expire", do.expire, do.may_expire, each, "maybeFenceStaleBroker"),
+        Action("die", do.die, do.running, each, "a crash"),
+        Action("register", do.register, do.may_register, each, "registerBroker"),
+        Action("register_again", do.register_again, do.running, each, "registerBroker, same incarnation"),
+        Action("stop", do.stop, do.may_stop, each, "BrokerLifecycleManager.beginControlledShutdown"),
+        Action("apply", do.apply, do.may_apply, each, "BrokerMetadataPublisher"),
+        Action("take_over", do.take_over, None, {}, "ClusterControlManager.activate"),
+    ]
+
+
+SESSIONS = System(
+    name="sessions",
+    summary="heartbeats and sessions: who is fenced, who may return, and when a broker may shut down",
+    initial=initial,
+    actions=actions,
+    layout=layout,
+    scopes=SCOPES,
+    bounds=BOUNDS,
+    rules=(ControllerRules,),
+)
+"""The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -1,0 +1,95 @@
+"""What is promised of sessions: the silent are fenced, the returned unfenced, those that shut down may stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of, any_of, implies, negate, word
+from kraftcheck.model.systems.sessions.state import NOT_HEARD_OF, Peer, Sessions
+from kraftcheck.model.systems.sessions.system import Touch
+from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
+
+ROUNDS: Mapping[str, Mapping[str, Any]] = {"beat": {}, "pass_round": {}}
+"""Time that goes by, with each running broker in touch."""
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Every property of the system."""
+    return [*_promises(setting), *_healing(setting), *_goals()]
+
+
+def _promises(setting: Setting) -> list[Property]:
+    """Of epochs, and of who is in session."""
+    do = Touch(setting)
+    return [
+        step("epoch-of-incarnation", "a broker's epoch rises with each new process, and with nothing else",
+             lambda t: word(t.event.raised) == word(t.event.registered) if t.event is not None else True,
+             "invariant 31; KAFKA-16952", ("reregistration-bumps-epoch",),
+             rules=("broker-epoch.of-incarnation",)),
+        always("fenced-broker-may-return", "a process that ended bars no other one once its broker is fenced",
+               lambda s: {f"broker {b}": negate(all_of(negate(p.up), p.fenced, do.in_session(p)))
+                          for b, p in enumerate(s.brokers)},
+               "KAFKA-19047; KAFKA-17793", ("sessions-by-contact",),
+               rules=("session.valid-though-fenced",)),
+        step("takeover-revives-no-session", "no fenced broker is in session because another controller takes over",
+             lambda t: _revived(t, do), "KAFKA-19130", ("sessions-by-contact+takeover-hears-fenced-brokers",),
+             rules=("session.begins-with-the-controller",)),
+    ]  # fmt: skip
+
+
+def _healing(setting: Setting) -> list[Property]:
+    """What always can come about, as time goes by and running brokers stay in touch."""
+    return [
+        recovers("silent-broker-is-fenced", "a broker whose process has ended is fenced in the end",
+                 lambda s: negate(any_of(*_each(s, lambda p: all_of(negate(p.up), negate(p.fenced))))),
+                 "invariant 40; KAFKA-18138", ("sessions-by-contact+takeover-hears-nobody",),
+                 rules=("session.expiry-fences", "session.begins-with-the-controller"),
+                 by={**ROUNDS, "expire": {}}),
+        recovers("broker-returns", "a running broker that does not shut down is unfenced in the end",
+                 lambda s: negate(any_of(*_each(s, lambda p: all_of(p.up, p.fenced, negate(p.stopping))))),
+                 "KAFKA-13959", ("unfence-needs-log-end",), rules=("unfence.offset-of-registration",), by=ROUNDS),
+        recovers("shutdown-is-granted", "a running broker that wants to shut down is told to stop in the end",
+                 lambda s: negate(any_of(*_each(s, lambda p: all_of(p.up, p.stopping)))),
+                 "invariant 48; KAFKA-14292", ("shutdown-offset-moves",),
+                 rules=("shutdown.offset-of-first-request", "shutdown.granted-when-followed"),
+                 by={**ROUNDS, "expire": {}}),
+        recovers("leader-steps-down", "a process that leads no longer learns of it, while it shuts down too",
+                 lambda s: all_of(*(implies(p.leads, s.leader == b) for b, p in enumerate(s.brokers))),
+                 "KAFKA-13858; KAFKA-14296", ("stopping-broker-ignores-metadata",),
+                 rules=("shutdown.broker-follows-metadata",), by={"apply": {}}),
+    ]  # fmt: skip
+
+
+def _goals() -> list[Property]:
+    """States and steps that are worth something to reach."""
+    return [
+        happens("shows-released", "a broker is told to stop after others have followed",
+                _released),
+        happens("shows-expiry", "a session is over", lambda t: t.action == "expire"),
+        sometimes("shows-dead-leader", "a leader's process has ended, and nobody knows",
+                  lambda s: any_of(*(all_of(s.leader == b, negate(p.up)) for b, p in enumerate(s.brokers)))),
+        sometimes("shows-two-leaders", "two processes take themselves for the leader",
+                  lambda s: all_of(*(p.leads for p in s.brokers[:2]))),
+    ]  # fmt: skip
+
+
+def _each(s: Sessions, said: Callable[[Peer], Truth]) -> list[Truth]:
+    return [said(peer) for peer in s.brokers]
+
+
+def _revived(t: Step, do: Touch) -> Conjuncts | Truth:
+    if t.action != "take_over":
+        return True
+    return {
+        f"broker {b}": implies(all_of(old.fenced, old.silence == NOT_HEARD_OF), negate(do.in_session(new)))
+        for b, (old, new) in enumerate(zip(t.before.brokers, t.after.brokers, strict=True))
+    }
+
+
+def _released(t: Step) -> Truth:
+    if t.event is None:
+        return False
+    return all_of(t.event.released, any_of(*_each(t.before, lambda p: all_of(p.leaving, p.shutdown > 0))))

@@ -38,7 +38,7 @@ def properties(setting: Setting) -> list[Property]:
             step("fenced-until-settled", "a broker is unfenced only when its replica is assigned to where it is",
                  _fenced_until_settled, "KIP-858",
                  ("unfence-ignores-assignments", "one-directory-awaits-nothing"),
-                 rules=("unfence.assignments-settled",)))  # fmt: skip
+                 rules=("unfence.assignments-settled", "unfence.directories-known")))  # fmt: skip
     if sized:
         claims.append(
             always("isr-directory-online", "while there is a leader, no ISR member is on a directory told offline",

@@ -168,8 +168,6 @@ UNJUDGED: Mapping[str, frozenset[str]] = {
     "catalogue": frozenset({
         "catalogue 37",
         "catalogue 39",
-        "catalogue 42",
-        "catalogue 43",
         "catalogue 53",
         "catalogue 54",
         "catalogue 58",
@@ -187,9 +185,6 @@ UNJUDGED: Mapping[str, frozenset[str]] = {
         "catalogue 71",
     }),
     "sibling": frozenset({
-        "sibling KAFKA-19047",
-        "sibling KAFKA-19130",
-        "sibling KAFKA-19454",
         "sibling KAFKA-16886",
         "sibling KAFKA-17190",
         "sibling KAFKA-16365",

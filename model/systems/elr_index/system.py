@@ -14,6 +14,7 @@ from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.model.rules.controller import ControllerRules
 from kraftcheck.model.rules.data_plane import DataPlaneRules
+from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections import system as elections
@@ -134,6 +135,6 @@ ELR_INDEX = System(
     layout=layout,
     scopes=SCOPES,
     bounds=BOUNDS,
-    rules=(PartitionRules, DataPlaneRules, ControllerRules),
+    rules=(PartitionRules, DataPlaneRules, DirectoryRules, ControllerRules),
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

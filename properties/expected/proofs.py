@@ -65,6 +65,7 @@ BEYOND: Mapping[tuple[str, str], str] = {
     ("directories", "catch-up-as-coded+added-replica-unreported"): "refutes where replicas are reassigned",
     **{("replication", name): "refutes where min.insync.replicas is changed"
        for name in ("min-isr-raise-is-silent", "elr-winner-keeps-elr")},
+    ("unclean-recovery", "designated-election-without-broker-epoch"): "refutes where a broker gets an empty disk",
     ("zk-jbod", "restart-order-outlives-return"): "refutes where a stop, a controller and two disks fail",
     **{("broker-ids", name): "refutes where brokers find their ids as well" for name in (
         "search-reads-every-topic", "sweep-trusts-first-read", "fresh-unless-ambiguous", "ambiguous-takes-first")},

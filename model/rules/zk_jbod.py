@@ -59,6 +59,11 @@ class ZkJbodRules:
     dead_log_counts: bool = choice(
         _GROUP, f"seeded; {_SOURCE}", "a record is acknowledged although a member of the ISR has lost its log"
     )
+    controller_works_without_lock: bool = choice(
+        _GROUP,
+        f"seeded; {_SOURCE}, Partitions Restart",
+        "the controller makes other decisions while it restarts partitions",
+    )
     requests_removed_first: bool = choice(
         _GROUP, f"seeded; {_SOURCE}, Partitions Restart", "requests are removed before the partitions are restarted"
     )

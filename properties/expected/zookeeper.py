@@ -108,7 +108,7 @@ ZK: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     },
     ("zk-jbod", "jobs", "fixed"): {},
     ("zk-jbod", "log", "kip"): {
-        "new-leader-has-records": "refuted 18",
+        "new-leader-has-records": "refuted 19",
         "requests-are-kept": "refuted 13",
         "transient-errors-cost-nothing": "refuted 1",
         "lost-partition-settles": "refuted 13",
@@ -116,7 +116,7 @@ ZK: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     },
     ("zk-jbod", "log", "fixed"): {},
     ("zk-jbod", "writers", "kip"): {
-        "new-leader-has-records": "refuted 13",
+        "new-leader-has-records": "refuted 14",
         "requests-are-kept": "refuted 14",
         "lost-partition-settles": "refuted 14",
         "reads-find-failures": "refuted 1",
@@ -128,12 +128,12 @@ ZK: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     },
     ("zk-jbod", "controller", "fixed"): {},
     ("zk-jbod", "repair", "kip"): {
-        "new-leader-has-records": "refuted 10",
+        "new-leader-has-records": "refuted 11",
         "reads-find-failures": "refuted 1",
     },
     ("zk-jbod", "repair", "fixed"): {},
     ("zk-jbod", "small", "kip"): {
-        "new-leader-has-records": "refuted 21",
+        "new-leader-has-records": "refuted 22",
         "requests-are-kept": "refuted 14",
         "lost-partition-settles": "refuted 14",
         "reads-find-failures": "refuted 1",

@@ -58,6 +58,12 @@ def properties(setting: Setting) -> list[Property]:
                  rules=("zk-jbod.error.reads-are-attributed",), when=_not_lost,
                  by=_way(setting, kind=READ)),
     ]  # fmt: skip
+    if setting["reassignments"]:
+        claims.append(
+            step("reassigned-is-not-restarted", "no partition is restarted while it is being reassigned", _left_out,
+                 f"{_KIP}, Partitions Restart", ("controller-works-without-lock",),
+                 rules=("zk-jbod.restart.in-lock",))
+        )  # fmt: skip
     if setting["glitches"]:
         claims.append(
             step("transient-errors-cost-nothing", "an operation that would succeed the next time restarts nothing",
@@ -131,6 +137,15 @@ def _kept(t: Step) -> Conjuncts:
     return {
         f"broker {b}": old.minus(new).within(done)
         for b, (old, new, done) in enumerate(zip(t.before.node, t.after.node, allowed, strict=True))
+    }
+
+
+def _left_out(t: Step) -> Conjuncts:
+    if t.action != "restart":
+        return {"nothing is restarted": True}
+    return {
+        f"partition {n}": implies(t.arguments["partition"] == n, negate(p.busy))
+        for n, p in enumerate(t.before.partitions)
     }
 
 

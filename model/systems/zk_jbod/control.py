@@ -118,13 +118,21 @@ class Control:
         left = evolve(state.left, controller_failures=state.left.controller_failures - 1)
         return Outcome(evolve(state, controller=_idle(state), left=left), ZkJbodEvent())
 
+    @rule("zk-jbod.restart.in-lock", source="JBOD KIP on ZooKeeper, Partitions Restart, steps 2 and 4",
+          switches=("controller-works-without-lock",),
+          says="The controller makes no other decision from the read of the requests to their removal.")  # fmt: skip
+    def _lock_is_free(self, state: ZkJbod) -> Truth:
+        """Whether another procedure of the controller may begin; one that fails gives the lock up."""
+        return True if self.rules.controller_works_without_lock else negate(state.controller.working)
+
     def may_drop_broker(self, state: ZkJbod, broker: Word, partition: Word) -> dict[str, Truth]:
         """A broker that is gone leads or is in sync."""
         p = state.partition(partition)
         concerned = any_of(p.leader == broker, p.isr.has(broker))
         last = p.isr.minus(p.isr.just(broker)).is_empty()
         return {"it is gone": negate(state.host(broker).up), "it leads or is in sync": concerned,
-                "it has something to lose": negate(all_of(last, p.leader == NONE))}  # fmt: skip
+                "it has something to lose": negate(all_of(last, p.leader == NONE)),
+                "the lock is free": self._lock_is_free(state)}  # fmt: skip
 
     def drop_broker(self, state: ZkJbod, broker: Word, partition: Word) -> Outcome:
         """onBrokerFailure: the ISR loses it unless it is the last; another live member leads, or nobody."""
@@ -138,7 +146,8 @@ class Control:
     def may_elect(self, state: ZkJbod, partition: Word) -> dict[str, Truth]:
         """An offline partition with a live member of the ISR."""
         p = state.partition(partition)
-        return {"it is offline": p.leader == NONE, "a member lives": negate(p.isr.keep(state.live()).is_empty())}
+        return {"it is offline": p.leader == NONE, "a member lives": negate(p.isr.keep(state.live()).is_empty()),
+                "the lock is free": self._lock_is_free(state)}  # fmt: skip
 
     def elect(self, state: ZkJbod, partition: Word) -> Outcome:
         """OfflinePartition to OnlinePartition: the first live member."""
@@ -189,9 +198,10 @@ class Control:
         return Outcome(evolve(state, partitions=replaced(state.partitions, partition, kept)), ZkJbodEvent())
 
     def may_reassign(self, state: ZkJbod, partition: Word) -> dict[str, Truth]:
-        """An operator moves the partition."""
+        """An operator moves the partition, and the controller begins with it."""
         return {"it rests": negate(state.partition(partition).busy),
-                "a reassignment is left": state.left.reassignments > 0}  # fmt: skip
+                "a reassignment is left": state.left.reassignments > 0,
+                "the lock is free": self._lock_is_free(state)}  # fmt: skip
 
     def reassign(self, state: ZkJbod, partition: Word) -> Outcome:
         """It is being reassigned."""
@@ -201,7 +211,7 @@ class Control:
 
     def may_end_reassignment(self, state: ZkJbod, partition: Word) -> dict[str, Truth]:
         """It is being reassigned."""
-        return {"it is reassigned": state.partition(partition).busy}
+        return {"it is reassigned": state.partition(partition).busy, "the lock is free": self._lock_is_free(state)}
 
     def end_reassignment(self, state: ZkJbod, partition: Word) -> Outcome:
         """Done, or cancelled; the replicas are the same in this model."""

@@ -198,6 +198,24 @@ def test_a_reassigned_partition_waits() -> None:
     assert run(told, "read_requests", "remove_requests", rules="kip").node == (NOBODY, NOBODY)
 
 
+@pytest.mark.parametrize(("rules", "wanted"), [("fixed", False), ("fixed+controller-works-without-lock", True)])
+def test_the_controller_restarts_in_its_lock(rules: str, wanted: bool) -> None:
+    """While it is at work it drops no broker, elects nobody, and begins and ends no reassignment."""
+    working = run(start(), *OFFLINE, "enqueue 0", "read_requests", "stop 1")
+    busy = evolve(working.partitions[0], leader=NONE, busy=True)
+    setting = ZK_JBOD.setting("tiny", {**ALL, "partitions": 1}, parse(f"{rules}+last-member-stays-in-isr"))
+    cases: dict[str, tuple[ZkJbod, dict[str, int]]] = {
+        "drop_broker": (working, {"broker": 1, "partition": 0}),
+        "reassign": (working, {"partition": 0}),
+        "elect": (evolve(working, partitions=(busy,)), {"partition": 0}),
+        "end_reassignment": (evolve(working, partitions=(busy,)), {"partition": 0}),
+    }
+    actions = {a.name: a for a in ZK_JBOD.actions(setting)}
+    assert {name: actions[name].enabled(*case) for name, case in cases.items()} == dict.fromkeys(cases, wanted)
+    done = evolve(working, controller=start().controller)
+    assert actions["drop_broker"].enabled(done, {"broker": 1, "partition": 0})
+
+
 def test_a_glitch_is_tried_again() -> None:
     """The mended broker goes on; the document's restarts a partition whose log is whole."""
     assert run(start(), "glitch 0 0 0").hosts[0].stage == IDLE
@@ -235,7 +253,7 @@ def test_the_page_tells_the_lengths() -> None:
     """The table of promises has the lengths of the expected verdicts; mended, nothing is broken."""
     assert not any(odd for row, odd in EXPECTED.items() if row[0] == "zk-jbod" and row[2] == "fixed")
     table = PAGE.read_text(encoding="utf-8").split("| promise | property |")[1].split("\n\n")[0].splitlines()[2:]
-    assert len(table) == 9
+    assert len(table) == 10
     for line in table:
         _, claim, cell = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
         rows = [odd for row, odd in EXPECTED.items() if row[0] == "zk-jbod" and row[2] == "kip"]
@@ -243,7 +261,7 @@ def test_the_page_tells_the_lengths() -> None:
         assert cell == (f"broken in {min(lengths)}" if lengths else "kept"), claim
 
 
-@pytest.mark.parametrize(("variant", "depth"), [("", None), ("+restart-order-outlives-return", 21)])
+@pytest.mark.parametrize(("variant", "depth"), [("", None), ("+restart-order-outlives-return", 22)])
 def test_a_controller_that_reads_again_restarts_again(variant: str, depth: int | None) -> None:
     """A replica that is restarted twice and fails again loses records, unless its return ends the order."""
     bounds = {"partitions": 1, "directories": 3, "disk-failures": 2, "stops": 1, "controller-failures": 1}

@@ -81,6 +81,11 @@ class ZkControllerRules:
     reassignment_ignores_isr: bool = choice(
         _GROUP, f"seeded; {_SOURCE}, F", "a reassignment completes without a look at the ISR"
     )
+    reassignment_skips_leader: bool = choice(
+        _GROUP,
+        f"seeded; {_SOURCE}, F 4",
+        "the ISR that a reassignment writes is published to the new replicas, and not to the leader",
+    )
     outsider_keeps_isr: bool = choice(
         _GROUP, f"seeded; {_SOURCE}, A", "a leader from outside the ISR is written beside the old ISR"
     )

@@ -82,7 +82,7 @@ def _decisions() -> list[Property]:
         always("isr-complete", "every member of the ISR has every acknowledged record", _complete,
                f"{_DESIGN}, B 2.1.2", ("isr-update-unconditional", "decision-write-unconditional",
                                          "older-decisions-followed", "leavers-rejoin",
-                                         "backlog-revives-replica"),
+                                         "backlog-revives-replica+reassignment-skips-leader"),
                rules=("zk-controller.isr.update-is-conditional",
                       "zk-controller.decision.write-is-conditional",
                       "zk-controller.broker.older-decisions-ignored",

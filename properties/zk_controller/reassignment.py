@@ -30,10 +30,15 @@ def properties(setting: Setting, way: Mapping[str, Mapping[str, Any]], known: se
         claims += [
             step("last-copy-is-not-stopped", "no StopReplica deletes the only log with every acknowledged record",
                  _survives, f"{_DESIGN}, F 3.1",
-                 ("reassignment-ignores-isr", "backlog-revives-replica", "decision-write-unconditional"),
+                 ("reassignment-ignores-isr", "backlog-revives-replica+reassignment-skips-leader",
+                  "decision-write-unconditional", "reassignment-keeps-leader"),
                  rules=("zk-controller.reassignment.new-replicas-in-sync",
                         "zk-controller.backlog-outdated",
-                        "zk-controller.decision.write-is-conditional")),
+                        "zk-controller.decision.write-is-conditional",
+                        "zk-controller.reassignment.new-replica-leads")),
+            step("reassignment-informs-leader", "the ISR that a reassignment writes is on its way to the leader",
+                 _informed, f"{_DESIGN}, F 4", ("reassignment-skips-leader",),
+                 rules=("zk-controller.reassignment.leader-is-told",)),
             recovers("reassignment-completes", "with a leader and new replicas that all work a reassignment completes",
                      lambda s: {f"partition {n}": p.target.is_empty() for n, p in enumerate(s.partitions)},
                      f"{_DESIGN}, F 3", ("reassignment-waits-for-all",),
@@ -69,6 +74,19 @@ def _survives(t: Step) -> Conjuncts:
     for n, (old, new) in enumerate(zip(t.before.partitions, t.after.partitions, strict=True)):
         had = all_of(old.exists(), negate(old.holds.keep(old.replicas().plus(old.stopping)).is_empty()))
         parts[f"partition {n}"] = implies(had, negate(new.holds.keep(new.replicas()).is_empty()))
+    return parts
+
+
+def _informed(t: Step) -> Conjuncts:
+    """It is in the leader's queue, or the controller has it on its list."""
+    if t.action not in ("complete", "shrink_isr"):
+        return {"no reassignment completes": True}
+    parts: dict[str, Truth] = {}
+    for n, (old, new) in enumerate(zip(t.before.partitions, t.after.partitions, strict=True)):
+        queued = [all_of(old.node.leader == b, broker.replicas[n].entry.version == new.node.version)
+                  for b, broker in enumerate(t.after.brokers)]  # fmt: skip
+        listed = t.after.controller.tell[n].has(old.node.leader)
+        parts[f"partition {n}"] = implies(t.arguments["partition"] == n, any_of(listed, *queued))
     return parts
 
 

@@ -159,9 +159,9 @@ class Hosts:
         }
 
     def commit(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
-        """A record is acknowledged: only this ISR is sure to have it."""
-        p = state.partition(partition)
-        kept = p.holds.keep(state.replica(broker, partition).role.isr)
+        """A record is acknowledged: only this ISR is sure to have it, and the leader, which wrote it."""
+        p, isr = state.partition(partition), state.replica(broker, partition).role.isr
+        kept = p.holds.keep(isr.plus(isr.just(broker)))
         return Outcome(state.with_partition(partition, evolve(p, holds=kept)), ZkControllerEvent())
 
     def may_fetch(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:

@@ -108,13 +108,13 @@ class Moves:
     def complete(self, state: ZkController, partition: Word) -> Outcome:
         """Steps 3.1 to 4 as one conditional multi."""
         after = self._shrunk(state, partition)
-        after = self.control.tell_all(after, partition, after.partition(partition).target, True)
+        after = self.control.tell_all(after, partition, self._concerned(state.partition(partition)), True)
         return Outcome(self._ended(self._replaced(after, partition), partition), ZkControllerEvent(operations=1))
 
     def shrink_isr(self, state: ZkController, partition: Word) -> Outcome:
         """Step 3.1: write the ISR, and send StopReplica; the leader is told later, which is step 4."""
         after = self._shrunk(state, partition)
-        told = replaced(after.controller.tell, partition, after.partition(partition).target)
+        told = replaced(after.controller.tell, partition, self._concerned(state.partition(partition)))
         after = evolve(after, controller=evolve(after.controller, tell=told))
         return Outcome(self._remember(after, partition, moved=SHRUNK), ZkControllerEvent(operations=1))
 
@@ -165,6 +165,13 @@ class Moves:
             return True
         heirs = all_of(negate(state.changed), negate(p.target.keep(state.registered()).is_empty()))
         return any_of(p.target.has(p.node.leader), heirs)
+
+    @rule("zk-controller.reassignment.leader-is-told", source="early controller design, F 4",
+          switches=("reassignment-skips-leader",),
+          says="The ISR that a reassignment writes is published to the leader and to every new replica.")  # fmt: skip
+    def _concerned(self, p: Partition) -> BrokerSet:
+        """Who has to hear of the new ISR; a leader that is no new replica hears of it besides its StopReplica."""
+        return p.target if self.rules.reassignment_skips_leader else p.target.plus(p.target.just(p.node.leader))
 
     def _shrunk(self, state: ZkController, partition: Word) -> ZkController:
         """The ISR is the new replicas, one of them leads, and the others are told to stop."""

@@ -180,6 +180,17 @@ def test_a_reassignment_ends_as_one_multi() -> None:
     assert (stopped.partitions[0].holds, stopped.leads(0, 0)) == (ONE, False)
 
 
+def test_the_leader_is_told_of_the_isr() -> None:
+    """Step 4: the queue of the leader has the new ISR, though it is no new replica; it acknowledges with its own log."""
+    checked = run(start(reassignments=1), *JOINED, "check_isr 0")
+    assert run(checked, "complete 0").brokers[0].replicas[0].entry == Decision(3, 1, ONE)
+    later = run(checked, "shrink_isr 0", rules="kip")
+    assert later.controller.tell == (BOTH,)
+    led = run(later, "publish 0", "act 0 0", "commit 0 0", rules="kip").partitions[0]
+    assert (led.node, led.holds) == (Decision(3, 0, ONE), BOTH)
+    assert run(checked, "shrink_isr 0", rules="kip+reassignment-skips-leader").controller.tell == (ONE,)
+
+
 def test_a_reassignment_that_has_changed_is_looked_at_again() -> None:
     """The leader removes the new replica between the look at the ISR and the write: the write is refused."""
     cut = run(start(reassignments=1), *JOINED, "check_isr 0", "change_isr 0 0 1")
@@ -283,7 +294,7 @@ def test_costs_are_those_of_the_document() -> None:
 def test_the_page_tells_the_lengths() -> None:
     """The table of promises has the lengths of the expected verdicts."""
     table = PAGE.read_text(encoding="utf-8").split("| promise | property |")[1].split("\n\n")[0].splitlines()[2:]
-    assert len(table) == 13
+    assert len(table) == 14
     for line in table:
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         claim = cells[1].strip("`")

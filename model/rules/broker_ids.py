@@ -27,6 +27,14 @@ class BrokerIdRules:
     sweep_trusts_first_read: bool = choice(
         _GROUP, "broker-id KIP", "a hostname node is deleted without a condition on the registration read before"
     )
+    missing_ids_noted_late: bool = choice(
+        _GROUP,
+        "broker-id KIP, rejected alternatives",
+        "the controller keeps the nodes /brokers/missing_ids by a watch, some time after a registration goes",
+    )
+    garbage_deleted_unseen: bool = choice(
+        _GROUP, "broker-id KIP", "a hostname node is deleted whether or not it has changed since it was read"
+    )
 
     # Seeded defects.
     registration_overwrites: bool = choice(
@@ -43,6 +51,6 @@ class BrokerIdRules:
 
 OF_DOCUMENT = (
     "fresh_ids_drawn", "identity_by_hostname", "identity_by_elimination", "search_reads_every_topic",
-    "sweep_trusts_first_read",
+    "sweep_trusts_first_read", "missing_ids_noted_late", "garbage_deleted_unseen",
 )  # fmt: skip
 """Choices that hold in the broker-id KIP as written, with its optional step b)."""

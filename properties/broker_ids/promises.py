@@ -54,17 +54,18 @@ def properties(setting: Setting) -> list[Property]:
     if setting.rules.broker_ids.identity_by_hostname:
         claims.append(
             always("live-host-recorded", "the hostname of a live broker leads to its id, once recorded", _recorded,
-                   "broker-id KIP, garbage collection", ("sweep-trusts-first-read",),
-                   rules=("broker-id.sweep-is-conditional",))
+                   "broker-id KIP, garbage collection", ("sweep-trusts-first-read",
+                                                          "garbage-deleted-unseen"),
+                   rules=("broker-id.sweep-is-conditional", "broker-id.garbage-is-as-it-was-read"))
         )  # fmt: skip
     if setting.rules.broker_ids.identity_by_elimination:
         claims += [
             step("no-fresh-id-beside-a-missing-one", "no new id is drawn where exactly one is missing", _not_fresh,
-                 "broker-id KIP, step b.1", ("fresh-unless-ambiguous",),
-                 rules=("broker-id.no-fresh-one-beside-a-missing-one",)),
+                 "broker-id KIP, step b.1", ("fresh-unless-ambiguous", "missing-ids-noted-late"),
+                 rules=("broker-id.no-fresh-one-beside-a-missing-one", "broker-id.missing-ids-noted-at-once")),
             step("ambiguity-stops", "a broker that finds several missing ids stops with an error", _ambiguous,
-                 "broker-id KIP, step b.2", ("ambiguous-takes-first",),
-                 rules=("broker-id.several-missing-is-an-error",)),
+                 "broker-id KIP, step b.2", ("ambiguous-takes-first", "missing-ids-noted-late"),
+                 rules=("broker-id.several-missing-is-an-error", "broker-id.missing-ids-noted-at-once")),
         ]  # fmt: skip
     return [*claims, *_goals(setting)]
 

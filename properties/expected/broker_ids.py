@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 BROKER_IDS: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     ("broker-ids", "tiny", "kip"): {
-        "live-host-recorded": "refuted 12",
+        "live-host-recorded": "refuted 13",
         "id-stays-with-its-disk": "refuted 9",
         "restart-gets-its-id": "refuted 12",
         "lost-disk-gets-its-id": "refuted 8",
@@ -17,7 +17,7 @@ BROKER_IDS: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     },
     ("broker-ids", "tiny", "fixed"): {},
     ("broker-ids", "newcomer", "kip"): {
-        "live-host-recorded": "refuted 9",
+        "live-host-recorded": "refuted 10",
         "id-stays-with-its-disk": "refuted 6",
         "restart-gets-its-id": "refuted 9",
         "lost-disk-gets-its-id": "refuted 8",
@@ -30,14 +30,14 @@ BROKER_IDS: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     },
     ("broker-ids", "newcomer", "fixed"): {},
     ("broker-ids", "renames", "kip"): {
-        "live-host-recorded": "refuted 8",
+        "live-host-recorded": "refuted 9",
         "id-stays-with-its-disk": "refuted 9",
         "restart-gets-its-id": "refuted 12",
         "lost-disk-gets-its-id": "refuted 8",
         "search-reads-few": "refuted 6",
     },
     ("broker-ids", "renames", "kip-identity-by-elimination"): {
-        "live-host-recorded": "refuted 8",
+        "live-host-recorded": "refuted 9",
         "lost-disk-gets-its-id": "refuted 6",
     },
     ("broker-ids", "renames", "fixed"): {},
@@ -56,15 +56,15 @@ BROKER_IDS: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     },
     ("broker-ids", "shared", "fixed"): {},
     ("broker-ids", "static", "kip"): {
-        "live-host-recorded": "refuted 7",
+        "live-host-recorded": "refuted 8",
     },
     ("broker-ids", "static", "kip-identity-by-elimination"): {
-        "live-host-recorded": "refuted 7",
+        "live-host-recorded": "refuted 8",
     },
     ("broker-ids", "static", "fixed"): {},
     ("broker-ids", "sessions", "kip"): {
         "ids-unique": "refuted 6",
-        "live-host-recorded": "refuted 8",
+        "live-host-recorded": "refuted 9",
         "live-id-not-taken": "refuted 6",
         "id-stays-with-its-disk": "refuted 6",
         "restart-gets-its-id": "refuted 9",
@@ -78,7 +78,7 @@ BROKER_IDS: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     },
     ("broker-ids", "sessions", "fixed"): {},
     ("broker-ids", "small", "kip"): {
-        "live-host-recorded": "refuted 8",
+        "live-host-recorded": "refuted 9",
         "id-stays-with-its-disk": "refuted 6",
         "restart-gets-its-id": "refuted 9",
         "lost-disk-gets-its-id": "refuted 8",
@@ -87,7 +87,7 @@ BROKER_IDS: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "ambiguity-stops": "refuted 14",
     },
     ("broker-ids", "small", "kip-identity-by-elimination"): {
-        "live-host-recorded": "refuted 8",
+        "live-host-recorded": "refuted 9",
         "lost-disk-gets-its-id": "refuted 6",
     },
     ("broker-ids", "small", "fixed"): {},

@@ -1,4 +1,4 @@
-"""Faults of machines, and the garbage collection of hostname nodes."""
+"""Faults of machines, lost sessions among them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate, none_of, pick
 from kraftcheck.model.rules.broker_ids import BrokerIdRules
-from kraftcheck.model.systems.broker_ids.startup import BrokerIdsEvent
+from kraftcheck.model.systems.broker_ids.startup import BrokerIdsEvent, registered
 from kraftcheck.model.systems.broker_ids.state import DOWN, FAILED, NONE, BrokerIds, replaced
 
 
 @frozen
 class Faults:
-    """Stops, lost disks, other hostnames, lost sessions, and the sweep of garbage."""
+    """Stops, lost disks, other hostnames, lost sessions; and the topics that operators create."""
 
     rules: BrokerIdRules
 
@@ -30,7 +30,7 @@ class Faults:
         left = evolve(state.left, stops=state.left.stops - 1)
         after = evolve(state.with_machine(machine, m.ended(DOWN)), left=left)
         held = all_of(m.is_live(), pick(state.sessions, m.id, NONE) == machine)
-        return Outcome(choose(all_of(clean, held), _unregistered(after, m.id), after), BrokerIdsEvent())
+        return Outcome(choose(all_of(clean, held), self._unregistered(after, m.id), after), BrokerIdsEvent())
 
     def may_expire(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
         """The session of a process that is gone."""
@@ -43,7 +43,7 @@ class Faults:
 
     def expire(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
         """ZooKeeper removes the ephemeral node."""
-        return Outcome(_unregistered(state, id), BrokerIdsEvent())
+        return Outcome(self._unregistered(state, id), BrokerIdsEvent())
 
     def may_lose_session(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """A broker that works is cut off from ZooKeeper for longer than its session."""
@@ -57,7 +57,7 @@ class Faults:
     def lose_session(self, state: BrokerIds, machine: Word) -> Outcome:
         """The node goes, the broker does not know."""
         left = evolve(state.left, session_losses=state.left.session_losses - 1)
-        return Outcome(_unregistered(evolve(state, left=left), state.machine(machine).id), BrokerIdsEvent())
+        return Outcome(self._unregistered(evolve(state, left=left), state.machine(machine).id), BrokerIdsEvent())
 
     def may_return(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """A broker without a session learns of it."""
@@ -66,11 +66,7 @@ class Faults:
     def come_back(self, state: BrokerIds, machine: Word) -> Outcome:
         """It registers again under its id; where somebody else has, it stops."""
         m = state.machine(machine)
-        back = evolve(
-            state,
-            sessions=replaced(state.sessions, m.id, machine),
-            places=replaced(state.places, m.id, m.name),
-        )
+        back = registered(state, machine, m, self.rules)
         free = pick(state.sessions, m.id, NONE) < 0
         return Outcome(choose(free, back, state.with_machine(machine, m.ended(FAILED))), BrokerIdsEvent())
 
@@ -115,45 +111,12 @@ class Faults:
         """A topic now uses the id."""
         return Outcome(evolve(state, used=state.used.plus(state.used.just(id))), BrokerIdsEvent())
 
-    def may_sweep(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
-        """The controller looks for garbage, one registered id at a time."""
-        return {"id is registered": state.registered().has(id), "sweep is idle": state.swept_id < 0}
-
-    def sweep(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
-        """Read /brokers/ids/<id>: its hostname."""
-        return Outcome(evolve(state, swept_id=id, swept_host=pick(state.places, id, 0)), BrokerIdsEvent(reads=1))
-
-    def may_remove_garbage(self, state: BrokerIds, name: Word) -> dict[str, Truth]:
-        """A node of another hostname with the id that was read."""
-        host = state.swept_host
-        if not self.rules.sweep_trusts_first_read:
-            host = pick(state.places, state.swept_id, 0)  # deleted on condition that the node is as it was read
-        return {
-            "sweep has read an id": state.swept_id >= 0,
-            "id is still registered": self._still(state),
-            "hostname is another": negate(host == name),
-            "its node has that id": pick(state.hosts, name, NONE) == state.swept_id,
-        }
-
-    @rule("broker-id.sweep-is-conditional", source="broker-id KIP, garbage collection",
-          switches=("sweep-trusts-first-read",),
-          says="A hostname node is deleted only while the registration that was read still stands.")  # fmt: skip
-    def _still(self, state: BrokerIds) -> Truth:
-        """Whether the id that was read is registered; a sweep that trusts its first read does not ask."""
-        return True if self.rules.sweep_trusts_first_read else pick(state.sessions, state.swept_id, NONE) >= 0
-
-    def remove_garbage(self, state: BrokerIds, name: Word) -> Outcome:
-        """Delete /brokers/hosts/<hostname>."""
-        return Outcome(evolve(state, hosts=replaced(state.hosts, name, NONE)), BrokerIdsEvent(reads=1))
-
-    def may_end_sweep(self, state: BrokerIds) -> dict[str, Truth]:
-        """It has read an id."""
-        return {"sweep has read an id": state.swept_id >= 0}
-
-    def end_sweep(self, state: BrokerIds) -> Outcome:
-        """All nodes of this id were looked at."""
-        return Outcome(evolve(state, swept_id=NONE, swept_host=NONE), BrokerIdsEvent())
-
-
-def _unregistered(state: BrokerIds, id: Word) -> BrokerIds:  # noqa: A002
-    return evolve(state, sessions=replaced(state.sessions, id, NONE), places=replaced(state.places, id, 0))
+    @rule("broker-id.missing-ids-noted-at-once", source="broker-id KIP, rejected alternatives",
+          switches=("missing-ids-noted-late",),
+          says="The node of a missing id is there as soon as its registration goes.")  # fmt: skip
+    def _unregistered(self, state: BrokerIds, id: Word) -> BrokerIds:  # noqa: A002
+        gone = evolve(state, sessions=replaced(state.sessions, id, NONE), places=replaced(state.places, id, 0))
+        if self.rules.missing_ids_noted_late or self.rules.search_reads_every_topic:
+            return gone
+        noted = self.rules.identity_by_elimination
+        return evolve(gone, noted=state.noted.plus(state.noted.just(id))) if noted else gone

@@ -118,7 +118,7 @@ class Startup:
         m = state.machine(machine)
         reads = missing_id_reads(self.topics, self.rules.search_reads_every_topic)
         if not self.rules.search_reads_every_topic:
-            found = self._choose_missing(state, machine, m, state.missing())
+            found = self._choose_missing(state, machine, m, state.noted)
             return Outcome(found.state, evolve(found.event, reads=reads))
         read = evolve(m, status=TOPICS_READ, seen=state.used)
         return Outcome(state.with_machine(machine, read), BrokerIdsEvent(reads))
@@ -170,12 +170,8 @@ class Startup:
     def _registered(self, state: BrokerIds, machine: Word, m: Machine) -> BrokerIds:
         """The broker lives, and its id is on its disk."""
         live = evolve(m, status=LIVE, meta=m.id, recorded=False)
-        return evolve(
-            state.with_machine(machine, live),
-            sessions=replaced(state.sessions, m.id, machine),
-            places=replaced(state.places, m.id, m.name),
-            homes=replaced(state.homes, m.id, machine),
-        )
+        homes = replaced(state.homes, m.id, machine)
+        return evolve(registered(state.with_machine(machine, live), machine, m, self.rules), homes=homes)
 
     def may_record(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """The mapping is written after registration."""
@@ -187,6 +183,13 @@ class Startup:
         m = state.machine(machine)
         written = evolve(state, hosts=replaced(state.hosts, m.name, m.id))
         return Outcome(written.with_machine(machine, evolve(m, recorded=True)), BrokerIdsEvent())
+
+
+def registered(state: BrokerIds, machine: Word, m: Machine, rules: BrokerIdRules) -> BrokerIds:
+    """The state with the machine's id registered; its node of a missing id goes, unless the controller is to do it."""
+    noted = state.noted if rules.missing_ids_noted_late else state.noted.minus(state.noted.just(m.id))
+    sessions, places = replaced(state.sessions, m.id, machine), replaced(state.places, m.id, m.name)
+    return evolve(state, sessions=sessions, places=places, noted=noted)
 
 
 def choose_outcome(condition: Truth, then: Outcome, otherwise: Outcome) -> Outcome:

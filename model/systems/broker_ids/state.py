@@ -112,6 +112,10 @@ class BrokerIds:
         drawn: the next id of the sequence.
         homes: ghost: for each id the machine whose disk holds its data, or NONE.
         swept_id, swept_host: what the garbage collection read of a registered id; NONE when it is idle.
+        swept_node: the hostname whose node it read then, and is about to delete, or NONE.
+        noted: ids with a node /brokers/missing_ids/<id>; empty where no broker reads it.
+        listed: ids that the controller saw when it last listed /brokers/ids; empty where it does not watch them.
+        owed: ids that were gone then, whose nodes it has still to create.
         left: budgets.
     """
 
@@ -124,6 +128,10 @@ class BrokerIds:
     homes: tuple[Word, ...]
     swept_id: Word
     swept_host: Word
+    swept_node: Word
+    noted: BrokerSet
+    listed: BrokerSet
+    owed: BrokerSet
     left: BrokerIdsBudgets
 
     def machine(self, number: Word) -> Machine:
@@ -156,11 +164,23 @@ def replaced(items: tuple[T, ...], index: Word, item: T) -> tuple[T, ...]:
     return tuple(choose(index == position, item, old) for position, old in enumerate(items))
 
 
+def notes(setting: Setting) -> bool:
+    """Whether brokers find missing ids in nodes of their own."""
+    rules = setting.rules.broker_ids
+    return rules.identity_by_elimination and not rules.search_reads_every_topic
+
+
+def late(setting: Setting) -> bool:
+    """Whether it is a watch of the controller that keeps these nodes."""
+    return notes(setting) and setting.rules.broker_ids.missing_ids_noted_late
+
+
 def layout(setting: Setting) -> BrokerIds:
     """The domain of each field."""
     machines, ids, names = setting["machines"], setting["ids"], setting["hostnames"]
     number, someone = ints(NONE, ids - 1), ints(NONE, machines - 1)
     last = "the bound ids is how many broker ids there are; a broker that would be given a new one is left out"
+    some, nobody = BrokerSet(subset_of(ids)), BrokerSet(ints(0, 0))
     machine = Machine(
         status=ints(DOWN, FAILED), name=ints(0, names - 1), configured=number, meta=number,
         id=ints(NONE, ids - 1, cap=last),
@@ -169,7 +189,9 @@ def layout(setting: Setting) -> BrokerIds:
     return BrokerIds(
         machines=(machine,) * machines, sessions=(someone,) * ids, places=(ints(0, names - 1),) * ids,
         hosts=(number,) * names, used=BrokerSet(subset_of(ids)), drawn=ints(0, ids, cap=last), homes=(someone,) * ids,
-        swept_id=number, swept_host=ints(NONE, names - 1),
+        swept_id=number, swept_host=ints(NONE, names - 1), swept_node=ints(NONE, names - 1),
+        noted=some if notes(setting) else nobody, listed=some if late(setting) else nobody,
+        owed=some if late(setting) else nobody,
         left=BrokerIdsBudgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
     )  # fmt: skip
 
@@ -196,7 +218,8 @@ def initial(setting: Setting) -> list[BrokerIds]:
                 places=tuple(listed[n].name if n in members else 0 for n in range(ids)),
                 hosts=tuple(by_name.get(name, NONE) for name in range(setting["hostnames"])),
                 used=BrokerSet.of(members), drawn=machines if setting["configured"] else len(members), homes=owners,
-                swept_id=NONE, swept_host=NONE,
+                swept_id=NONE, swept_host=NONE, swept_node=NONE, noted=BrokerSet(), owed=BrokerSet(),
+                listed=BrokerSet.of(members) if late(setting) else BrokerSet(),
                 left=BrokerIdsBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS}),
             )
         )  # fmt: skip

@@ -9,7 +9,8 @@ from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.model.rules.broker_ids import BrokerIdRules
 from kraftcheck.model.systems.broker_ids.faults import Faults
 from kraftcheck.model.systems.broker_ids.startup import Startup
-from kraftcheck.model.systems.broker_ids.state import BrokerIds, initial, layout
+from kraftcheck.model.systems.broker_ids.state import BrokerIds, initial, late, layout
+from kraftcheck.model.systems.broker_ids.upkeep import Upkeep
 
 BOUNDS = (
     Bound("machines", 1, 4, "number of machines"),
@@ -44,6 +45,7 @@ SCOPES = {
 def actions(setting: Setting) -> list[Action]:
     """Steps of a start, what happens to machines, and the sweep."""
     up, faults = Startup(setting.rules.broker_ids, setting["topics"]), Faults(setting.rules.broker_ids)
+    keep = Upkeep(setting.rules.broker_ids)
     each = {"machine": tuple(range(setting["machines"]))}
     ids, names = {"id": tuple(range(setting["ids"]))}, {"name": tuple(range(setting["hostnames"]))}
     listed = [
@@ -60,9 +62,15 @@ def actions(setting: Setting) -> list[Action]:
             listed.append(Action("list_ids", up.list_ids, up.may_list_ids, each, "step b), second read"))
     if setting.rules.broker_ids.identity_by_hostname:
         listed += [
-            Action("sweep", faults.sweep, faults.may_sweep, ids, "Garbage Collection of ZooKeeper Nodes"),
-            Action("remove_garbage", faults.remove_garbage, faults.may_remove_garbage, names, "garbage collection"),
-            Action("end_sweep", faults.end_sweep, faults.may_end_sweep, {}, "garbage collection"),
+            Action("sweep", keep.sweep, keep.may_sweep, ids, "Garbage Collection of ZooKeeper Nodes"),
+            Action("read_host", keep.read_host, keep.may_read_host, names, "garbage collection"),
+            Action("remove_garbage", keep.remove_garbage, keep.may_remove_garbage, {}, "garbage collection"),
+            Action("end_sweep", keep.end_sweep, keep.may_end_sweep, {}, "garbage collection"),
+        ]
+    if late(setting):
+        listed += [
+            Action("list_registered", keep.list_registered, keep.may_list_registered, {}, "the controller's watch"),
+            Action("note", keep.note, keep.may_note, ids, "/brokers/missing_ids"),
         ]
     return [*listed, *_failures(setting, faults)]
 

@@ -115,11 +115,53 @@ def test_missing_ids_decide(gone: tuple[int, ...], wanted: tuple[int, int, int])
 
 
 def test_the_alternative_reads_one_node() -> None:
-    """With /brokers/missing_ids a single read settles step b)."""
-    rules = "kip-search-reads-every-topic"
-    down = do(start(), "stop", machine=0, clean=True).state
+    """With /brokers/missing_ids, whose nodes are there at once, a single read settles step b)."""
+    rules = "kip-search-reads-every-topic-missing-ids-noted-late"
+    down = do(start(), "stop", rules, machine=0, clean=True).state
     found = do(run(down, ("start", 2), ("decide", 2), rules=rules), "read_used_ids", rules, machine=2)
     assert (told(found.state, 2), found.event.reads) == ((CHOSEN, 0, BY_ELIMINATION), 1)
+
+
+def test_the_nodes_of_missing_ids_come_late() -> None:
+    """The controller lists the registered ids and then writes a node for each that went; no topic need use it."""
+    rules = "kip-search-reads-every-topic"
+    setting = BROKER_IDS.setting("newcomer", rules=parse(rules))
+    state = evolve(next(iter(BROKER_IDS.initial(setting))), used=BrokerSet())
+    down = do(state, "stop", rules, machine=0, clean=True).state
+    early = run(down, ("start", 2), ("decide", 2), ("read_used_ids", 2), rules=rules)
+    assert (told(early, 2), early.noted) == ((CHOSEN, 2, FRESH), BrokerSet())
+    noted = do(do(down, "list_registered", rules).state, "note", rules, id=0).state
+    assert (noted.noted, noted.listed, noted.owed) == (BrokerSet.of([0]), BrokerSet.of([1]), BrokerSet())
+    later = run(noted, ("start", 2), ("decide", 2), ("read_used_ids", 2), ("register", 2), rules=rules)
+    assert (told(later, 2), later.noted) == ((LIVE, 0, BY_ELIMINATION), BrokerSet.of([0]))
+    assert do(do(later, "list_registered", rules).state, "note", rules, id=0).state.noted == BrokerSet()
+
+
+@pytest.mark.parametrize(
+    ("scope", "rules", "wanted"),
+    [
+        ("tiny", "kip-search-reads-every-topic", {"no-fresh-id-beside-a-missing-one": 7, "ambiguity-stops": 10}),
+        ("newcomer", "kip-search-reads-every-topic", {"no-fresh-id-beside-a-missing-one": 4, "ambiguity-stops": 7}),
+        ("newcomer", "kip-sweep-trusts-first-read", {"live-host-recorded": 17}),
+    ],
+)
+def test_half_a_mend_breaks_a_promise(scope: str, rules: str, wanted: dict[str, int]) -> None:
+    """Nodes of missing ids that come late, and a sweep with one of its two conditions, in so many steps."""
+    program = trace(BROKER_IDS, BROKER_IDS.setting(scope, rules=parse(rules)))
+    found = explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    depths = {v.claim: v.depth for v in found.verdicts if isinstance(v.verdict, Refuted)}
+    assert {claim: depths.get(claim) for claim in wanted} == wanted
+
+
+def test_a_node_that_has_changed_is_not_swept() -> None:
+    """Between the read of a hostname's node and its deletion another broker writes it: a condition refuses."""
+    garbage = evolve(start("small"), hosts=(0, 1, 0, NONE))
+    read = do(do(garbage, "sweep", id=0).state, "read_host", name=2).state
+    changed = evolve(read, hosts=(0, 1, 1, NONE))
+    assert do(changed, "remove_garbage").state.hosts == (0, 1, NONE, NONE)
+    mended = BROKER_IDS.setting("small", rules=parse("kip-garbage-deleted-unseen"))
+    remove = next(a for a in BROKER_IDS.actions(mended) if a.name == "remove_garbage")
+    assert (remove.enabled(read, {}), remove.enabled(changed, {})) == (True, False)
 
 
 def test_a_mapping_is_recorded_and_swept() -> None:
@@ -128,7 +170,7 @@ def test_a_mapping_is_recorded_and_swept() -> None:
     moved = do(down, "rename", machine=1, name=3).state
     back = run(moved, ("start", 1), ("decide", 1), ("register", 1), ("record", 1))
     assert (back.hosts, back.places[1]) == ((0, 1, NONE, 1), 3)
-    swept = do(do(back, "sweep", id=1).state, "remove_garbage", name=1).state
+    swept = do(do(do(back, "sweep", id=1).state, "read_host", name=1).state, "remove_garbage").state
     assert swept.hosts == (0, NONE, NONE, 1)
     assert do(swept, "end_sweep").state.swept_id == NONE
 
@@ -178,9 +220,9 @@ def refutations(scope: str, rules: str) -> set[str]:
     ("choice", "promise", "scope"),
     [
         ("search-reads-every-topic", "search-reads-few", "tiny"),
-        ("search-reads-every-topic", "no-fresh-id-beside-a-missing-one", "newcomer"),
-        ("search-reads-every-topic", "ambiguity-stops", "newcomer"),
-        ("sweep-trusts-first-read", "live-host-recorded", "newcomer"),
+        ("search-reads-every-topic-missing-ids-noted-late", "no-fresh-id-beside-a-missing-one", "newcomer"),
+        ("search-reads-every-topic-missing-ids-noted-late", "ambiguity-stops", "newcomer"),
+        ("sweep-trusts-first-read-garbage-deleted-unseen", "live-host-recorded", "newcomer"),
         ("identity-by-elimination", "id-stays-with-its-disk", "newcomer"),
         ("identity-by-elimination", "restart-gets-its-id", "newcomer"),
     ],

@@ -181,7 +181,7 @@ def test_a_reassignment_ends_as_one_multi() -> None:
 
 
 def test_the_leader_is_told_of_the_isr() -> None:
-    """Step 4: the queue of the leader has the new ISR, though it is no new replica; it acknowledges with its own log."""
+    """Step 4: the queue of a leader that is no new replica has the new ISR; it acknowledges with its own log."""
     checked = run(start(reassignments=1), *JOINED, "check_isr 0")
     assert run(checked, "complete 0").brokers[0].replicas[0].entry == Decision(3, 1, ONE)
     later = run(checked, "shrink_isr 0", rules="kip")

@@ -30,6 +30,9 @@ class ZkJbodRules:
     last_member_stays_in_isr: bool = choice(
         _GROUP, f"{_SOURCE}, selector", "the last ISR member stays in the ISR although its log is lost"
     )
+    selector_seats_dead_head: bool = choice(
+        _GROUP, f"{_SOURCE}, selector", "the first of the replicas in the new ISR leads, whether it runs or not"
+    )
     filtered_requests_removed: bool = choice(
         _GROUP, f"{_SOURCE}, Partitions Restart", "requests for partitions that are filtered out are removed as well"
     )
@@ -74,6 +77,7 @@ class ZkJbodRules:
 
 OF_ZK_JBOD = (
     "jobs_without_lock", "restart_node_shared", "failed_operation_not_retried", "read_errors_unattributed",
-    "last_member_stays_in_isr", "filtered_requests_removed", "restart_order_outlives_return",
+    "last_member_stays_in_isr", "selector_seats_dead_head", "filtered_requests_removed",
+    "restart_order_outlives_return",
 )  # fmt: skip
 """Choices that hold in the JBOD KIP on ZooKeeper as written."""

@@ -55,7 +55,7 @@ ZK_BUGS: tuple[Bug, ...] = (
     Bug("JBOD KIP on ZooKeeper, scheduled jobs", "jobs-without-lock", "zk-jbod", "jobs",
         {"failed-directory-left-alone": 7}),
     Bug("JBOD KIP on ZooKeeper, open question 3", "restart-node-shared", "zk-jbod", "writers",
-        {"requests-are-kept": 14, "lost-partition-settles": 14}),
+        {"requests-are-kept": 14, "lost-partition-settles": 14, "lost-replica-returns": 14}),
     Bug("JBOD KIP on ZooKeeper, open question 4", "failed-operation-not-retried", "zk-jbod", "log",
         {"transient-errors-cost-nothing": 1}),
     Bug("JBOD KIP on ZooKeeper, open question 2", "read-errors-unattributed", "zk-jbod", "tiny",
@@ -65,6 +65,8 @@ ZK_BUGS: tuple[Bug, ...] = (
         {"partitions": 1, "directories": 3, "disk-failures": 2, "stops": 1, "controller-failures": 1}),
     Bug("JBOD KIP on ZooKeeper, selector", "last-member-stays-in-isr", "zk-jbod", "writers",
         {"new-leader-has-records": 13, "lost-partition-settles": 17}),
+    Bug("catalogue 53; JBOD KIP on ZooKeeper, selector", "selector-seats-dead-head", "zk-jbod", "writers",
+        {"restart-seats-live-leader": 9}),
     Bug("JBOD KIP on ZooKeeper, Partitions Restart", "filtered-requests-removed", "zk-jbod", "controller",
         {"lost-partition-settles": 8}),
     Bug("JBOD KIP on ZooKeeper, open question 1", "check-misses-failure", "zk-jbod", "tiny",
@@ -86,6 +88,6 @@ ZK_BUGS: tuple[Bug, ...] = (
     Bug("seeded", "requests-removed-first", "zk-jbod", "controller",
         {"lost-partition-settles": 8}),
     Bug("seeded", "restart-drops-replica", "zk-jbod", "tiny",
-        {"assigned-unchanged": 8}),
+        {"assigned-unchanged": 8, "lost-replica-returns": 1}),
 )  # fmt: skip
 """The rows, those of each document first, then seeded ones."""

@@ -107,6 +107,7 @@ ZK: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     },
     ("zk-jbod", "jobs", "fixed"): {},
     ("zk-jbod", "log", "kip"): {
+        "lost-replica-returns": "refuted 13",
         "new-leader-has-records": "refuted 19",
         "requests-are-kept": "refuted 13",
         "transient-errors-cost-nothing": "refuted 1",
@@ -115,6 +116,8 @@ ZK: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     },
     ("zk-jbod", "log", "fixed"): {},
     ("zk-jbod", "writers", "kip"): {
+        "lost-replica-returns": "refuted 14",
+        "restart-seats-live-leader": "refuted 10",
         "new-leader-has-records": "refuted 14",
         "requests-are-kept": "refuted 14",
         "lost-partition-settles": "refuted 14",
@@ -127,11 +130,14 @@ ZK: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     },
     ("zk-jbod", "controller", "fixed"): {},
     ("zk-jbod", "repair", "kip"): {
+        "restart-seats-live-leader": "refuted 7",
         "new-leader-has-records": "refuted 11",
         "reads-find-failures": "refuted 1",
     },
     ("zk-jbod", "repair", "fixed"): {},
     ("zk-jbod", "small", "kip"): {
+        "lost-replica-returns": "refuted 14",
+        "restart-seats-live-leader": "refuted 10",
         "new-leader-has-records": "refuted 22",
         "requests-are-kept": "refuted 14",
         "lost-partition-settles": "refuted 14",

@@ -58,6 +58,17 @@ def properties(setting: Setting) -> list[Property]:
                  rules=("zk-jbod.error.reads-are-attributed",), when=_not_lost,
                  by=_way(setting, kind=READ)),
     ]  # fmt: skip
+    if setting["directories"] > 1:
+        claims.append(
+            recovers("lost-replica-returns", "a broker with a directory left replicates again what has a leader",
+                     _replicates, f"{_KIP}, Partitions Restart", ("restart-drops-replica", "restart-node-shared"),
+                     rules=("zk-jbod.restart.selector", "zk-jbod.restart.each-request-has-its-node"), by=_way(setting))
+        )  # fmt: skip
+    if setting["stops"]:
+        claims.append(
+            step("restart-seats-live-leader", "whoever a restart makes leader runs", _seated, f"{_KIP}, selector",
+                 ("selector-seats-dead-head",), rules=("zk-jbod.restart.selector",))
+        )  # fmt: skip
     if setting["reassignments"]:
         claims.append(
             step("reassigned-is-not-restarted", "no partition is restarted while it is being reassigned", _left_out,
@@ -149,6 +160,15 @@ def _left_out(t: Step) -> Conjuncts:
     }
 
 
+def _seated(t: Step) -> Conjuncts:
+    if t.action != "restart":
+        return {"nothing is restarted": True}
+    return {
+        f"partition {n}": any_of(old.leader == new.leader, new.leader == NONE, t.after.host(new.leader).up)
+        for n, (old, new) in enumerate(zip(t.before.partitions, t.after.partitions, strict=True))
+    }
+
+
 def _runs_on(t: Step) -> Conjuncts:
     if t.action not in ("fail_operation", "glitch"):
         return {"nothing fails": True}
@@ -170,6 +190,18 @@ def _settles(s: ZkJbod) -> Conjuncts:
         able = [all_of(p.isr.has(b), s.works(b, n)) for b in range(len(s.hosts))]
         led = all_of(p.leader >= 0, s.works(p.leader, n))
         parts[f"partition {n}"] = any_of(led, all_of(p.leader == NONE, negate(any_of(*able))))
+    return parts
+
+
+def _replicates(s: ZkJbod) -> Conjuncts:
+    """Judged of each replica whose broker runs and has a directory left, while a leader has a log that works."""
+    parts: dict[str, Truth] = {}
+    for n, p in enumerate(s.partitions):
+        led = all_of(p.leader >= 0, s.works(p.leader, n))
+        for b, host in enumerate(s.hosts):
+            left = negate(host.pool.minus(host.broken).is_empty())
+            parts[f"broker {b}, partition {n}"] = implies(all_of(led, host.up, left),
+                                                         all_of(p.isr.has(b), s.works(b, n)))  # fmt: skip
     return parts
 
 

@@ -19,7 +19,7 @@ from kraftcheck.model.systems.zk_jbod.state import Controller, Partition, Partit
 
 
 @rule("zk-jbod.restart.selector", source="JBOD KIP on ZooKeeper, selector",
-      switches=("last-member-stays-in-isr", "restart-drops-replica"),
+      switches=("last-member-stays-in-isr", "restart-drops-replica", "selector-seats-dead-head"),
       says="A restarted replica leaves the ISR and stays assigned; a live ISR member leads.")  # fmt: skip
 def select(partition: Partition, broker: Word, live: BrokerSet, rules: ZkJbodRules) -> Partition:
     """The partition after a broker asked to restart its replica: RestartedPartitionsLeaderSelector.
@@ -34,7 +34,8 @@ def select(partition: Partition, broker: Word, live: BrokerSet, rules: ZkJbodRul
     isr = partition.isr.minus(me)
     if rules.last_member_stays_in_isr:
         isr = choose(isr.is_empty(), partition.isr, isr)
-    heir = partition.assigned.keep(isr).keep(live).minus(me).first()
+    able = partition.assigned.keep(isr).minus(me)
+    heir = able.first() if rules.selector_seats_dead_head else able.keep(live).first()
     led = negate(any_of(partition.leader == broker, partition.leader == NONE))
     assigned = partition.assigned.minus(me) if rules.restart_drops_replica else partition.assigned
     return evolve(
@@ -163,6 +164,7 @@ class Control:
             "its log works": state.works(broker, partition),
             "the leader's log works": all_of(another, state.works(p.leader, partition)),
             "something is missing": negate(all_of(p.isr.has(broker), p.holds.has(broker))),
+            "it is assigned": p.assigned.has(broker),
         }  # fmt: skip
 
     @rule("zk-jbod.restart.order-ends-with-return", source="JBOD KIP on ZooKeeper, Partitions Restart",

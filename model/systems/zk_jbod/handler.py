@@ -246,10 +246,15 @@ class Handler:
         host = state.host(broker)
         return {
             "it runs": host.up,
-            "it is told to": state.partition(partition).restarted.has(broker),
+            "it is told to": self._is_told(state, broker, partition),
             "there is no log": host.log(partition) == NONE,
             "a directory is left": negate(host.pool.is_empty()),
         }
+
+    def _is_told(self, state: ZkJbod, broker: Word, partition: Word) -> Truth:
+        """LeaderAndIsr goes to assigned replicas only."""
+        p = state.partition(partition)
+        return all_of(p.restarted.has(broker), p.assigned.has(broker))
 
     def recreate(self, state: ZkJbod, broker: Word, partition: Word) -> Outcome:
         """An empty log in the first directory of the pool."""

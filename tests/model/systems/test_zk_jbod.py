@@ -105,6 +105,7 @@ def test_exceptions_carry_their_context() -> None:
         (0, BOTH, 0, BOTH, "fixed", (1, ONE)),  # a) the leader asked
         (1, BOTH, 0, BOTH, "fixed", (1, ONE)),  # b) a follower asked
         (0, BOTH, 0, ZERO, "fixed", (NONE, ONE)),  # the only other member does not live
+        (0, BOTH, 0, ZERO, "fixed+selector-seats-dead-head", (1, ONE)),  # and leads, as the document has it literally
         (0, ZERO, 0, BOTH, "fixed", (NONE, NOBODY)),  # the last member lost its log
         (0, ZERO, 0, BOTH, "kip", (NONE, ZERO)),  # and stays, as OfflinePartitionLeaderSelector leaves it
         (1, ONE, 0, BOTH, "fixed", (1, ONE)),  # who asked was not in the ISR
@@ -149,6 +150,15 @@ def test_a_restart_leads_on_and_returns() -> None:
     assert (made.state.hosts[0].logs, made.event.broker, made.event.wrote) == ((1,), 0, ONE)
     back = run(made.state, "rejoin 0 0")
     assert (back.partitions[0].isr, back.partitions[0].holds) == (BOTH, BOTH)
+
+
+def test_a_replica_that_is_not_assigned_does_not_return() -> None:
+    """LeaderAndIsr goes to assigned replicas: a selector that drops the replica keeps its log from being made anew."""
+    lost = run(start(), *OFFLINE, "enqueue 0", "read_requests", "restart 0 0", rules="fixed+restart-drops-replica")
+    setting = ZK_JBOD.setting("tiny", {**ALL, "partitions": 1}, parse("fixed"))
+    recreate = next(a for a in ZK_JBOD.actions(setting) if a.name == "recreate")
+    kept = evolve(lost, partitions=(evolve(lost.partitions[0], assigned=BOTH),))
+    assert [recreate.enabled(state, {"broker": 0, "partition": 0}) for state in (lost, kept)] == [False, True]
 
 
 def test_concurrent_writers_lose_an_update() -> None:
@@ -253,7 +263,7 @@ def test_the_page_tells_the_lengths() -> None:
     """The table of promises has the lengths of the expected verdicts; mended, nothing is broken."""
     assert not any(odd for row, odd in EXPECTED.items() if row[0] == "zk-jbod" and row[2] == "fixed")
     table = PAGE.read_text(encoding="utf-8").split("| promise | property |")[1].split("\n\n")[0].splitlines()[2:]
-    assert len(table) == 10
+    assert len(table) == 12
     for line in table:
         _, claim, cell = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
         rows = [odd for row, odd in EXPECTED.items() if row[0] == "zk-jbod" and row[2] == "kip"]

@@ -58,6 +58,12 @@ def properties(setting: Setting) -> list[Property]:
                  rules=("zk-jbod.error.reads-are-attributed",), when=_not_lost,
                  by=_way(setting, kind=READ)),
     ]  # fmt: skip
+    return [*claims, *_of_budgets(setting), *_goals(setting)]
+
+
+def _of_budgets(setting: Setting) -> list[Property]:
+    """Promises about what some bound has to allow for."""
+    claims = []
     if setting["directories"] > 1:
         claims.append(
             recovers("lost-replica-returns", "a broker with a directory left replicates again what has a leader",
@@ -81,7 +87,7 @@ def properties(setting: Setting) -> list[Property]:
                  _costs_nothing, f"{_KIP}, open question 4", ("failed-operation-not-retried",),
                  rules=("zk-jbod.error.operation-is-retried",))
         )  # fmt: skip
-    return [*claims, *_goals(setting)]
+    return claims
 
 
 def _way(setting: Setting, **wanted: int) -> dict[str, dict[str, Any]]:

@@ -119,6 +119,10 @@ class PartitionRules:
     offline_directory_leader_kept: bool = _choice(
         "seeded", "KIP-858", "a failed directory does not move leaders and ISR members away"
     )
+    unknown_directory_is_offline: bool = _choice(
+        "seeded", "KIP-858",
+        "a replica whose directory is not known counts as offline where its broker registers several directories",
+    )  # fmt: skip
     reassignment_repeats_replicas: bool = _choice(
         "seeded", "KIP-455", "the replicas to remove are appended even where the target lists them"
     )

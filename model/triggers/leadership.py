@@ -77,6 +77,10 @@ def may_lead(cluster: Cluster, offline: Brokers, barred: Brokers, counted: Broke
     return able.plus(counted).minus(barred).minus(offline)
 
 
+@rule("directory.unknown-is-online", source="KIP-858; semantics 6.1; DirectoryId.isOnline",
+      switches=("unknown-directory-is-offline",),
+      says="A replica whose directory is not known yet counts as online; by the letter of the document it is offline "
+           "where its broker registers several.")  # fmt: skip
 @rule("directory.last-one-hides-none", source="KIP-858; semantics 9; catalogue 30",
       switches=("one-directory-means-all-online",),
       says="A replica in an unknown directory is offline, also where its broker registers one "
@@ -95,7 +99,10 @@ def replica_online(
         rules: the rule set.
     """
     none_known = count <= 1 if rules.one_directory_means_all_online else untold
-    return is_online(directory, registered, none_known, listed)
+    online = is_online(directory, registered, none_known, listed)
+    if not rules.unknown_directory_is_offline:
+        return online
+    return all_of(online, any_of(count <= 1, listed))
 
 
 @rule("election.outsider-lookup-resigns", source="B1; B4; PartitionRegistration.directory; semantics 3",

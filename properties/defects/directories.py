@@ -81,6 +81,8 @@ DIRECTORY_BUGS: tuple[Bug, ...] = (
         {"candidates-complete": 11, "no-copy-is-filled-over": 10}),
     Bug("catalogue 46, beside it", "offline-replica-unreported", "directories", "tiny",
         {"failure-leads-away": 12, "broker-can-return": 3}),
+    Bug("KIP-858", "unknown-directory-is-offline", "directories", "tiny",
+        {"broker-can-return": 4}),
     Bug("KIP-858", "assignments-never-time-out", "directories", "tiny",
         {"untold-failure-stops-broker": 3}),
     Bug("KIP-858", "one-directory-awaits-nothing", "directories", "upgrade",

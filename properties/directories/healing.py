@@ -86,8 +86,9 @@ def _of_failures(setting: Setting, tells: Way) -> list[Property]:
         claims.append(
             recovers("broker-can-return", "a broker that runs can come to be unfenced, whichever directory failed",
                      lambda s: negate(_waits(s)), "invariant 37; KIP-858",
-                     ("offline-replica-unreported", "single-directory-silent"),
-                     rules=("assignment.closed-replica-is-lost", "assignment.single-directory-is-silent"),
+                     ("offline-replica-unreported", "single-directory-silent", "unknown-directory-is-offline"),
+                     rules=("assignment.closed-replica-is-lost", "assignment.single-directory-is-silent",
+                            "directory.unknown-is-online"),
                      when=_waits, by={**tells, "unfence": {"delivered": True}}))  # fmt: skip
     return claims
 

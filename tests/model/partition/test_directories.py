@@ -15,6 +15,8 @@ from kraftcheck.model.partition.directories import (
     is_reserved,
 )
 from kraftcheck.model.records.directory_ids import CODE, DRAFT, KIP, DirectoryTextError
+from kraftcheck.model.rules.ruleset import PRESETS, RIGHT
+from kraftcheck.model.triggers.leadership import replica_online
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,15 @@ def test_unregistered_brokers_have_nothing_online(directory, none_known, listed)
 def test_lost_is_never_online():
     """LOST is offline whatever the registration lists."""
     assert not any(is_online(LOST, True, none, listed) for none in (False, True) for listed in (False, True))
+
+
+@pytest.mark.parametrize("directory", [MIGRATING, UNASSIGNED])
+@pytest.mark.parametrize(("count", "online"), [(1, True), (2, False)])
+def test_an_unknown_directory_is_offline_by_the_letter_of_the_document(directory, count, online):
+    """Where several directories are registered UNASSIGNED and MIGRATING are none of them; by all presets both count."""
+    letter = RIGHT.switched(unknown_directory_is_offline=True).partition
+    assert replica_online(directory, True, count, False, False, letter) is online
+    assert all(replica_online(directory, True, count, False, False, rules.partition) for rules in PRESETS.values())
 
 
 def test_assignment_map():

@@ -5,20 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 UNJUDGED: Mapping[str, frozenset[str]] = {
-    "KIP-858": frozenset({
-        "KIP-858 12",
-        "KIP-858 14, 18",
-        "KIP-858 18",
-        "KIP-858 18, 228",
-        "KIP-858 74-75",
-        "KIP-858 166",
-        "KIP-858 164-166",
-        "KIP-858 252",
-        "KIP-858 260",
-        "KIP-858 261-264",
-        "KIP-858 265, 268",
-        "KIP-858 267, 269",
-    }),
     "early controller design": frozenset({
         "early controller design 10, 102",
         "early controller design 33b",

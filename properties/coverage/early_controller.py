@@ -97,7 +97,7 @@ EARLY_CONTROLLER: tuple[Statement, ...] = (
               variants=("decision-write-unconditional", "reassignment-keeps-leader")),
     Statement("early controller design 96b", "Brokers that are not replicas any more are told to stop.",
               rules=("zk-controller.backlog-outdated", "zk-controller.reassignment.new-replicas-in-sync"),
-              properties=("zk-controller last-copy-is-not-stopped",),
+              properties=("zk-controller last-copy-is-not-stopped", "zk-controller isr-complete"),
               variants=("backlog-revives-replica", "reassignment-ignores-isr")),
     Statement("early controller design 97-98", "The replicas are written, and the request is deleted.",
               places=("model/systems/zk_controller/moves.py: replace", "model/systems/zk_controller/moves.py: end")),

@@ -17,6 +17,12 @@ class DataPlaneRules:
     reelected_leader_keeps_ends: bool = _choice(
         "defect", "Replica.resetReplicaState", "a leader that leads again trusts log ends from before its new epoch"
     )
+    earlier_reply_applied: bool = _choice(
+        "defect", "KAFKA-18723; KAFKA-7786", "a follower takes a reply of an earlier epoch if its log ends alike"
+    )
+    append_beyond_fetch_epoch: bool = _choice(
+        "defect", "KAFKA-18723", "a follower appends records of a later epoch than its fetch was made in"
+    )
 
     # Seeded defects of the data plane; most are historical.
     hw_advances_under_min_isr: bool = _choice(
@@ -83,4 +89,22 @@ class DataPlaneRules:
     )
     unknown_outcome_is_failure: bool = _choice(
         "data-plane", "KAFKA-14154", "a leader takes a lost answer to AlterPartition for a refusal"
+    )
+    stale_truncation_applied: bool = _choice(
+        "data-plane", "KAFKA-7786, KAFKA-13207", "a follower cuts its log as a late reply says, whatever its epoch"
+    )
+    fetch_noted_before_checks: bool = _choice(
+        "data-plane", "KAFKA-13837, KAFKA-14078, KAFKA-8400", "a leader notes the offset of a fetch that it refuses"
+    )
+    leader_keeps_every_end: bool = _choice(
+        "data-plane", "KIP-966, catalogue 71", "a leader that leads again trusts what it knew of any follower"
+    )
+    clean_marker_written_early: bool = _choice(
+        "data-plane", "KAFKA-15375, KAFKA-10471", "a process that ends while it recovers its log counts as clean"
+    )
+    metadata_needs_new_epoch: bool = _choice(
+        "data-plane", "KAFKA-15109", "a broker ignores metadata of a partition without a new leader epoch"
+    )
+    noop_truncation_keeps_epochs: bool = _choice(
+        "data-plane", "KAFKA-10706", "a cut at the end of the log leaves the entry of an epoch without records"
     )

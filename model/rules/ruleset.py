@@ -90,8 +90,13 @@ _OF_CONTROLLER = tuple(
 )
 _SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER, *OF_SNAPSHOT) if name not in _OF_DOCUMENTS}
 
-_MENDED_IN_4_1 = ("dead_last_known_leader_electable", "every_restart_is_unclean", "min_isr_change_keeps_elr")
-"""KAFKA-19522, KAFKA-18635, KAFKA-16540."""
+_LATE_REPLIES = ("earlier_reply_applied", "append_beyond_fetch_epoch")
+"""KAFKA-18723: the fetchers of 3.9.2, 4.0.1 and later have it mended, that of 4.0.0 has not."""
+
+_MENDED_IN_4_1 = (
+    "dead_last_known_leader_electable", "every_restart_is_unclean", "min_isr_change_keeps_elr", *_LATE_REPLIES,
+)  # fmt: skip
+"""KAFKA-19522, KAFKA-18635, KAFKA-16540, KAFKA-18723."""
 
 _MENDED_IN_4_0_0 = ("stale_reregistration_keeps_isr", "every_restart_is_unclean", "min_isr_change_keeps_elr")
 """KAFKA-18106, KAFKA-18635, KAFKA-16540: mended between the snapshot and the release, as the tour finds."""
@@ -105,13 +110,16 @@ _CONTROLLER_OF_4_0_0 = {
 }
 """KAFKA-17793 and KAFKA-18138 among them."""
 
-_OF_3_9_2 = {**_SNAPSHOT, "elr_available": False, "created_partitions_uncounted": False}
+_OF_3_9_2 = {
+    **_SNAPSHOT, "elr_available": False, "created_partitions_uncounted": False, **dict.fromkeys(_LATE_REPLIES, False),
+}  # fmt: skip
 _OF_4_0_0 = {
     **_SNAPSHOT, **dict.fromkeys(_MENDED_IN_4_0_0, False), "elr_downgrade": True,
     "created_partitions_uncounted": False, **_CONTROLLER_OF_4_0_0,
 }  # fmt: skip
+_OF_4_0_1 = {**_OF_4_0_0, **dict.fromkeys(_LATE_REPLIES, False)}
 _OF_4_1_0 = {
-    **_OF_4_0_0, "dead_last_known_leader_electable": False, "last_known_leader_may_be_removed": True,
+    **_OF_4_0_1, "dead_last_known_leader_electable": False, "last_known_leader_may_be_removed": True,
     "takeover_hears_fenced_brokers": False, "factor_change_can_be_forbidden": True,
 }  # fmt: skip
 _OF_4_1_1 = {**_OF_4_1_0, "last_known_leader_on_leader_loss": True}
@@ -122,7 +130,8 @@ _OF_4_4_0 = {**_OF_4_3_0, "added_partitions_uncounted": False, "cordoned_brokers
 
 _OF_RELEASES: dict[str, Mapping[str, bool]] = {
     "3.9.2": _OF_3_9_2,
-    **dict.fromkeys(("4.0.0", "4.0.1", "4.0.2"), _OF_4_0_0),
+    "4.0.0": _OF_4_0_0,
+    **dict.fromkeys(("4.0.1", "4.0.2"), _OF_4_0_1),
     "4.1.0": _OF_4_1_0,
     **dict.fromkeys(("4.1.1", "4.1.2"), _OF_4_1_1),
     "4.2.0": _OF_4_2_0,
@@ -154,7 +163,7 @@ PRESET_NOTES = {
     "kip": "the design documents as written (KIP-858, KIP-966, the unclean-recovery KIP)",
     "kafka-3.9": "as implemented, without eligible leader replicas",
     "kafka-4.0": "as implemented in the 4.0 snapshot of October 2024, defects included",
-    "kafka-4.1": "as kafka-4.0, less what a replayed log of 4.1.0 shows to be mended",
+    "kafka-4.1": "as kafka-4.0, less what a replayed log of 4.1.0, or its fetcher, shows to be mended",
     "fixed": "kafka-4.0 with every defect mended that a choice of the rules stands for",
     **{name: f"the controller of {name.replace('kafka-', 'Kafka ')} as released" for name in RELEASES},
 }

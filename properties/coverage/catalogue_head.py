@@ -75,7 +75,11 @@ CATALOGUE_HEAD: tuple[Statement, ...] = (
     Statement("catalogue 32", "A failed directory is not in what is replayed, and counts as online after a failover.",
               properties=("directories told-is-told",), variants=("directory-failure-not-replayed",)),
     Statement("catalogue 33", "The watermark waits for a replica that may not join the ISR.",
-              properties=("replication watermark-reaches-end",), variants=("hw-waits-for-ineligible",)),
+              properties=("replication watermark-reaches-end", "replication proposals-settle"),
+              variants=("hw-waits-for-ineligible", "metadata-needs-new-epoch"),
+              rules=("isr.shrink.bumps-leader-epoch",),
+              reason="To raise the leader epoch on every shrink, as before 3.6, breaks no promise: it costs an epoch, "
+                     "and puts off that the watermark waits."),
     Statement("catalogue 34", "Metadata without a new leader epoch resets what a leader knows of its followers.",
               rules=("metadata.only-newer",),
               reason="Metadata without a new leader epoch resets nothing in the model, and no variant makes it."),

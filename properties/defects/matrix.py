@@ -14,6 +14,7 @@ from kraftcheck.properties.defects.unclean_recovery import UNCLEAN_RECOVERY_BUGS
 from kraftcheck.properties.defects.zookeeper import ZK_BUGS
 
 _NO_CRASH = {"unclean-stops": 0, "shrinks": 0}
+_LATE = {"unclean-stops": 0, "elr": 0, "late-replies": 1}
 _LONG = {**_NO_CRASH, "fences": 3, "epochs": 8}
 
 BUGS: tuple[Bug, ...] = (
@@ -89,6 +90,27 @@ BUGS: tuple[Bug, ...] = (
         {"leader-complete": 11, "candidates-complete": 10, "consistent-reads": 14, "logs-match": 14,
          "acknowledged-survives": 17},
         {**_LONG, "records": 2}),
+    Bug("catalogue 37; KAFKA-10706", "noop-truncation-keeps-epochs", "replication", "tiny",
+        {"watermark-reaches-end": 10, "isr-refills": 8}),
+    Bug("catalogue 39; KAFKA-18723", "append-beyond-fetch-epoch", "replication", "small",
+        {"candidates-complete": 14, "consistent-reads": 15, "logs-match": 15},
+        {**_LATE, "records": 4}),
+    Bug("catalogue 39; KAFKA-18723", "earlier-reply-applied", "replication", "small",
+        {"candidates-complete": 23},
+        {**_LATE, "records": 3}),
+    Bug("catalogue 69; KAFKA-7786", "stale-truncation-applied", "replication", "small",
+        {"leader-complete": 16, "candidates-complete": 15, "consistent-reads": 22, "logs-match": 24,
+         "acknowledged-survives": 19},
+        {**_LATE, "records": 2, "fences": 2}),
+    Bug("catalogue 66; KAFKA-15375", "clean-marker-written-early", "replication", "tiny",
+        {"leader-complete": 8, "candidates-complete": 6, "acknowledged-survives": 11}),
+    Bug("catalogue 70; KAFKA-13837", "fetch-noted-before-checks", "replication", "small",
+        {"candidates-complete": 16},
+        {"unclean-stops": 0, "elr": 0}),
+    Bug("catalogue 71; KIP-966", "leader-keeps-every-end", "replication", "tiny",
+        {"leader-complete": 9, "candidates-complete": 9, "acknowledged-survives": 10, "proposals-settle": 4,
+         "watermark-reaches-end": 5},
+        {**_NO_CRASH, "reassignments": 2, "epochs": 10}),
     Bug("catalogue 40; KAFKA-14154", "unknown-outcome-is-failure", "replication", "small",
         {"leader-complete": 12, "candidates-complete": 10, "quorum-superset": 7, "acknowledged-survives": 15}),
     Bug("catalogue 40; KAFKA-14154", "answered-request-survives", "replication", "small",
@@ -100,6 +122,8 @@ BUGS: tuple[Bug, ...] = (
     Bug("catalogue 33; KAFKA-15021", "hw-waits-for-ineligible", "replication", "tiny",
         {"watermark-reaches-end": 4},
         {"min-isr": 1}),
+    Bug("catalogue 33; KAFKA-15109", "metadata-needs-new-epoch", "replication", "tiny",
+        {"proposals-settle": 2, "isr-refills": 1}),
     Bug("catalogue 41; KAFKA-13091", "accepted-shrink-keeps-hw", "replication", "tiny",
         {"watermark-reaches-end": 5},
         {"min-isr": 1}),

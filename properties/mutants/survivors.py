@@ -110,7 +110,7 @@ _REPLICATION = (
         SCOPE, ANY,
         "with one record there is none that it could conflict with; not tried with more",
         ("produce_acks_1", "broker believes it leads", "dropped"),
-        (_DATA + "fetch", "negate(diverges)", "dropped"),
+        (_DATA + "noted", "negate(apart)", "dropped"),
     ),
     *about(
         SCOPE, ANY,
@@ -122,7 +122,7 @@ _REPLICATION = (
         REDUNDANT, ANY,
         "it errs on the safe side: a watermark rises later, or a follower counts later",
         (_DATA + "advance", "quorum.has(b)", "dropped"),
-        (_DATA + "fetch", "diverges", "always"),
+        (_DATA + "fetch", "apart", "always"),
         (_METADATA + "take", "changes", "dropped"),
         (_METADATA + "take", "changes", "never"),
         (_METADATA + "take", "all_of(changes, negate(kept.has(n)))", "always"),

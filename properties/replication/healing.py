@@ -32,14 +32,16 @@ def properties(setting: Setting) -> list[Property]:
     return [
         recovers("proposals-settle", "every pending ISR change can be committed or superseded", _settled,
                  "invariant 46; KIP-497", ("refusal-keeps-proposal",),
-                 rules=("proposal.refusal-ends-it",), by=SETTLING),
+                 rules=("proposal.refusal-ends-it", "metadata.only-newer"), by=SETTLING),
         recovers("watermark-reaches-end", "at min ISR, the high watermark can reach the log end though nobody returns",
                  _reached, "KAFKA-15021; KAFKA-13091", ("hw-waits-for-ineligible", "accepted-shrink-keeps-hw"),
-                 rules=("watermark.ignores-ineligible", "proposal.acceptance-moves-watermark"),
+                 rules=("watermark.ignores-ineligible", "proposal.acceptance-moves-watermark",
+                        "follower.truncation-drops-empty-epochs"),
                  when=_isr_runs, by={**WORKING, "fence": {}}),
         recovers("isr-refills", "while there is a leader, every replica can be in the ISR again", _full,
                  "KIP-497", ("refusal-keeps-proposal",),
-                 rules=("proposal.refusal-ends-it", "metadata.only-newer"), when=_led, by=healing),
+                 rules=("proposal.refusal-ends-it", "metadata.only-newer", "follower.truncation-drops-empty-epochs"),
+                 when=_led, by=healing),
     ]  # fmt: skip
 
 

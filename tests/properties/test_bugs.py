@@ -29,9 +29,10 @@ from tests.shared.samples import one_in
 
 SLOW = {
     "alter-partition-ignores-directories", "one-directory-means-all-online", "fenced-leader-acceptable",
-    "offline-directory-leader-kept", "completion-needs-adding-only",
+    "offline-directory-leader-kept", "completion-needs-adding-only", "append-beyond-fetch-epoch",
+    "earlier-reply-applied", "stale-truncation-applied",
 }  # fmt: skip
-"""Defects whose scopes have 0.4 to 1 million states: left to `kraftcheck bugs`."""
+"""Defects whose scopes have 0.4 to 4 million states: left to `kraftcheck bugs`."""
 
 QUICK = [bug for bug in BUGS if bug.variant not in SLOW]
 CHEAP = "hw-uses-proposed-isr"

@@ -106,6 +106,14 @@ class Control:
         spent = evolve(state, left=evolve(state.left, unclean_stops=state.left.unclean_stops - 1))
         return spent.with_broker(broker, evolve(b, status=STOPPED_UNCLEAN, log=log, high_watermark=mark))
 
+    def may_end_recovering(self, state: Replication, broker: Word) -> dict[str, Truth]:
+        """A process that recovers its log is told to stop; it has not registered."""
+        return {"broker has stopped uncleanly": state.broker(broker).status == STOPPED_UNCLEAN}
+
+    def end_recovering(self, state: Replication, broker: Word) -> Replication:
+        """The defect KAFKA-15375: it leaves the mark of a clean stop behind."""
+        return state.with_broker(broker, evolve(state.broker(broker), status=STOPPED_CLEAN))
+
     def may_register(self, state: Replication, broker: Word) -> dict[str, Truth]:
         """A stopped process comes back."""
         return {"broker is stopped": negate(state.broker(broker).running())}

@@ -12,7 +12,8 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.model.systems.replication.log import larger, smaller
+from kraftcheck.model.systems.replication.divergence import diverging, shortened
+from kraftcheck.model.systems.replication.log import VACANT, larger, smaller
 from kraftcheck.model.systems.replication.state import (
     ACCEPTED,
     NONE,
@@ -92,7 +93,7 @@ class DataPlane:
     def produce(self, state: Replication, broker: Word) -> Replication:
         """A leader appends one record of its epoch."""
         leader = state.broker(broker)
-        written = evolve(leader, log=leader.log.append(leader.epoch + 1))
+        written = evolve(leader, log=leader.log.append(leader.epoch + 1), empty_epoch=VACANT)
         spent = evolve(state, left=evolve(state.left, records=state.left.records - 1))
         return self.advance(spent, broker, written)
 
@@ -136,50 +137,44 @@ class DataPlane:
             "follower is a replica as far as the leader knows": replica,
         }
 
-    @rule("follower.truncates-to-common-epoch",
-          source="KIP-279; KAFKA-6361; AbstractFetcherThread.truncateOnFetchResponse",
-          switches=("kip101-epoch-lookup",),
-          says="A follower cuts its log to the end of the largest leader epoch that both logs have.")  # fmt: skip
-    @rule("leader.notes-start-of-its-epoch", source="KAFKA-7415; LeaderEpochFileCache.assign",
-          switches=("no-epoch-entry-on-leadership",),
-          says="A leader notes the start of its epoch as it becomes leader, before it appends.")  # fmt: skip
-    @rule("follower.truncation-lowers-watermark", source="KAFKA-14704; semantics 7",
-          switches=("truncation-keeps-watermark",),
-          says="A follower that cuts its log below its high watermark lowers that too.")  # fmt: skip
     def fetch(self, state: Replication, follower: Word, leader: Word, received: Word) -> Replication:
         """One fetch: a diverging log is cut; otherwise the leader notes the offset and the follower appends.
 
         At most `received` records arrive; 0: the reply is lost. The reply carries
         the watermark from before the leader noted this fetch.
         """
-        f, ldr = state.broker(follower), state.broker(leader)
-        own = f.log.last()
-        theirs = ldr.log.largest_to(own)
-        ends = ldr.log.count_to(own)
-        diverges = any_of(theirs < own, ends < f.log.end())
-        if self.rules.data_plane.kip101_epoch_lookup:
-            diverges = ends < f.log.end()
-        if self.rules.data_plane.no_epoch_entry_on_leadership:
-            diverges = all_of(diverges, ldr.log.last() >= own)
-        shared = f.log.largest_to(theirs)
-        cut = f.log.truncate(smaller(choose(shared == theirs, ends, f.log.count_to(shared)), f.log.count_to(theirs)))
-        if self.rules.data_plane.kip101_epoch_lookup:
-            cut = f.log.truncate(smaller(ends, f.log.end()))
+        f, ldr, rules = state.broker(follower), state.broker(leader), self.rules.data_plane
+        apart, entry, end = diverging(rules, f, ldr)
         grown = f.log.copy_of(ldr.log).truncate(f.log.end() + received)
-        log = choose(diverges, cut, grown)
-        mark = choose(
-            diverges, smaller(f.high_watermark, cut.end()), smaller(ldr.high_watermark, grown.end())
-        )
-        if self.rules.data_plane.truncation_keeps_watermark:
-            mark = choose(diverges, f.high_watermark, mark)
-        moved = state.with_broker(follower, choose(received > 0, evolve(f, log=log, high_watermark=mark), f))
-        served = [all_of(follower == b, negate(diverges)) for b in range(len(ldr.ends))]
-        noted = evolve(
-            ldr,
-            ends=tuple(choose(now, f.log.end(), end) for now, end in zip(served, ldr.ends, strict=True)),
-            stale=BrokerSet(choose(diverges, ldr.stale.mask, ldr.stale.minus(ldr.stale.just(follower)).mask)),
-        )
-        return self.advance(moved, leader, noted)
+        appended = evolve(f, log=grown, high_watermark=smaller(ldr.high_watermark, grown.end()))
+        after = choose(apart, shortened(rules, f, entry, end), appended)
+        moved = state.with_broker(follower, choose(received > 0, after, f))
+        return self.noted(moved, follower, leader, choose(apart, UNKNOWN, f.log.end()))
+
+    @rule("leader.notes-served-fetches", source="KAFKA-13837; KAFKA-14078; catalogue 70; Partition.fetchRecords",
+          switches=("fetch-noted-before-checks",),
+          says="A leader notes the offset of a fetch only if it serves it.")  # fmt: skip
+    def may_refuse(self, state: Replication, follower: Word, leader: Word) -> dict[str, Truth]:
+        """A running broker fetches from who believes it leads."""
+        return {
+            "they are two": negate(follower == leader),
+            "follower runs": state.broker(follower).running(),
+            "leader runs and believes it leads": state.leads(leader, state.broker(leader)),
+        }
+
+    def refuse(self, state: Replication, follower: Word, leader: Word) -> Replication:
+        """The defects around KAFKA-13837: the follower gets an error, and counts."""
+        return self.noted(state, follower, leader, state.broker(follower).log.end())
+
+    def noted(self, state: Replication, follower: Word, leader: Word, end: Word) -> Replication:
+        """A leader has noted where the log of a follower ends that fetches; UNKNOWN: the logs diverge."""
+        ldr = state.broker(leader)
+        apart = end == UNKNOWN
+        ends = tuple(
+            choose(all_of(follower == b, negate(apart)), end, old) for b, old in enumerate(ldr.ends)
+        )  # fmt: skip
+        stale = BrokerSet(choose(apart, ldr.stale.mask, ldr.stale.minus(ldr.stale.just(follower)).mask))
+        return self.advance(state, leader, evolve(ldr, ends=ends, stale=stale))
 
     @rule("isr.join.past-start-of-epoch", source="KAFKA-7128; Partition.isFollowerInSync; semantics 4",
           switches=("no-leader-epoch-start-check",),

@@ -48,11 +48,14 @@ class Metadata:
             ends=tuple(choose(all_of(changes, negate(kept.has(n))), UNKNOWN, end) for n, end in enumerate(b.ends)),
             stale=BrokerSet(choose(changes, b.stale.keep(kept).mask, b.stale.mask)),
         )
+        if self.data.rules.data_plane.noop_truncation_keeps_epochs:
+            begins = all_of(changes, state.leader_at(epoch) == broker)
+            fresh = evolve(fresh, empty_epoch=choose(begins, epoch + 1, fresh.empty_epoch))
         after = state.with_broker(broker, fresh)
         return choose(state.leader_at(epoch) == broker, self.data.advance(state, broker, fresh), after)
 
     @rule("leader.forgets-ends-of-earlier-epoch", source="Replica.resetReplicaState; catalogue 35",
-          switches=("reelected-leader-keeps-ends",),
+          switches=("reelected-leader-keeps-ends", "leader-keeps-every-end"),
           says="A leader of a new epoch knows no follower's log end.")  # fmt: skip
     def _kept(self, state: Replication, broker: Word, epoch: Word, isr: BrokerSet) -> BrokerSet:
         """Followers whose log end offset a leader still believes in a new epoch: nobody.
@@ -60,18 +63,24 @@ class Metadata:
         As found, a leader that leads again keeps those of ISR members, even where
         it never saw that another broker led in between.
         """
-        if not self.data.rules.data_plane.reelected_leader_keeps_ends:
+        rules = self.data.rules.data_plane
+        if not (rules.reelected_leader_keeps_ends or rules.leader_keeps_every_end):
             return BrokerSet()
+        if rules.leader_keeps_every_end:
+            isr = BrokerSet.of(range(len(state.brokers)))
         again = all_of(state.leader_at(state.broker(broker).epoch) == broker, state.leader_at(epoch) == broker)
         return BrokerSet(choose(again, isr.mask, 0))
 
-    @rule("metadata.only-newer", source="semantics 4; catalogue 34",
-          says="Metadata of an older partition epoch is skipped.")  # fmt: skip
+    @rule("metadata.only-newer", source="semantics 4; catalogue 33; catalogue 34; KAFKA-15109",
+          switches=("metadata-needs-new-epoch",),
+          says="Metadata of an older partition epoch is skipped, and no other.")  # fmt: skip
     def may_take(self, state: Replication, broker: Word, epoch: Word) -> dict[str, Truth]:
         """Metadata is applied in order; what is not newer is skipped, and says nothing to a follower in its epoch."""
         b = state.broker(broker)
         configured = negate(b.min_isr == state.controller.effective_min_isr())
         newer = all_of(epoch == state.leader_epoch, state.leads(broker, b), any_of(negate(b.current), configured))
+        if self.data.rules.data_plane.metadata_needs_new_epoch:
+            newer = False
         return {
             "broker runs": b.running(),
             "epoch exists": epoch <= state.leader_epoch,

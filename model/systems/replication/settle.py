@@ -8,6 +8,7 @@ compares explorations with and without. What is dead:
 * the leader epoch of a broker that does not run: it registers at the newest one;
 * which broker epochs a request states, once one of them is out of date: it can only
   be refused with INELIGIBLE_REPLICA;
+* a late reply to a follower that has stopped;
 * the leader of an epoch that every running broker has passed; the last ISR and min
   ISR of an epoch whose leader does not run, or has applied it.
 """
@@ -25,7 +26,7 @@ from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, n
 from kraftcheck.model.systems.replication.endless import unbounded
 from kraftcheck.model.systems.replication.history import isrs_rewritten, kept_at, rewritten
 from kraftcheck.model.systems.replication.log import larger
-from kraftcheck.model.systems.replication.state import NONE, UNKNOWN, Broker, Replication
+from kraftcheck.model.systems.replication.state import NONE, UNKNOWN, Broker, Replication, Reply, no_reply
 from kraftcheck.model.triggers.min_isr import effective_min_isr
 
 
@@ -50,6 +51,7 @@ def settle(state: Replication, setting: Setting) -> Replication:
         minimums=rewritten(state.minimums, lambda e, old: choose(_unread(state, e), low, old)),
         request=evolve(state.request, stated=choose(state.request.stale, BrokerSet(), state.request.stated)),
         lag=_lag(state) if limits_lag(setting) else 0,
+        reply=_reply(state, setting) if late_replies(setting) else state.reply,
     )
 
 
@@ -60,6 +62,12 @@ def _broker(state: Replication, number: int, broker: Broker, low: int) -> Broker
     )  # fmt: skip
     used = choose(state.leads(number, broker), broker, follower)
     return evolve(used, epoch=choose(broker.running(), broker.epoch, 0))
+
+
+def _reply(state: Replication, setting: Setting) -> Reply:
+    """A reply to who has stopped is lost."""
+    waits = state.broker(state.reply.follower).running()
+    return choose(all_of(state.reply.is_under_way(), waits), state.reply, no_reply(setting["records"]))
 
 
 def remembered(state: Replication, epoch: Word) -> Truth:
@@ -82,6 +90,11 @@ def _lag(state: Replication) -> Word:
     for broker in state.brokers:
         most = larger(most, choose(broker.running(), state.leader_epoch - broker.epoch, 0))
     return most
+
+
+def late_replies(setting: Setting) -> bool:
+    """Whether replies to fetches may be late."""
+    return setting.bounds.get("late-replies", 0) > 0
 
 
 def limits_lag(setting: Setting) -> bool:

@@ -16,7 +16,13 @@ from kraftcheck.model.systems.elections import state as elections
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.replication.endless import EndlessLog, unbounded
 from kraftcheck.model.systems.replication.log import VACANT, Log
-from kraftcheck.model.systems.replication.settle import fixes_min_isr, limits_lag, settle, smallest_min_isr
+from kraftcheck.model.systems.replication.settle import (
+    fixes_min_isr,
+    late_replies,
+    limits_lag,
+    settle,
+    smallest_min_isr,
+)
 from kraftcheck.model.systems.replication.state import (
     INELIGIBLE,
     NONE,
@@ -26,13 +32,15 @@ from kraftcheck.model.systems.replication.state import (
     Broker,
     Replication,
     ReplicationBudgets,
+    Reply,
     Request,
+    no_reply,
     no_request,
 )
 
 BUDGETS = (
     "records", "unclean_stops", "clean_stops", "fences", "shrinks", "reassignments", "unclean_elections",
-    "config_changes",
+    "config_changes", "late_replies",
 )  # fmt: skip
 
 
@@ -56,7 +64,7 @@ def layout(setting: Setting) -> Replication:
         log = EndlessLog(endless(VACANT, UNBOUNDED), counter())
     low = smallest_min_isr(setting)
     minimum = ints(low, low if fixes_min_isr(setting) else brokers)
-    budgets = ReplicationBudgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS})
+    budgets = ReplicationBudgets(**{name: ints(0, number) for name, number in _budgets(setting).items()})
 
     def broker(number: int) -> Broker:
         ends = tuple(never if b == number else known for b in range(brokers))
@@ -65,6 +73,7 @@ def layout(setting: Setting) -> Replication:
             unseen=truth() if setting.rules.data_plane.equal_epoch_ends_proposal else NEVER,
             isr=some, min_isr=minimum, proposed=some,
             answer=ints(NONE, INELIGIBLE), ends=ends, stale=some,
+            empty_epoch=ints(VACANT, epochs + 1 if setting.rules.data_plane.noop_truncation_keeps_epochs else VACANT),
         )  # fmt: skip
 
     history: tuple[Any, Any, Any] = (someone,) * (epochs + 1), (some,) * (epochs + 1), (minimum,) * (epochs + 1)
@@ -79,7 +88,25 @@ def layout(setting: Setting) -> Replication:
         committed=log, acknowledged=offset, lossy=truth(),
         lag=ints(0, setting["lag"], cap=FURTHEST_BEHIND) if limits_lag(setting) else ints(0, 0),
         left=evolve(budgets, records=counter()) if unbounded(setting) else budgets,
+        reply=_reply(setting),
     )  # fmt: skip
+
+
+def _reply(setting: Setting) -> Reply:
+    """The domain of a late reply: one value where none may be late."""
+    if not late_replies(setting):
+        nobody, zero = ints(NO_LEADER, NO_LEADER), ints(0, 0)
+        return Reply(nobody, nobody, zero, zero, ints(UNKNOWN, UNKNOWN), zero, zero, Log(()))
+    someone, offset = ints(NO_LEADER, setting["brokers"] - 1), ints(0, setting["records"])
+    entry = setting["epochs"] + 1
+    return Reply(
+        someone, someone, ints(0, setting["epochs"], cap=LAST_EPOCH), offset, ints(UNKNOWN, entry), offset, offset,
+        Log((ints(VACANT, entry),) * setting["records"]),
+    )  # fmt: skip
+
+
+def _budgets(setting: Setting) -> dict[str, int]:
+    return {name: setting.bounds.get(name.replace("_", "-"), 0) for name in BUDGETS}
 
 
 def _registration(setting: Setting) -> Elections:
@@ -129,7 +156,7 @@ def initial(setting: Setting) -> list[Replication]:
     """An empty partition on live brokers, everything applied everywhere."""
     brokers, epochs, low = setting["brokers"], setting["epochs"], smallest_min_isr(setting)
     empty, controller = Log((VACANT,) * setting["records"]), _start(setting)
-    left = ReplicationBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
+    left = ReplicationBudgets(**_budgets(setting))
     if unbounded(setting):
         empty, left = EndlessLog(anything(), 0), evolve(left, records=anything())
     broker = Broker(
@@ -140,7 +167,7 @@ def initial(setting: Setting) -> list[Replication]:
         controller=controller, leader_epoch=0,
         leaders=(0, *(NO_LEADER,) * epochs), isrs=(BrokerSet(),) * (epochs + 1), minimums=(low,) * (epochs + 1),
         brokers=(broker,) * brokers, request=no_request(), committed=empty, acknowledged=0, lossy=False,
-        lag=0, left=left,
+        lag=0, left=left, reply=no_reply(setting["records"] if late_replies(setting) else 0),
     )  # fmt: skip
     settled = settle(state, setting)
     if unbounded(setting):

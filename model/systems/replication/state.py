@@ -23,7 +23,7 @@ controller's registration of the current leader epoch, or an older one.
 
 from __future__ import annotations
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Outcome
@@ -32,7 +32,7 @@ from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, n
 from kraftcheck.model.rules.data_plane import DataPlaneRules
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.replication.history import first_kept, isr_kept_at, isrs_rewritten, kept_at, rewritten
-from kraftcheck.model.systems.replication.log import Log
+from kraftcheck.model.systems.replication.log import VACANT, Log
 from kraftcheck.model.triggers.alter_partition import current_checks
 
 RUNNING = 0
@@ -68,6 +68,7 @@ class Broker:
         answer: the answer to that, if one is under way.
         ends: for each broker, the log end offset of its last fetch in this epoch.
         stale: followers whose last fetch was made by an earlier incarnation.
+        empty_epoch: the entry of an epoch that it led without a record (kept for the defect KAFKA-10706).
     """
 
     status: Word
@@ -82,6 +83,7 @@ class Broker:
     answer: Word
     ends: tuple[Word, ...]
     stale: BrokerSet
+    empty_epoch: Word = VACANT
 
     def running(self) -> Truth:
         """Whether the process runs."""
@@ -132,6 +134,38 @@ def no_request() -> Request:
 
 
 @frozen
+class Reply:
+    """A reply to a fetch that is late; no follower: there is none.
+
+    Attributes:
+        follower, leader: to whom, and from whom.
+        epoch, offset: of the fetch: its leader epoch, and where the follower's log ended.
+        cut_epoch, cut_end: where the logs diverge, the leader's largest epoch up to the follower's last, as an entry,
+            and its end; UNKNOWN: they do not.
+        watermark: the leader's.
+        sent: the leader's log when it served the fetch.
+    """
+
+    follower: Word
+    leader: Word
+    epoch: Word
+    offset: Word
+    cut_epoch: Word
+    cut_end: Word
+    watermark: Word
+    sent: Log
+
+    def is_under_way(self) -> Truth:
+        """Whether there is one."""
+        return self.follower >= 0
+
+
+def no_reply(room: int = 0) -> Reply:
+    """No reply under way, in a scope where logs have that much room."""
+    return Reply(NO_LEADER, NO_LEADER, 0, 0, UNKNOWN, 0, 0, Log((VACANT,) * room))
+
+
+@frozen
 class ReplicationBudgets:
     """What may still go wrong; each counts down. Healing has no budget."""
 
@@ -143,6 +177,7 @@ class ReplicationBudgets:
     reassignments: Word
     unclean_elections: Word
     config_changes: Word
+    late_replies: Word = 0
 
 
 @frozen
@@ -161,6 +196,7 @@ class Replication:
         lossy: an unclean election happened: loss is allowed, and no longer counted.
         lag: how many leader epochs a running broker is behind; counted where the scope limits it.
         left: budgets.
+        reply: a late reply to a follower's fetch.
     """
 
     controller: Elections
@@ -175,6 +211,7 @@ class Replication:
     lossy: Truth
     lag: Word
     left: ReplicationBudgets
+    reply: Reply = field(factory=no_reply)
 
     def leader_at(self, epoch: Word) -> Word:
         """The leader of a leader epoch."""

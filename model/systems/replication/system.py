@@ -18,8 +18,9 @@ from kraftcheck.model.systems.elections.system import replica_lists
 from kraftcheck.model.systems.replication.control import Control
 from kraftcheck.model.systems.replication.dataplane import DataPlane
 from kraftcheck.model.systems.replication.endless import any_number, unbounded
+from kraftcheck.model.systems.replication.late import LateReplies
 from kraftcheck.model.systems.replication.metadata import Metadata
-from kraftcheck.model.systems.replication.settle import settling
+from kraftcheck.model.systems.replication.settle import late_replies, settling
 from kraftcheck.model.systems.replication.shape import initial, layout
 from kraftcheck.model.systems.replication.state import Replication
 
@@ -43,6 +44,7 @@ BOUNDS = (
     Bound("unclean-elections", 0, 2, "budget: unclean elections on request"),
     Bound("config-changes", 0, 2, "budget: changes of min.insync.replicas"),
     Bound("initial-isr", 0, 5, "members of the ISR at the start, the first replicas; 0: every replica"),
+    Bound("late-replies", 0, 1, "budget: replies to fetches that arrive late", proven_to=0),
     Bound("unbounded", 0, 0, "`prove` only: 1 for any number of leader epochs, of records, and of records lost",
           proven_to=1),
     # These give `elections`, which serves as the controller, its own bounds.
@@ -100,9 +102,16 @@ def unsettled_actions(setting: Setting) -> list[Action]:
         always_there.append(
             Action("apply_equal_metadata", metadata.take_equal, metadata.may_take_equal, each, "B18; makeLeader")
         )
-    return [*always_there, *_failures(setting, control, data, each), *_operations(setting, control, each)]
+    if rules.data_plane.fetch_noted_before_checks:
+        two = {"follower": each["broker"], "leader": each["broker"]}
+        always_there.append(Action("refused_fetch", data.refuse, data.may_refuse, two, "KAFKA-13837"))
+    listed = [*always_there, *_failures(setting, control, data, each), *_operations(setting, control, each)]
+    return LateReplies(data, setting["records"]).actions(each, listed) if late_replies(setting) else listed
 
 
+@rule("restart.marked-clean-once-recovered", source="KAFKA-15375; KAFKA-10471; catalogue 66",
+      switches=("clean-marker-written-early",),
+      says="A stop counts as clean only if the log had been recovered by then.")  # fmt: skip
 @rule("proposal.lost-answer-keeps-it", source="KAFKA-14154; catalogue 40; semantics 4",
       switches=("unknown-outcome-is-failure",),
       says="A proposal whose answer is lost stays pending until metadata tells.")  # fmt: skip
@@ -113,6 +122,10 @@ def _failures(setting: Setting, control: Control, data: DataPlane, each: Paramet
         amounts = any_number() if unbounded(setting) else tuple(range(setting["loss"] + 1))
         lost = {**each, "lost": amounts}
         listed.append(Action("crash", control.crash, control.may_crash, lost, "power failure"))
+        if setting.rules.data_plane.clean_marker_written_early:
+            listed.append(
+                Action("end_recovering", control.end_recovering, control.may_end_recovering, each, "KAFKA-15375")
+            )
     if setting["clean-stops"]:
         listed += [
             Action("shut_down", control.shut_down, control.may_shut_down, each, "handleBrokerInControlledShutdown"),

@@ -9,6 +9,7 @@ from kraftcheck.ci.conformance.kafka.broker.answers import CASES as BROKER_CASES
 from kraftcheck.ci.conformance.kafka.broker.answers import RELEASES, broker_answers
 from kraftcheck.ci.conformance.kafka.fetcher.__main__ import main
 from kraftcheck.ci.conformance.kafka.fetcher.late_replies import CASES, late_replies
+from kraftcheck.model.rules.ruleset import parse
 
 pytestmark = pytest.mark.xdist_group("kafka")
 
@@ -16,8 +17,9 @@ pytestmark = pytest.mark.xdist_group("kafka")
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["4.0.0", "4.0.2", "4.1.2", "4.4.0"])
 def test_a_reply_of_an_earlier_epoch(release: str) -> None:
-    """From 4.0.1 on a reply of an earlier leader epoch is dropped; 4.0.0 compares the fetch offset only."""
+    """From 4.0.1 on a reply of an earlier leader epoch is dropped; 4.0.0 and its preset compare the offset only."""
     assert late_replies(release) == dict(zip(CASES, (True, release == "4.0.0", False), strict=True))
+    assert parse(f"kafka-{release}").data_plane.earlier_reply_applied == (release == "4.0.0")
 
 
 def test_no_release_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -144,3 +144,11 @@ def test_presets_of_releases_mend_step_by_step() -> None:
     }  # fmt: skip
     assert changed("kafka-4.1.0", "kafka-4.1.1") == {"last_known_leader_on_leader_loss"}
     assert changed("kafka-4.2.1", "kafka-4.3.0") == {"assignment_clears_elr", "completion_tolerates_stragglers"}
+
+
+def test_late_replies_are_mended_in_all_but_one_release() -> None:
+    """Followers of 4.0.0 append what is late, as the snapshot does; those of 3.9.2, 4.0.1 and later do not."""
+    late = {"earlier_reply_applied", "append_beyond_fetch_epoch"}
+    had = {name for name in PRESETS if any(PRESETS[name].value(choice) for choice in late)}
+    assert had == {"kafka-3.9", "kafka-4.0", "kafka-4.0.0"}
+    assert switched("kafka-4.0.0", "kafka-4.0.1", "data_plane") == late

@@ -17,7 +17,7 @@ from tests.shared.successors import agree_with_ints
 
 EVERYTHING = {
     **BOUNDS, "records": 2, "fences": 2, "shrinks": 2, "reassignments": 2, "unclean-stops": 1, "clean-stops": 1,
-    "config-changes": 1, "epochs": 5,
+    "config-changes": 1, "late-replies": 1, "epochs": 5,
 }  # fmt: skip
 """Every action there is, and as many epochs as the layout has room for."""
 
@@ -45,7 +45,8 @@ def test_states_stay_in_their_domains(brokers: int, rules: str) -> None:
         assert layout.unpack(layout.pack(after)) == after
         state, taken, tried = after, taken + 1, 0
         seen.add(action.name)
-    assert {"fetch", "apply_metadata", "fence", "crash", "register", "reassign", "set_min_isr", "produce"} <= seen
+    assert {"serve_late", "late_reply", "fetch", "apply_metadata", "fence", "crash"} <= seen
+    assert {"register", "reassign", "set_min_isr", "produce"} <= seen
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ CASES = [
     ("kip", {**FEW, "clean-stops": 1}),
     ("kafka-4.0", {**FEW, "config-changes": 1}),
     ("fixed+removed-replicas-stay-in-elr", {"unclean-stops": 0, "fences": 0, "reassignments": 1}),
+    ("kafka-4.0+stale-truncation-applied", {**FEW, "late-replies": 1}),
     ("fixed+reelected-leader-keeps-ends+unknown-outcome-is-failure", {"unclean-stops": 0}),
 ]
 """Every kind of event, and rules that read more than the right ones; 2 brokers."""

@@ -15,10 +15,19 @@ SIBLINGS: tuple[Statement, ...] = (
               rules=("session.begins-with-the-controller",),
               reason="Every release is so, and the right rules too: contact times are not in the log. `sessions` lets "
                      "controllers take over at any time, and promises only that a silent broker can be fenced."),
-    Statement("sibling KAFKA-16886", "An assignment of a replica that was removed is retried for ever."),
-    Statement("sibling KAFKA-17190", "An assignment of a partition that was deleted is retried for ever."),
-    Statement("sibling KAFKA-16365", "The callback of an assignment is lost, or runs too early."),
-    Statement("sibling KAFKA-16082", "A stale future log is continued in the directory of the current one."),
+    Statement("sibling KAFKA-16886", "An assignment of a replica that was removed is retried for ever.",
+              places=("model/systems/directories/moves.py: lose",),
+              reason="A lost assignment is sent again only while its replica is there; no variant sends it otherwise."),
+    Statement("sibling KAFKA-17190", "An assignment of a partition that was deleted is retried for ever.",
+              reason="`directories` deletes no topic, so that no assignment outlives its partition."),
+    Statement("sibling KAFKA-16365", "The callback of an assignment is lost, or runs too early.",
+              rules=("move.promoted-when-accepted",), properties=("directories failure-leads-away",),
+              variants=("promotion-unacknowledged",),
+              reason="The variant is the callback that runs too early. None is lost: an answer and what it leads to "
+                     "are one step."),
+    Statement("sibling KAFKA-16082", "A stale future log is continued in the directory of the current one.",
+              reason="A future log of the model has one directory, and goes with its move; the one that an ended "
+                     "process leaves over is the matter of `startup-swap-ignores-offsets`."),
     Statement("sibling KAFKA-16606",
               "Brokers have several directories before the metadata version can handle their failures."),
     Statement("sibling KAFKA-9654", "The fetcher of a future log keeps an old leader epoch.",

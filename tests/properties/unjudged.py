@@ -32,10 +32,6 @@ UNJUDGED: Mapping[str, frozenset[str]] = {
         "catalogue 65",
     }),
     "sibling": frozenset({
-        "sibling KAFKA-16886",
-        "sibling KAFKA-17190",
-        "sibling KAFKA-16365",
-        "sibling KAFKA-16082",
         "sibling KAFKA-16606",
         "sibling KAFKA-19212",
         "sibling KAFKA-18940",

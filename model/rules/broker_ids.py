@@ -36,7 +36,15 @@ class BrokerIdRules:
         _GROUP, "broker-id KIP", "a hostname node is deleted whether or not it has changed since it was read"
     )
 
+    # Its alternative.
+    zookeeper_before_disk: bool = choice(
+        _GROUP, "broker-id KIP, rejected alternatives", "the id of the hostname is used although the disk has another"
+    )
+
     # Seeded defects.
+    failed_start_is_final: bool = choice(
+        _GROUP, "seeded; broker-id KIP, step b.2", "a broker that stopped with an error is not started again"
+    )
     registration_overwrites: bool = choice(
         _GROUP, "seeded", "a broker registers although its id is registered by another"
     )

@@ -48,7 +48,10 @@ class ZkControllerRules:
         _GROUP, f"{_SOURCE}, D", "a controller's writes are not conditional on its being the controller"
     )
 
-    # What its questions could be answered with.
+    # What its questions could be answered with, and what Kafka made of it later.
+    outsiders_wait: bool = choice(
+        _GROUP, "KAFKA-1028", "a partition without a live ISR member has no leader until one is back"
+    )
     hopeless_isr_emptied: bool = choice(
         _GROUP, f"{_SOURCE}, question A.1", "a partition without a live replica loses its leader and its ISR"
     )
@@ -62,6 +65,9 @@ class ZkControllerRules:
     )
     failover_skips_republishing: bool = choice(
         _GROUP, f"seeded; {_SOURCE}, D", "a new controller does not publish earlier decisions again"
+    )
+    zombie_refreshes_epoch: bool = choice(
+        _GROUP, "seeded; KAFKA-6082", "a controller that was deposed reads the epoch of the new one, and writes with it"
     )
     watch_set_after_read: bool = choice(
         _GROUP, "seeded; ZooKeeper watches", "a broker empties its queue and sets the watch as two operations"

@@ -17,7 +17,11 @@ from kraftcheck.model.systems.broker_ids.state import (
     NONE,
     BrokerIds,
 )
-from kraftcheck.properties.kinds import always, happens, sometimes, step
+from kraftcheck.model.systems.broker_ids.system import actions
+from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
+
+WAY = ("start", "decide", "read_used_ids", "list_ids", "register", "record", "expire", "list_registered", "note")
+"""What happens by itself while a supervisor starts brokers again: nothing fails."""
 
 FEW_READS = 10
 """ZooKeeper reads that one step of a start may take, however many topics there are."""
@@ -48,9 +52,16 @@ def properties(setting: Setting) -> list[Property]:
              lambda t: t.event.reads <= FEW_READS, "broker-id KIP, rejected alternatives",
              ("search-reads-every-topic",),
              rules=("broker-id.missing-ids-are-nodes",)),
-        happens("shows-restart", "a broker registers with the id on its disk",
-                lambda t: _registers(t, EXPLICIT)),
+        step("disk-keeps-its-id", "a broker with an id on its disk registers no other", _keeps,
+             "broker-id KIP, rejected alternatives", ("zookeeper-before-disk",),
+             rules=("broker-id.disk-before-zookeeper",)),
     ]  # fmt: skip
+    return [*claims, *_of_search(setting), *_goals(setting)]
+
+
+def _of_search(setting: Setting) -> list[Property]:
+    """Promises of steps a) and b), where these are taken."""
+    claims = []
     if setting.rules.broker_ids.identity_by_hostname:
         claims.append(
             always("live-host-recorded", "the hostname of a live broker leads to its id, once recorded", _recorded,
@@ -67,13 +78,42 @@ def properties(setting: Setting) -> list[Property]:
                  "broker-id KIP, step b.2", ("ambiguous-takes-first", "missing-ids-noted-late"),
                  rules=("broker-id.several-missing-is-an-error", "broker-id.missing-ids-noted-at-once")),
         ]  # fmt: skip
-    return [*claims, *_goals(setting)]
+    if setting.rules.broker_ids.identity_by_elimination and not setting["configured"]:
+        known = {action.name for action in actions(setting)}
+        claims.append(
+            recovers("last-broker-starts", "beside live brokers the one that lost its disk comes to start",
+                     lambda s: all_of(*(m.is_live() for m in s.machines)), "broker-id KIP, step b.2",
+                     ("failed-start-is-final",), rules=("broker-id.failed-start-is-repeated",), when=_one_left,
+                     by={name: {} for name in WAY if name in known})
+        )  # fmt: skip
+    return claims
+
+
+def _one_left(s: BrokerIds) -> Truth:
+    """All brokers but one are live and registered, and that one is down, has no id on its disk and may have its own."""
+    rows: list[Truth] = []
+    for n, m in enumerate(s.machines):
+        others = [all_of(o.is_live(), negate(s.zombie(k))) for k, o in enumerate(s.machines) if k != n]
+        rows.append(all_of(m.is_down(), m.meta == NONE, m.before >= 0, s.used.has(m.before),
+                           s.missing().same(s.used.just(m.before)), *others))  # fmt: skip
+    return any_of(*rows)
+
+
+def _keeps(t: Step) -> Truth:
+    """Not judged where an id is configured: that other ids stop such a broker is another promise."""
+    if t.action != "register":
+        return True
+    m = t.before.machine(t.arguments["machine"])
+    return implies(all_of(_registers(t), m.meta >= 0, m.configured == NONE), m.id == m.meta)
 
 
 def _goals(setting: Setting) -> list[Property]:
     rules, goals = setting.rules.broker_ids, []
+    if not rules.zookeeper_before_disk:
+        goals.append(happens("shows-restart", "a broker registers with the id on its disk",
+                             lambda t: _registers(t, EXPLICIT)))  # fmt: skip
     if setting["configured"]:
-        return [sometimes("shows-refusal", "a broker stops with an error",
+        return [*goals, sometimes("shows-refusal", "a broker stops with an error",
                           lambda s: any_of(*(m.status == FAILED for m in s.machines)))]  # fmt: skip
     if rules.identity_by_hostname:
         goals.append(happens("shows-hostname", "a broker registers the id of its hostname",
@@ -81,6 +121,10 @@ def _goals(setting: Setting) -> list[Property]:
     if rules.identity_by_elimination and (setting["running"] < setting["machines"] or setting["renames"]):
         goals.append(happens("shows-elimination", "a broker registers the only missing id",
                              lambda t: _registers(t, BY_ELIMINATION)))  # fmt: skip
+    if setting["rewrites"] and rules.identity_by_hostname:
+        goals.append(happens("shows-tool", "a replacement registers the id that a tool wrote for its hostname",
+                             lambda t: all_of(_registers(t, BY_HOSTNAME), t.before.left.rewrites < setting["rewrites"])
+                             if t.action == "register" else False))  # fmt: skip
     if rules.fresh_ids_drawn and setting["running"] < setting["machines"]:
         goals.append(happens("shows-fresh", "a broker registers a new id",
                              lambda t: _registers(t, FRESH)))  # fmt: skip

@@ -42,9 +42,11 @@ def properties(setting: Setting) -> list[Property]:
              lambda t: t.event.operations <= FEW_OPERATIONS, f"{_DESIGN}, end-to-end latency",
              ("decisions-one-by-one",),
              rules=("zk-controller.decision.one-transaction",)),
-        recovers("partition-is-led", "a partition with a broker that works comes to have a leader that works", _led,
+        recovers("partition-is-led", "a partition with a broker that works comes to have a leader that works",
+                 lambda s: _led(s, setting.rules.zk_controller.outsiders_wait),
                  f"{_DESIGN}, question A.3",
-                 ("replica-failure-unnoticed", "reassignment-keeps-leader", "controller-writes-unfenced"),
+                 ("replica-failure-unnoticed", "reassignment-keeps-leader", "controller-writes-unfenced",
+                  "zombie-refreshes-epoch"),
                  rules=("zk-controller.replica.failure-halts-broker",
                         "zk-controller.reassignment.new-replica-leads",
                         "zk-controller.failover.old-writes-are-fenced"),
@@ -61,6 +63,12 @@ def properties(setting: Setting) -> list[Property]:
                             "zk-controller.decision.every-replica-is-told",
                             "zk-controller.backlog-read",
                             "zk-controller.broker.reading-sets-the-watch"), by=_way(setting))
+        )  # fmt: skip
+    if setting.rules.zk_controller.outsiders_wait:
+        claims.append(
+            step("nothing-is-given-up", "no decision gives up an acknowledged record", _kept, "KAFKA-1028",
+                 ("outsider-preferred+outsiders-wait",), rules=("zk-controller.decision.outsiders-may-lead",
+                                                                "zk-controller.decision.live-isr-member-first"))
         )  # fmt: skip
     if setting["partitions"] > 1:
         claims.append(
@@ -119,7 +127,7 @@ def _goals(setting: Setting) -> list[Property]:
     if _leaders_change(setting) and setting["controller-failures"]:
         goals.append(happens("shows-failover", "the controller fails in the middle of a change",
                              lambda t: t.action == "controller_fails" and t.before.controller.working))  # fmt: skip
-    if setting["stops"] and setting["isr-changes"]:
+    if setting["stops"] and setting["isr-changes"] and not setting.rules.zk_controller.outsiders_wait:
         goals.append(happens("shows-loss", "an outsider takes over, and what only others have is given up",
                              lambda t: _some(t, _outsider)))  # fmt: skip
     if setting["session-losses"]:
@@ -128,6 +136,8 @@ def _goals(setting: Setting) -> list[Property]:
     if setting["session-losses"] and setting["isr-changes"] and not rules.decision_write_unconditional:
         goals.append(happens("shows-refused-write", "a decision is refused because the node has changed",
                              lambda t: t.action == "retry"))  # fmt: skip
+    if setting["controller-is-broker"] and setting["stops"]:
+        goals.append(happens("shows-shared-fate", "a broker dies that is leader and controller", _shared_fate))
     if setting["new-topic"]:
         goals.append(happens("shows-new-topic", "leaders are initialised", lambda t: _some(t, _initialised)))
     return goals
@@ -196,6 +206,16 @@ def _avoidable(t: Step) -> Conjuncts:
     return parts
 
 
+def _kept(t: Step) -> Conjuncts:
+    """Where no replica has every acknowledged record any more, nothing is left to give up."""
+    if not _writes(t):
+        return {"nothing is decided": True}
+    return {
+        f"partition {n}": any_of(old.holds.is_empty(), new.node.leader < 0, old.holds.has(new.node.leader))
+        for n, (old, new) in enumerate(zip(t.before.partitions, t.after.partitions, strict=True))
+    }
+
+
 def _replica(partition: Partition, broker: int) -> Truth:
     """Whether a broker has a replica that works, and that no request takes away."""
     stays = any_of(partition.target.is_empty(), partition.target.has(broker))
@@ -239,10 +259,13 @@ def _leaders(s: ZkController, p: int) -> list[Truth]:
     return [all_of(b.works(), node.leader == n, s.leads(n, p)) for n, b in enumerate(s.brokers)]
 
 
-def _led(s: ZkController) -> Conjuncts:
+def _led(s: ZkController, waits: bool) -> Conjuncts:
     parts: dict[str, Truth] = {}
     for p, partition in enumerate(s.partitions):
-        able = [all_of(b.works(), _replica(partition, n)) for n, b in enumerate(s.brokers)]
+        able = [
+            all_of(b.works(), _replica(partition, n), any_of(not waits, partition.node.isr.has(n)))
+            for n, b in enumerate(s.brokers)
+        ]
         parts[f"partition {p}"] = implies(all_of(partition.exists(), any_of(*able)), any_of(*_leaders(s, p)))
     return parts
 
@@ -258,6 +281,13 @@ def _whole(s: ZkController) -> Conjuncts:
         f"partition {p}": negate(all_of(c.wrote, seen.version > 0, negate(c.live.has(c.decided[p].leader))))
         for p, seen in enumerate(c.seen)
     }
+
+
+def _shared_fate(t: Step) -> Truth:
+    if t.action != "crash":
+        return False
+    host, broker = t.before.controller.host, t.arguments["broker"]
+    return all_of(host == broker, any_of(*(t.before.leads(broker, p) for p in range(len(t.before.partitions)))))
 
 
 def _two_leaders(s: ZkController) -> Truth:

@@ -5,28 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 UNJUDGED: Mapping[str, frozenset[str]] = {
-    "early controller design": frozenset({
-        "early controller design 10, 102",
-        "early controller design 33b",
-        "early controller design 64, 68",
-        "early controller design 70",
-        "early controller design 100",
-    }),
-    "broker-id KIP": frozenset({
-        "broker-id KIP 24, 29-30",
-        "broker-id KIP 65b",
-        "broker-id KIP 69",
-        "broker-id KIP 112",
-        "broker-id KIP 118-120",
-        "broker-id KIP 122-128",
-        "broker-id KIP 132-134",
-    }),
     "catalogue": frozenset({
-        "catalogue 54",
-        "catalogue 58",
-        "catalogue 59",
-        "catalogue 61",
-        "catalogue 62",
         "catalogue 63",
         "catalogue 64",
         "catalogue 65",

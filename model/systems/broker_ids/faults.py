@@ -103,6 +103,21 @@ class Faults:
             evolve(state.with_machine(machine, evolve(state.machine(machine), name=name)), left=left), BrokerIdsEvent()
         )
 
+    def may_rewrite_host(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """A replacement that is down has no id on its disk, and its hostname's node is not that of the id it had."""
+        m = state.machine(machine)
+        return {
+            "machine is down": m.is_down(),
+            "it replaces another disk": all_of(m.meta == NONE, m.before >= 0),
+            "the node is another": negate(pick(state.hosts, m.name, NONE) == m.before),
+            "a rewrite is left": state.left.rewrites > 0,
+        }
+
+    def rewrite_host(self, state: BrokerIds, machine: Word) -> Outcome:
+        """A tool writes the id that the machine had into /brokers/hosts/<hostname>."""
+        m, left = state.machine(machine), evolve(state.left, rewrites=state.left.rewrites - 1)
+        return Outcome(evolve(state, hosts=replaced(state.hosts, m.name, m.before), left=left), BrokerIdsEvent())
+
     def may_create_topic(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
         """Partitions are placed on registered brokers."""
         return {"id is registered": state.registered().has(id), "no topic uses it yet": negate(state.used.has(id))}

@@ -18,6 +18,7 @@ from kraftcheck.model.systems.broker_ids.state import (
     BY_ELIMINATION,
     BY_HOSTNAME,
     CHOSEN,
+    DOWN,
     EXPLICIT,
     FAILED,
     FRESH,
@@ -47,14 +48,25 @@ class BrokerIdsEvent:
 
 @frozen
 class Startup:
-    """The steps of a start under one rule set; `topics` is how many topics the cluster has."""
+    """The steps of a start under one rule set.
+
+    Attributes:
+        rules: the rule set.
+        topics: how many topics the cluster has.
+        older: from this machine on they run the release before: without steps a) and b), and without a mapping.
+    """
 
     rules: BrokerIdRules
     topics: int
+    older: int
 
+    @rule("broker-id.failed-start-is-repeated", source="broker-id KIP, step b.2",
+          switches=("failed-start-is-final",),
+          says="A broker that stopped with an error is started again.")  # fmt: skip
     def may_start(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """Somebody, or a supervisor, starts the process."""
-        return {"machine is down": state.machine(machine).is_down()}
+        m = state.machine(machine)
+        return {"machine is down": m.status == DOWN if self.rules.failed_start_is_final else m.is_down()}
 
     def start(self, state: BrokerIds, machine: Word) -> Outcome:
         """The process begins."""
@@ -82,11 +94,21 @@ class Startup:
             otherwise = self._search(state, machine, m)
             return choose_outcome(explicit, Outcome(settled, BrokerIdsEvent()), otherwise)
         known = pick(state.hosts, m.name, NONE)
+        first = all_of(self._asks_first(known), machine < self.older)
+        explicit = any_of(m.configured >= 0, all_of(m.meta >= 0, negate(first)))
         named = Outcome(state.with_machine(machine, m.chose(known, BY_HOSTNAME)), BrokerIdsEvent(HOST_READS))
         searched = self._search(state, machine, m)
         searched = Outcome(searched.state, evolve(searched.event, reads=searched.event.reads + HOST_READS))
         by_name = choose_outcome(known >= 0, named, searched)
+        by_name = choose_outcome(machine < self.older, by_name, self._draw(state, machine, m))
         return choose_outcome(explicit, Outcome(settled, BrokerIdsEvent()), by_name)
+
+    @rule("broker-id.disk-before-zookeeper", source="broker-id KIP, rejected alternatives",
+          switches=("zookeeper-before-disk",),
+          says="The id on the disk comes before the one of the hostname.")  # fmt: skip
+    def _asks_first(self, known: Word) -> Truth:
+        """Whether the hostname's id is used whatever is on the disk."""
+        return known >= 0 if self.rules.zookeeper_before_disk else False
 
     @rule("broker-id.by-elimination", source="broker-id KIP, step b", switches=("identity-by-elimination",),
           says="A broker without an id takes the only one that is used and not registered.")  # fmt: skip
@@ -176,7 +198,8 @@ class Startup:
     def may_record(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """The mapping is written after registration."""
         m = state.machine(machine)
-        return {"broker is live": m.is_live(), "its hostname is not recorded yet": negate(m.recorded)}
+        return {"broker is live": m.is_live(), "its hostname is not recorded yet": negate(m.recorded),
+                "it knows of such nodes": machine < self.older}  # fmt: skip
 
     def record(self, state: BrokerIds, machine: Word) -> Outcome:
         """Write /brokers/hosts/<hostname>."""

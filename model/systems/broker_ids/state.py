@@ -97,6 +97,7 @@ class BrokerIdsBudgets:
     disk_losses: Word
     renames: Word
     session_losses: Word
+    rewrites: Word
 
 
 @frozen
@@ -196,7 +197,7 @@ def layout(setting: Setting) -> BrokerIds:
     )  # fmt: skip
 
 
-BUDGETS = ("stops", "disk_losses", "renames", "session_losses")
+BUDGETS = ("stops", "disk_losses", "renames", "session_losses", "rewrites")
 
 
 def initial(setting: Setting) -> list[BrokerIds]:
@@ -210,7 +211,7 @@ def initial(setting: Setting) -> list[BrokerIds]:
     states = []
     for configured in _configurations(setting):
         listed = tuple(_machine(setting, m, configured[m]) for m in range(machines))
-        by_name = {listed[m].name: m for m in members}  # on a shared host the last one wrote the node
+        by_name = {listed[m].name: m for m in members if listed[m].recorded}  # on a shared host the last one wrote it
         owners = tuple(n if n in members else NONE for n in range(ids))
         states.append(
             BrokerIds(
@@ -231,7 +232,8 @@ def _machine(setting: Setting, number: int, configured: int) -> Machine:
     blank = Machine(DOWN, name, configured, NONE, NONE, EXPLICIT, BrokerSet(), False, NONE)
     if number >= setting["running"]:
         return blank
-    return evolve(blank, status=LIVE, meta=number, id=number, recorded=True)
+    knows = number < setting["machines"] - setting["older"]
+    return evolve(blank, status=LIVE, meta=number, id=number, recorded=knows)
 
 
 def _configurations(setting: Setting) -> list[tuple[int, ...]]:

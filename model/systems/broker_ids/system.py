@@ -24,11 +24,13 @@ BOUNDS = (
     Bound("disk-losses", 0, 3, "budget: disks that are lost"),
     Bound("renames", 0, 2, "budget: machines that change their hostname"),
     Bound("session-losses", 0, 2, "budget: live brokers that lose their ZooKeeper session"),
+    Bound("older", 0, 4, "machines that run the release before: they neither look for an id nor write their hostname"),
+    Bound("rewrites", 0, 2, "budget: hostname nodes that a tool writes for a replacement"),
 )
 
 _BASE = {
     "machines": 2, "running": 2, "ids": 4, "hostnames": 3, "configured": 0, "shared": 0, "topics": 1000,
-    "stops": 2, "disk-losses": 1, "renames": 0, "session-losses": 0,
+    "stops": 2, "disk-losses": 1, "renames": 0, "session-losses": 0, "older": 0, "rewrites": 0,
 }  # fmt: skip
 
 SCOPES = {
@@ -42,9 +44,13 @@ SCOPES = {
 }
 
 
+def _startup(setting: Setting) -> Startup:
+    return Startup(setting.rules.broker_ids, setting["topics"], setting["machines"] - setting["older"])
+
+
 def actions(setting: Setting) -> list[Action]:
     """Steps of a start, what happens to machines, and the sweep."""
-    up, faults = Startup(setting.rules.broker_ids, setting["topics"]), Faults(setting.rules.broker_ids)
+    up, faults = _startup(setting), Faults(setting.rules.broker_ids)
     keep = Upkeep(setting.rules.broker_ids)
     each = {"machine": tuple(range(setting["machines"]))}
     ids, names = {"id": tuple(range(setting["ids"]))}, {"name": tuple(range(setting["hostnames"]))}
@@ -86,6 +92,8 @@ def _failures(setting: Setting, faults: Faults) -> list[Action]:
     if setting["renames"]:
         names = {**each, "name": tuple(range(setting["hostnames"]))}
         listed.append(Action("rename", faults.rename, faults.may_rename, names, "another hostname"))
+    if setting["rewrites"]:
+        listed.append(Action("rewrite_host", faults.rewrite_host, faults.may_rewrite_host, each, "a third-party tool"))
     if setting["session-losses"]:
         listed += [
             Action("lose_session", faults.lose_session, faults.may_lose_session, each, "ZooKeeper session expiry"),

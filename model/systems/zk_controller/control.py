@@ -26,7 +26,6 @@ from kraftcheck.model.systems.zk_controller.state import (
     Partition,
     Replica,
     ZkController,
-    blank,
     not_read,
     replaced,
 )
@@ -68,14 +67,14 @@ class Control:
     rules: ZkControllerRules
     each: int
 
-    def may_take_over(self, state: ZkController) -> dict[str, Truth]:
-        """The watch on /controller has fired."""
-        working = [b.works() for b in state.brokers]
+    def may_take_over(self, state: ZkController, broker: Word = NO_LEADER) -> dict[str, Truth]:
+        """The watch on /controller has fired; where it does not matter which broker it is, none is named."""
+        working = [all_of(b.works(), any_of(broker == NO_LEADER, broker == n)) for n, b in enumerate(state.brokers)]
         return {"there is no controller": negate(state.controller.present), "a broker lives": any_of(*working)}
 
-    def take_over(self, state: ZkController) -> Outcome:
+    def take_over(self, state: ZkController, broker: Word = NO_LEADER) -> Outcome:
         """Create /controller; the new one's watches are new, so it looks at everything."""
-        begun = evolve(state.controller, present=True, unread=True)
+        begun = evolve(state.controller, present=True, unread=True, host=broker)
         return Outcome(evolve(state, controller=begun, changed=True), ZkControllerEvent())
 
     def may_load(self, state: ZkController) -> dict[str, Truth]:
@@ -197,19 +196,9 @@ class Control:
         c = evolve(state.controller, working=False, wrote=False, live=BrokerSet(), seen=seen)
         return Outcome(evolve(state, controller=c), ZkControllerEvent())
 
-    def may_fail(self, state: ZkController) -> dict[str, Truth]:
-        """The controller dies or loses its session."""
-        return {
-            "there is a controller": state.controller.present,
-            "a failure is left": state.left.controller_failures > 0,
-        }
-
-    def fail(self, state: ZkController) -> Outcome:
-        """/controller is gone, and what it knew."""
-        left = evolve(state.left, controller_failures=state.left.controller_failures - 1)
-        gone = evolve(state, controller=blank(len(state.partitions)), changed=False, left=left)
-        return Outcome(gone, ZkControllerEvent())
-
+    @rule("zk-controller.decision.outsiders-may-lead", source="early controller design, A 3.2; KAFKA-1028",
+          switches=("outsiders-wait",),
+          says="Without a live ISR member a live replica leads, unless outsiders are to wait.")  # fmt: skip
     @rule("zk-controller.decision.hopeless-is-left", source="early controller design, question A.1",
           switches=("hopeless-isr-emptied",))  # fmt: skip
     def _needs(self, state: ZkController, partition: Word) -> Truth:
@@ -219,7 +208,10 @@ class Control:
         possible: Truth = negate(c.live.keep(p.replicas()).is_empty())
         if self.rules.hopeless_isr_emptied:
             possible = any_of(possible, negate(leader == NO_LEADER))
-        known = any_of(p.created, pick(c.seen, partition, NOTHING).version > 0)
+        seen = pick(c.seen, partition, NOTHING)
+        if self.rules.outsiders_wait:
+            possible = all_of(possible, any_of(seen.version < 1, negate(seen.isr.keep(c.live).is_empty())))
+        known = any_of(p.created, seen.version > 0)
         return all_of(c.working, known, negate(c.live.has(leader)), possible)
 
     def _all_read(self, state: ZkController) -> Truth:

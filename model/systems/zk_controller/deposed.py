@@ -20,6 +20,10 @@ class Deposed:
 
     control: Control
 
+    def _may_write(self, state: ZkController) -> Truth:
+        """Whether ZooKeeper takes its writes; with an epoch, once it has that of a new controller."""
+        return True if self.control.rules.controller_writes_unfenced else state.controller.present
+
     def may_depose(self, state: ZkController) -> dict[str, Truth]:
         """A controller that is at work loses its session, and goes on."""
         c = state.controller
@@ -46,7 +50,8 @@ class Deposed:
 
     def may_write_all_late(self, state: ZkController) -> dict[str, Truth]:
         """As for one that is controller: ZooKeeper does not ask who writes."""
-        return self.control.may_write_all(_swapped(state))
+        may = self.control.may_write_all(_swapped(state))
+        return {**may, "its writes are taken": self._may_write(state)}
 
     def write_all_late(self, state: ZkController) -> Outcome:
         """Decisions of an earlier time."""
@@ -55,7 +60,8 @@ class Deposed:
 
     def may_write_one_late(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """As for one that is controller."""
-        return self.control.may_write_one(_swapped(state), partition)
+        may = self.control.may_write_one(_swapped(state), partition)
+        return {**may, "its writes are taken": self._may_write(state)}
 
     def write_one_late(self, state: ZkController, partition: Word) -> Outcome:
         """A decision of an earlier time."""
@@ -65,7 +71,8 @@ class Deposed:
     def may_publish_late(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """It has something left to tell."""
         wanted: Truth = all_of(*self.control.may_publish(_swapped(state), broker).values())
-        return {"there is one": state.deposed.present, "something is left to tell": wanted}
+        return {"there is one": state.deposed.present, "something is left to tell": wanted,
+                "its writes are taken": self._may_write(state)}  # fmt: skip
 
     def publish_late(self, state: ZkController, broker: Word) -> Outcome:
         """A queue gets decisions of an earlier time."""

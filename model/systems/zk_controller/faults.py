@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import negate
+from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.model.rules.zk_controller import ZkControllerRules
 from kraftcheck.model.systems.zk_controller.control import ZkControllerEvent
 from kraftcheck.model.systems.zk_controller.state import (
@@ -18,6 +18,7 @@ from kraftcheck.model.systems.zk_controller.state import (
     STARTING,
     Broker,
     ZkController,
+    blank,
 )
 
 
@@ -26,6 +27,19 @@ class Faults:
     """Processes that die, sessions that end, replicas that fail."""
 
     rules: ZkControllerRules
+
+    def may_fail(self, state: ZkController) -> dict[str, Truth]:
+        """The controller dies or loses its session."""
+        return {
+            "there is a controller": state.controller.present,
+            "a failure is left": state.left.controller_failures > 0,
+        }
+
+    def fail(self, state: ZkController) -> Outcome:
+        """/controller is gone, and what it knew."""
+        left = evolve(state.left, controller_failures=state.left.controller_failures - 1)
+        gone = evolve(state, controller=blank(len(state.partitions)), changed=False, left=left)
+        return Outcome(gone, ZkControllerEvent())
 
     def may_crash(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """It runs."""
@@ -54,7 +68,8 @@ class Faults:
         """Its node and its watches go; it leads and follows as before."""
         left = evolve(state.left, session_losses=state.left.session_losses - 1)
         cut = evolve(state.broker(broker), registered=False, status=STARTING)
-        return Outcome(evolve(state.with_broker(broker, cut), changed=True, left=left), ZkControllerEvent())
+        gone = evolve(state.with_broker(broker, cut), changed=True, left=left)
+        return Outcome(_without_controller(gone, broker), ZkControllerEvent())
 
     def may_reconnect(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """It runs without a session."""
@@ -92,4 +107,11 @@ def _crashed(state: ZkController, broker: Word) -> ZkController:
     idle = tuple(evolve(r, role=NOTHING, fetching=False) for r in b.replicas)
     down: Broker = evolve(b, up=False, status=STARTING, replicas=idle)
     healed = tuple(evolve(p, failed=p.failed.minus(p.failed.just(broker))) for p in state.partitions)
-    return evolve(state.with_broker(broker, down), partitions=healed)
+    return _without_controller(evolve(state.with_broker(broker, down), partitions=healed), broker)
+
+
+def _without_controller(state: ZkController, broker: Word) -> ZkController:
+    """A controller on this broker goes with it, and what it knew; the next one looks at everything."""
+    gone = all_of(state.controller.present, state.controller.host == broker)
+    c = choose(gone, blank(len(state.partitions)), state.controller)
+    return evolve(state, controller=c, changed=all_of(state.changed, negate(gone)))

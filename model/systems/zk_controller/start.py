@@ -93,6 +93,7 @@ def _memory(setting: Setting) -> Controller:
         decided=(Decision(ints(0, last), someone, some),) * partitions, tell=(some,) * partitions,
         checked=(ints(UNREAD, last) if moves else only(UNREAD),) * partitions,
         moved=(ints(RESTING, REPLACED) if moves else only(RESTING),) * partitions,
+        host=someone if setting["controller-is-broker"] else only(NO_LEADER),
     )  # fmt: skip
 
 
@@ -100,6 +101,10 @@ def _assigned(setting: Setting) -> BrokerSet:
     """Everybody; where replicas are reassigned, everybody but the last broker."""
     brokers = setting["brokers"]
     return BrokerSet.of(range(brokers - 1 if setting["reassignments"] and brokers > 1 else brokers))
+
+
+def _first_host(setting: Setting) -> int:
+    return 0 if setting["controller-is-broker"] else NO_LEADER
 
 
 def initial(setting: Setting) -> list[ZkController]:
@@ -121,7 +126,7 @@ def initial(setting: Setting) -> list[ZkController]:
                 for n in nodes
             ),
             brokers=listed,
-            controller=evolve(blank(partitions), present=True, decided=nodes),
+            controller=evolve(blank(partitions), present=True, decided=nodes, host=_first_host(setting)),
             deposed=blank(partitions),
             changed=False,
             left=ZkControllerBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS}),

@@ -152,6 +152,7 @@ class Controller:
         tell: by partition the brokers whose queue does not have that decision yet.
         checked: by partition the version of the node whose ISR lets its reassignment complete; otherwise UNREAD.
         moved: by partition how far its reassignment is: RESTING to REPLACED.
+        host: the broker that it is, where that matters; else NO_LEADER.
     """
 
     present: Truth
@@ -164,6 +165,7 @@ class Controller:
     tell: tuple[BrokerSet, ...]
     checked: tuple[Word, ...]
     moved: tuple[Word, ...]
+    host: Word = NO_LEADER
 
     def told_all(self) -> Truth:
         """Whether nothing is left to publish."""

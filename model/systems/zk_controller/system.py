@@ -29,6 +29,7 @@ BOUNDS = (
     Bound("controller-failures", 0, 2, "budget: controllers that fail"),
     Bound("replica-failures", 0, 1, "budget: single replicas that fail on a live broker"),
     Bound("isr-changes", 0, 3, "budget: changes of the ISR by leaders"),
+    Bound("controller-is-broker", 0, 1, "whether the controller is one of the brokers, and goes when that one goes"),
     Bound("depositions", 0, 1, "budget: controllers that lose their session in the middle of a change, and go on"),
     Bound("reassignments", 0, 1, "budget: requests for other replicas"),
     Bound("deletions", 0, 1, "budget: topics that are deleted"),
@@ -37,7 +38,7 @@ BOUNDS = (
 _BASE = {
     "brokers": 2, "partitions": 1, "each": 10_000, "new-topic": 0, "stops": 1, "session-losses": 0,
     "controller-failures": 1, "replica-failures": 0, "isr-changes": 1, "depositions": 0, "reassignments": 0,
-    "deletions": 0,
+    "deletions": 0, "controller-is-broker": 0,
 }  # fmt: skip
 
 SCOPES = {
@@ -87,20 +88,22 @@ def _controller(setting: Setting) -> list[Action]:
         listed.append(Action("publish", c.publish, c.may_publish, hosts, "change_leaders, step 5"))
     if _is_replaced(setting):
         listed += [
-            Action("take_over", c.take_over, c.may_take_over, {}, "on_controller_failover, step 1"),
+            Action("take_over", c.take_over, c.may_take_over, hosts if setting["controller-is-broker"] else {},
+                   "on_controller_failover, step 1"),
             Action("load", c.load, c.may_load, {}, "on_controller_failover, step 2.1"),
-        ]
+        ]  # fmt: skip
     if setting["controller-failures"]:
-        listed.append(Action("controller_fails", c.fail, c.may_fail, {}, "controller failure"))
+        f = Faults(setting.rules.zk_controller)
+        listed.append(Action("controller_fails", f.fail, f.may_fail, {}, "controller failure"))
     return listed
 
 
 def _is_replaced(setting: Setting) -> bool:
-    return bool(setting["controller-failures"] or setting["depositions"])
+    return any(setting[bound] for bound in ("controller-failures", "depositions", "controller-is-broker"))
 
 
 @rule("zk-controller.failover.old-writes-are-fenced", source="early controller design, D; KAFKA-1096",
-      switches=("controller-writes-unfenced",),
+      switches=("controller-writes-unfenced", "zombie-refreshes-epoch"),
       says="The writes of a controller that was deposed are refused.")  # fmt: skip
 def _deposed(setting: Setting) -> list[Action]:
     if not setting["depositions"]:
@@ -111,7 +114,8 @@ def _deposed(setting: Setting) -> list[Action]:
         Action("depose", d.depose, d.may_depose, {}, "the controller's session expires"),
         Action("resign", d.resign, d.may_resign, {}, "a deposed controller learns of it"),
     ]
-    if setting.rules.zk_controller.controller_writes_unfenced:
+    rules = setting.rules.zk_controller
+    if rules.controller_writes_unfenced or rules.zombie_refreshes_epoch:
         listed.append(Action("publish_late", d.publish_late, d.may_publish_late, hosts, "step 5 by a deposed one"))
         if setting.rules.zk_controller.decisions_one_by_one:
             listed.append(

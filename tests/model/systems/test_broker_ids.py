@@ -47,7 +47,7 @@ def start(scope: str = "newcomer", **bounds: int) -> BrokerIds:
 
 def do(state: BrokerIds, name: str, rules: str = "kip", /, **arguments: Any) -> Outcome:
     """One action, which must be enabled."""
-    setting = BROKER_IDS.setting("small", {"session-losses": 1}, parse(rules))
+    setting = BROKER_IDS.setting("small", {"session-losses": 1, "rewrites": 1}, parse(rules))
     action = next(a for a in BROKER_IDS.actions(setting) if a.name == name)
     assert action.enabled(state, arguments), action.guards(state, arguments)
     return action.outcome(state, arguments)
@@ -164,6 +164,48 @@ def test_a_node_that_has_changed_is_not_swept() -> None:
     assert (remove.enabled(read, {}), remove.enabled(changed, {})) == (True, False)
 
 
+def test_a_supervisor_starts_what_failed() -> None:
+    """A broker that stopped with an error starts again once another is back, unless a failed start is final."""
+    state = start()
+    for machine in (0, 1):
+        state = do(state, "stop", machine=machine, clean=True).state
+    state = run(do(state, "lose_disk", machine=1).state, ("start", 0), ("decide", 0), ("register", 0))
+    failed = state.with_machine(1, state.machines[1].ended(FAILED))
+    steps = (("start", 1), ("decide", 1), ("read_used_ids", 1), ("list_ids", 1))
+    again = run(evolve(failed, hosts=(0, NONE, NONE)), *steps)
+    assert told(again, 1) == (CHOSEN, 1, BY_ELIMINATION)
+    setting = BROKER_IDS.setting("newcomer", rules=parse("kip+failed-start-is-final"))
+    begin = next(a for a in BROKER_IDS.actions(setting) if a.name == "start")
+    assert not begin.enabled(failed, {"machine": 1})
+
+
+def test_the_hostname_can_come_before_the_disk() -> None:
+    """In the alternative a broker with its id on its disk takes the one of its hostname."""
+    down = do(start("small"), "stop", machine=1, clean=True).state
+    other = evolve(down, hosts=(0, 2, NONE, NONE))
+    assert told(run(other, ("start", 1), ("decide", 1)), 1) == (CHOSEN, 1, EXPLICIT)
+    early = run(other, ("start", 1), ("decide", 1), rules="kip+zookeeper-before-disk")
+    assert told(early, 1) == (CHOSEN, 2, BY_HOSTNAME)
+
+
+def test_a_tool_gives_a_replacement_its_id() -> None:
+    """Under another hostname a replacement has no node; a tool writes it, and step a) finds the id."""
+    down = do(start("small", rewrites=1), "stop", machine=1, clean=True).state
+    moved = do(do(down, "lose_disk", machine=1).state, "rename", machine=1, name=3).state
+    written = do(moved, "rewrite_host", machine=1).state
+    assert (written.hosts, written.left.rewrites) == ((0, 1, NONE, 1), 0)
+    assert told(run(written, ("start", 1), ("decide", 1)), 1) == (CHOSEN, 1, BY_HOSTNAME)
+
+
+def test_older_brokers_neither_search_nor_record() -> None:
+    """A machine of the release before draws a new id beside a missing one; no two live brokers have one id."""
+    program = trace(BROKER_IDS, BROKER_IDS.setting("newcomer", {"older": 1}, parse("kip")))
+    found = explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    depths = {v.claim: v.depth for v in found.verdicts if isinstance(v.verdict, Refuted)}
+    assert depths["no-fresh-id-beside-a-missing-one"] == 3
+    assert not {"ids-unique", "live-id-not-taken", "last-broker-starts", "disk-keeps-its-id"} & set(depths)
+
+
 def test_a_mapping_is_recorded_and_swept() -> None:
     """The node of a former hostname is garbage once the broker is registered under another; the live one is not."""
     down = do(start("small"), "stop", machine=1, clean=True).state
@@ -199,7 +241,7 @@ def test_every_choice_refutes_a_promise(choice: str) -> None:
     wanted = {c.id for scope in ("newcomer", "static") for c in claims(scope, "kip") if name in c.refuted_by}
     assert wanted, f"no property names {name}"
     refuted: set[str] = set()
-    for scope in ("static",) if choice == "configured_id_wins" else ("newcomer",):
+    for scope in ("static",) if choice == "configured_id_wins" else ("newcomer",):  # the first has no search
         refuted |= refutations(scope, "kip" if choice in OF_DOCUMENT else f"kip+{name}")
     assert wanted <= refuted
 

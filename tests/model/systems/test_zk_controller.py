@@ -28,6 +28,7 @@ from kraftcheck.properties.catalogue import ZK_CONTROLLER
 from kraftcheck.properties.defects.zookeeper import ZK_BUGS
 from kraftcheck.properties.expected.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Holds
 from kraftcheck.solvers.search.explore import explore
 from tests.shared.places import DOCS
 from tests.shared.successors import agree_with_ints
@@ -238,6 +239,51 @@ def test_a_deposed_controller_writes_only_unfenced() -> None:
         do(deposed, "write_all_late")
 
 
+def test_a_deposed_controller_reads_the_new_epoch() -> None:
+    """With an epoch its writes are refused until it reads that of the new controller; then they pass."""
+    deposed = run(start(), *GONE, "depose")
+    late = {"fixed+zombie-refreshes-epoch": False, "fixed+controller-writes-unfenced": True}
+    for rules, wanted in late.items():
+        setting = ZK_CONTROLLER.setting("deposed", {**ALL, "depositions": 1}, parse(rules))
+        write = next(a for a in ZK_CONTROLLER.actions(setting) if a.name == "write_all_late")
+        assert write.enabled(deposed, {}) == wanted
+        assert write.enabled(run(deposed, "take_over"), {})
+
+
+@pytest.mark.parametrize("scope", ["tiny", "sessions"])
+def test_an_outsider_waits_where_it_has_to(scope: str) -> None:
+    """Where an outsider may not lead nothing is given up, and a partition with a live ISR member is led."""
+    program = trace(ZK_CONTROLLER, ZK_CONTROLLER.setting(scope, rules=parse("fixed+outsiders-wait")))
+    found = explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    verdicts = {v.claim: v.verdict for v in found.verdicts}
+    assert isinstance(verdicts["nothing-is-given-up"], Holds)
+    assert [claim for claim, verdict in verdicts.items() if not isinstance(verdict, Holds)] == []
+
+
+def test_the_controller_dies_with_its_broker() -> None:
+    """The broker that is the controller takes it along; another creates /controller and reads every decision."""
+    bounds = {**ALL, "controller-is-broker": 1, "controller-failures": 0}
+    setting = ZK_CONTROLLER.setting("tiny", bounds, parse("fixed"))
+    actions = {a.name: a for a in ZK_CONTROLLER.actions(setting)}
+    begun = next(iter(ZK_CONTROLLER.initial(setting)))
+    gone = actions["crash"].outcome(begun, {"broker": 0}).state
+    assert (begun.controller.host, gone.controller.present, gone.changed) == (0, False, False)
+    assert [actions["take_over"].enabled(gone, {"broker": b}) for b in (0, 1)] == [False, True]
+    assert actions["take_over"].outcome(gone, {"broker": 1}).state.controller.host == 1
+    other = actions["crash"].outcome(begun, {"broker": 1}).state
+    assert other.controller.present
+
+
+@pytest.mark.parametrize("rules", ["fixed", "fixed+failover-skips-republishing+decisions-one-by-one"])
+def test_leader_and_controller_may_be_one(rules: str) -> None:
+    """A leader that is the controller too dies: every promise is kept, unless the next one does not publish again."""
+    bounds = {"controller-is-broker": 1, "controller-failures": 0}
+    program = trace(ZK_CONTROLLER, ZK_CONTROLLER.setting("tiny", bounds, parse(rules)))
+    found = explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    broken = {v.claim: v.depth for v in found.verdicts if not isinstance(v.verdict, Holds)}
+    assert broken == ({} if rules == "fixed" else {"decisions-are-published": 7, "few-operations": 7})
+
+
 def test_a_lost_session_must_read_again() -> None:
     """Its watches are gone with its node, though it leads on."""
     cut = run(start(), "lose_session 0")
@@ -294,7 +340,7 @@ def test_costs_are_those_of_the_document() -> None:
 def test_the_page_tells_the_lengths() -> None:
     """The table of promises has the lengths of the expected verdicts."""
     table = PAGE.read_text(encoding="utf-8").split("| promise | property |")[1].split("\n\n")[0].splitlines()[2:]
-    assert len(table) == 14
+    assert len(table) == 15
     for line in table:
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         claim = cells[1].strip("`")

@@ -11,9 +11,10 @@ from kraftcheck.model.controller.passes import directory_of_new_replica
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.rule import rule
-from kraftcheck.model.records.records import Ids, PartitionRecord
+from kraftcheck.model.records.records import Ids, PartitionRecord, ids
 from kraftcheck.model.rules.controller import ControllerRules
 from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.triggers.creation import first_isr
 from kraftcheck.model.triggers.reassignment import targets_registered
 
 
@@ -59,9 +60,6 @@ def _takes_replicas(controller: Controller, broker: int, rules: ControllerRules)
     return rules.cordoned_brokers_assignable or known is None or known.takes_replicas()
 
 
-@rule("topic.creation.active-replicas-in-sync",
-      source="KAFKA-13083; semantics 8; ReplicationControlManager.buildPartitionRegistration",
-      says="The active replicas of a new partition are its ISR, and the first of them leads.")  # fmt: skip
 def new_partition(
     controller: Controller, topic_id: str, index: int, replicas: Ids, rules: PartitionRules
 ) -> PartitionRecord | None:
@@ -70,9 +68,10 @@ def new_partition(
     The active replicas are the ISR and the first of them leads; whether their
     directories are online is not asked.
     """
-    isr = tuple(broker for broker in replicas if controller.is_active(broker))
-    if not isr:
+    able = IdList.of(broker for broker in replicas if controller.is_active(broker))
+    if able.is_empty():
         return None
+    isr = ids(first_isr(IdList(replicas), able, rules))
     placed = tuple(directory_of_new_replica(controller, broker, rules) for broker in replicas)
     return PartitionRecord(
         topic_id,

@@ -98,6 +98,9 @@ def in_progress(removing: Brokers, adding: Brokers) -> Truth:
     return any_of(negate(removing.is_empty()), negate(adding.is_empty()))
 
 
+@rule("reassignment.completion.order-of-target", source="KIP-455; invariant 43",
+      switches=("completion-sorts-replicas",),
+      says="A completed reassignment leaves the replicas in the order in which they were requested.")  # fmt: skip
 @rule("reassignment.completion.waits-for-stayers",
       source="KIP-455; KAFKA-15665; KAFKA-19975; PartitionReassignmentReplicas.maybeCompleteReassignment",
       switches=("completion-tolerates-stragglers",),
@@ -125,7 +128,8 @@ def complete(
         as_many = any_of(adding.size() >= removing.size(), new_replicas.within(new_isr))
         enough = all_of(adding.within(new_isr), as_many)
         done = all_of(in_progress(removing, adding), any_of(removing.is_empty(), left), enough)
-    return Completion(done, choose(done, new_replicas, replicas), choose(done, new_isr, isr))
+    listed = new_replicas.ascending() if rules.completion_sorts_replicas else new_replicas
+    return Completion(done, choose(done, listed, replicas), choose(done, new_isr, isr))
 
 
 @rule("reassignment.completion.in-sync", source="KIP-455; KAFKA-15665; invariant 16",

@@ -87,6 +87,9 @@ class DataPlaneRules:
     refusal_keeps_proposal: bool = _choice(
         "data-plane", "KAFKA-12751", "a leader that is refused keeps its proposal pending and sends no other"
     )
+    brokers_disagree_on_min_isr: bool = _choice(
+        "data-plane", "KAFKA-16540", "a leader goes by a min.insync.replicas of 1 that only its own configuration has"
+    )
     unknown_outcome_is_failure: bool = _choice(
         "data-plane", "KAFKA-14154", "a leader takes a lost answer to AlterPartition for a refusal"
     )

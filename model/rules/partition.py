@@ -152,4 +152,16 @@ class PartitionRules:
     unfence_clears_controlled_shutdown: bool = _choice(
         "seeded", "KIP-841", "unfencing a broker takes it out of controlled shutdown"
     )
+    retarget_drops_added_replicas: bool = _choice(
+        "seeded", "KAFKA-14808", "a new target drops at once what the earlier one was adding, also a leader"
+    )
+    cancel_ignores_permission: bool = _choice(
+        "seeded", "KAFKA-14424, PR 20003", "a cancellation is accepted that takes a forbidden unclean election"
+    )
+    completion_sorts_replicas: bool = _choice(
+        "seeded", "KIP-455", "a completed reassignment lists its replicas by id, and not as they were requested"
+    )
+    created_isr_holds_fenced: bool = _choice(
+        "seeded", "KAFKA-13083", "a partition is created with all of its replicas in the ISR, fenced ones too"
+    )
     unfence_rejoins_isr: bool = _choice("seeded", "KIP-497", "an unfenced replica rejoins the ISR by itself")

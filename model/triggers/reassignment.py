@@ -34,6 +34,10 @@ CANCEL_ERRORS: Mapping[str, tuple[str, str]] = {
 """What is answered where a check of a cancellation fails, in the order in which they are asked."""
 
 
+@rule("reassignment.retarget-keeps-added-replicas", source="KAFKA-14808; catalogue 63",
+      switches=("retarget-drops-added-replicas",),
+      says="What an earlier target was adding is removed at the end of the new reassignment, not at its "
+           "start.")  # fmt: skip
 @rule("reassignment.retarget-replaces-both-sets", source="B10; ReplicationControlManager.changePartitionReassignment",
       switches=("retarget-keeps-old-reassignment",),
       says="A new target replaces the removing and the adding set, also by an empty one.")  # fmt: skip
@@ -48,11 +52,14 @@ def reassign(p: Partition, permits: Permits, target: Brokers, rules: PartitionRu
     """
     plan = plan_for(p, target)
     replicas = repeated(target, p.replicas) if rules.reassignment_repeats_replicas else plan.replicas
-    removing, adding = plan.removing, plan.adding
+    removing, adding, isr = plan.removing, plan.adding, p.isr
+    if rules.retarget_drops_added_replicas:
+        dropped = p.adding.minus(target)
+        replicas, removing, isr = replicas.minus(dropped), removing.minus(dropped), isr.minus(dropped)
     if rules.retarget_keeps_old_reassignment:
         removing = choose(removing.is_empty(), p.removing, removing)
         adding = choose(adding.is_empty(), p.adding, adding)
-    goal = evolve(Target.of(p), replicas=replicas, removing=removing, adding=adding)
+    goal = evolve(Target.of(p), replicas=replicas, isr=isr, removing=removing, adding=adding)
     return Pass(True, goal, evolve(ordinary(p, permits), unclean=False))
 
 
@@ -62,7 +69,8 @@ def targets_registered(target: Brokers, registered: Brokers) -> Truth:
 
 
 @rule("reassignment.cancel.original-left",
-      source="semantics 3; ReplicationControlManager.cancelPartitionReassignment",
+      source="semantics 3; KAFKA-14424; catalogue 64; PR 20003; ReplicationControlManager.cancelPartitionReassignment",
+      switches=("cancel-ignores-permission",),
       says="Cancelling is refused where no original replica is left, or where it takes an unclean "
            "election that the topic forbids.")  # fmt: skip
 def may_cancel(p: Partition, eligible: Brokers, unclean: Truth, rules: PartitionRules) -> dict[str, Truth]:
@@ -82,7 +90,7 @@ def may_cancel(p: Partition, eligible: Brokers, unclean: Truth, rules: Partition
     return {
         IN_PROGRESS: in_progress(p.removing, p.adding),
         ORIGINAL_LEFT: back.possible,
-        ORIGINAL_IN_ISR: any_of(negate(back.unclean), unclean),
+        ORIGINAL_IN_ISR: any_of(negate(back.unclean), unclean, rules.cancel_ignores_permission),
         ORIGINAL_LEADS: any_of(negate(back.unclean), rules.unclean_cancel_is_silent, negate(able.is_empty())),
     }
 

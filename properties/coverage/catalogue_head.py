@@ -26,7 +26,7 @@ CATALOGUE_HEAD: tuple[Statement, ...] = (
     Statement("catalogue 9",
               "A change of `min.insync.replicas` leaves an ELR whose members need not have every record.",
               properties=("replication leader-complete", "replication candidates-complete"),
-              variants=("min-isr-change-keeps-elr", "min-isr-raise-is-silent")),
+              variants=("min-isr-change-keeps-elr", "min-isr-raise-is-silent", "brokers-disagree-on-min-isr")),
     Statement("catalogue 10", "A broker that stopped uncleanly stays eligible when it registers again.",
               properties=("replication leader-complete",), variants=("elr-keeps-unclean-replicas",)),
     Statement("catalogue 11", "Every restart counts as unclean, so that no replica stays eligible.",

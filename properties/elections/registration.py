@@ -10,12 +10,16 @@ from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, 
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.kinds import always, step
 
+OF_REASSIGNMENTS = ("target-is-kept", "reassignment-keeps-a-leader")
+"""Claims that say nothing where replicas are not reassigned."""
+
 
 def properties(setting: Setting) -> list[Property]:
     """Invariants 1-9 and 14-16."""
     claims = [*_sets(), *_reassignments()]
     # After a downgrade the state no longer says whether ELR ever was on.
-    return [c for c in claims if c.id != "isr-kept-without-elr" or not setting.rules.partition.elr_downgrade]
+    left_out = {"isr-kept-without-elr"} if setting.rules.partition.elr_downgrade else set()
+    return [c for c in claims if c.id not in (left_out if setting["reassignment"] else {*left_out, *OF_REASSIGNMENTS})]
 
 
 def _sets() -> list[Property]:
@@ -85,6 +89,15 @@ def _reassignments() -> list[Property]:
              lambda t: negate(t.event.misdirected),
              "KIP-455; B10", ("retarget-keeps-old-reassignment",),
              rules=("reassignment.retarget-replaces-both-sets", "reassignment.plan.target-first")),
+        step("target-is-kept", "until another request the target of a reassignment stays, and is what its end leaves",
+             _target_kept, "invariant 43; KIP-455", ("completion-sorts-replicas",),
+             rules=("reassignment.completion.order-of-target",)),
+        step("reassignment-keeps-a-leader", "no reassignment, nor its cancellation, leaves a led partition leaderless",
+             lambda t: any_of(t.action not in ("reassign", "cancel"), t.before.leader < 0, t.after.leader >= 0),
+             "KAFKA-14808; KAFKA-14424",
+             ("retarget-drops-added-replicas", "cancel-ignores-permission", "unclean-cancel-is-silent"),
+             rules=("reassignment.retarget-keeps-added-replicas", "reassignment.cancel.original-left",
+                    "reassignment.cancel.loss-is-marked")),
     ]  # fmt: skip
 
 
@@ -120,3 +133,11 @@ def _not_completable(t: Step) -> Truth:
         any_of(after.removing.is_empty(), negate(left.is_empty())),
     )
     return negate(all_of(stays_led, completable))
+
+
+def _target_kept(t: Step) -> Truth:
+    if t.action in ("reassign", "cancel"):
+        return True
+    before: Elections = t.before
+    after: Elections = t.after
+    return after.replicas.minus(after.removing).same(before.replicas.minus(before.removing))

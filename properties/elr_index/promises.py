@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting
+from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import negate
 from kraftcheck.model.systems.elr_index.state import ElrIndexed
 from kraftcheck.properties.kinds import always, happens, sometimes, step
@@ -20,6 +21,9 @@ def properties(setting: Setting) -> list[Property]:
         step("controller-stays", "no broker that returns or goes makes the controller look up a deleted topic",
              lambda t: negate(t.event.resigned), _SOURCE, _DEFECT,
              rules=("elr-index.lists-existing-topics", "elr-index.min-isr-change-unlists")),
+        step("created-in-sync", "the first ISR of a partition holds active brokers only",
+             lambda t: True if t.action != "create_topic" else _active(t.after),
+             "KAFKA-13083", ("created-isr-holds-fenced",), rules=("topic.creation.active-replicas-in-sync",)),
         sometimes("shows-no-topic", "a topic that is deleted", lambda s: negate(s.exists)),
         happens("shows-creation", "a topic is created again", lambda t: t.action == "create_topic"),
     ]  # fmt: skip
@@ -40,3 +44,7 @@ def _elr(state: ElrIndexed) -> BrokerSet:
 
 def _members(state: ElrIndexed) -> Conjuncts:
     return {"of the topic": state.left.is_empty(), "of a deleted topic": state.dead.is_empty()}
+
+
+def _active(state: ElrIndexed) -> Truth:
+    return state.controller.isr.within(state.controller.active())

@@ -28,6 +28,7 @@ EXPECTED_LARGE: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "last-known-is-one-replica": "refuted 3",
         "adding-removing-disjoint": "refuted 2",
         "reassignment-ends-at-target": "refuted 2",
+        "reassignment-keeps-a-leader": "refuted 2",
         "leader-active": "refuted 1",
         "leader-directory-online": "refuted 4",
         "isr-active-while-led": "refuted 1",

@@ -29,6 +29,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "last-known-is-one-replica": "refuted 3",
         "adding-removing-disjoint": "refuted 4",
         "reassignment-ends-at-target": "refuted 2",
+        "reassignment-keeps-a-leader": "refuted 2",
         "leader-active": "refuted 1",
         "leader-directory-online": "refuted 4",
         "isr-active-while-led": "refuted 1",
@@ -56,6 +57,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
     ("elections", "tiny", "kafka-3.9"): {
         "adding-removing-disjoint": "refuted 4",
         "reassignment-ends-at-target": "refuted 2",
+        "reassignment-keeps-a-leader": "refuted 2",
         "leader-active": "refuted 1",
         "isr-active-while-led": "refuted 1",
         "loss-is-marked": "refuted 6",
@@ -129,6 +131,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
     ("elections", "default", "kafka-3.9"): {
         "adding-removing-disjoint": "refuted 2",
         "reassignment-ends-at-target": "refuted 2",
+        "reassignment-keeps-a-leader": "refuted 2",
         "leader-active": "refuted 1",
         "isr-active-while-led": "refuted 1",
         "loss-is-marked": "refuted 5",

@@ -40,7 +40,6 @@ UNCOVERED: dict[str, str] = {
     "config.min-isr-of-brokers-with-elr": _CONTROLLER,
     "config.resolution-order": _CONTROLLER,
     "config.stored-trimmed": _CONTROLLER,
-    "topic.creation.active-replicas-in-sync": _CONTROLLER,
     "topic.creation.rows-are-independent": _CONTROLLER,
     "topic.deletion.removes-partitions": _CONTROLLER,
     "topic.growth.all-or-nothing": _CONTROLLER,

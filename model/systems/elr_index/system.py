@@ -22,6 +22,7 @@ from kraftcheck.model.systems.elections.passes import start
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.state import initial as new_topics
 from kraftcheck.model.systems.elr_index.state import ElrIndexed, initial, layout
+from kraftcheck.model.triggers.creation import first_isr
 from kraftcheck.model.triggers.table import visits_elr
 
 BOUNDS = (
@@ -101,14 +102,16 @@ class Indexing:
         return Outcome(after, start(state.controller).event)
 
     def may_create(self, state: ElrIndexed) -> Conjuncts:
-        """Whether the topic can be created on all brokers."""
-        everyone = BrokerSet.of(range(self.setting["brokers"]))
-        return {"there is no topic": negate(state.exists), "all are active": everyone.within(state.controller.active())}
+        """Whether the topic can be created: one of its brokers has to be active."""
+        able = negate(state.controller.active().is_empty())
+        return {"there is no topic": negate(state.exists), "one is active": able}
 
     def create(self, state: ElrIndexed) -> Outcome:
         """A topic of that name is created again, on the same brokers."""
         new = new_topics(self.setting)[0].partition()
-        after = evolve(state, controller=state.controller.with_partition(new), exists=True)
+        isr = first_isr(new.isr, state.controller.active(), self.rules.partition)
+        made = state.controller.with_partition(evolve(new, isr=isr, leader=isr.first()))
+        after = evolve(state, controller=made, exists=True)
         return Outcome(after, start(state.controller).event)
 
     def load_snapshot(self, state: ElrIndexed) -> Outcome:

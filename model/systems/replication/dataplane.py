@@ -52,7 +52,7 @@ class DataPlane:
         The watermark is frozen while the committed ISR is below min ISR (KAFKA-15583),
         and waits for every member of the maximal ISR (KIP-497).
         """
-        rules, minimum = self.rules, leader.min_isr
+        rules, minimum = self.rules, self.minimum(leader)
         quorum = leader.maximal_isr()
         if rules.data_plane.hw_uses_committed_isr_only:
             quorum = leader.isr
@@ -97,13 +97,20 @@ class DataPlane:
         spent = evolve(state, left=evolve(state.left, records=state.left.records - 1))
         return self.advance(spent, broker, written)
 
+    @rule("min-isr.leader-and-controller-agree", source="KAFKA-16540; catalogue 9",
+          switches=("brokers-disagree-on-min-isr",),
+          says="A leader commits by the min ISR that the controller keeps the ELR by.")  # fmt: skip
+    def minimum(self, leader: Broker) -> Word:
+        """The min ISR that a leader goes by."""
+        return 1 if self.rules.data_plane.brokers_disagree_on_min_isr else leader.min_isr
+
     def may_produce(self, state: Replication, broker: Word) -> dict[str, Truth]:
         """With acks=all: NOT_ENOUGH_REPLICAS while the committed ISR is below min ISR."""
         leader = state.broker(broker)
         return {
             "a record is left": state.left.records > 0,
             "broker believes it leads": state.leads(broker, leader),
-            "ISR is at min ISR": leader.isr.size() >= leader.min_isr,
+            "ISR is at min ISR": leader.isr.size() >= self.minimum(leader),
             "log has room": negate(leader.log.is_full()),
         }
 
@@ -113,7 +120,7 @@ class DataPlane:
         return {
             "a record is left": state.left.records > 0,
             "broker believes it leads": state.leads(broker, leader),
-            "ISR is below min ISR": leader.isr.size() < leader.min_isr,
+            "ISR is below min ISR": leader.isr.size() < self.minimum(leader),
             "log has room": negate(leader.log.is_full()),
         }
 

@@ -27,7 +27,7 @@ def _named(asked: str) -> Iterator[Statement]:
 
 def print_statement(screen: Screen, one: Statement) -> None:
     """A row as lines."""
-    screen.plain(f"{one.id}: {KINDS.get(one.kind, 'not yet judged')}\n  {one.says}")
+    screen.plain(f"{one.id}: {KINDS[one.kind]}\n  {one.says}")
     listed = (("rule", one.rules), ("property", one.properties), ("variant", one.variants), ("place", one.places))
     for word, names in listed:
         for name in names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kraftcheck.properties.coverage.statement import CHECKED, LEFT_OUT, MODELLED, UNJUDGED, Document, Statement
+from kraftcheck.properties.coverage.statement import CHECKED, LEFT_OUT, MODELLED, Document, Statement
 from kraftcheck.properties.coverage.table import DOCUMENTS
 
 HEAD = """# Coverage
@@ -43,7 +43,7 @@ def figures() -> str:
     kinds = Counter(one.kind for document in DOCUMENTS for one in document.statements)
     told = f"{kinds.total()} statements: {kinds[MODELLED]} modelled, {kinds[CHECKED]} modelled and checked, "
     told += f"{kinds[LEFT_OUT]} left out for a reason"
-    return told + (f", {kinds[UNJUDGED]} not yet judged" if kinds[UNJUDGED] else "")
+    return told
 
 
 def _anchor(name: str) -> str:
@@ -60,7 +60,7 @@ def _part(document: Document) -> Iterator[str]:
 
 def _row(name: str, one: Statement) -> str:
     cells = [
-        one.id.removeprefix(f"{name} "), one.says, one.kind or "not yet judged",
+        one.id.removeprefix(f"{name} "), one.says, one.kind,
         _code(*one.rules, *one.places), _code(*one.properties), _code(*one.variants), one.reason,
     ]  # fmt: skip
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"

@@ -214,6 +214,7 @@ def drawn(chance: random.Random) -> tuple:
         ("deleted-partition-stays-indexed", 20, {"elr": True}),
         ("unfence-ignores-controlled-shutdown", 10, {}),
         ("passes-share-one-base", "one base", {}),
+        ("reregistration-bumps-epoch", 31, {}),
     ],
 )
 def test_a_walk_finds_the_defect(variant: str, number: int | str, features: dict[str, bool]) -> None:

@@ -8,6 +8,16 @@ from pathlib import Path
 import click
 
 from kraftcheck.ci.conformance.kafka.junit import junit, write_junit
+from kraftcheck.ci.explore.picture import (
+    FORMATS,
+    PictureOptions,
+    check_pictures,
+    draw,
+    draw_foreign,
+    is_foreign,
+    other_rules,
+    picture_options,
+)
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal.console import console
@@ -17,7 +27,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.verdict import DEADLOCK
+from kraftcheck.solvers.program.verdict import DEADLOCK, Trace
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.failures import already_false, every_property
 from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replay_trace
@@ -69,35 +79,39 @@ def claim_of(recipe: itf.Recipe, traced: Program) -> Property | None:
 @click.option("--minimise", "shorten", is_flag=True, help="Drop steps while the property still fails.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the (minimised) trace there as ITF JSON.")
 @click.option("--export", type=click.Choice(["junit"]), help="Write it as a test of Kafka's own classes, into --out.")
+@picture_options
 def trace_command(
-    file: Path, system: str | None, full: bool, verbose: bool, shorten: bool, out: Path | None, export: str | None
+    file: Path, system: str | None, full: bool, verbose: bool, shorten: bool, out: Path | None, export: str | None,
+    pictures: PictureOptions,
 ) -> None:  # fmt: skip
     """Replay the counterexample in FILE (ITF JSON, as `explore --out` writes) on the rules, and show it.
+
+    --html, --svg, --mermaid and --dot draw it: requests and records between controller and brokers, the partition,
+    the property where it fails, what other rules would have done. A file of another checker is drawn as a table.
 
     --export junit writes a JUnit 5 test that takes its steps on the managers of Kafka's controller, and passes on a
     release that has the defect; the other files beside it stand between the two.
 
-    A trace that the rules no longer follow is refused. Steps before the last at which the property
-    is false already are marked.
+    A trace that the rules no longer follow is refused. Steps at which the property is false too early are marked.
 
     \b
     Examples:
-      kraftcheck trace out/leader-active.itf.json
       kraftcheck trace out/leader-active.itf.json --full --verbose
       kraftcheck trace out/at-most-one-leader.itf.json --system lease:SYSTEM
       kraftcheck trace long.itf.json --minimise --out short.itf.json
       kraftcheck trace out/leader-active.itf.json --export junit --out kafka-test
+      kraftcheck trace out/leader-active.itf.json --html leader-active.html
     """
+    check_pictures(pictures, out)
+    if pictures.targets and is_foreign(file):
+        draw_foreign(file, pictures)
+        return
     chosen, recipe = load(file, system)
     _check_out(out, export)
+    other = other_rules(chosen, pictures)
     traced = program(chosen)
     try:
-        claim = claim_of(recipe, traced)
-        initial, instances = itf.instances(recipe, traced)
-        trace = replay_trace(traced, claim, initial, instances)
-        itf.check_states(recipe, trace)
-        if shorten:
-            trace = minimise(traced, claim, initial, instances)
+        claim, trace = _replayed(recipe, traced, shorten)
     except (itf.TraceError, BrokenTrace) as error:
         raise Refusal(f"{file}: {error}") from error
     screen = console()
@@ -105,17 +119,36 @@ def trace_command(
         screen.plain("\n".join(f"wrote {path}" for path in write_junit(out, junit(trace, traced, chosen.title()))))
         return
     sentence = claim.sentence if claim is not None else "a state without successors is quiescent"
-    screen.plain(f"{trace.claim}: {sentence}")
-    screen.plain(chosen.title())
-    marks = every_property(traced, trace) if verbose else already_false(claim, trace)
-    screen.plain("\n".join(lines(trace, full, marks)))
+    screen.plain(f"{trace.claim}: {sentence}\n{chosen.title()}")
+    screen.plain(_steps(traced, claim, trace, full, verbose))
     screen.plain(f"     again: {chosen.command()} --property {shlex.quote(trace.claim)}")
     steps_dropped = len(recipe.steps) - len(trace.steps)
     shortest = recipe.shortest and not steps_dropped
     if out is not None:
         write(out, itf.text(itf.document(trace, traced, recipe.system, recipe.rules, shortest)))
         screen.plain(f"wrote {out}")
+    for path in draw(trace, traced, chosen, other, pictures):
+        screen.plain(f"wrote {path}")
     screen.plain(_length(len(trace.steps), steps_dropped, shortest, shorten))
+
+
+def _replayed(recipe: itf.Recipe, traced: Program, shorten: bool) -> tuple[Property | None, Trace]:
+    """The property that a recipe is about, and its trace as the rules run it.
+
+    Raises:
+        TraceError, BrokenTrace: where the rules do not follow it.
+    """
+    claim = claim_of(recipe, traced)
+    initial, instances = itf.instances(recipe, traced)
+    trace = replay_trace(traced, claim, initial, instances)
+    itf.check_states(recipe, trace)
+    return claim, minimise(traced, claim, initial, instances) if shorten else trace
+
+
+def _steps(traced: Program, claim: Property | None, trace: Trace, full: bool, verbose: bool) -> str:
+    """The trace as text, with what fails at each step."""
+    marks = every_property(traced, trace) if verbose else already_false(claim, trace)
+    return "\n".join(lines(trace, full, marks))
 
 
 def _check_out(out: Path | None, export: str | None) -> None:
@@ -123,7 +156,7 @@ def _check_out(out: Path | None, export: str | None) -> None:
     if export is None:
         check_writable(None if out is None else str(out))
         return
-    check_idle("shows nothing with --export", "full", "verbose")
+    check_idle("shows nothing with --export", "full", "verbose", *FORMATS, "beside")
     if out is None:
         raise Refusal("--export needs the folder to write to: --out FOLDER")
     check_results("--out", out)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from attrs import field, frozen
 
 from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.legend import Legend
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.symmetry import Symmetry
 from kraftcheck.model.language.terms import Truth
@@ -65,8 +66,7 @@ class Step:
 
     Attributes:
         before, after: the states.
-        action: name of the action, always concrete.
-        arguments: argument values by name.
+        action, arguments: the action's name, and its argument values by name, always concrete.
         event: what the effect reported besides the state (None if nothing).
     """
 
@@ -136,16 +136,15 @@ class Property:
 
     Attributes:
         id: short name, unique within a system.
-        kind: `always` (every state), `step` (every transition), `sometimes` (some
-            state must show it), `happens` (some transition must show it) or `recovers`
-            (from every state some run leads to a state that satisfies it; CTL: AG EF).
+        kind: `always` (every state), `step` (every transition), `sometimes` (some state must show it), `happens` (some
+            transition must show it) or `recovers` (from every state some run leads to one that satisfies it; AG EF).
         sentence: the claim in words.
         predicate: `(state)` or `(step)` to a truth or named conjuncts.
         source: where the claim comes from.
         refuted_by: variants that must break it; empty only for goals.
-        when: for `recovers`, the states that the claim is about; None: all of them.
-        by: for `recovers`, the actions that the way out may use, each with the argument
-            values it must have (a tuple: one of them); empty: every action.
+        when: for `recovers`, the states that it is about; None: all of them.
+        by: for `recovers`, the actions that the way out may use, each with the argument values it must have (a tuple:
+            one of them); empty: every action.
         rules: ids of the rules that the claim checks; see `kraftcheck.model.language.rule`.
     """
 
@@ -232,9 +231,9 @@ class System:
         bounds: the bounds a scope gives values to.
         quiescent: states that may have no enabled action; None: no state may.
         lemmas: `always` properties that strengthen the others in proofs; not part of what is promised.
-        rules: the choices that it reads: groups of `kraftcheck.model.rules`, or a frozen attrs class of booleans of
-            one's own; empty: it takes no rule set.
+        rules: the choices that it reads: groups of `kraftcheck.model.rules`, or a frozen attrs class; empty: none.
         symmetries: elements of its states that can be renamed; checked wherever they are used.
+        legend: how its traces are drawn; None: in a lane for each value of the first argument of an action.
     """
 
     name: str
@@ -249,6 +248,7 @@ class System:
     lemmas: Callable[[Setting], Sequence[Property]] = field(converter=_properties, default=lambda setting: ())
     rules: tuple[type, ...] | type = ()
     symmetries: Callable[[Setting], Sequence[Symmetry]] = field(converter=_symmetries, default=lambda setting: ())
+    legend: Legend | None = None
 
     def setting(
         self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None,

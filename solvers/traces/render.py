@@ -69,17 +69,21 @@ def _changes(before: Any, after: Any) -> list[str]:
     ]
 
 
-def _event(event: Any) -> list[str]:
-    """The event of a step: its counts above zero, and its truths that hold."""
+def event_text(event: Any) -> str:
+    """The event of a step in words: its counts above zero, and its truths that hold; empty where it has none."""
     if event is None:
-        return []
+        return ""
     context = {f.name for f in attrs.fields(type(event)) if f.metadata.get("context")} if attrs.has(type(event)) else ()
-    texts = [
+    return ", ".join(
         f"{name.replace('_', ' ')}{'' if value is True else ' ' + show(value)}"
         for name, value in fields(event).items()
         if name not in context and (value is True or (type(value) is int and value > 0))
-    ]
-    return [f"{INDENT}({', '.join(texts)})"] if texts else []
+    )
+
+
+def _event(event: Any) -> list[str]:
+    text = event_text(event)
+    return [f"{INDENT}({text})"] if text else []
 
 
 def lines(trace: Trace, full: bool = False, marks: Mapping[int, Sequence[str]] | None = None) -> list[str]:

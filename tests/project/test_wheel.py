@@ -175,7 +175,7 @@ USED: dict[str, tuple[tuple[str | Path, ...], int]] = {
     "findings": (("ghost-elr-member",), 0),
     "replay": ((LOG,), 0),
     "whatif": ((LOG, "--faults", "0"), 0),
-    "trace": ((TESTS / "traces" / "B4.itf.json",), 0),
+    "trace": ((TESTS / "traces" / "B4.itf.json", "--html", "B4.html"), 0),
     "query": (("missing", "SELECT 1"), 2),
     "sweep": (("missing",), 2),
     "unclean-recovery": (("--snapshot", SNAPSHOT, "--all-offline-partitions", "--show-replica-info"), 0),

@@ -8,6 +8,7 @@ from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.model.rules.broker_ids import BrokerIdRules
 from kraftcheck.model.systems.broker_ids.faults import Faults
+from kraftcheck.model.systems.broker_ids.legend import LEGEND
 from kraftcheck.model.systems.broker_ids.startup import Startup
 from kraftcheck.model.systems.broker_ids.state import BrokerIds, initial, late, layout
 from kraftcheck.model.systems.broker_ids.upkeep import Upkeep
@@ -117,5 +118,6 @@ BROKER_IDS = System(
     bounds=BOUNDS,
     quiescent=settled,
     rules=(BrokerIdRules,),
+    legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -14,6 +14,7 @@ from kraftcheck.model.rules.data_plane import DataPlaneRules
 from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.systems.directories.control import Control
+from kraftcheck.model.systems.directories.legend import LEGEND
 from kraftcheck.model.systems.directories.moves import Moves
 from kraftcheck.model.systems.directories.process import Process
 from kraftcheck.model.systems.directories.state import MIGRATION, UPGRADE, Placement, initial, layout
@@ -161,5 +162,6 @@ DIRECTORIES = System(
     bounds=BOUNDS,
     quiescent=at_rest,
     rules=(PartitionRules, DataPlaneRules, DirectoryRules),
+    legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -21,6 +21,7 @@ from kraftcheck.model.rules.data_plane import DataPlaneRules
 from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.elections.legend import LEGEND
 from kraftcheck.model.systems.elections.passes import eligible
 from kraftcheck.model.systems.elections.state import Elections, initial, layout, replicas_online
 from kraftcheck.model.systems.elections.triggers import Triggers
@@ -263,5 +264,6 @@ ELECTIONS = System(
     bounds=BOUNDS,
     rules=(PartitionRules, DataPlaneRules, DirectoryRules),
     symmetries=symmetries,
+    legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

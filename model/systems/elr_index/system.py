@@ -21,6 +21,7 @@ from kraftcheck.model.systems.elections import system as elections
 from kraftcheck.model.systems.elections.passes import start
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.state import initial as new_topics
+from kraftcheck.model.systems.elr_index.legend import LEGEND
 from kraftcheck.model.systems.elr_index.state import ElrIndexed, initial, layout
 from kraftcheck.model.triggers.creation import first_isr
 from kraftcheck.model.triggers.table import visits_elr
@@ -139,5 +140,6 @@ ELR_INDEX = System(
     scopes=SCOPES,
     bounds=BOUNDS,
     rules=(PartitionRules, DataPlaneRules, DirectoryRules, ControllerRules),
+    legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -22,6 +22,7 @@ from kraftcheck.model.systems.directories.system import actions as directory_act
 from kraftcheck.model.systems.directories.system import at_rest
 from kraftcheck.model.systems.elections.state import replicas_online
 from kraftcheck.model.systems.elections.triggers import Triggers
+from kraftcheck.model.systems.kraft.legend import LEGEND
 from kraftcheck.model.systems.kraft.pair import Beside
 from kraftcheck.model.systems.kraft.state import Kraft, decided, initial, layout, moved, replicated
 from kraftcheck.model.systems.replication import state as data_plane
@@ -235,5 +236,6 @@ KRAFT = System(
     bounds=BOUNDS,
     quiescent=calm,
     rules=(PartitionRules, DataPlaneRules, DirectoryRules, ControllerRules),
+    legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -19,6 +19,7 @@ from kraftcheck.model.systems.replication.control import Control
 from kraftcheck.model.systems.replication.dataplane import DataPlane
 from kraftcheck.model.systems.replication.endless import any_number, unbounded
 from kraftcheck.model.systems.replication.late import LateReplies
+from kraftcheck.model.systems.replication.legend import LEGEND
 from kraftcheck.model.systems.replication.metadata import Metadata
 from kraftcheck.model.systems.replication.settle import late_replies, settling
 from kraftcheck.model.systems.replication.shape import initial, layout
@@ -186,5 +187,6 @@ REPLICATION = System(
     bounds=BOUNDS,
     quiescent=healed,
     rules=(PartitionRules, DataPlaneRules),
+    legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

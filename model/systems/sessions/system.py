@@ -11,6 +11,7 @@ from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of
 from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.systems.sessions.legend import LEGEND
 from kraftcheck.model.systems.sessions.state import (
     LAG,
     NOT_HEARD_OF,
@@ -220,5 +221,6 @@ SESSIONS = System(
     scopes=SCOPES,
     bounds=BOUNDS,
     rules=(ControllerRules,),
+    legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -8,6 +8,7 @@ from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.unclean_recovery import UncleanRecoveryRules
 from kraftcheck.model.systems.unclean_recovery.cluster import STATUSES, Cluster, designation
+from kraftcheck.model.systems.unclean_recovery.legend import LEGEND
 from kraftcheck.model.systems.unclean_recovery.state import IDLE, Recovery, initial, layout
 from kraftcheck.model.systems.unclean_recovery.tool import OUTCOMES, Tool
 
@@ -97,5 +98,6 @@ UNCLEAN_RECOVERY = System(
     bounds=BOUNDS,
     quiescent=settled,
     rules=(PartitionRules, UncleanRecoveryRules),
+    legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

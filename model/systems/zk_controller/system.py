@@ -10,6 +10,7 @@ from kraftcheck.model.systems.zk_controller.control import Control
 from kraftcheck.model.systems.zk_controller.deposed import Deposed
 from kraftcheck.model.systems.zk_controller.faults import Faults
 from kraftcheck.model.systems.zk_controller.hosts import Hosts
+from kraftcheck.model.systems.zk_controller.legend import LEGEND
 from kraftcheck.model.systems.zk_controller.moves import Moves
 from kraftcheck.model.systems.zk_controller.start import initial, layout, settled
 from kraftcheck.model.systems.zk_controller.topics import Topics
@@ -222,5 +223,6 @@ ZK_CONTROLLER = System(
     bounds=BOUNDS,
     quiescent=settled,
     rules=(ZkControllerRules,),
+    legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -9,6 +9,7 @@ from kraftcheck.model.systems.zk_jbod.control import Control
 from kraftcheck.model.systems.zk_jbod.errors import KINDS
 from kraftcheck.model.systems.zk_jbod.faults import Faults
 from kraftcheck.model.systems.zk_jbod.handler import Handler
+from kraftcheck.model.systems.zk_jbod.legend import LEGEND
 from kraftcheck.model.systems.zk_jbod.state import initial, layout, settled
 
 BOUNDS = (
@@ -144,5 +145,6 @@ ZK_JBOD = System(
     bounds=BOUNDS,
     quiescent=settled,
     rules=(ZkJbodRules,),
+    legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

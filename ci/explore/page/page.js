@@ -1,0 +1,65 @@
+"use strict";
+const drawing = JSON.parse(document.getElementById("drawing").textContent);
+const steps = [...document.querySelectorAll(".step")];
+let current = 0;
+
+function row(cells, changed) {
+  const line = document.createElement("tr");
+  if (changed) line.className = "changed";
+  cells.forEach((text, number) => {
+    const cell = document.createElement(number ? "td" : "th");
+    if (!number) cell.scope = "row";
+    cell.textContent = text;
+    line.append(cell);
+  });
+  return line;
+}
+
+function fill(id, rows) { document.getElementById(id).replaceChildren(...rows); }
+
+function otherText(number) {
+  const other = drawing.other;
+  if (!other) return "";
+  const start = Object.entries(other.start).map(([name, value]) => `${name} ${value}`).join(", ");
+  const from = start ? ` (which starts with ${start})` : "";
+  if (other.divergence === null || number < other.divergence) return `the same under ${other.rules}${from}`;
+  if (number < other.columns.length) return `otherwise under ${other.rules} since step ${other.divergence}`;
+  return `cannot be taken under ${other.rules} after step ${other.columns.length - 1}: ${other.stopped}`;
+}
+
+function go(number, move) {
+  current = Math.max(0, Math.min(drawing.columns.length - 1, number));
+  const column = drawing.columns[current];
+  const other = drawing.other ? drawing.other.columns[current] : undefined;
+  steps.forEach((step, index) => {
+    step.classList.toggle("current", index === current);
+    if (index === current) step.setAttribute("aria-current", "step"); else step.removeAttribute("aria-current");
+  });
+  if (move) steps[current].scrollIntoView({ block: "nearest", inline: "center" });
+  document.getElementById("action").textContent = `${column.number}  ${column.action}`;
+  document.getElementById("event").textContent = column.event;
+  document.getElementById("failing").textContent = column.failing.map((part) => `fails: ${part}`).join("; ");
+  document.getElementById("other").textContent = otherText(current);
+  fill("changes", column.changes.map((change) => row([change.name, change.before, "→", change.after], true)));
+  const names = new Set(column.changes.map((change) => change.name));
+  fill("state", Object.entries(column.state).map(([name, value]) => {
+    const differs = other !== undefined && other.state[name] !== value;
+    return row([name, value, differs ? `${drawing.other.rules}: ${other.state[name]}` : ""], names.has(name));
+  }));
+  document.getElementById("back").disabled = current === 0;
+  document.getElementById("forward").disabled = current === drawing.columns.length - 1;
+  history.replaceState(null, "", `#${current}`);
+}
+
+steps.forEach((step, index) => step.addEventListener("click", () => go(index, false)));
+document.getElementById("back").addEventListener("click", () => go(current - 1, true));
+document.getElementById("forward").addEventListener("click", () => go(current + 1, true));
+document.addEventListener("keydown", (event) => {
+  const moves = { ArrowLeft: current - 1, ArrowRight: current + 1, Home: 0, End: drawing.columns.length - 1 };
+  if (event.key in moves && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    go(moves[event.key], true);
+  }
+});
+window.addEventListener("hashchange", () => go(Number(location.hash.slice(1)) || 0, true));
+go(location.hash ? Number(location.hash.slice(1)) || 0 : drawing.columns.length - 1, true);

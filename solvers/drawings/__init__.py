@@ -1,0 +1,1 @@
+"""Drawings of traces: what is drawn, and the formats it is written in."""

@@ -1,0 +1,160 @@
+"""A drawing as SVG: steps from left to right, the strip above, a lane below for each participant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from attrs import frozen
+
+from kraftcheck.solvers.drawings.drawing import Column, Drawing, DrawnArrow
+
+CHARACTER, LINE, PAD = 6.6, 15, 8
+"""Width of a character, height of a line of text, and the space around it, in pixels."""
+
+LANE = 46
+"""Height of a lane."""
+
+STYLE = """
+svg { font: 11px ui-monospace, Menlo, Consolas, monospace; fill: currentColor }
+.lane { stroke: currentColor; stroke-opacity: .25 } .name, .label { font-weight: bold }
+.arrow { stroke: #1f6feb; stroke-width: 1.5; fill: none } .head, .dot { fill: #1f6feb; stroke: none }
+.changed { fill: #b35900; font-weight: bold } .fails { fill: #d1242f; fill-opacity: .14 }
+.why { fill: #d1242f; font-weight: bold }
+.sent { font-size: 10px; stroke: Canvas; stroke-width: 3px; paint-order: stroke }
+.other { stroke: #8250df; stroke-dasharray: 4 3 } .otherwise { fill: #8250df; font-weight: bold }
+"""
+
+
+@frozen
+class _Grid:
+    """Where things stand.
+
+    Attributes:
+        left: left edges of the columns, and the right edge of the last.
+        actions: height of the longest action in lines.
+        top: upper edge of the lanes.
+        bottom: lower edge of the lanes.
+    """
+
+    left: tuple[float, ...]
+    actions: int
+    strip_top: float
+    top: float
+    bottom: float
+
+    def middle(self, column: int) -> float:
+        """The horizontal middle of a column."""
+        return (self.left[column] + self.left[column + 1]) / 2
+
+    def lane(self, number: int) -> float:
+        """The height at which a lane runs."""
+        return self.top + LANE * number + LANE / 2
+
+
+def svg(drawing: Drawing) -> str:
+    """The drawing as an SVG document, without a script or anything from elsewhere."""
+    grid = _grid(drawing)
+    below = 2 + max(len(column.failing) for column in drawing.columns)
+    width, height = grid.left[-1] + PAD, grid.bottom + LINE * below + PAD
+    columns = (part for column in drawing.columns for part in _column(drawing, column, grid))
+    body = "\n".join((*_lanes(drawing, grid), *columns, *_divergence(drawing, grid)))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(_summary(drawing))}" '
+        f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">\n'
+        f"<style>{STYLE}</style>\n{body}\n</svg>\n"
+    )
+
+
+def _summary(drawing: Drawing) -> str:
+    return f"{drawing.claim} of {drawing.title}: {len(drawing.columns) - 1} steps"
+
+
+def action_lines(action: str) -> list[str]:
+    """An action's name and each of its arguments, a line each.
+
+    >>> action_lines("fence(broker=0)")
+    ['fence', 'broker=0']
+    """
+    name, _, rest = action.partition("(")
+    arguments, depth, current = list[str](), 0, ""
+    for character in rest[:-1]:
+        depth += character in "([{"
+        depth -= character in ")]}"
+        if character == "," and depth == 0:
+            arguments.append(current.strip())
+            current = ""
+        else:
+            current += character
+    return [name, *arguments, *([current.strip()] if current.strip() else [])]
+
+
+def _grid(drawing: Drawing) -> _Grid:
+    names = [*drawing.lanes, *drawing.labels]
+    left = [PAD * 2 + CHARACTER * 1.15 * max(map(len, names), default=0)]
+    for column in drawing.columns:
+        texts = [*action_lines(column.action), *column.strip, *(arrow.label for arrow in column.arrows)]
+        texts += [f"fails: {part}" for part in column.failing]
+        left.append(left[-1] + max(70, CHARACTER * max(map(len, texts))) + 2 * PAD)
+    actions = max(len(action_lines(column.action)) for column in drawing.columns)
+    strip_top = PAD + LINE * (actions + 1)
+    top = strip_top + LINE * len(drawing.labels) + PAD
+    return _Grid(tuple(left), actions, strip_top, top, top + LANE * len(drawing.lanes))
+
+
+def _lanes(drawing: Drawing, grid: _Grid) -> Iterator[str]:
+    for row, label in enumerate(drawing.labels):
+        yield _text(PAD, grid.strip_top + LINE * (row + 1), label, "label", "start")
+    for number, name in enumerate(drawing.lanes):
+        height = grid.lane(number)
+        yield f'<line class="lane" x1="{grid.left[0]:.0f}" x2="{grid.left[-1]:.0f}" y1="{height}" y2="{height}"/>'
+        yield _text(PAD, height + 4, name, "name", "start")
+
+
+def _column(drawing: Drawing, column: Column, grid: _Grid) -> Iterator[str]:
+    number, middle = column.number, grid.middle(column.number)
+    yield f'<g class="step" data-step="{number}"><title>{escape(f"{number}  {column.action}")}</title>'
+    left, width = grid.left[number], grid.left[number + 1] - grid.left[number]
+    shade = "fails" if column.failing else "pick"
+    fill = "" if column.failing else ' fill="none" pointer-events="all"'
+    yield f'<rect class="{shade}"{fill} x="{left:.0f}" y="0" width="{width:.0f}" height="{grid.bottom:.0f}"/>'
+    yield _text(middle, PAD + LINE - 4, str(number), "name")
+    for row, line in enumerate(action_lines(column.action)):
+        yield _text(middle, PAD + LINE * (row + 2) - 4, line, "name" if row == 0 else "")
+    before = drawing.columns[number - 1].strip if number else column.strip
+    for row, (value, old) in enumerate(zip(column.strip, before, strict=True)):
+        yield _text(middle, grid.strip_top + LINE * (row + 1), value, "changed" if value != old else "")
+    for arrow in column.arrows:
+        yield from _arrow(arrow, middle, grid)
+    for row, part in enumerate(column.failing):
+        yield _text(middle, grid.bottom + LINE * (row + 1), f"fails: {part}", "why")
+    yield "</g>"
+
+
+def _divergence(drawing: Drawing, grid: _Grid) -> Iterator[str]:
+    """A line before the first step that goes otherwise under the other rules."""
+    other = drawing.other
+    if other is None or other.divergence is None:
+        return
+    x, bottom = grid.left[other.divergence], grid.bottom + LINE
+    yield f'<line class="other" x1="{x:.0f}" x2="{x:.0f}" y1="{PAD}" y2="{bottom:.0f}"/>'
+    failing = len(drawing.columns[other.divergence].failing)
+    height = grid.bottom + LINE * (failing + 1.5)
+    yield _text(x, height, f"{other.rules} goes otherwise", "otherwise", "start" if other.divergence < 2 else "middle")
+
+
+def _arrow(arrow: DrawnArrow, x: float, grid: _Grid) -> Iterator[str]:
+    start, end = grid.lane(arrow.source), grid.lane(arrow.target)
+    if arrow.source == arrow.target:
+        yield f'<circle class="dot" cx="{x:.0f}" cy="{start}" r="4"/>'
+        return
+    tip = end - 6 if end > start else end + 6
+    yield f'<line class="arrow" x1="{x:.0f}" x2="{x:.0f}" y1="{start}" y2="{tip}"/>'
+    yield f'<polygon class="head" points="{x - 4:.0f},{tip} {x + 4:.0f},{tip} {x:.0f},{end}"/>'
+    yield f'<circle class="dot" cx="{x:.0f}" cy="{start}" r="3"/>'
+    yield _text(x, start + (-8 if end < start else 14), arrow.label, "sent")
+
+
+def _text(x: float, y: float, text: str, kind: str, anchor: str = "middle") -> str:
+    kinds = f' class="{kind}"' if kind else ""
+    return f'<text{kinds} x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{escape(text)}</text>'

@@ -124,12 +124,6 @@ _OF_KRAFT = (
         (_KRAFT + "state:replicated", "negate(_same(state.data.controller, data.controller))", "never"),
     ),
     *about(
-        MISSING, "kraft", "no property asks that AlterPartition is accepted where every member's directory is online",
-        (_STATE + "Placement.may_be_online", "all_of(negate(directory == LOST), listed)", "dropped"),
-        (_KRAFT + "system:request_in_flight", "placed.may_be_online(b)", "dropped"),
-        (_KRAFT + "system:request_in_flight", "online", "never"),
-    ),
-    *about(
         REDUNDANT, "kraft", "a broker whose log is not open reads and writes nothing",
         (_KRAFT + "state:_synced", "all_of(broker.running(), negate(host.up))", "never"),
     ),

@@ -169,7 +169,8 @@ def relief(system: System, setting: Setting) -> str:
     best, saved = _best_saving(system, setting)
     if saved > 0:
         told.append(f"lower --{best} to {setting.bounds[best] - 1}, which saves {saved} bits a state")
-    spent = [f"--{b.name}" for b in system.bounds if b.help.startswith("budget") and setting.bounds[b.name] > b.lo]
+    budgets = (bound for bound in system.bounds if bound.help.startswith("budget"))
+    spent = [f"--{bound.name}" for bound in budgets if setting.bounds.get(bound.name, bound.lo) > bound.lo]
     if spent:
         told.append(f"or a budget ({', '.join(spent)}), which makes fewer states")
     return "; ".join(told)

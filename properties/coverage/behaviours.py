@@ -48,7 +48,7 @@ BEHAVIOURS: tuple[Statement, ...] = (
                      "while a failure is not reported."),
     Statement("behaviour B17", "AlterPartition erases the RECOVERING of an unclean election that it led to.",
               properties=("elections loss-is-marked",),
-              variants=("alter-partition-erases-recovering+passes-share-one-base",)),
+              variants=("alter-partition-erases-recovering+passes-share-one-base+alter-partition-ignores-directories",)),
     Statement("behaviour B18", "Metadata of an epoch that the leader knows ends its newer proposal.",
               properties=("replication leader-complete",), variants=("equal-epoch-ends-proposal",)),
     Statement("behaviour B19", "A broker that shuts down counts as active when it is unfenced.",

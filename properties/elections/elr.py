@@ -41,7 +41,7 @@ def _elr_and_recovery() -> list[Property]:
         step("loss-is-marked", "a leader from outside ISR and ELR means RECOVERING", _loss_marked,
              "invariant 33, converse; KIP-704",
              ("unclean-without-recovering", "unclean-cancel-is-silent",
-              "alter-partition-erases-recovering+passes-share-one-base"),
+              "alter-partition-erases-recovering+passes-share-one-base+alter-partition-ignores-directories"),
              rules=("election.unclean.marks-recovering", "reassignment.cancel.loss-is-marked",
                     "alter-partition.unclean-election-keeps-recovering", "assignment.one-pass",
                     "heartbeat.directories-first", "event.later-pass-sees-earlier",

@@ -8,7 +8,8 @@ from typing import Any
 
 from kraftcheck.model.language.system import Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth
-from kraftcheck.model.language.words import EMPTY, NO_LEADER, any_of, implies, negate
+from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, any_of, implies, negate
+from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.elections import elr as eligibility
 from kraftcheck.properties.elections import leadership
@@ -29,11 +30,24 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                lambda s: any_of(s.isr.size() <= 1, s.isr.within(s.active()))),
         always("lemma-isr-active-beside-elr", "while the ELR has a member, every ISR member is active",
                lambda s: any_of(s.elr.is_empty(), s.isr.within(s.active()))),
+        always("lemma-one-directory-online", "a broker's one directory is online, and its replica nowhere else",
+               _one_online),
     )  # fmt: skip
-    # After a downgrade the state no longer says whether ELR ever was on.
-    return tuple(
-        c for c in claims if c.id != "lemma-elr-needs-the-feature" or not setting.rules.partition.elr_downgrade
-    )
+    absent = {
+        "lemma-elr-needs-the-feature": setting.rules.partition.elr_downgrade,  # ELR may have been on before
+        "lemma-one-directory-online": setting["directories"] > 1 or setting.bounds.get("reserved", 0) > 0,
+    }
+    return tuple(claim for claim in claims if not absent.get(claim.id, False))
+
+
+def _one_online(s: Elections) -> Conjuncts:
+    """A broker that is not registered has none online, but its replicas are assigned to none else, either."""
+    parts: dict[str, Truth] = {}
+    for broker, (dirs, directory) in enumerate(zip(s.online_dirs, s.directories.slots, strict=True)):
+        parts[f"directory of broker {broker}"] = implies(s.registered.has(broker), dirs.has(0))
+        placed = all_of(negate(directory == LOST), directory <= FIRST_LOCAL)
+        parts[f"replica of broker {broker}"] = implies(s.replicas.has(broker), placed)
+    return parts
 
 
 def _no_gap(s: Elections) -> Conjuncts:

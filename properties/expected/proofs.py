@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 NOT_PROVEN: Mapping[tuple[str, str, str], tuple[str, ...]] = {
-    ("elections", "default", "fixed"): (
-        # True at this scope; a proof would need that no replica is offline where brokers have one directory.
-        "reassignment-keeps-a-leader",
-    ),
+    ("elections", "default", "fixed"): (),
     ("elections", "tiny", "kip"): (
         # Refuted: the designated leader that the same record removes, and what rests on it.
         "isr-within-replicas", "leader-is-replica", "controller-stays",
         # True at this scope, but not inductive without the former.
-        "leader-directory-online", "complete-when-in-sync", "unclean-stop-loses-eligibility",
-        "reassignment-keeps-a-leader",
+        "complete-when-in-sync", "unclean-stop-loses-eligibility",
     ),
     ("directories", "tiny", "fixed"): (
         "failure-leads-away", "candidates-complete", "told-is-told", "no-copy-is-filled-over", "moves-go-forward",

@@ -134,13 +134,17 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(wheel, python, folder / "project")
 
 
+SHIPPED = (".py", ".java", ".xml", ".txt", ".json", ".css", ".js")
+"""Endings of the files of the sources that are installed."""
+
+
 def test_the_wheel_holds_one_package(installed: Installed) -> None:
     """Nothing but `kraftcheck` is installed at the top level, with its types and with every file of the sources."""
     with zipfile.ZipFile(installed.wheel) as bundle:
         names = {name for name in bundle.namelist() if ".dist-info/" not in name}
     assert {name.split("/")[0] for name in names} == {"kraftcheck"}
     layers = [name for name in sources() if name.startswith(("model/", "properties/", "solvers/", "ci/"))]
-    code = {f"kraftcheck/{name}" for name in layers if name.endswith((".py", ".java", ".xml", ".txt", ".json"))}
+    code = {f"kraftcheck/{name}" for name in layers if name.endswith(SHIPPED)}
     code = {name for name in code if (ROOT / name).exists()}
     assert names == code | {"kraftcheck/__init__.py", "kraftcheck/__main__.py", "kraftcheck/py.typed"}
 

@@ -94,8 +94,8 @@ def designate_all(*given):
             os.kill(os.getpid(), signal.SIGTERM)
         return stop()
 
-    *others, stop = given
-    return decide(*others, stopped)
+    *others, stop, epochs = given
+    return decide(*others, stopped, epochs)
 
 tool.designate_all = designate_all
 main()

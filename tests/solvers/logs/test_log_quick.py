@@ -171,7 +171,9 @@ def test_a_synthetic_log_is_the_models_own(tmp_path: Path, seed: int) -> None:
     plain = [verdict(outcome) for outcome in replay_log(read(log, SkipCount(0)), rules_of)]
     memoised, replay = replay_with_memo(read_compact(log, SkipCount(0)))
     assert memoised == plain
-    assert all(outcome is not None and outcome[0] >= 1 and not outcome[2] for outcome in plain)
+    assert all(outcome is not None and outcome[0] >= 1 for outcome in plain)
+    violations = {violation.property for outcome in plain if outcome for violation in outcome[2]}
+    assert violations <= {"unfenced-where-known"}  # no release waits until it knows the directories of a broker
     assert replay.memo_hits > 0.9 * len(plain)
     names = {name.rstrip("0123456789 ") for outcome in plain if outcome for name in outcome[1]}
     assert {"fence broker", "unfence broker"} <= names

@@ -43,7 +43,7 @@ from tests.shared.samples import one_in
 
 VIOLATED = {
     DEAD_LEADER: {"leader-active", "isr-active-while-led", "unclean-stop-loses-eligibility"},
-    TROUBLE: {"elr-registered"},
+    TROUBLE: {"elr-registered", "unfenced-where-known"},
     **dict.fromkeys((*RECENT, NEWEST), ("elr-registered",)),
 }
 """What released controllers break in the open: KAFKA-19522 in 4.0.0; later ones leave the unregistered in ELRs.

@@ -42,6 +42,8 @@ def test_every_tiny_row_is_as_expected(tmp_path: Path) -> None:
     rows = [key[1:] for key in EXPECTED if key[:2] == ("elections", "tiny")]
     assert [(run["scope"], run["rules"]) for run in told["runs"]] == rows
     judged = sum(len(run["properties"]) for run in told["runs"])
+    proofs = [(proof["system"], proof["scope"], proof["rules"]) for proof in told["proofs"]]
+    judged += sum(len(proof["proven"]) for proof in told["proofs"]) + sum(len(NOT_PROVEN[row]) for row in proofs)
     assert ran.last == f"{judged} verdicts, 0 unexpected (exit 0)"
 
 

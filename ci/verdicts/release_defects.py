@@ -41,7 +41,8 @@ def release_defects(names: Sequence[str], release: str, budget: SearchBudget, ta
             screen.plain(f"undecided: {reason}")
             return EXIT_INCOMPLETE
         faults = list(_faults(one, evidence[finding.id, release]))
-        shown = "holds" if one.steps is None else f"refuted in {one.steps}; without the defect it holds"
+        shown = "holds" if one.steps is None else f"refuted in {one.steps}"
+        shown += "; without the defect it holds" if one.mend_suffices else ""
         screen.plain(f"{finding.id:28} {one.subject.rules}")
         screen.plain(f"    {one.subject.name} {wanted(finding).scope}, native: {wanted(finding).property} {shown}")
         for fault in faults:

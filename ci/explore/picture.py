@@ -124,31 +124,29 @@ def check_pictures(pictures: PictureOptions, out: Path | None) -> None:
         check_idle("is of --html", "beside")
 
 
-def is_foreign(path: Path) -> bool:
-    """Whether a file is a JSON document that says nothing of kraftcheck."""
-    document = read_json(path)
-    meta = document.get("#meta") if isinstance(document, dict) else None
-    return not (isinstance(meta, dict) and "kraftcheck" in meta)
-
-
-def draw_foreign(path: Path, pictures: PictureOptions) -> None:
-    """Draw the trace of another checker.
+def draw_foreign(path: Path, pictures: PictureOptions) -> bool:
+    """Draw the trace of another checker, a JSON document that says nothing of kraftcheck; whether the file is one.
 
     Raises:
         Refusal: naming what is no ITF.
     """
+    document = read_json(path)
+    meta = document.get("#meta") if isinstance(document, dict) else None
+    if isinstance(meta, dict) and "kraftcheck" in meta:
+        return False
     check_idle(
         "needs the rules, and the file names no system",
         *("system", "full", "verbose", "shorten", "out", "export", "beside"),
     )
     try:
-        drawn = foreign_drawing(read_json(path), path.name)
+        drawn = foreign_drawing(document, path.name)
     except TraceError as error:
         raise Refusal(f"{path}: {error}") from error
     screen = console()
     for written in _write(drawn, pictures):
         screen.plain(f"wrote {written}")
     screen.plain(f"{len(drawn.columns) - 1} steps, of another checker: not replayed, nothing is judged")
+    return True
 
 
 def other_rules(chosen: Subject, pictures: PictureOptions) -> Subject | None:

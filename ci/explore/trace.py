@@ -14,7 +14,6 @@ from kraftcheck.ci.explore.picture import (
     check_pictures,
     draw,
     draw_foreign,
-    is_foreign,
     other_rules,
     picture_options,
 )
@@ -103,8 +102,7 @@ def trace_command(
       kraftcheck trace out/leader-active.itf.json --html leader-active.html
     """
     check_pictures(pictures, out)
-    if pictures.targets and is_foreign(file):
-        draw_foreign(file, pictures)
+    if pictures.targets and draw_foreign(file, pictures):
         return
     chosen, recipe = load(file, system)
     _check_out(out, export)

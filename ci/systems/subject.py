@@ -170,7 +170,7 @@ def relief(system: System, setting: Setting) -> str:
     if saved > 0:
         told.append(f"lower --{best} to {setting.bounds[best] - 1}, which saves {saved} bits a state")
     budgets = (bound for bound in system.bounds if bound.help.startswith("budget"))
-    spent = [f"--{bound.name}" for bound in budgets if setting.bounds.get(bound.name, bound.lo) > bound.lo]
+    spent = [f"--{bound.name}" for bound in budgets if setting[bound.name] > bound.lo]
     if spent:
         told.append(f"or a budget ({', '.join(spent)}), which makes fewer states")
     return "; ".join(told)

@@ -40,16 +40,18 @@ class Setting:
         bounds: value of each bound.
         rules: the rule set, or None for systems without one.
         freed: bounds that bound nothing here.
+        defaults: value of each bound that the preset leaves out: its smallest.
     """
 
     scope: str
     bounds: Mapping[str, int]
     rules: Any = None
     freed: tuple[str, ...] = ()
+    defaults: Mapping[str, int] = field(factory=dict)
 
     def __getitem__(self, bound: str) -> int:
         """The value of a bound."""
-        return self.bounds[bound]
+        return self.bounds[bound] if bound in self.bounds else self.defaults[bound]
 
     def values(self) -> dict[str, int | None]:
         """Every bound with its value, in order; None where it bounds nothing."""
@@ -261,8 +263,7 @@ class System:
         """
         setting = self.unlimited_setting(scope, overrides, rules)
         for bound in self.bounds:
-            value = setting.bounds.get(bound.name, bound.lo)
-            largest = bound.largest(proof)
+            value, largest = setting[bound.name], bound.largest(proof)
             if value > largest:
                 raise ScopeError(f"{self.name}: {bound.name} = {value} is out of range {bound.lo}..{largest}")
         return setting
@@ -295,6 +296,5 @@ class System:
             if key in freed:
                 by = declared[key].freed_by
                 raise ScopeError(f"{self.name}: {key} bounds nothing with {by} = {values[by]}; leave out --{key}")
-        if rules is None and isinstance(self.rules, type):
-            rules = self.rules()
-        return Setting(name, values, rules, freed)
+        rules = self.rules() if rules is None and isinstance(self.rules, type) else rules
+        return Setting(name, values, rules, freed, {bound.name: bound.lo for bound in self.bounds})

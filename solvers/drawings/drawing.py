@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import field, frozen
@@ -138,29 +138,25 @@ def columns(
         legend, lanes: how and where it is drawn.
         failing: conjuncts that fail, by number of the step.
     """
-    return tuple(_columns(initial, steps, legend, lanes, failing))
-
-
-def _columns(
-    initial: Any, steps: Sequence[TraceStep], legend: Legend, lanes: Sequence[str],
-    failing: Mapping[int, tuple[str, ...]],
-) -> Iterator[Column]:  # fmt: skip
     before = fields(initial)
     texts = _texts(before)
-    yield Column(0, "initial state", (), _strip(legend, texts), (), texts, failing.get(0, ()))
+    drawn = [Column(0, "initial state", (), _strip(legend, texts), (), texts, failing.get(0, ()))]
     for number, step in enumerate(steps, start=1):
         after = fields(step.state)
         old, texts = texts, _texts(after)
-        changes = tuple(
-            Change(name, old.get(name, ""), text) for name, text in texts.items() if old.get(name, "") != text
-        )
-        drawn = tuple(_drawn(arrow, step, legend, before, lanes) for arrow in legend.arrows[step.action])
-        action = call(step.action, step.arguments)
-        yield Column(
-            number, action, drawn, _strip(legend, texts), changes, texts, failing.get(number, ()),
-            event_text(step.event),
-        )  # fmt: skip
+        arrows = tuple(_drawn(arrow, step, legend, before, lanes) for arrow in legend.arrows[step.action])
+        drawn.append(Column(
+            number, call(step.action, step.arguments), arrows, _strip(legend, texts), changes(texts, old, texts), texts,
+            failing.get(number, ()), event_text(step.event),
+        ))  # fmt: skip
         before = after
+    return tuple(drawn)
+
+
+def changes(names: Iterable[str], before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change, ...]:
+    """The fields of these names that differ between two states, as text; one that is not there is empty."""
+    texts = ((name, before.get(name, ""), after.get(name, "")) for name in names)
+    return tuple(Change(name, old, new) for name, old, new in texts if old != new)
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from itf_py import value_from_json
 
-from kraftcheck.solvers.drawings.drawing import Change, Column, Drawing
+from kraftcheck.solvers.drawings.drawing import Column, Drawing, changes
 from kraftcheck.solvers.traces.itf import ACTION, PICKS, TraceError
 
 
@@ -29,13 +29,9 @@ def foreign_drawing(document: Any, title: str) -> Drawing:
     columns = []
     for number, (state, values) in enumerate(zip(states, texts, strict=True)):
         before = texts[number - 1] if number else values
-        changes = tuple(
-            Change(name, before.get(name, ""), values.get(name, ""))
-            for name in names
-            if before.get(name, "") != values.get(name, "")
-        )
         action = "initial state" if number == 0 else str(state.get(ACTION) or f"state {number}")
-        columns.append(Column(number, action, (), tuple(values.get(name, "") for name in names), changes, values))
+        strip = tuple(values.get(name, "") for name in names)
+        columns.append(Column(number, action, (), strip, changes(names, before, values), values))
     meta = document.get("#meta")
     about = str(meta.get("description", "")) if isinstance(meta, dict) else ""
     return Drawing(title, about or title, "", (), names, tuple(columns))

@@ -8,11 +8,10 @@ from typing import Any
 from attrs import evolve
 
 from kraftcheck.model.language.layout import DomainError
-from kraftcheck.model.language.system import UNNAMED
 from kraftcheck.solvers.drawings.drawing import Column, Drawing, OtherRules, columns, legend_of
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
-from kraftcheck.solvers.traces.render import fields
+from kraftcheck.solvers.traces.render import fields, refusal
 
 
 def with_other_rules(drawing: Drawing, trace: Trace, other: Program, rules: str) -> Drawing:
@@ -58,9 +57,9 @@ def _run(trace: Trace, initial: Any, other: Program) -> tuple[Sequence[TraceStep
         action = actions.get(step.action)
         if action is None:
             return steps, f"there is no action {step.action}"
-        false = [name for name, part in action.guards(state, step.arguments).items() if not part]
-        if false:
-            return steps, "its guard is false" if false == [UNNAMED] else f"false: {', '.join(false)}"
+        reason = refusal(action, state, step.arguments)
+        if reason:
+            return steps, reason
         try:
             outcome = action.outcome(state, step.arguments)
         except DomainError as error:

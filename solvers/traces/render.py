@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from kraftcheck.model.language.layout import DomainError
-from kraftcheck.model.language.system import UNNAMED, Property
+from kraftcheck.model.language.system import UNNAMED, Action, Property
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Trace
@@ -116,6 +116,14 @@ def lines(trace: Trace, full: bool = False, marks: Mapping[int, Sequence[str]] |
     return text
 
 
+def refusal(action: Action, state: Any, arguments: Mapping[str, Any]) -> str:
+    """Why an action is not enabled in a state, by the conjuncts of its guard; empty where it is."""
+    false = [name for name, part in action.guards(state, arguments).items() if not part]
+    if not false:
+        return ""
+    return "its guard is false" if false == [UNNAMED] else f"false: {', '.join(false)}"
+
+
 def replay_trace(program: Program, claim: Property | None, initial: Sequence[int], instances: Sequence[int]) -> Trace:
     """The trace of action instances, as the rules on ints run it.
 
@@ -132,9 +140,8 @@ def replay_trace(program: Program, claim: Property | None, initial: Sequence[int
     for number, instance in enumerate(instances, start=1):
         action, arguments = program.instance(instance)
         step = f"step {number}, {call(action.name, arguments)}"
-        false = [name for name, part in action.guards(state, arguments).items() if not part]
-        if false:
-            reason = "its guard is false" if false == [UNNAMED] else f"false: {', '.join(false)}"
+        reason = refusal(action, state, arguments)
+        if reason:
             raise BrokenTrace(f"{step}, is not enabled: {reason}")
         try:
             step_taken = successor(program, state, instance)

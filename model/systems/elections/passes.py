@@ -18,7 +18,7 @@ from kraftcheck.model.partition.change import Build, build
 from kraftcheck.model.partition.directories import FIRST_LOCAL
 from kraftcheck.model.partition.registration import Partition, PartitionChange, merge
 from kraftcheck.model.rules.partition import PartitionRules
-from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent, replicas_online
+from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent, replicas_offline
 from kraftcheck.model.triggers.directory_assignment import default_directory
 from kraftcheck.model.triggers.leadership import lookup_failed, may_lead
 from kraftcheck.model.triggers.table import Pass, Permits, Trigger, context, ordinary
@@ -48,8 +48,7 @@ def start(state: Elections) -> Progress:
 
 def acceptable(state: Elections, trig: Trigger, rules: PartitionRules) -> Brokers:
     """Brokers that pass the leader test for a trigger."""
-    offline = BrokerSet(state.replicas.mask).minus(replicas_online(state, rules))
-    return may_lead(state, offline, trig.barred, trig.counted, rules)
+    return may_lead(state, replicas_offline(state, rules), trig.barred, trig.counted, rules)
 
 
 def eligible(state: Elections, rules: PartitionRules) -> Brokers:

@@ -140,6 +140,11 @@ def replicas_online(state: Elections, rules: PartitionRules) -> BrokerSet:
     return BrokerSet(mask)
 
 
+def replicas_offline(state: Elections, rules: PartitionRules) -> BrokerSet:
+    """Replicas that are in no online directory."""
+    return BrokerSet(state.replicas.mask).minus(replicas_online(state, rules))
+
+
 def layout(setting: Setting) -> Elections:
     """The domain of each field; see `Elections`."""
     brokers, dirs = setting["brokers"], setting["directories"]

@@ -23,7 +23,7 @@ from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections.legend import LEGEND
 from kraftcheck.model.systems.elections.passes import eligible
-from kraftcheck.model.systems.elections.state import Elections, initial, layout, replicas_online
+from kraftcheck.model.systems.elections.state import Elections, initial, layout, replicas_offline
 from kraftcheck.model.systems.elections.triggers import Triggers
 from kraftcheck.model.triggers import alter_partition
 from kraftcheck.model.triggers import reassignment as reassigning
@@ -105,8 +105,7 @@ def may_assign(state: Elections, broker: Word, directory: Word) -> Conjuncts:
 
 def may_alter(state: Elections, isr: BrokerSet, recovering: Truth, rules: RuleSet) -> Conjuncts:
     """Checks of AlterPartition that do not concern epochs; section 4, rows 5 and 7-11."""
-    offline = BrokerSet(state.replicas.mask).minus(replicas_online(state, rules.partition))
-    refused = alter_partition.kept_out(offline, rules.directories)
+    refused = alter_partition.kept_out(replicas_offline(state, rules.partition), rules.directories)
     members = alter_partition.member_checks(isr, state, False, refused, rules.data_plane)
     return {
         **alter_partition.sender_check(state.leader, state.leader, state),

@@ -8,7 +8,6 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.bound import Bound
-from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System, conjuncts
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
@@ -20,7 +19,7 @@ from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.state import Placement, Told
 from kraftcheck.model.systems.directories.system import actions as directory_actions
 from kraftcheck.model.systems.directories.system import at_rest
-from kraftcheck.model.systems.elections.state import replicas_online
+from kraftcheck.model.systems.elections.state import replicas_offline
 from kraftcheck.model.systems.elections.triggers import Triggers
 from kraftcheck.model.systems.kraft.legend import LEGEND
 from kraftcheck.model.systems.kraft.pair import Beside
@@ -53,8 +52,7 @@ def request_in_flight(state: Kraft, rules: RuleSet) -> Request:
 
     Members on a directory known to be offline are refused like those of an earlier incarnation.
     """
-    request, controller = state.data.request, state.data.controller
-    offline = BrokerSet(controller.replicas.mask).minus(replicas_online(controller, rules.partition))
+    request, offline = state.data.request, replicas_offline(state.data.controller, rules.partition)
     refused = request.isr.keep(kept_out(offline, rules.directories))
     return evolve(request, stale=any_of(request.stale, negate(refused.is_empty())))
 

@@ -17,7 +17,7 @@ from kraftcheck.model.systems.replication.log import VACANT, Claim, Log, larger,
 
 def unbounded(setting: Setting) -> bool:
     """Whether logs have no bound."""
-    return setting.bounds.get("unbounded", 0) > 0
+    return setting["unbounded"] > 0
 
 
 def any_number() -> Family:

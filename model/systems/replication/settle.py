@@ -94,7 +94,7 @@ def _lag(state: Replication) -> Word:
 
 def late_replies(setting: Setting) -> bool:
     """Whether replies to fetches may be late."""
-    return setting.bounds.get("late-replies", 0) > 0
+    return setting["late-replies"] > 0
 
 
 def limits_lag(setting: Setting) -> bool:

@@ -106,7 +106,7 @@ def _reply(setting: Setting) -> Reply:
 
 
 def _budgets(setting: Setting) -> dict[str, int]:
-    return {name: setting.bounds.get(name.replace("_", "-"), 0) for name in BUDGETS}
+    return {name: setting[name.replace("_", "-")] for name in BUDGETS}
 
 
 def _registration(setting: Setting) -> Elections:
@@ -139,7 +139,7 @@ def _start(setting: Setting) -> Elections:
         ScopeError: when there are fewer brokers than replicas, or fewer replicas or ISR members than the min ISR.
     """
     brokers, factor, minimum = setting["brokers"], setting["replication"], setting["min-isr"]
-    members = setting.bounds.get("initial-isr", 0) or factor
+    members = setting["initial-isr"] or factor
     if not minimum <= factor <= brokers:
         raise ScopeError(
             f"replication: min-isr {minimum} must be at most replication {factor}, and that at most brokers {brokers}"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from attrs import evolve, frozen
 
+from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.layout import Flag, LayoutError, Range
 from kraftcheck.model.language.system import Action, Outcome, Property, Step, System
 from kraftcheck.model.language.untraceable import UntraceableRule
@@ -172,3 +173,15 @@ def test_a_step_is_seen_by_step_properties() -> None:
 
     traced(with_property(look, "step"))
     assert [(step.action, list(step.arguments), step.event) for step in seen] == [("turn", ["by"], None)] * 2
+
+
+def test_a_bound_that_a_preset_leaves_out_has_its_smallest_value() -> None:
+    """A rule may read every declared bound; one that is not declared is an error, and no preset shows what it lacks."""
+    bounds = (Bound("given", 0, 3, "stated by the preset"), Bound("left-out", 2, 5, "not stated by it"))
+    system = evolve(LAMP, scopes={"one": {"given": 1}}, bounds=bounds)
+    setting = system.setting("one")
+    assert (setting["given"], setting["left-out"]) == (1, 2)
+    assert system.setting("one", {"left-out": 4})["left-out"] == 4
+    assert setting.text() == "given 1"
+    with pytest.raises(KeyError):
+        setting["undeclared"]

@@ -12,7 +12,7 @@ from typing import Any
 import click
 from attrs import evolve, frozen
 
-from kraftcheck.ci.explore.command import SearchBudget, run
+from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.prove.bounded import run_bounded
 from kraftcheck.ci.prove.report import document, print_proof
 from kraftcheck.ci.prove.second_solver import check_endless, check_ready, check_solver, second_opinion

@@ -13,7 +13,8 @@ from rich.table import Table
 from kraftcheck.ci.conformance.command import NON_CONFORMANT, VectorReport, conform
 from kraftcheck.ci.conformance.command import lines as conform_lines
 from kraftcheck.ci.conformance.vectors.files import VectorError
-from kraftcheck.ci.explore.command import SearchBudget, run, write_traces
+from kraftcheck.ci.explore.command import write_traces
+from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import click
 from attrs import frozen
 
-from kraftcheck.ci.explore.command import SearchBudget, run_to_end
+from kraftcheck.ci.explore.native import SearchBudget, run_to_end
 from kraftcheck.ci.prove.broken_proofs import broken_proofs
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from attrs import frozen
 
-from kraftcheck.ci.explore.command import SearchBudget
+from kraftcheck.ci.explore.native import SearchBudget
 from kraftcheck.ci.prove.broken_proofs import attempt, rows
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED, LINE, Interrupted, descendants
 from kraftcheck.ci.verdicts.defects import explore_defect
@@ -150,9 +150,9 @@ def test_every_long_command(words: tuple[object, ...]) -> None:
 LATE = """
 import os, signal, time
 from kraftcheck.ci import main
-from kraftcheck.ci.explore import command
+from kraftcheck.ci.explore import native
 from kraftcheck.ci.terminal import interrupts
-begin, explore = interrupts.begin, command.explore
+begin, explore = interrupts.begin, native.explore
 
 def begun():
     begin()
@@ -164,7 +164,7 @@ def interrupted_when_complete(*args, **options):
     time.sleep(0.5)
     return result
 
-interrupts.begin, command.explore = begun, interrupted_when_complete
+interrupts.begin, native.explore = begun, interrupted_when_complete
 main.main()
 """
 """The command line in a process whose searches are complete when the signal comes."""
@@ -268,7 +268,7 @@ def test_a_stopped_proof_is_not_a_broken_one(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_stopped_search_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """`bugs` does not go on with the defect after the right rules, or with the next one."""
-    monkeypatch.setattr("kraftcheck.ci.explore.command.run", lambda *_, **__: SimpleNamespace(cut=STOPPED))
+    monkeypatch.setattr("kraftcheck.ci.explore.native.run", lambda *_, **__: SimpleNamespace(cut=STOPPED))
     bug = BUGS[0]
     with pytest.raises(Interrupted, match=f"stopped in the search of {bug.variant}"):
         explore_defect(bug, bug.base, SearchBudget(1, 1 << 20), quiet=True)

@@ -1,0 +1,83 @@
+"""The native search as commands run it: with progress, and stopped by signals."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from attrs import frozen
+
+from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.interrupts import Interrupted
+from kraftcheck.ci.terminal.progress import progress_meter, run_interruptibly, stop_flag
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.symmetry import SymmetryError
+from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
+from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.search.explore import Exploration, SearchProgress, explore
+from kraftcheck.solvers.search.levels import STOPPED
+
+
+@frozen
+class SearchBudget:
+    """The resources and limits of a search.
+
+    Attributes:
+        workers: threads.
+        memory: bytes.
+        max_depth, max_states, stop_at_first: limits, as `explore` takes them.
+        cache: whether compiled code is kept.
+        keep: whether the result keeps the states.
+        strict: whether what a declared cap cuts is incomplete too.
+        sampling: how much is audited.
+    """
+
+    workers: int
+    memory: int
+    max_depth: int | None = None
+    max_states: int | None = None
+    stop_at_first: bool = False
+    cache: bool = True
+    keep: bool = False
+    strict: bool = False
+    sampling: Sampling = DEFAULT
+
+
+def run(traced: Program, budget: SearchBudget, quiet: bool) -> Exploration:
+    """Explore with progress on standard error; Ctrl-C and SIGTERM cut it.
+
+    Raises:
+        Refusal: when a term of the system is too wide for the engine, or a symmetry is none.
+        Interrupted: when it was cut before the search began.
+    """
+    begin_event = threading.Event()
+    with stop_flag(awaits_report=True) as stop, progress_meter(quiet) as meter:
+
+        def note(progress: SearchProgress) -> None:
+            begin_event.set()
+            if meter is not None:
+                meter(progress)
+
+        def search() -> Exploration:
+            return explore(
+                traced, clock=time.monotonic, threads=budget.workers, memory=budget.memory, progress=note, stop=stop,
+                cache_dir=cache_folder() if budget.cache else None, keep=budget.keep, max_depth=budget.max_depth,
+                max_states=budget.max_states, stop_at_first=budget.stop_at_first, strict=budget.strict,
+                sampling=budget.sampling,
+            )  # fmt: skip
+
+        try:
+            return run_interruptibly(search, stop, begin_event)
+        except LoweringError as error:
+            raise Refusal(f"{traced.system.name}: {error}") from error
+        except SymmetryError as error:
+            raise Refusal(f"--symmetry on: {error}") from error
+
+
+def run_to_end(traced: Program, budget: SearchBudget, quiet: bool, title: str) -> Exploration:
+    """Explore as `run` does; where a signal stops the search, raise Interrupted with its title."""
+    result = run(traced, budget, quiet)
+    if result.cut == STOPPED:
+        raise Interrupted(f"stopped in the search of {title}")
+    return result

@@ -14,6 +14,9 @@ from attrs import frozen
 DEADLOCK = "deadlock"
 """Id of the built-in property that a state without successors is quiescent."""
 
+RUN = "run"
+"""What a trace is about that is no witness: a run that somebody took."""
+
 
 @frozen
 class TraceStep:
@@ -54,7 +57,7 @@ class Trace:
         initial: the state it starts in.
         steps: what happened then.
         claim: id of the property it is about.
-        kind: `always`, `step`, `sometimes`, `happens`, `recovers`, `deadlock` or `leads_to`.
+        kind: `always`, `step`, `sometimes`, `happens`, `recovers`, `deadlock`, `leads_to` or `run`.
         failing: names of the conjuncts that fail at its end (none for goals and `deadlock`).
         closure: for `recovers`, what can follow its end.
     """

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.solvers.hypothesis import profiles
+from tests.browser import chromium
 from tests.project import leftovers
 
 PROFILE = os.environ.get("KRAFTCHECK_PROFILE", "ci")
@@ -26,6 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"KRAFTCHECK_PROFILE is {PROFILE!r}, none of {', '.join(profiles.PROFILES)}")
     profiles.choose(PROFILE)
     leftovers.install(config, Path(__file__).parent.parent)
+    chromium.install(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

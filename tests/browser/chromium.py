@@ -1,0 +1,44 @@
+"""The Chromium of this machine, and what a run of the tests says where there is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
+"""What distributions call it."""
+
+ABSENT = f"no browser is on the PATH (none of {', '.join(NAMES)})"
+"""Why a test is skipped."""
+
+
+def executable() -> str | None:
+    """Where it is; None where there is none."""
+    return next((place for name in NAMES if (place := shutil.which(name))), None)
+
+
+def notice(skipped: int) -> str:
+    """What a run says that has skipped tests for want of a browser."""
+    return f"tests of pages that did NOT run: {skipped}; {ABSENT}; tests/browser/install installs one"
+
+
+class Notice:
+    """Says at the end of a run how many tests had no browser, and in an annotation where GitHub runs it."""
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """A section of its own, whatever reports are asked for."""
+        skips = terminalreporter.stats.get("skipped", [])
+        count = sum(isinstance(skip.longrepr, tuple) and ABSENT in skip.longrepr[2] for skip in skips)
+        if not count:
+            return
+        terminalreporter.section("PAGES WERE NOT TESTED", sep="!", red=True, bold=True)
+        terminalreporter.write_line(notice(count), red=True, bold=True)
+        if os.environ.get("GITHUB_ACTIONS"):
+            terminalreporter.write_line(f"::warning title=Pages were not tested::{notice(count)}")
+
+
+def install(config: pytest.Config) -> None:
+    """Have this run say so."""
+    config.pluginmanager.register(Notice(), "chromium")

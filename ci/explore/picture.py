@@ -54,7 +54,8 @@ def html(drawing: Drawing) -> str:
 <p><code>{escape(drawing.title)}</code></p>
 <div class="scroll" tabindex="0" role="region" aria-label="steps">
 {svg(drawing)}</div>
-<nav aria-label="steps"><button id="back">← back</button> <button id="forward">forward →</button></nav>
+<nav aria-label="walk"><button id="back">← back</button>
+<button id="forward">forward →</button> <span id="place"></span></nav>
 <div aria-live="polite">
 <h2 id="action"></h2>
 <p id="event"></p>

@@ -16,14 +16,20 @@ LANE = 46
 """Height of a lane."""
 
 STYLE = """
-svg { font: 11px ui-monospace, Menlo, Consolas, monospace; fill: currentColor }
-.lane { stroke: currentColor; stroke-opacity: .25 } .name, .label { font-weight: bold }
+svg { font: 11px ui-monospace, Menlo, Consolas, monospace; color: #1f2328; fill: currentColor }
+.paper { fill: #ffffff } .lane { stroke: currentColor; stroke-opacity: .25 } .name, .label { font-weight: bold }
 .arrow { stroke: #1f6feb; stroke-width: 1.5; fill: none } .head, .dot { fill: #1f6feb; stroke: none }
-.changed { fill: #b35900; font-weight: bold } .fails { fill: #d1242f; fill-opacity: .14 }
-.why { fill: #d1242f; font-weight: bold }
-.sent { font-size: 10px; stroke: Canvas; stroke-width: 3px; paint-order: stroke }
-.other { stroke: #8250df; stroke-dasharray: 4 3 } .otherwise { fill: #8250df; font-weight: bold }
+.changed { fill: #8f4700; font-weight: bold } .why { fill: #b31d28; font-weight: bold }
+rect.fails { fill: #d1242f; fill-opacity: .14 }
+.sent { font-size: 10px; stroke: #ffffff; stroke-width: 3px; paint-order: stroke }
+.other { stroke: #8250df; stroke-width: 2; stroke-dasharray: 5 3 } .otherwise { fill: #7340cf; font-weight: bold }
+@media (prefers-color-scheme: dark) {
+svg { color: #e6edf3 } .paper { fill: #0d1117 } .sent { stroke: #0d1117 }
+.arrow { stroke: #58a6ff } .head, .dot { fill: #58a6ff } .changed { fill: #ffb366 } .why { fill: #ff8a8f }
+.other { stroke: #b78aff } .otherwise { fill: #c9a6ff }
+}
 """
+"""Colours on white paper, and on dark paper where the reader prefers that; no viewer needs variables for them."""
 
 
 @frozen
@@ -58,7 +64,9 @@ def svg(drawing: Drawing) -> str:
     below = 2 + max(len(column.failing) for column in drawing.columns)
     width, height = grid.left[-1] + PAD, grid.bottom + LINE * below + PAD
     columns = (part for column in drawing.columns for part in _column(drawing, column, grid))
-    body = "\n".join((*_lanes(drawing, grid), *columns, *_divergence(drawing, grid)))
+    paper = f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>'
+    names = _names(drawing, grid, height)
+    body = "\n".join((paper, *_lanes(drawing, grid), *columns, *_divergence(drawing, grid), *names))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(_summary(drawing))}" '
         f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">\n'
@@ -103,12 +111,19 @@ def _grid(drawing: Drawing) -> _Grid:
 
 
 def _lanes(drawing: Drawing, grid: _Grid) -> Iterator[str]:
+    for number in range(len(drawing.lanes)):
+        height = grid.lane(number)
+        yield f'<line class="lane" x1="{grid.left[0]:.0f}" x2="{grid.left[-1]:.0f}" y1="{height}" y2="{height}"/>'
+
+
+def _names(drawing: Drawing, grid: _Grid, height: float) -> Iterator[str]:
+    """What stands at the left, as one group above all else: a page keeps it in view where the steps are scrolled."""
+    yield f'<g class="names"><rect class="paper" y="1" width="{grid.left[0] - 2:.0f}" height="{height - 2:.0f}"/>'
     for row, label in enumerate(drawing.labels):
         yield _text(PAD, grid.strip_top + LINE * (row + 1), label, "label", "start")
     for number, name in enumerate(drawing.lanes):
-        height = grid.lane(number)
-        yield f'<line class="lane" x1="{grid.left[0]:.0f}" x2="{grid.left[-1]:.0f}" y1="{height}" y2="{height}"/>'
-        yield _text(PAD, height + 4, name, "name", "start")
+        yield _text(PAD, grid.lane(number) + 4, name, "name", "start")
+    yield "</g>"
 
 
 def _column(drawing: Drawing, column: Column, grid: _Grid) -> Iterator[str]:

@@ -1,6 +1,8 @@
 "use strict";
 const drawing = JSON.parse(document.getElementById("drawing").textContent);
 const steps = [...document.querySelectorAll(".step")];
+const scroll = document.querySelector(".scroll");
+const last = drawing.columns.length - 1;
 let current = 0;
 
 function row(cells, changed) {
@@ -27,8 +29,11 @@ function otherText(number) {
   return `cannot be taken under ${other.rules} after step ${other.columns.length - 1}: ${other.stopped}`;
 }
 
-function go(number, move) {
-  current = Math.max(0, Math.min(drawing.columns.length - 1, number));
+// Shows a step. What the reader chose gets an entry of the browser's history, so that its back button leads back;
+// a key that is held down passes through many steps, and replaces the entry.
+function go(number, move, remember) {
+  const before = current;
+  current = Math.max(0, Math.min(last, number));
   const column = drawing.columns[current];
   const other = drawing.other ? drawing.other.columns[current] : undefined;
   steps.forEach((step, index) => {
@@ -40,26 +45,34 @@ function go(number, move) {
   document.getElementById("event").textContent = column.event;
   document.getElementById("failing").textContent = column.failing.map((part) => `fails: ${part}`).join("; ");
   document.getElementById("other").textContent = otherText(current);
-  fill("changes", column.changes.map((change) => row([change.name, change.before, "→", change.after], true)));
+  const changes = column.changes.map((change) => row([change.name, change.before, "→", change.after], true));
+  fill("changes", changes.length ? changes : [row(["nothing"], false)]);
+  document.getElementById("place").textContent = `step ${current} of ${last}`;
   const names = new Set(column.changes.map((change) => change.name));
   fill("state", Object.entries(column.state).map(([name, value]) => {
     const differs = other !== undefined && other.state[name] !== value;
     return row([name, value, differs ? `${drawing.other.rules}: ${other.state[name]}` : ""], names.has(name));
   }));
   document.getElementById("back").disabled = current === 0;
-  document.getElementById("forward").disabled = current === drawing.columns.length - 1;
-  history.replaceState(null, "", `#${current}`);
+  document.getElementById("forward").disabled = current === last;
+  if (remember && current !== before) history.pushState(null, "", `#${current}`);
+  else history.replaceState(null, "", `#${current}`);
 }
 
-steps.forEach((step, index) => step.addEventListener("click", () => go(index, false)));
-document.getElementById("back").addEventListener("click", () => go(current - 1, true));
-document.getElementById("forward").addEventListener("click", () => go(current + 1, true));
+function addressed() { return location.hash ? Number(location.hash.slice(1)) || 0 : last; }
+
+steps.forEach((step, index) => step.addEventListener("click", () => go(index, false, true)));
+document.getElementById("back").addEventListener("click", () => go(current - 1, true, true));
+document.getElementById("forward").addEventListener("click", () => go(current + 1, true, true));
 document.addEventListener("keydown", (event) => {
-  const moves = { ArrowLeft: current - 1, ArrowRight: current + 1, Home: 0, End: drawing.columns.length - 1 };
+  const moves = { ArrowLeft: current - 1, ArrowRight: current + 1, Home: 0, End: last };
   if (event.key in moves && !event.ctrlKey && !event.metaKey && !event.altKey) {
     event.preventDefault();
-    go(moves[event.key], true);
+    go(moves[event.key], true, !event.repeat);
   }
 });
-window.addEventListener("hashchange", () => go(Number(location.hash.slice(1)) || 0, true));
-go(location.hash ? Number(location.hash.slice(1)) || 0 : drawing.columns.length - 1, true);
+scroll.addEventListener("scroll", () => {
+  document.querySelector(".names").setAttribute("transform", `translate(${scroll.scrollLeft})`);
+});
+window.addEventListener("popstate", () => go(addressed(), true, false)); // also when the address is edited
+go(addressed(), true, false);

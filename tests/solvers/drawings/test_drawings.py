@@ -112,8 +112,8 @@ def test_every_walk_can_be_drawn(name: str) -> None:
     lanes = legend.lanes(chosen.setting.bounds)
     picture = Drawing("", name, "", lanes, tuple(legend.strip), columns(initial, steps, legend, lanes, {}))
     assert all(column.arrows for column in picture.columns[1:])
-    groups = list(ElementTree.fromstring(svg(picture)).iter(f"{SVG}g"))
-    assert len(groups) == len(steps) + 1
+    groups = [group.attrib["class"] for group in ElementTree.fromstring(svg(picture)).iter(f"{SVG}g")]
+    assert groups == ["step"] * (len(steps) + 1) + ["names"]
 
 
 def _sample(parameters: Any, draw: random.Random) -> list[tuple[Any, ...]]:

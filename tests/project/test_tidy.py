@@ -186,7 +186,7 @@ def asserts(test: Function) -> bool:
             return True
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func).split(".")[-1]
-            if name.startswith(("check", "assert", "agree", "raises", "verify")):
+            if name.startswith(("check", "assert", "agree", "raises", "verify", "expect")):
                 return True
     return False
 

@@ -37,6 +37,9 @@ from kraftcheck.solvers.traces.render import lines
 TRACE = ".itf.json"
 """How names of traces end."""
 
+REPORT = "report.json"
+"""Name of the document of a finished run beside its traces: that of `--json`."""
+
 
 def traces(result: Exploration) -> list[Trace]:
     """The counterexamples, shortest first."""
@@ -88,6 +91,7 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) ->
     if engine == "native":
         with results("--out", out) as place:
             names = write_traces(place, chosen, result)
+            write_json(str(folder(place) / REPORT), report.document(chosen, result))
     else:
         names = write_traces(out, chosen, result)
         for old in out.glob(f"*{TRACE}"):
@@ -116,7 +120,7 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) ->
 @options.audit
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
-              help="Write every counterexample there as ITF JSON; spark: the dataset too.")
+              help="Write every counterexample there as ITF JSON, and the report; spark: the dataset.")
 @options.document
 @click.option("--no-cache", is_flag=True, help="Compile anew, keep nothing.")
 @options.quiet

@@ -62,6 +62,7 @@ def _run(trace: Trace, initial: Any, other: Program) -> tuple[Sequence[TraceStep
             return steps, reason
         try:
             outcome = action.outcome(state, step.arguments)
+            other.layout.values(outcome.state)  # a step beyond the scope cannot be taken there
         except DomainError as error:
             return steps, str(error)
         state = outcome.state

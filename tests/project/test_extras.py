@@ -13,7 +13,7 @@ from tests.shared.places import ROOT
 BASE = """
 import sys
 
-ABSENT = {"pyspark", "pyarrow", "pandas", "matplotlib", "cvc5", "bitwuzla", "hypothesis"}
+ABSENT = {"pyspark", "pyarrow", "pandas", "matplotlib", "cvc5", "bitwuzla", "hypothesis", "bottle", "waitress"}
 
 class Without:
     def __init__(self, finder):
@@ -48,6 +48,7 @@ def ran(words: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("query out SELECT", "spark"),
         ("sweep out", "spark"),
         ("simulate tests.toys:CLOCK --plot a.svg", "plots"),
+        ("serve tests.toys:CLOCK", "serve"),
         ("prove elections --scope tiny --solver bitwuzla", "solvers"),
         ("prove elections --scope tiny --second-solver cvc5", "solvers"),
     ],

@@ -134,7 +134,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(wheel, python, folder / "project")
 
 
-SHIPPED = (".py", ".java", ".xml", ".txt", ".json", ".css", ".js")
+SHIPPED = (".py", ".java", ".xml", ".txt", ".json", ".css", ".js", ".mjs", ".html", ".svg")
 """Endings of the files of the sources that are installed."""
 
 
@@ -182,6 +182,7 @@ USED: dict[str, tuple[tuple[str | Path, ...], int]] = {
     "trace": ((TESTS / "traces" / "B4.itf.json", "--html", "B4.html"), 0),
     "query": (("missing", "SELECT 1"), 2),
     "sweep": (("missing",), 2),
+    "serve": (("missing",), 2),
     "unclean-recovery": (("--snapshot", SNAPSHOT, "--all-offline-partitions", "--show-replica-info"), 0),
     "elect-leaders": (
         ("--snapshot", SNAPSHOT, "--election-type", "UNCLEAN", "--all-topic-partitions", "--dry-run"), 1,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.ci.explore.command import REPORT
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.result_folders import MARK
 from tests.shared.commands import kraftcheck
@@ -205,12 +206,13 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytes
 
 
 def test_out_holds_every_counterexample(tmp_path: Path) -> None:
-    """--out makes its folder and writes a file for each refuted property, named after it."""
+    """--out makes its folder and writes a file for each refuted property, named after it, and the report."""
     ran = kraftcheck("explore", "tests.toys:DIGRAPH", "--quiet", "--traces", 0, "--out", tmp_path / "a" / "b")
     assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == [
         MARK,
         "never-4-to-5.itf.json",
         "never-5.itf.json",
+        REPORT,
     ]
     assert ran.out.count("wrote ") == 2
     assert "also refuted (--traces 2 shows all): never-4-to-5, never-5" in ran.out
@@ -221,7 +223,7 @@ def test_strange_names_are_shown_as_they_are(tmp_path: Path) -> None:
     ran = kraftcheck("explore", "tests.shared.faulty:STRANGE_WORDS", "--quiet", "--out", tmp_path)
     assert ran.code == 12
     assert "[bold]/odd id is refuted: A sentence [/] with :smile: [red]marks[/red]." in ran.out
-    (path,) = tmp_path.glob("*.json")
+    (path,) = tmp_path.glob("*.itf.json")
     assert kraftcheck("trace", path, "--system", "tests.shared.faulty:STRANGE_WORDS").code == 0
     again = shlex.split(next(line for line in ran.out.splitlines() if "again: " in line).partition("again: ")[2])
     assert kraftcheck(*again[1:]).code == 12

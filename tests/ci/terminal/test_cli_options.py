@@ -30,6 +30,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "findings": ("ghost-elr-member",),
     "replay": (str(ELR),),
     "whatif": (str(ELR), "--faults", "0"),
+    "serve": ("missing",),
     "trace": (str(TRACE),),
     "query": ("missing", "SELECT 1"),
     "sweep": ("missing",),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.explore.command import REPORT
 from kraftcheck.ci.terminal import result_folders as under_test
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import MARK, check_results, results
@@ -44,7 +45,7 @@ def test_counterexamples_are_of_this_run(tmp_path: Path) -> None:
     """A run that judges another property replaces the counterexamples of the run before."""
     for claim in ("never-5", "never-4-to-5"):
         assert kraftcheck(*TOY, "--property", claim, "--out", tmp_path / "out").code == 12
-        assert names(tmp_path / "out") == [MARK, f"{claim}.itf.json"]
+        assert names(tmp_path / "out") == [MARK, f"{claim}.itf.json", REPORT]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Refusal("no"), OSError(28, "No space left on device")])

@@ -1,0 +1,1 @@
+"""`kraftcheck serve`: a local page on which a system is explored step by step."""

@@ -1,0 +1,192 @@
+"""What the page shows of a system and of a path, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from kraftcheck.ci.explore.serve.numbering import step_of, system_key
+from kraftcheck.ci.explore.serve.subjects import Other, Subjects
+from kraftcheck.ci.systems.lookup import words_of
+from kraftcheck.model.language.system import UNNAMED
+from kraftcheck.solvers.drawings.drawing import Column, Drawing, OtherRules, columns, legend_of
+from kraftcheck.solvers.drawings.other_rules import with_other_rules
+from kraftcheck.solvers.drawings.svg import STYLE, svg
+from kraftcheck.solvers.neighbourhood.groups import Grouped, field_names
+from kraftcheck.solvers.neighbourhood.places import Place
+from kraftcheck.solvers.neighbourhood.states import Neighbourhood
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.stepping.session import Choice, Session
+from kraftcheck.solvers.traces.render import fields, show
+
+
+def system_document(subjects: Subjects) -> dict[str, Any]:
+    """The system: what the page shows before any step is taken."""
+    chosen, program = subjects.chosen, subjects.traced
+    words = words_of(chosen.system)
+    return {
+        "key": system_key(chosen),
+        "title": chosen.title(),
+        "rules": chosen.rules,
+        "presets": [] if words is None else list(words.presets),
+        "fields": list(field_names(program.layout)),
+        "starts": _starts(program),
+        "actions": [
+            {
+                "name": kind.action.name,
+                "source": kind.action.source,
+                "conjuncts": [name for name in kind.guard if name != UNNAMED],
+            }
+            for kind in program.kinds
+        ],
+        "properties": [
+            {"id": claim.id, "kind": claim.kind, "sentence": claim.sentence, "source": claim.source}
+            for claim in program.claims
+        ],
+    }  # fmt: skip
+
+
+def _starts(program: Program) -> list[str]:
+    """Each initial state in a line: the fields in which they differ."""
+    states = [_texts(program.layout.unpack(packed)) for packed in program.initial]
+    names = [name for name in states[0] if len({state[name] for state in states}) > 1]
+    return [", ".join(f"{name} {state[name]}" for name in names) for state in states]
+
+
+def _texts(state: Any) -> dict[str, str]:
+    return {name: show(value, name) for name, value in fields(state).items()}
+
+
+def path_document(subjects: Subjects, sessions: Sequence[Session], at: int, other: Other | None) -> dict[str, Any]:
+    """A path, and all that can be seen at one of its steps.
+
+    Args:
+        subjects: of the page.
+        sessions: at each step of the path.
+        at: number of the step that is looked at.
+        other: the other rules that are shown beside it.
+    """
+    last, here = sessions[-1], sessions[at]
+    drawn = drawing_of(subjects, sessions)
+    if other is not None:
+        drawn = with_other_rules(drawn, last.trace(), other.traced, other.chosen.rules or "")
+    column = drawn.columns[at]
+    return {
+        "start": last.start,
+        "steps": [step_of(last.program, instance) for instance in last.instances],
+        "at": at,
+        "columns": [_column(one, session) for one, session in zip(drawn.columns, sessions, strict=True)],
+        "state": _state(column, drawn.other),
+        "event": column.event,
+        "properties": [
+            {"id": status.claim.id, "finding": status.finding, "failing": list(status.failing)}
+            for status in here.properties
+        ],
+        "deadlock": here.deadlock,
+        "actions": _actions(here),
+        "svg": svg(drawn).replace(f"<style>{STYLE}</style>\n", ""),  # the page's policy allows no style inside
+        "other": None if drawn.other is None else _other(drawn.other, at),
+    }
+
+
+def drawing_of(subjects: Subjects, sessions: Sequence[Session]) -> Drawing:
+    """The path as it is drawn, with every property that fails at each step."""
+    last, legend = sessions[-1], legend_of(subjects.traced)
+    lanes = legend.lanes(subjects.traced.setting.bounds)
+    failing = {number: tuple(broken_of(session)) for number, session in enumerate(sessions)}
+    drawn = columns(last.initial, last.steps, legend, lanes, failing)
+    return Drawing(subjects.chosen.title(), "path", "", lanes, tuple(legend.strip), drawn)
+
+
+def broken_of(session: Session) -> list[str]:
+    """The properties that fail at the last step of a session, and `deadlock`."""
+    broken = [status.claim.id for status in session.properties if status.finding == "fails"]
+    return [*broken, *(["deadlock"] if session.deadlock else [])]
+
+
+def _column(column: Column, session: Session) -> dict[str, Any]:
+    return {
+        "number": column.number,
+        "action": column.action,
+        "broken": list(column.failing),
+        "shown": [status.claim.id for status in session.properties if status.finding == "shown"],
+    }
+
+
+def _state(column: Column, other: OtherRules | None) -> list[dict[str, Any]]:
+    """The fields: the value, the one before where the step changed it, that under the other rules where it differs."""
+    before = {change.name: change.before for change in column.changes}
+    beside: Mapping[str, str] = {}
+    if other is not None and column.number < len(other.columns):
+        beside = other.columns[column.number].state
+    return [
+        {"name": name, "value": value, "before": before.get(name), "other": _differing(beside.get(name), value)}
+        for name, value in column.state.items()
+    ]
+
+
+def _differing(other: str | None, value: str) -> str | None:
+    return None if other == value else other
+
+
+def _other(other: OtherRules, at: int) -> dict[str, Any]:
+    reached = at < len(other.columns)
+    return {
+        "rules": other.rules,
+        "divergence": other.divergence,
+        "stopped": other.stopped,
+        "steps": len(other.columns) - 1,
+        "start": dict(other.start),
+        "reached": reached,
+    }
+
+
+def _actions(session: Session) -> list[dict[str, Any]]:
+    """The action kinds with their instances: enabled, and disabled by what fails."""
+    program, choices = session.program, session.choices
+    return [
+        {
+            "name": kind.action.name,
+            "enabled": [_choice(program, one) for one in choices[kind.first : kind.first + len(kind.instances)]
+                        if one.enabled],
+            "disabled": _disabled(program, choices[kind.first : kind.first + len(kind.instances)]),
+        }
+        for kind in program.kinds
+    ]  # fmt: skip
+
+
+def _choice(program: Program, choice: Choice) -> dict[str, Any]:
+    return {"step": step_of(program, choice.instance), "text": str(choice)}
+
+
+def _disabled(program: Program, choices: Sequence[Choice]) -> list[dict[str, Any]]:
+    """The disabled instances, those together that the same conjuncts disable."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for choice in choices:
+        if not choice.enabled:
+            groups.setdefault(choice.failing, []).append(str(choice))
+    return [
+        {"failing": ["its guard" if name == UNNAMED else name for name in failing], "instances": instances}
+        for failing, instances in groups.items()
+    ]
+
+
+def graph_document(around: Neighbourhood, drawn: Grouped, placed: Sequence[Place]) -> dict[str, Any]:
+    """A neighbourhood as it is drawn."""
+    program = around.program
+    return {
+        "states": len(around.nodes),
+        "complete": around.complete,
+        "nodes": [
+            {
+                **attrs.asdict(group),
+                "x": place.column,
+                "y": place.row,
+                "way": [step_of(program, instance) for instance in around.way(group.nearest)],
+            }
+            for group, place in zip(drawn.groups, placed, strict=True)
+        ],
+        "edges": [[edge.source, edge.target, ", ".join(edge.actions)] for edge in drawn.edges],
+    }

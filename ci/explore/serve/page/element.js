@@ -1,0 +1,9 @@
+// Elements: templates in plain JavaScript, without a build.
+
+import htm from "./htm.mjs";
+import { h } from "./preact.mjs";
+
+export { render } from "./preact.mjs";
+export const html = htm.bind(h);
+
+export const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;

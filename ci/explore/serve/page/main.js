@@ -1,0 +1,75 @@
+// The page: header, path, and the view that is chosen; the keys.
+
+import { charts } from "./charts.js";
+import { html, render } from "./element.js";
+import { graph } from "./graph.js";
+import { pathView } from "./path.js";
+import { go, moveTo, show, undo } from "./places.js";
+import { search } from "./search.js";
+import { ask } from "./server.js";
+import { listen, store, update } from "./store.js";
+import { steps } from "./steps.js";
+
+const VIEWS = { steps, graph, charts, search };
+const KEYS = [
+  ["← →", "move along the path"], ["Home End", "its first and last state"], ["u", "undo the last step"],
+  ["1 … 9", "take the first … ninth enabled action in view"], ["/", "filter the actions"],
+];
+
+function header() {
+  const { system } = store;
+  return html`<header>
+    <h1>${system.key.split(",")[0]}</h1>
+    <p><code>${system.title}</code></p>
+    <nav aria-label="views">${Object.keys(VIEWS).map((name) => html`
+      <button key=${name} aria-current=${store.view === name ? "page" : undefined} onClick=${() => go({ view: name })}>${name}</button> `)}
+      <details class="keys"><summary>keys</summary><dl>${KEYS.map(([key, text]) => html`<dt><kbd>${key}</kbd></dt><dd>${text}</dd>`)}</dl></details>
+    </nav>
+  </header>`;
+}
+
+function page() {
+  if (!store.system) return html`<p>${store.error || "loading"}</p>`;
+  return html`${header()}
+    <p class="error" role="alert">${store.error}</p>
+    ${store.path && html`${pathView()} ${VIEWS[store.view]()}`}`;
+}
+
+function draw() { render(page(), document.getElementById("page")); }
+
+const MOVES = {
+  ArrowLeft: () => moveTo(store.place.at - 1),
+  ArrowRight: () => moveTo(store.place.at + 1),
+  Home: () => moveTo(0),
+  End: () => moveTo(store.place.steps.length),
+  u: undo,
+  "/": () => document.getElementById("filter-actions")?.focus(),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || !store.path) return;
+  if (event.target.closest("input, select, textarea, .scroll")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  const move = MOVES[event.key] ?? (/^[1-9]$/.test(event.key) ? () => document.querySelectorAll("button.take")[event.key - 1]?.click() : null);
+  if (move) {
+    event.preventDefault();
+    move();
+  }
+});
+
+async function begin() {
+  try {
+    update({ system: await ask("system", {}) });
+    document.title = `${store.system.key.split(",")[0]} · kraftcheck`;
+    if (store.system.report) store.charts.report = store.system.report;
+    await show();
+  } catch (error) {
+    update({ error: error.message });
+  }
+}
+
+listen(draw);
+window.addEventListener("hashchange", show);
+begin();

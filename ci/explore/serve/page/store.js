@@ -1,0 +1,25 @@
+// The one store of the page: what is shown, and who draws it again when it changes.
+
+export const store = {
+  system: null,      // what the server says of the system
+  place: null,       // where the page is: see address.js
+  path: null,        // the path there, with all that can be seen
+  error: "",         // one line about the last question that was refused
+  view: "steps",
+  filters: { actions: "", state: "" },
+  onlyChanged: false,
+  graph: { limit: 200, fields: [], filter: "", drawn: null, of: "", selected: null, zoom: 1, busy: false },
+  charts: { states: 1000000, job: null, report: null },
+  search: { expression: "", states: 1000000, job: null, of: null },
+};
+
+const listeners = [];
+
+export function listen(listener) { listeners.push(listener); }
+
+export function update(change) {
+  Object.assign(store, change);
+  listeners.forEach((listener) => listener());
+}
+
+export function updatePart(name, change) { update({ [name]: { ...store[name], ...change } }); }

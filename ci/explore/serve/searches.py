@@ -1,0 +1,39 @@
+"""Searches in the background: the whole space of the subject for its charts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from kraftcheck.ci.explore.command import traces
+from kraftcheck.ci.explore.serve.jobs import Note, Work
+from kraftcheck.ci.explore.serve.numbering import path_of_trace
+from kraftcheck.ci.explore.serve.subjects import Subjects, clock
+from kraftcheck.ci.systems import report
+from kraftcheck.ci.terminal.options import default_memory
+from kraftcheck.solvers.search.explore import SearchProgress, explore
+
+MOST_STATES = 50_000_000
+"""The largest budget of a search, in states."""
+
+
+def exploration(subjects: Subjects, budget: int) -> Work:
+    """The exploration of the whole space, up to so many states: its report, and the ways to its counterexamples."""
+
+    def work(stop: threading.Event, note: Note) -> Mapping[str, Any]:
+        note("compiling")
+        result = explore(
+            subjects.traced, clock=clock, memory=default_memory(), max_states=budget, stop=stop, keep=False,
+            cache_dir=subjects.cache, progress=lambda progress: note(_text(progress)),
+        )  # fmt: skip
+        examples = {trace.claim: path_of_trace(subjects.traced, trace) for trace in traces(result)}
+        return {**report.document(subjects.chosen, result), "counterexamples": examples}
+
+    return work
+
+
+def _text(progress: SearchProgress) -> str:
+    if progress.sweep:
+        return f"backward sweep {progress.sweep}: {progress.queue:,} of {progress.distinct:,} states left"
+    return f"depth {progress.depth}: {progress.distinct:,} states"

@@ -1,0 +1,189 @@
+"""The answers of the server about a system: paths, disabled actions, other rules, neighbourhoods, explorations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kraftcheck.ci.explore.serve.finished import Opened, opened_run, opened_trace
+from kraftcheck.ci.systems.subject import program
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.stepping.session import Session
+from tests.ci.explore.serve.asking import Server, of_system, serving
+from tests.ci.explore.serve.toys import NAME
+from tests.shared.commands import kraftcheck
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """A server of the lift."""
+    with serving(of_system(NAME), "base+overshoots") as answering:
+        yield answering
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    """A finished run of the lift, with two counterexamples."""
+    out = tmp_path_factory.mktemp("run") / "out"
+    assert kraftcheck("explore", NAME, "--quiet", "--out", out).code == 12
+    return opened_run(out, NAME)
+
+
+def test_the_system_is_described(server: Server) -> None:
+    """Title, key, initial states by what differs, fields, actions with their conjuncts, properties, rule sets."""
+    system = server.ask("system")
+    assert (system["key"], system["rules"], system["beside"]) == (f"{NAME},default,base", "base", "base+overshoots")
+    assert system["starts"] == ["floor 0", "floor 1"]
+    assert system["fields"] == ["floor", "open"]
+    assert [(one["name"], one["conjuncts"]) for one in system["actions"]] == [
+        ("rise", ["the door is shut"]), ("sink", ["the door is shut", "it is above the ground"]), ("turn", []),
+    ]  # fmt: skip
+    assert [one["id"] for one in system["properties"]] == ["below-the-roof", "slow", "opens"]
+
+
+def test_a_step_shows_what_can_happen_and_why_the_rest_cannot(server: Server) -> None:
+    """Enabled instances come with the numbers that take them; disabled ones with the conjuncts that fail."""
+    path = server.ask("path", start=0)
+    rise, sink, turn = path["actions"]
+    assert rise["enabled"] == [{"step": [0, 0], "text": "rise(by=1)"}, {"step": [0, 1], "text": "rise(by=3)"}]
+    assert sink["enabled"] == []
+    assert sink["disabled"] == [{"failing": ["it is above the ground"], "instances": ["sink()"]}]
+    assert (turn["enabled"], turn["disabled"]) == ([{"step": [2], "text": "turn()"}], [])
+    assert server.ask("path", steps=[[2]])["actions"][0]["disabled"] == [
+        {"failing": ["the door is shut"], "instances": ["rise(by=1)", "rise(by=3)"]}
+    ]
+
+
+def test_a_path_has_its_colours_and_differences(server: Server) -> None:
+    """Each step says what fails and what is shown there; the state says what the step in view has changed."""
+    path = server.ask("path", start=1, steps=[[0, 1], [2]], at=1)
+    assert [(one["action"], one["broken"], one["shown"]) for one in path["columns"]] == [
+        ("initial state", [], []),
+        ("rise(by=3)", ["below-the-roof", "slow"], []),
+        ("turn()", ["below-the-roof"], ["opens"]),
+    ]
+    assert path["state"] == [
+        {"name": "floor", "value": "4", "before": "1", "other": None},
+        {"name": "open", "value": "no", "before": None, "other": None},
+    ]
+    findings = {one["id"]: (one["finding"], one["failing"]) for one in path["properties"]}
+    assert findings["slow"] == ("fails", ["one floor up"])
+    assert findings["opens"][0] == "not shown"
+    assert 'class="fails"' in path["svg"]
+    assert "<style" not in path["svg"]
+
+
+def test_paths_of_two_visitors_do_not_disturb_each_other(server: Server) -> None:
+    """The server holds no present state: questions in any order have the answers of their own paths."""
+    paths = [[], [[0, 0]], [[2]], [[0, 0], [1]], [[2], [2], [0, 1]]]
+    first = [server.ask("path", steps=steps) for steps in paths]
+    assert [server.ask("path", steps=steps) for steps in reversed(paths)] == first[::-1]
+
+
+def test_memory_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for one session alone every answer is the same."""
+    steps = [[0, 0], [2], [2], [1]]
+    with serving(of_system(NAME)) as server:
+        expected = server.ask("path", steps=steps)
+    monkeypatch.setattr("kraftcheck.ci.explore.serve.subjects.MOST_SESSIONS", 1)
+    with serving(of_system(NAME)) as server:
+        assert [server.ask("path", steps=steps) for _ in range(2)] == [expected, expected]
+
+
+def test_other_rules_take_the_same_actions(server: Server) -> None:
+    """The first step that goes otherwise is named, values that differ stand beside, and where it cannot be taken."""
+    path = server.ask("path", steps=[[2], [2], [0, 0]], beside="base+overshoots")
+    assert (path["other"]["divergence"], path["other"]["reached"]) == (3, True)
+    assert [one["other"] for one in path["state"]] == ["2", None]
+    assert server.ask("path", steps=[[2]], beside="base+overshoots")["other"]["divergence"] is None
+    stopped = server.ask("path", start=1, steps=[[0, 1]], beside="base+overshoots")["other"]
+    assert (stopped["divergence"], stopped["reached"]) == (1, False)
+    assert "floor = 5" in stopped["stopped"]
+
+
+def test_a_neighbourhood_is_drawn_and_joined(server: Server) -> None:
+    """All states with their faults, each with a way that leads there; joined by a field, and cut by a limit."""
+    drawn = server.ask("graph")
+    assert (drawn["states"], drawn["complete"], len(drawn["nodes"])) == (10, True, 10)
+    for node in drawn["nodes"]:
+        path = server.ask("path", steps=node["way"])
+        assert len(node["way"]) == node["distance"]
+        assert node["broken"] == [one for one in path["columns"][-1]["broken"] if one != "slow"]
+    joined = server.ask("graph", fields=["open"])
+    assert [node["values"] for node in joined["nodes"]] == [{"open": "no"}, {"open": "yes"}]
+    assert [node["members"] for node in joined["nodes"]] == [5, 5]
+    assert sorted(joined["edges"]) == [[0, 1, "turn"], [1, 0, "turn"]]
+    cut = server.ask("graph", limit=3)
+    assert (cut["states"], cut["complete"], [node["open"] for node in cut["nodes"]].count(True) > 0) == (3, False, True)
+
+
+def test_the_space_is_explored_in_the_background(server: Server) -> None:
+    """The report has levels, actions, coverage, verdicts, and the ways to the counterexamples, shortest."""
+    job = server.finished(server.ask("explore", states=1000))
+    assert (job["state"], job["result"]["complete"], job["result"]["states"]["distinct"]) == ("done", True, 10)
+    assert job["result"]["counterexamples"]["slow"] == {"start": 1, "steps": [[0, 1]]}
+    cut = server.finished(server.ask("explore", states=2))["result"]
+    assert cut["complete"] is False
+    assert "state limit 2" in cut["cut"]
+
+
+def test_a_finished_run_is_opened(run: Opened) -> None:
+    """Its counterexamples come with paths that break their property, and its report with the numbers of the run."""
+    with serving(run) as server:
+        system = server.ask("system")
+        assert system["report"]["states"]["distinct"] == 10
+        assert [one["property"] for one in system["counterexamples"]] == ["below-the-roof", "slow"]
+        for one in system["counterexamples"]:
+            path = server.ask("path", start=one["start"], steps=one["steps"])
+            assert one["property"] in path["columns"][-1]["broken"]
+            assert len(one["steps"]) == 1
+
+
+def test_a_trace_is_opened(run: Opened) -> None:
+    """A file of a trace alone gives the system, and one counterexample."""
+    opened = opened_trace(run.traces[1], NAME)
+    with serving(opened) as server:
+        (one,) = server.ask("system")["counterexamples"]
+    assert (one["property"], opened.chosen.rules, opened.document) == ("slow", "base", None)
+
+
+def test_a_trace_that_does_not_fit_says_so_in_its_line(run: Opened) -> None:
+    """A trace whose states are not those of the rules is listed with what is wrong; the others are usable."""
+    broken = run.traces[0].with_name("broken.itf.json")
+    broken.write_text(run.traces[0].read_text().replace('"floor": {"#bigint": "4"}', '"floor": {"#bigint": "3"}'))
+    try:
+        with serving(opened_run(broken.parent, NAME)) as server:
+            first, second, _ = server.ask("system")["counterexamples"]
+    finally:
+        broken.unlink()
+    assert "key states[1].floor: the file says" in second["fault"]
+    assert "fault" not in first
+
+
+def test_folders_that_are_no_run_are_refused(run: Opened, tmp_path: object) -> None:
+    """An empty folder, one with traces of another setting, and a user's system that is not named, are refused."""
+    place = run.traces[0].parent
+    with pytest.raises(Refusal, match=r"holds neither a trace nor report\.json; give the folder of explore --out"):
+        opened_run(place.parent, None)
+    with pytest.raises(Refusal, match="whose module would be run; if you trust it, --system"):
+        opened_run(place, None)
+    report = place / "report.json"
+    before = report.read_text()
+    try:
+        report.write_text(before.replace('"rules": "base"', '"rules": "base+overshoots"'))
+        with pytest.raises(Refusal, match="serve one run at a time"):
+            opened_run(place, NAME)
+    finally:
+        report.write_text(before)
+
+
+def test_addresses_name_every_instance_once(server: Server) -> None:
+    """Each action instance has numbers of its own, and they lead back to it."""
+    traced = program(of_system(NAME).chosen)
+    texts = {str(choice) for choice in Session.begin(traced).choices}
+    actions = server.ask("path")["actions"]
+    numbers = {tuple(one["step"]): one["text"] for action in actions for one in action["enabled"]}
+    numbers |= {tuple(one["step"]): one["text"] for one in server.ask("path", start=1)["actions"][1]["enabled"]}
+    assert set(numbers.values()) == texts
+    assert len(numbers) == len(texts)

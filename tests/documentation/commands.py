@@ -36,7 +36,9 @@ Programs beside them, for people who work on kraftcheck:
 
 def commands() -> dict[str, click.Command]:
     """Every command by its name, in the order of the command line."""
-    return dict(cli.commands)
+    context = click.Context(cli)
+    found = ((name, cli.get_command(context, name)) for name in cli.list_commands(context))
+    return {name: command for name, command in found if command is not None}
 
 
 def page() -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.terminal.commands import COMMANDS
 from tests.documentation.index import FIGURES, described
 from tests.documentation.pages import PAGES
 from tests.shared.places import DOCS
@@ -15,6 +16,13 @@ from tests.shared.places import DOCS
 def test_a_page_is_what_the_data_says(place: Path) -> None:
     """A page is exactly what its generator writes today."""
     assert place.read_text(encoding="utf-8") == PAGES[place](), "run `python -m tests.documentation`"
+
+
+def test_the_page_of_commands_has_every_command() -> None:
+    """Each command has a section with its usage, though commands are imported only when they are called."""
+    page = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
+    heads = {name: f"## kraftcheck {name}\n\n```text\nUsage: kraftcheck {name} " for name in COMMANDS}
+    assert [name for name, head in heads.items() if head not in page] == []
 
 
 def test_figures_are_of_pages() -> None:

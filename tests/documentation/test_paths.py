@@ -12,7 +12,9 @@ from tests.shared.places import ROOT
 SPAN = re.compile(r"`((?:model|properties|solvers|ci|tests|docs|kraftcheck)/[\w./*-]*)(?:::?\s?\w+)*(?: [^`]*)?`")
 MODULE = re.compile(r"`(?:python -m )?((?:kraftcheck|tests)(?:\.\w+)+)(?:[: ][^`]*)?`")
 FILE = re.compile(r"`(\w+\.(?:py|java|json|txt|toml))(?:::?\s?\w+)*`")
-ELSEWHERE = {"cluster.json", "leaders.json", "manifest.json", "partitions.json", "result.json", "run.json"}
+ELSEWHERE = {
+    "cluster.json", "leaders.json", "manifest.json", "partitions.json", "report.json", "result.json", "run.json",
+}  # fmt: skip
 """Files that a command writes, or that its user has."""
 
 PAGES = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in pages()}

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 
 from kraftcheck.ci.spark.session import check_packages, for_sql, parse_conf, start_session
 from kraftcheck.ci.systems.report import DOCUMENT_VERSION
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
-from kraftcheck.ci.terminal.console import Screen, console, escape
+from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_named, check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.plots import check_plot, plot
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, Trace
 from kraftcheck.solvers.reference.confirm import run
@@ -145,13 +145,11 @@ def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]
 
 
 def show(screen: Screen, columns: Sequence[str], rows: Sequence[Sequence[Any]], more: bool) -> None:
-    """A result as a table."""
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(escape(column), overflow="fold")
+    """A result as a table; where a row does not fit, as records with a field on each line."""
+    table = Table([Column(name) for name in columns])
     for row in rows:
-        table.add_row(*(escape(str(value)) for value in row))
-    screen.print(table)
+        table.add(*map(str, row))
+    screen.table(table)
     screen.plain(f"{len(rows)} row{'' if len(rows) == 1 else 's'}" + (", and more (--limit)" if more else ""))
 
 

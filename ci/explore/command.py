@@ -121,6 +121,7 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) ->
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
               help="Write every counterexample there as ITF JSON, and the report; spark: the dataset.")
+@options.verbose
 @options.document
 @click.option("--no-cache", is_flag=True, help="Compile anew, keep nothing.")
 @options.quiet
@@ -129,7 +130,7 @@ def explore_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
     engine: str, symmetry: str, cluster: ClusterOptions, workers: int, memory: int, max_depth: int | None,
     max_states: int | None, stop_at_first: bool, strict: bool, sampling: Sampling,
-    number: int, out: Path | None, target: str | None, no_cache: bool, quiet: bool,
+    number: int, out: Path | None, verbose: bool, target: str | None, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).
 
@@ -160,7 +161,7 @@ def explore_command(
     folder_name = None if out is None else str(out)
     result, spark = explore_with_engine(chosen, traced, budget, engine, cluster, folder_name, quiet)
     screen = console(to_stderr=target == "-")
-    _print(screen, chosen, result, number)
+    _print(screen, chosen, result, number, verbose)
     for line in spark.lines() if spark is not None else ():
         screen.plain(line)
     if out is not None:
@@ -215,13 +216,13 @@ def explore_with_engine(
         raise Refusal(f"{traced.system.name}: {error}") from error
 
 
-def _print(screen: Screen, chosen: Subject, result: Exploration, number: int) -> None:
+def _print(screen: Screen, chosen: Subject, result: Exploration, number: int, verbose: bool) -> None:
     screen.plain(chosen.title())
     for warning in result.warnings:
         screen.plain(f"warning: {warning}")
-    screen.print(report.verdict_table(result.verdicts, result.program.claims))
+    report.print_verdicts(screen, result.verdicts, result.program.claims, verbose)
     print_traces(screen, chosen, result, number)
-    screen.print()
+    screen.plain("")
     for line in report.summary(result):
         screen.plain(line)
 

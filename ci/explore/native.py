@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 import time
 
+import click
 from attrs import frozen
 
+from kraftcheck.ci.explore.earlier_runs import earlier_size, keep_size
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.progress import progress_meter, run_interruptibly, stop_flag
@@ -43,16 +45,24 @@ class SearchBudget:
     strict: bool = False
     sampling: Sampling = DEFAULT
 
+    @property
+    def limited(self) -> bool:
+        """Whether the search may end before the space is whole because it was asked to."""
+        return self.stop_at_first or self.max_depth is not None or self.max_states is not None
+
 
 def run(traced: Program, budget: SearchBudget, quiet: bool) -> Exploration:
     """Explore with progress on standard error; Ctrl-C and SIGTERM cut it.
+
+    Where an earlier run explored the same space whole, progress says how much time is left.
 
     Raises:
         Refusal: when a term of the system is too wide for the engine, or a symmetry is none.
         Interrupted: when it was cut before the search began.
     """
     begin_event = threading.Event()
-    with stop_flag(awaits_report=True) as stop, progress_meter(quiet) as meter:
+    expected = earlier_size(traced) if not quiet and budget.cache and not budget.limited else None
+    with stop_flag(awaits_report=True) as stop, progress_meter(quiet, expected) as meter:
 
         def note(progress: SearchProgress) -> None:
             begin_event.set()
@@ -64,15 +74,19 @@ def run(traced: Program, budget: SearchBudget, quiet: bool) -> Exploration:
                 traced, clock=time.monotonic, threads=budget.workers, memory=budget.memory, progress=note, stop=stop,
                 cache_dir=cache_folder() if budget.cache else None, keep=budget.keep, max_depth=budget.max_depth,
                 max_states=budget.max_states, stop_at_first=budget.stop_at_first, strict=budget.strict,
-                sampling=budget.sampling,
+                sampling=budget.sampling, on_compile=None if meter is None else meter.compiling,
             )  # fmt: skip
 
         try:
-            return run_interruptibly(search, stop, begin_event)
+            result = run_interruptibly(search, stop, begin_event)
         except LoweringError as error:
             raise Refusal(f"{traced.system.name}: {error}") from error
         except SymmetryError as error:
             raise Refusal(f"--symmetry on: {error}") from error
+    warning = keep_size(traced, result) if budget.cache and not budget.limited else None
+    if warning is not None:
+        click.echo(f"warning: {warning}", err=True)
+    return result
 
 
 def run_to_end(traced: Program, budget: SearchBudget, quiet: bool, title: str) -> Exploration:

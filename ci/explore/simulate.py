@@ -95,7 +95,7 @@ def walk(traced: Program, plan: WalkPlan, quiet: bool) -> Walks:
                 traced, plan.runs, plan.steps, plan.seed, clock=time.monotonic, threads=plan.workers,
                 schedule=plan.schedule, starts=[start.end for start in plan.runs_to_starts], weights=plan.weights,
                 cache_dir=cache_folder() if plan.cache else None, progress=note, stop=stop,
-                strict=plan.strict,
+                strict=plan.strict, on_compile=None if meter is None else meter.compiling,
             )  # fmt: skip
 
         try:

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import field, frozen
-from rich.console import Console
 
 from kraftcheck.ci.interface.states import States
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.ci.terminal.console import PLAIN_WIDTH
+from kraftcheck.ci.terminal.console import PLAIN_WIDTH, Screen
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Trace, Verdict
@@ -107,12 +106,11 @@ class Result:
         return States(self.exploration)
 
     def __str__(self) -> str:
-        """The report as the command prints it, counterexamples aside."""
+        """The report as the command prints it with `-v`, counterexamples aside."""
         stream = io.StringIO()
-        screen = Console(file=stream, width=PLAIN_WIDTH, highlight=False, emoji=False)
-        screen.print(report.verdict_table(self.judged, self.claims, self._shortest()))
-        table = [line.rstrip() for line in stream.getvalue().rstrip("\n").split("\n")]
-        return "\n".join([self.subject.title(), *table, "", *self.summary])
+        screen = Screen(file=stream, width=PLAIN_WIDTH, highlight=False, emoji=False)
+        screen.table(report.verdict_table(report.in_order(self.judged), self.claims, self._shortest()))
+        return "\n".join([self.subject.title(), stream.getvalue(), *self.summary])
 
     def _repr_html_(self) -> str:
         """The report for a notebook."""

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
-from rich.text import Text
 
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
 from kraftcheck.ci.logs.releases import line_of
@@ -17,6 +15,7 @@ from kraftcheck.ci.logs.replaying import settings_of
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.model.controller.errors import Resignation
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError
@@ -83,13 +82,12 @@ def prometheus(rows: Sequence[Mapping[str, Any]], faults: int) -> str:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], faults: int) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in ("partition", "offline", "loss", "shortest way to offline", "shortest way to loss"):
-        table.add_column(name)
+    ways = [Column(f"shortest way to {kind}", is_prose=True) for kind in _HELP]
+    table = Table((Column("partition"), *map(Column, _HELP), *ways))
     for row in rows:
         counts = [f">{faults}" if row[f"faults_to_{kind}"] is None else str(row[f"faults_to_{kind}"]) for kind in _HELP]
         paths = [_path_text(row[f"to_{kind}"]) for kind in _HELP]
-        table.add_row(Text(f"{row['topic']}-{row['partition']}"), *counts, *paths)
+        table.add(f"{row['topic']}-{row['partition']}", *counts, *paths)
     return table
 
 
@@ -156,7 +154,7 @@ def whatif_command(
     elif metrics is not None:
         write(Path(metrics), prometheus(rows, faults))
     screen = console(to_stderr="-" in (target, metrics))
-    screen.print(_table(rows, faults))
+    screen.table(_table(rows, faults))
     for line in _losses(rows):
         screen.plain(line)
     screen.plain(f"{len(rows)} partitions, up to {faults} faults, rules {name} (exit 0)")

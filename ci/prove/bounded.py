@@ -7,11 +7,10 @@ from typing import Any
 
 import z3
 from attrs import frozen
-from rich.table import Table
 
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.subject import Subject, traced
-from kraftcheck.ci.terminal.console import Screen, console, escape
+from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.solvers.program.verdict import PropertyVerdict, Refuted, Unknown, Verdict, worst_exit_code
@@ -39,7 +38,7 @@ def run_bounded(chosen: Subject, effort: Effort, flags: Mapping[str, Any]) -> in
     code = worst_exit_code(verdict.verdict for verdict in verdicts)
     screen = console(to_stderr=flags["target"] == "-")
     screen.plain(chosen.title())
-    screen.print(_table(subject, verdicts))
+    report.print_verdicts(screen, verdicts, subject.claims, flags["verbose"])
     for claim, lemma in result.lemmas.items():
         screen.plain(f"\nSpacer's strengthening of {claim}, checked to be inductive:\n{lemma}")
     _print_traces(screen, verdicts, flags["number"])
@@ -76,19 +75,6 @@ def _no_progress(done: int, total: int) -> None:
 def _property_verdict(subject: Theory, claim: str, verdict: Verdict) -> PropertyVerdict:
     depth = len(verdict.trace.steps) if isinstance(verdict, Refuted) else None
     return PropertyVerdict(claim, subject.claim(claim).kind, verdict, depth)
-
-
-def _table(subject: Theory, verdicts: Sequence[PropertyVerdict]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("property", "verdict", "", "says"):
-        table.add_column(column, overflow="fold")
-    for verdict in verdicts:
-        word = report.WORDS[type(verdict.verdict)]
-        sentence = subject.claim(verdict.claim).sentence
-        table.add_row(
-            escape(verdict.claim), f"[{report.STYLES[word]}]{word}[/]", escape(report.detail(verdict)), escape(sentence)
-        )
-    return table
 
 
 def _print_traces(screen: Screen, verdicts: Sequence[PropertyVerdict], number: int) -> None:

@@ -140,6 +140,7 @@ def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
 @click.option("--k", "k", type=click.IntRange(1), metavar="K", help="Only try K-induction, without lemmas.")
 @click.option("--pdr", is_flag=True, help="Only let Spacer infer a strengthening, within --timeout for each invariant.")
 @options.memory
+@options.verbose
 @options.document
 @options.quiet
 @click.pass_context

@@ -7,11 +7,12 @@ from importlib import metadata
 from typing import Any
 
 import z3
-from rich.table import Table
+from rich.text import Text
 
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.ci.terminal.console import Screen, escape
+from kraftcheck.ci.terminal.console import Screen
+from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.smt.bounds import cap_text, leaves_text
 from kraftcheck.solvers.smt.induction import Proof
@@ -24,7 +25,13 @@ def print_proof(
     screen: Screen, proof: Proof, judgements: Sequence[ClaimJudgement], seconds: float, flags: Mapping[str, Any]
 ) -> None:
     """Print verdicts, counterexamples, and the optional parts: cores and times."""
-    screen.print(_table(proof, judgements))
+    by_claim = {judgement.verdict.claim: judgement for judgement in judgements}
+    worst_first = report.in_order([judgement.verdict for judgement in judgements], flags["verbose"])
+    listed = [by_claim[verdict.claim] for verdict in worst_first]
+    if listed:
+        screen.table(_table(proof, listed))
+    if len(judgements) > len(listed):
+        screen.plain(report.held(len(judgements) - len(listed), "are proven"))
     if flags["core"]:
         _print_cores(screen, proof)
     if flags["times"]:
@@ -43,9 +50,8 @@ def assurance_line(proof: Proof, solver: str, second: str | None) -> str:
 
 
 def _table(proof: Proof, judgements: Sequence[ClaimJudgement]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("claim", "verdict", "queries", "seconds", "slowest", "says"):
-        table.add_column(column, overflow="fold", justify="right" if column in ("queries", "seconds") else "left")
+    numbers = [Column(name, to_right=True) for name in ("queries", "seconds")]
+    table = Table((Column("claim"), Column("verdict"), *numbers, Column("slowest"), Column("says", is_prose=True)))
     for judgement in judgements:
         property_verdict = judgement.verdict
         word = report.WORDS[type(property_verdict.verdict)]
@@ -56,10 +62,9 @@ def _table(proof: Proof, judgements: Sequence[ClaimJudgement]) -> Table:
         holds = isinstance(property_verdict.verdict, Holds)
         verdict_text = "proven" if holds else word
         says = sentence if holds else f"{sentence}: {report.detail(property_verdict)}"
-        table.add_row(
-            escape(property_verdict.claim), f"[{report.STYLES[word]}]{verdict_text}[/]", str(len(answers)),
-            f"{sum(answer.seconds for answer in answers):.2f}", escape(action),
-            escape(says),
+        table.add(
+            property_verdict.claim, Text(verdict_text, style=report.STYLES[word]), str(len(answers)),
+            f"{sum(answer.seconds for answer in answers):.2f}", action, says,
         )  # fmt: skip
     return table
 

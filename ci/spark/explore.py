@@ -62,7 +62,8 @@ def explore_with_spark(
             bits = _bucket_bits(int(log.read_run()["identity"].get("buckets", 1 << bits)))
         _open(log, identity(chosen, traced, bits), traced, resume=options.resume)
         start = time.monotonic()
-        kernel = load_kernel(traced, cache)
+        with progress_meter(quiet) as meter:
+            kernel = load_kernel(traced, cache, on_compile=None if meter is None else meter.compiling)
         target = portable() if options.portable_code else None
         spec = block_spec(traced, bits, ObjectCache(cache), target)
         compiled = time.monotonic()

@@ -7,11 +7,11 @@ from typing import Any
 
 import attrs
 import click
-from rich.table import Table
 
 from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
-from kraftcheck.ci.terminal.console import Screen, console, escape
+from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
+from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.model.language.system import Property, System
 from kraftcheck.model.rules import ruleset as rules
 from kraftcheck.model.rules.vocabulary import BASE
@@ -82,47 +82,48 @@ def list_command(system: str | None, target: str | None) -> None:
     if chosen is not None:
         _print_system(screen, chosen)
         return
-    screen.print("[bold]systems[/] (kraftcheck list SYSTEM shows properties)")
+    screen.heading("systems", "(kraftcheck list SYSTEM shows properties)")
     for listed in SYSTEMS.values():
-        screen.print(f"  {listed.name}: {listed.summary}")
-    screen.print("\n[bold]rule sets[/]")
+        screen.plain(f"  {listed.name}: {listed.summary}")
+    screen.plain("")
+    screen.heading("rule sets")
     for name, note in rules.PRESET_NOTES.items():
-        screen.print(f"  {name}: {note}")
+        screen.plain(f"  {name}: {note}")
     _print_variants(screen, rules.variants())
 
 
 def _print_variants(screen: Screen, choices: Mapping[str, attrs.Attribute[bool]]) -> None:
-    screen.print("\n[bold]variants[/] (PRESET+NAME switches one on, PRESET-NAME off)")
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for wraps in (False, True, True, True):  # A name is there to be copied.
-        table.add_column(no_wrap=not wraps, overflow="fold")
+    screen.plain("")
+    screen.heading("variants", "(PRESET+NAME switches one on, PRESET-NAME off)")
+    table = Table((Column(), Column(), Column(is_prose=True), Column(is_prose=True)))
     for name, choice in choices.items():
         told = (choice.metadata.get(key, "") for key in ("group", "text", "source"))
-        table.add_row("  " + name, *map(escape, told))
-    screen.print(table)
+        table.add("  " + name, *told)
+    screen.table(table)
 
 
 def _print_system(screen: Screen, system: System) -> None:
     screen.plain(f"{system.name}: {system.summary}\n")
-    screen.print("[bold]scopes[/] (the first is the default)")
+    screen.heading("scopes", "(the first is the default)")
     for name, bounds in system.scopes.items():
         screen.plain(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in bounds.items()))
-    screen.print("\n[bold]bounds[/]")
+    screen.plain("")
+    screen.heading("bounds")
     for bound in system.bounds:
         screen.plain(f"  --{bound.name} {bound.lo}..{bound.hi}: {bound.help}")
     words = words_of(system)
     if words is not None and words.declared:
         screen.plain(f"\nreads choices of: {', '.join(words.declared)} (kraftcheck list shows them)")
     elif words is not None:
-        screen.print("\n[bold]rule sets[/]")
+        screen.plain("")
+        screen.heading("rule sets")
         screen.plain(f"  {BASE}: {BASE_NOTE}")
         _print_variants(screen, words.choices)
-    screen.print("\n[bold]properties[/]")
-    table = Table(box=None, pad_edge=False)
-    for column in ("id", "kind", "says", "source", "refuted by"):
-        table.add_column(column, overflow="fold")
+    screen.plain("")
+    screen.heading("properties")
+    prose = [Column(name, is_prose=True) for name in ("says", "source", "refuted by")]
+    table = Table((Column("id"), Column("kind"), *prose))
     for claim in every_property(system.name, system).values():
         sentence = claim.sentence + (f" (by {claim.recovery_actions()})" if claim.by else "")
-        cells = (claim.id, claim.kind, sentence, claim.source, ", ".join(claim.refuted_by))
-        table.add_row(*map(escape, cells))
-    screen.print(table)
+        table.add(claim.id, claim.kind, sentence, claim.source, ", ".join(claim.refuted_by))
+    screen.table(table)

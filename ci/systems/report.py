@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
-from rich.table import Table
+from rich.text import Text
 
 from kraftcheck.ci.systems import assurance
 from kraftcheck.ci.systems.subject import Subject, relief
-from kraftcheck.ci.terminal.console import escape
+from kraftcheck.ci.terminal.console import Screen
+from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.pruning import Pruning
 from kraftcheck.solvers.program.verdict import (
@@ -32,7 +33,7 @@ WORDS = {Holds: "holds", Refuted: "refuted", Incomplete: "incomplete", Unknown: 
 """Name of each verdict in tables and documents."""
 
 WORST_FIRST = ("refuted", "incomplete", "unknown", "vacuous", "holds")
-"""Order of verdicts in a closing line: nothing that failed hides behind what holds."""
+"""Order of verdicts in tables and closing lines: nothing that failed hides behind what holds."""
 
 STYLES = {"holds": "green", "refuted": "red", "incomplete": "yellow", "unknown": "yellow", "vacuous": "magenta"}
 
@@ -65,18 +66,48 @@ DEADLOCK_SAYS = "a state without successors is quiescent"
 """The sentence of the built-in property."""
 
 
+def in_order(judged: Sequence[PropertyVerdict], verbose: bool = True) -> list[PropertyVerdict]:
+    """The verdicts, the worst first; those that hold only where everything is listed."""
+    ranked = sorted(judged, key=lambda verdict: WORST_FIRST.index(WORDS[type(verdict.verdict)]))
+    return [verdict for verdict in ranked if verbose or not isinstance(verdict.verdict, Holds)]
+
+
 def verdict_table(judged: Sequence[PropertyVerdict], claims: Sequence[Property], shortest: bool = True) -> Table:
-    """A row for each property: verdict, detail, sentence; `shortest` as `detail` takes it."""
+    """A row for each property, as given: verdict, detail, sentence; `shortest` as `detail` takes it."""
     sentences = {claim.id: claim.sentence for claim in claims}
-    table = Table(box=None, pad_edge=False)
-    for column in ("property", "verdict", "", "says"):
-        table.add_column(column, overflow="fold")
+    table = Table((Column("property"), Column("verdict"), Column("", is_prose=True), Column("says", is_prose=True)))
     for verdict in judged:
-        word = WORDS[type(verdict.verdict)]
         sentence = sentences.get(verdict.claim, DEADLOCK_SAYS)
-        more = escape(detail(verdict, shortest))
-        table.add_row(escape(verdict.claim), f"[{STYLES[word]}]{word}[/]", more, escape(sentence))
+        table.add(verdict.claim, styled(verdict), detail(verdict, shortest), sentence)
     return table
+
+
+def styled(verdict: PropertyVerdict) -> Text:
+    """The word of a verdict in its colour."""
+    word = WORDS[type(verdict.verdict)]
+    return Text(word, style=STYLES[word])
+
+
+def print_verdicts(
+    screen: Screen, judged: Sequence[PropertyVerdict], claims: Sequence[Property], verbose: bool
+) -> None:
+    """Print the verdicts, the worst first; unless everything is asked for, what holds is only counted."""
+    listed = in_order(judged, verbose)
+    if listed:
+        screen.table(verdict_table(listed, claims))
+    if len(judged) > len(listed):
+        screen.plain(held(len(judged) - len(listed)))
+
+
+def held(count: int, word: str = "hold") -> str:
+    """A line for verdicts that are not listed because they pass.
+
+    >>> held(1), held(12), held(2, "are proven")
+    ('1 holds (-v lists it)', '12 hold (-v lists them)', '2 are proven (-v lists them)')
+    """
+    if count == 1:
+        word = {"hold": "holds", "are proven": "is proven"}[word]
+    return f"{count} {word} (-v lists {'it' if count == 1 else 'them'})"
 
 
 def symmetries(result: Exploration) -> list[str]:

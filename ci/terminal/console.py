@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+import textwrap
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
+
+from kraftcheck.ci.terminal.table import Table
 
 PLAIN_WIDTH = 130
 """Width of tables in files and pipes, where there is no terminal to ask."""
 
-__all__ = ["OutputClosed", "Screen", "console", "escape", "silence"]
+COMMAND = re.compile(r" *[a-z]+: kraftcheck ")
+"""A line that ends with a command is left whole, so that it can be copied."""
+
+__all__ = ["OutputClosed", "Screen", "console", "silence"]
 
 
 class OutputClosed(Exception):
@@ -26,8 +34,31 @@ class Screen(Console):
         raise OutputClosed
 
     def plain(self, text: str) -> None:
-        """Print a line as it is: no wrapping, no markup."""
-        self.print(text, markup=False, soft_wrap=True)
+        """Print lines as they are, without markup; on a terminal a line too long for it is wrapped between words."""
+        lines = [line.rstrip() for line in text.split("\n")]
+        self.print("\n".join(map(self._fitted, lines)), markup=False, soft_wrap=True)
+
+    def heading(self, title: str, note: str = "") -> None:
+        """Print a title, and a note after it."""
+        text = Text(self._fitted(f"{title} {note}".rstrip()))
+        text.stylize("bold", 0, len(title))
+        self.print(text, soft_wrap=True)
+
+    def table(self, table: Table) -> None:
+        """Print a table; a word that is longer than the line makes the line longer."""
+        self.print(table, soft_wrap=True)
+
+    def _fitted(self, line: str) -> str:
+        if not self.file.isatty() or cell_len(line) <= self.width or COMMAND.match(line):
+            return line
+        indent = " " * (len(line) - len(line.lstrip()) + 4)
+        return "\n".join(
+            part.rstrip()
+            for part in textwrap.wrap(
+                line, self.width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False,
+                replace_whitespace=False, expand_tabs=False,
+            )
+        )  # fmt: skip
 
 
 def console(to_stderr: bool = False) -> Screen:

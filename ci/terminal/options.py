@@ -102,4 +102,7 @@ document: Decorator = click.option(
 strict: Decorator = click.option(
     "--strict", is_flag=True, help="Incomplete where a declared cap leaves a step out, too."
 )
+verbose: Decorator = click.option(
+    "-v", "--verbose", is_flag=True, help="List what holds too; otherwise it is only counted."
+)
 quiet: Decorator = click.option("--quiet", is_flag=True, help="No progress.")

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TextIO, TypeVar
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, register_stop, stop_requested
 from kraftcheck.solvers.search.explore import SearchProgress
@@ -25,6 +25,18 @@ GRACE_SECONDS = 0.5
 Result = TypeVar("Result")
 
 
+@frozen
+class WholeSize:
+    """The size of a space that an earlier run explored whole.
+
+    Attributes:
+        distinct, generated: states, and transitions with the initial states.
+    """
+
+    distinct: int
+    generated: int
+
+
 @define
 class Meter:
     """Writes a line about an exploration: in place on a terminal, a plain line now and then elsewhere.
@@ -32,10 +44,12 @@ class Meter:
     Attributes:
         stream: where to.
         clock: seconds.
+        expected: the size of the space by an earlier run; None where there was none: then no time is estimated.
     """
 
     stream: TextIO
     clock: Callable[[], float]
+    expected: WholeSize | None = None
     _next: float = field(init=False)
     _last: tuple[float, int, int] = (0.0, 0, 0)
     _open: bool = False
@@ -55,12 +69,25 @@ class Meter:
             f"depth {progress.depth}: {progress.generated:,} generated "
             f"({(progress.generated - generated) / span:,.0f}/s), "
             f"{progress.distinct:,} distinct ({(progress.distinct - distinct) / span:,.0f}/s), "
-            f"{progress.queue:,} in the frontier"
+            f"{progress.queue:,} in the frontier{self._left(progress)}"
         )
         if progress.sweep:
             text = f"backward sweep {progress.sweep}: {progress.queue:,} of {progress.distinct:,} states left"
         if self.write_when_due(text):
             self._last = (progress.seconds, progress.generated, progress.distinct)
+
+    def _left(self, progress: SearchProgress) -> str:
+        """The time that is left at the rate so far, where an earlier run knows what is left."""
+        if self.expected is None or not 0 < progress.generated <= self.expected.generated:
+            return ""
+        left = self.expected.generated - progress.generated
+        seconds = progress.seconds * left / progress.generated
+        return f", about {duration(seconds)} left (an earlier run found {self.expected.distinct:,} states)"
+
+    def compiling(self) -> None:
+        """Say at once that code is being compiled: it may take seconds, in which nothing else happens."""
+        self._next = self.clock()
+        self.write_when_due("compiling ...")
 
     def write_when_due(self, text: str) -> bool:
         """Write a line if an interval has passed; whether it did."""
@@ -88,6 +115,20 @@ class Meter:
         if self._open:
             self._write("\r\x1b[K")
             self._open = False
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> duration(0.2), duration(75.4), duration(7300)
+    ('1 s', '1 min 15 s', '2 h 1 min')
+    """
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 @define
@@ -146,9 +187,9 @@ def stop_flag(awaits_report: bool = False) -> Iterator[Stop]:
 
 
 @contextmanager
-def progress_meter(quiet: bool) -> Iterator[Meter | None]:
-    """A meter on standard error, or none."""
-    meter = None if quiet else Meter(sys.stderr, time.monotonic)
+def progress_meter(quiet: bool, expected: WholeSize | None = None) -> Iterator[Meter | None]:
+    """A meter on standard error, or none; `expected` as a meter takes it."""
+    meter = None if quiet else Meter(sys.stderr, time.monotonic, expected)
     try:
         yield meter
     finally:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 from attrs import frozen
-from rich.table import Table
 
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.progress import stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.ci.unclean_recovery.lists import ballots, read_targets
 from kraftcheck.ci.unclean_recovery.options import (
     ELECTION_FAILED,
@@ -77,13 +77,12 @@ def plan(
 
 def table(findings: Sequence[Finding]) -> Table:
     """The answers of each replica of each partition, as a table."""
-    table_ = Table(box=None, pad_edge=False)
-    for column in ("partition", "replica", "answer", "last epoch", "known epoch", "log end", ""):
-        table_.add_column(column, justify="right" if column in ("last epoch", "known epoch", "log end") else "left")
+    numbers = [Column(name, to_right=True) for name in ("last epoch", "known epoch", "log end")]
+    table_ = Table((Column("partition"), Column("replica"), Column("answer"), *numbers, Column()))
     for finding in findings:
         for broker, row in finding.replies:
             mark = "chosen" if broker == finding.chosen else ""
-            table_.add_row(f"{finding.place[0]}-{finding.place[1]}", str(broker), *_cells(row), mark)
+            table_.add(f"{finding.place[0]}-{finding.place[1]}", str(broker), *_cells(row), mark)
     return table_
 
 
@@ -174,7 +173,7 @@ def unclean_recovery_command(
     plan_ = plan(snapshot, offline if partitions is None else read_targets(partitions), duration, chosen)
     screen = console()
     if show:
-        screen.print(table(plan_.findings))
+        screen.table(table(plan_.findings))
     results = [*plan_.results]
     if automated:
         with refuse_unanswered(path):

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import click
-from rich.table import Table
+from rich.text import Text
 
 from kraftcheck.ci.conformance.command import NON_CONFORMANT, VectorReport, conform
 from kraftcheck.ci.conformance.command import lines as conform_lines
@@ -24,6 +24,7 @@ from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.interrupts import stop_requested
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
+from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.ci.verdicts.proofs import ProofRow, prove_row
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
 from kraftcheck.model.language.nearest import nearest
@@ -65,33 +66,45 @@ def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) ->
     return rows
 
 
-def table(results: Sequence[tuple[Row, Exploration]], unexpected: Sequence[UnexpectedVerdict]) -> Table:
-    """A row for each property, a column for each rule set; the shortest refutation over all scopes."""
+def table(
+    results: Sequence[tuple[Row, Exploration]], unexpected: Sequence[UnexpectedVerdict], verbose: bool
+) -> tuple[Table, int]:
+    """A row for each property, a column for each rule set; the shortest refutation over all scopes.
+
+    Returns:
+        The table, what is unexpected first, then the worst; and how many properties it leaves out, because they
+        hold everywhere as expected and not everything is asked for.
+    """
     presets = list(dict.fromkeys(row[2] for row, _ in results))
-    table_ = Table(box=None, pad_edge=False)
-    table_.add_column("property")
-    for preset in presets:
-        table_.add_column(preset)
+    table_ = Table((Column("property"), *map(Column, presets)))
+    by_rank: dict[int, list[tuple[str | Text, ...]]] = {}
     claims = dict.fromkeys(verdict.claim for _, result in results for verdict in result.verdicts)
     for claim in claims:
         verdicts = [(row, result.verdict(claim)) for row, result in results if _judges(result, claim)]
         by_preset = [[pair for pair in verdicts if pair[0][2] == preset] for preset in presets]
-        table_.add_row(claim, *(_cell(pairs, unexpected) for pairs in by_preset))
-    return table_
+        surprise = any(one.claim == claim and one.row in dict(verdicts) for one in unexpected)
+        words = {report.WORDS[type(verdict.verdict)] for _, verdict in verdicts}
+        rank = min(-1 if surprise else report.WORST_FIRST.index(word) for word in words)
+        by_rank.setdefault(rank, []).append((claim, *(_cell(pairs, unexpected) for pairs in by_preset)))
+    passing = report.WORST_FIRST.index("holds")
+    for rank in sorted(by_rank):
+        for cells in by_rank[rank] if verbose or rank != passing else ():
+            table_.add(*cells)
+    return table_, len(claims) - len(table_.rows)
 
 
 def _judges(result: Exploration, claim: str) -> bool:
     return any(verdict.claim == claim for verdict in result.verdicts)
 
 
-def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Sequence[UnexpectedVerdict]) -> str:
+def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Sequence[UnexpectedVerdict]) -> Text:
     if not verdicts:
-        return "-"
+        return Text("-")
     ordered = sorted(verdicts, key=lambda pair: (-(exit_code(pair[1].verdict) or 0), pair[1].depth or 0))
     words = report.word_of(ordered[0][1])
     if any(s.row == row and s.claim == verdict.claim for row, verdict in verdicts for s in unexpected):
-        return f"[bold red]{words} UNEXPECTED[/]"
-    return f"[{report.STYLES[words.split()[0]]}]{words}[/]"
+        return Text(f"{words} UNEXPECTED", style="bold red")
+    return Text(words, style=report.STYLES[words.split()[0]])
 
 
 @click.command("check")
@@ -103,11 +116,12 @@ def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Sequence[
 @options.memory
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
               help="Write every counterexample there, a folder for each row.")
+@options.verbose
 @options.document
 @options.quiet
 def check_command(
     systems: tuple[str, ...], scopes: tuple[str, ...], rules: tuple[str, ...], vectors: tuple[Path, ...],
-    workers: int, memory: int, out: Path | None, target: str | None, quiet: bool,
+    workers: int, memory: int, out: Path | None, verbose: bool, target: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Explore every SYSTEM (default: all) at its scopes and rule sets and compare with the expected verdicts.
 
@@ -133,7 +147,7 @@ def check_command(
     with nullcontext() if out is None else results("--out", out) as place:
         runs, unexpected, proofs = _run_rows(screen, rows, SearchBudget(workers, memory), place, quiet)
     skipped = len(rows) - len(runs)
-    _finish(screen, runs, unexpected, conformance)
+    _finish(screen, runs, unexpected, conformance, verbose)
     failed = conformance is not None and conformance.exit_code(allow_unsupported=False) != 0
     code = worst_first([*(s.code for s in unexpected), *[NON_CONFORMANT] * failed, *[EXIT_INCOMPLETE] * (skipped > 0)])
     if target is not None:
@@ -197,14 +211,19 @@ def _conform(paths: Sequence[Path]) -> VectorReport | None:
 
 def _finish(
     screen: Screen, results: Sequence[tuple[Row, Subject, Exploration]], unexpected: Sequence[UnexpectedVerdict],
-    conformance: VectorReport | None,
-) -> None:
+    conformance: VectorReport | None, verbose: bool,
+) -> None:  # fmt: skip
     for line in [] if conformance is None else conform_lines(conformance):
         screen.plain(line)
-    screen.print()
+    screen.plain("")
     for system in dict.fromkeys(row[0] for row, _, _ in results):
-        screen.print(f"{system}: the worst verdict over all scopes, with the length of the shortest trace")
-        screen.print(table([(row, result) for row, _, result in results if row[0] == system], unexpected))
+        screen.plain(f"{system}: the worst verdict over all scopes, with the length of the shortest trace")
+        rows = [(row, result) for row, _, result in results if row[0] == system]
+        table_, held = table(rows, unexpected, verbose)
+        if table_.rows:
+            screen.table(table_)
+        if held:
+            screen.plain(report.held(held))
     for s in unexpected:
         screen.plain(f"UNEXPECTED {' '.join(s.row)} {s.claim}: expected {s.expected}, got {s.actual}")
     screen.plain(assurance.of_explorations([result for _, _, result in results]))

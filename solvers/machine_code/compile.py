@@ -97,14 +97,16 @@ class Kernel:
 
 
 def load_library(
-    source: S, emit: Callable[[S], ir.Module], key: str, cache: ObjectCache, *, quick: bool = False
-) -> tuple[Library, bool]:
+    source: S, emit: Callable[[S], ir.Module], key: str, cache: ObjectCache, *, quick: bool = False,
+    on_compile: Callable[[], None] | None = None,
+) -> tuple[Library, bool]:  # fmt: skip
     """The compiled module that `emit` writes for a source, and whether it came from the cache under the key.
 
     Args:
         source, emit: what to compile.
         key, cache: where it may be already.
         quick: compile with few passes, unless the cache has better.
+        on_compile: called before it is compiled, where the cache does not have it.
     """
     own = f"{key}-quick" if quick else key
     for name in dict.fromkeys((key, own)):
@@ -112,16 +114,23 @@ def load_library(
         library = _try_load(code, cache) if code is not None else None
         if library is not None:
             return library, True
+    if on_compile is not None:
+        on_compile()
     code = object_code(emit(source), quick=quick)
     library = Library(code)
     cache.put(own, code)
     return library, False
 
 
-def load_kernel(program: Program, cache_dir: Path | None = None, *, quick: bool = True) -> Kernel:
-    """The kernel of a program, from the cache if it is there; `quick` as in `load_library`."""
+def load_kernel(
+    program: Program, cache_dir: Path | None = None, *, quick: bool = True,
+    on_compile: Callable[[], None] | None = None,
+) -> Kernel:  # fmt: skip
+    """The kernel of a program, from the cache if it is there; `quick` and `on_compile` as in `load_library`."""
     cache = ObjectCache(cache_dir)
-    library, cached = load_library(program, emit_kernel, cache_key(program), cache, quick=quick)
+    library, cached = load_library(
+        program, emit_kernel, cache_key(program), cache, quick=quick, on_compile=on_compile
+    )
     return Kernel(
         program, FramePlan(program), Geometry.of(program), library,
         library.function("expand", 8), library.function("insert", 5), library.function("rehash", 1),
@@ -137,19 +146,21 @@ class Compiler:
         program: the program.
         cache_dir: folder for compiled code; None: keep none.
         clock: seconds, from any origin.
+        on_compile: called before code is made that the cache does not have.
         seconds: time taken so far.
     """
 
     program: Program
     cache_dir: Path | None
     clock: Callable[[], float]
+    on_compile: Callable[[], None] | None = None
     seconds: float = 0.0
     _kernels: list[Kernel] = field(factory=list)
 
     def kernel(self, *, quick: bool) -> Kernel:
         """A kernel as of `load_kernel`, cached if all so far were, with the warnings of all so far."""
         start = self.clock()
-        self._kernels.append(load_kernel(self.program, self.cache_dir, quick=quick))
+        self._kernels.append(load_kernel(self.program, self.cache_dir, quick=quick, on_compile=self.on_compile))
         self.seconds += self.clock() - start
         warnings = dict.fromkeys(warning for kernel in self._kernels for warning in kernel.warnings)
         cached = all(kernel.cached for kernel in self._kernels)

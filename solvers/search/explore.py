@@ -132,7 +132,7 @@ def explore(
     max_depth: int | None = None, max_states: int | None = None, stop_at_first: bool = False,
     cache_dir: Path | None = None, progress: Callable[[SearchProgress], None] | None = None,
     stop: threading.Event | None = None, keep: bool = True, quick: bool = True, strict: bool = False,
-    sampling: Sampling = DEFAULT,
+    sampling: Sampling = DEFAULT, on_compile: Callable[[], None] | None = None,
 ) -> Exploration:  # fmt: skip
     """Explore every reachable state.
 
@@ -147,14 +147,14 @@ def explore(
         keep: whether the result holds the states.
         quick: begin with code that is sooner compiled; a long search goes over to better code.
         strict: whether a declared cap that cuts a transition makes it incomplete too.
-        sampling: how much of it is audited.
+        sampling, on_compile: how much of it is audited; called before code is compiled that the cache does not have.
 
     Raises:
         EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
         LoweringError: when a term does not fit 64 bits.
         SymmetryError: when states are reduced by a symmetry that is none, or that a property names.
     """
-    start, compiler = clock(), Compiler(program, cache_dir, clock)
+    start, compiler = clock(), Compiler(program, cache_dir, clock, on_compile)
     check_before(kernel := compiler.kernel(quick=quick))
 
     def report(search: Search, sweep: int = 0, queue: int = 0) -> None:

@@ -78,15 +78,19 @@ class Walker:
         weights: of actions by name, for the weighted schedule; 1 where not named.
         cache_dir: folder for compiled code; None: keep none.
         threads: how many.
+        on_compile: as of `load_library`.
     """
 
     def __init__(
         self, program: Program, steps: int, seed: int, schedule: str, starts: Sequence[tuple[int, ...]],
         weights: Mapping[str, int], cache_dir: Path | None, threads: int,
+        on_compile: Callable[[], None] | None = None,
     ) -> None:  # fmt: skip
         cache = ObjectCache(cache_dir)
         self.library: Library
-        self.library, self.cached = load_library(program, emit_walks, walks_key(program), cache)
+        self.library, self.cached = load_library(
+            program, emit_walks, walks_key(program), cache, on_compile=on_compile
+        )
         self.warnings = tuple(cache.warnings)
         self.program, self.plan, self.steps, self.seed = program, FramePlan(program), steps, seed
         self.schedules, self.starts = SCHEDULES[schedule], tuple(starts) or program.initial

@@ -158,21 +158,11 @@ def claim_of(plan: FramePlan, number: int) -> Property | None:
 
 
 def simulate(
-    program: Program,
-    runs: int,
-    steps: int,
-    seed: int,
-    *,
-    clock: Callable[[], float],
-    threads: int = 1,
-    schedule: str = "both",
-    starts: Sequence[tuple[int, ...]] = (),
-    weights: Mapping[str, int] | None = None,
-    cache_dir: Path | None = None,
-    progress: Callable[[WalkProgress], None] | None = None,
-    stop: threading.Event | None = None,
-    strict: bool = False,
-) -> Walks:
+    program: Program, runs: int, steps: int, seed: int, *, clock: Callable[[], float], threads: int = 1,
+    schedule: str = "both", starts: Sequence[tuple[int, ...]] = (), weights: Mapping[str, int] | None = None,
+    cache_dir: Path | None = None, progress: Callable[[WalkProgress], None] | None = None,
+    stop: threading.Event | None = None, strict: bool = False, on_compile: Callable[[], None] | None = None,
+) -> Walks:  # fmt: skip
     """Walk at random, and collect the claims that break.
 
     Args:
@@ -188,12 +178,13 @@ def simulate(
         progress: called after each chunk of runs.
         stop: once set, the walks end after the runs at work; their chunk does not count.
         strict: whether steps beyond a declared cap are faults too.
+        on_compile: called before code is compiled that the cache does not have.
 
     Raises:
         LoweringError: when a term does not fit 64 bits.
     """
     start, stop_event = clock(), stop or threading.Event()
-    walker = Walker(program, steps, seed, schedule, starts, weights or {}, cache_dir, threads)
+    walker = Walker(program, steps, seed, schedule, starts, weights or {}, cache_dir, threads, on_compile)
     compiled = clock()
     totals = _Totals(walker, FingerprintSet(walker.library.function("count_new", 4)))
     chunk = max(1, min(CHUNK_RUNS, CHUNK_STEPS // steps))

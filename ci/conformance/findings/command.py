@@ -9,7 +9,6 @@ from typing import Any
 
 import attrs
 import click
-from rich.table import Table
 
 from kraftcheck.ci.conformance.findings.evidence import Evidence, recorded
 from kraftcheck.ci.conformance.findings.managers import test_of
@@ -23,11 +22,12 @@ from kraftcheck.ci.conformance.kafka.junit import DRIVERS, class_name
 from kraftcheck.ci.explore.native import SearchBudget
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.console import Screen, console, escape
+from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, folder, write, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
+from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.properties.findings.finding import Finding
 from kraftcheck.properties.findings.table import FINDINGS
@@ -114,14 +114,12 @@ def _show(screen: Screen, chosen: Sequence[Finding], releases: Sequence[str], na
             rows = {release: evidence.get((finding.id, release)) for release in known_versions()}
             screen.plain("\n".join(about(finding, rows, _live(finding, live), rules)))
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("finding", "what goes wrong", *releases):
-        table.add_column(heading, no_wrap=heading != "what goes wrong")
+    table = Table((Column("finding"), Column("what goes wrong", is_prose=True), *map(Column, releases)))
     for finding in chosen:
         pairs = [((finding.id, release), (finding.scenario, release)) for release in releases]
         words = [word(evidence.get(searched), live.get(seen)) for searched, seen in pairs]
-        table.add_row(finding.id, escape(finding.title), *words)
-    screen.print(table)
+        table.add(finding.id, finding.title, *words)
+    screen.table(table)
     screen.plain(LEGEND)
     screen.plain("all of one: kraftcheck findings FINDING; again: kraftcheck findings --run")
 

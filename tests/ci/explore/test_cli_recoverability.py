@@ -25,7 +25,7 @@ def test_a_lost_state_exits_13_and_says_what_never_comes(tmp_path: Path) -> None
 
 def test_a_property_that_holds_counts_its_cases() -> None:
     """The table says how many states recover; an idle property is vacuous, exit code 21."""
-    ran = kraftcheck(*VALVE, "--property", "opens-unless-stuck")
+    ran = kraftcheck(*VALVE, "--property", "opens-unless-stuck", "-v")
     assert (ran.code, "4 states recover" in ran.out) == (0, True)
     idle = kraftcheck(*VALVE, "--property", "never-needed")
     assert (idle.code, "no reachable state has to recover" in idle.out) == (21, True)

@@ -11,7 +11,7 @@ TINY = ("prove", "elections", "--scope", "tiny", "--quiet", "--workers", "1")
 
 def test_a_proof_says_so() -> None:
     """A proven property exits 0 and is the only one that is judged; what it rests on is named."""
-    ran = kraftcheck(*TINY, "--rules", "fixed", "--property", "isr-elr-disjoint", "--core")
+    ran = kraftcheck(*TINY, "--rules", "fixed", "--property", "isr-elr-disjoint", "--core", "-v")
     assert (ran.code, ran.err) == (0, "")
     row = next(line for line in ran.out.splitlines() if line.startswith("isr-elr-disjoint "))
     assert row.split()[1] == "proven"

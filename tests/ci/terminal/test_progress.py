@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from kraftcheck.ci.terminal.progress import (
     TERMINAL_SECONDS,
     Interrupted,
     Meter,
+    WholeSize,
     progress_meter,
     run_interruptibly,
     stop_flag,
@@ -59,6 +62,49 @@ def test_plain_lines_tell_depth_counts_rates_and_frontier() -> None:
         "depth 3: 20,000 generated (5,000/s), 5,000 distinct (1,250/s), 1,234 in the frontier",
         "depth 4: 30,000 generated (10,000/s), 5,500 distinct (500/s), 7 in the frontier",
     ]
+
+
+def test_the_time_left_is_told_where_an_earlier_run_knows_the_size() -> None:
+    """With the size of an earlier run the rest is estimated at the rate so far; past that size nothing is made up."""
+    clock, stream = Clock(), io.StringIO()
+    meter = Meter(stream, clock, WholeSize(distinct=80_000, generated=400_000))
+    for turn, generated in enumerate((0, 100_000, 400_001), start=1):
+        clock.now = turn * PLAIN_SECONDS
+        meter(SearchProgress(depth=3, generated=generated, distinct=20_000, queue=5, seconds=25.0))
+    first, second, third = stream.getvalue().splitlines()
+    assert second.endswith("5 in the frontier, about 1 min 15 s left (an earlier run found 80,000 states)")
+    assert first.endswith("5 in the frontier")
+    assert third.endswith("5 in the frontier")
+
+
+def test_an_earlier_run_of_the_same_space_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a whole run is kept, by program and setting: another scope, a limit or --no-cache has no estimate."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("kraftcheck.ci.terminal.progress.PLAIN_SECONDS", 0.0)
+    monkeypatch.setattr("kraftcheck.ci.explore.earlier_runs.WORTH_SECONDS", 0.0)
+    system, scope = "tests.toys:TWO_PHASE", ("--scope", "5")
+    assert " left (" not in kraftcheck("explore", system, *scope, "--max-depth", "3").err
+    assert " left (" not in kraftcheck("explore", system, *scope, "--no-cache").err
+    assert " left (" not in kraftcheck("explore", system, *scope).err
+    [kept] = (tmp_path / "kraftcheck" / "sizes").iterdir()
+    again = kraftcheck("explore", system, *scope)
+    [states] = re.findall(r"^([\d,]+) distinct states", again.out, re.MULTILINE)
+    assert f" left (an earlier run found {states} states)" in again.err
+    for other in (("--scope", "3"), (*scope, "--max-depth", "3"), (*scope, "--stop-at-first"), (*scope, "--no-cache")):
+        assert " left (" not in kraftcheck("explore", system, *other).err, other
+    kept.write_text('{"distinct": 9, "generated": "many"}', encoding="utf-8")
+    assert " left (" not in kraftcheck("explore", system, *scope).err
+
+
+def test_compiling_is_shown_at_once_and_only_where_it_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search and walks say that they compile before they do; with code from the cache, or --quiet, they do not."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    search, walks = ("explore", "tests.toys:CLOCK"), ("simulate", "tests.toys:CLOCK", "--runs", "2", "--steps", "2")
+    for words in (search, walks):
+        assert kraftcheck(*words, "--no-cache", "--quiet").err == ""
+        assert kraftcheck(*words).err.splitlines()[0] == "compiling ..."
+        assert "compiling" not in kraftcheck(*words).err
+        assert kraftcheck(*words, "--no-cache").err.splitlines()[0] == "compiling ..."
 
 
 def test_nothing_is_written_before_an_interval_has_passed() -> None:
@@ -111,7 +157,7 @@ def test_quiet_has_no_meter(monkeypatch: pytest.MonkeyPatch) -> None:
     """--quiet writes no progress although every round would; without it standard error has lines."""
     monkeypatch.setattr("kraftcheck.ci.terminal.progress.PLAIN_SECONDS", 0.0)
     loud = kraftcheck("explore", "tests.toys:TWO_PHASE", "--scope", "5")
-    assert loud.err.startswith("depth 0: ")
+    assert loud.err.removeprefix("compiling ...\n").startswith("depth 0: ")
     assert loud.err.rstrip().endswith(" in the frontier")
     assert "in the frontier" not in loud.out
     assert kraftcheck("explore", "tests.toys:TWO_PHASE", "--scope", "5", "--quiet").err == ""

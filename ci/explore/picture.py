@@ -13,6 +13,7 @@ import attrs
 import click
 from attrs import frozen
 
+from kraftcheck.ci.explore.page_file import page
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, read_json, write
@@ -28,32 +29,11 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace
 from kraftcheck.solvers.traces.itf import TraceError
 
-PAGE = Path(__file__).parent / "page"
-"""Where style and script of the page are."""
-
-
-def html(drawing: Drawing) -> str:
-    """The drawing as one page that needs nothing from elsewhere: pictures, states, and a script to step through it."""
-    style, script = ((PAGE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    data = json.dumps(attrs.asdict(drawing), ensure_ascii=True).replace("<", "\\u003c")  # no tag ends the script
-    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width">
-<title>{escape(drawing.claim)}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<main>
-<h1>{escape(drawing.claim)}</h1>
-<p>{escape(drawing.sentence)}</p>
-<p><code>{escape(drawing.title)}</code></p>
+BODY = """<h1>{claim}</h1>
+<p>{sentence}</p>
+<p><code>{title}</code></p>
 <div class="scroll" tabindex="0" role="region" aria-label="steps">
-{svg(drawing)}</div>
+{picture}</div>
 <nav aria-label="walk"><button id="back">← back</button>
 <button id="forward">forward →</button> <span id="place"></span></nav>
 <div aria-live="polite">
@@ -66,13 +46,15 @@ def html(drawing: Drawing) -> str:
 <section><h2>What changed</h2><table><tbody id="changes"></tbody></table></section>
 <section><h2>State</h2><table><tbody id="state"></tbody></table></section>
 </div>
-</main>
-<script type="application/json" id="drawing">{data}</script>
-<script>
-{script}</script>
-</body>
-</html>
 """
+
+
+def html(drawing: Drawing) -> str:
+    """The drawing as one page that needs nothing from elsewhere: pictures, states, and a script to step through it."""
+    texts = {"claim": drawing.claim, "sentence": drawing.sentence, "title": drawing.title}
+    body = BODY.format(**{name: escape(text) for name, text in texts.items()}, picture=svg(drawing))
+    data = json.dumps(attrs.asdict(drawing), ensure_ascii=True)
+    return page(drawing.claim, body, data, ("page.css",), ("page.js",))
 
 
 FORMATS: Mapping[str, Callable[[Drawing], str]] = {"html": html, "svg": svg, "mermaid": mermaid, "dot": dot}

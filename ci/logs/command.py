@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import click
 
 from kraftcheck.ci.logs.format.read import LogFiles, find
+from kraftcheck.ci.logs.picture import check_one, draw, html
 from kraftcheck.ci.logs.replaying import ReplayOptions, settings_of
-from kraftcheck.ci.logs.report import document, exit_code, report_of
-from kraftcheck.ci.logs.summary import Summary
+from kraftcheck.ci.logs.report import LogReport, document, exit_code, report_of
+from kraftcheck.ci.logs.summary import Summary, event_kind
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
-from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.solvers.drawings.log import LogDrawing
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
 from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
 
@@ -49,6 +52,7 @@ def replay(
 @click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
 @click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
 @click.option("--json", "target", metavar="FILE|-", help="Write one row per batch as a JSON document.")
+@click.option("--html", "page", type=click.Path(path_type=Path), metavar="FILE", help="Draw the log: one page.")
 @click.option(
     "--engine",
     type=click.Choice(["python", "spark"]),
@@ -62,7 +66,7 @@ def replay(
 @click.option("--verbose", is_flag=True, help="Show every batch with its events.")
 def replay_command(
     logs: tuple[str, ...], rules: str | None, static: tuple[str, ...], allow_skipped: int, target: str | None,
-    engine: str, out: Path | None, conf: tuple[str, ...], workers: int, verbose: bool,
+    page: Path | None, engine: str, out: Path | None, conf: tuple[str, ...], workers: int, verbose: bool,
 ) -> None:  # fmt: skip
     """Say which controller events wrote each batch of a metadata log, and check the properties on the way.
 
@@ -76,19 +80,23 @@ def replay_command(
     Examples:
       kraftcheck replay /var/kafka/__cluster_metadata-0
       kraftcheck replay decoded.txt --rules kafka-4.0 --json rows.json
+      kraftcheck replay /var/kafka/__cluster_metadata-0 --html log.html
     """
     check_writable(target)
+    check_writable(None if page is None else str(page))
+    check_apart(json=target, html=page)
     _check_engine(engine, out)
     try:
         if rules is not None:
             parse(rules)
         settings_of(static)
         logs_found = find(tuple(Path(log) for log in logs))
+        if page is not None:
+            check_one(logs_found)
         if out is None:
-            reports = [
-                report_of(replay(log, rules, static, allow_skipped, detailed=verbose or target is not None), verbose)
-                for log in logs_found
-            ]
+            detailed = verbose or target is not None
+            chosen = ReplayOptions(rules, static, allow_skipped)
+            reports = [_report(log, chosen, page, detailed, verbose) for log in logs_found]
         else:
             from kraftcheck.ci.logs.spark.pipeline import replay_with_spark  # Spark is an extra
 
@@ -102,8 +110,21 @@ def replay_command(
     for report in reports:
         for line in report.lines:
             screen.plain(line)
+    if page is not None:
+        screen.plain(f"wrote {page}")
     screen.plain(f"(exit {code})")
     sys.exit(code)
+
+
+def _report(log: LogFiles, chosen: ReplayOptions, page: Path | None, detailed: bool, verbose: bool) -> LogReport:
+    """Replay one log in this process, and draw it where a page is wanted."""
+    given = (log, chosen.rules, chosen.static, chosen.allow_skipped)
+    if page is None:
+        return report_of(replay(*given, detailed=detailed), verbose)
+    drawing = LogDrawing(event_kind)
+    summary = replay(*given, partial(draw, drawing), detailed)
+    write(page, html(drawing, summary))
+    return report_of(summary, verbose)
 
 
 def _check_engine(engine: str, out: Path | None) -> None:
@@ -111,7 +132,7 @@ def _check_engine(engine: str, out: Path | None) -> None:
     if (engine == "spark") != (out is not None):
         raise Refusal("--engine spark needs --out, the folder for what it finds, and only it does")
     if engine == "spark":
-        check_idle("shows batches with --engine python only", "verbose")
+        check_idle("shows batches with --engine python only", "verbose", "page")
         check_packages()
     else:
         check_idle("is an option of --engine spark", "conf")

@@ -228,7 +228,7 @@ def lines(summary: Summary, verbose: bool = False) -> list[str]:
     most = f" (up to {max(summary.ambiguous)} explanations)" if ambiguous else ""
     text.append(f"  explained {explained} of {summary.batches} batches, {ambiguous} of them ambiguous{most}")
     for explanation in summary.unexplained:
-        text += _unexplained(explanation)
+        text += unexplained_lines(explanation)
     if summary.batches:
         text.append(f"  properties: {summary.properties_checked} checked, {len(summary.violations)} violations")
     for batch, violation in summary.violations:
@@ -249,7 +249,8 @@ def _line(row: dict[str, Any]) -> str:
     return f"  offset {row['base_offset']}, {row['records']} records, {row['explanations']} explanations: {events}"
 
 
-def _unexplained(explanation: Explanation) -> list[str]:
+def unexplained_lines(explanation: Explanation) -> list[str]:
+    """Why a batch is not explained: the nearest event, and the fields in which it differs."""
     batch = explanation.batch
     text = [
         f"  UNEXPLAINED batch at offset {batch.base_offset} ({batch.place}): "

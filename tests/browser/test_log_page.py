@@ -155,7 +155,7 @@ def test_a_page_needs_no_network_and_serves_everyone(page: Page, watch: Watch, f
     assert {request.partition("#")[0] for request in watch.requests} == {(folder / f"{name}.html").as_uri()}
 
 
-def elements_stay_few(page: Page, path: Path) -> None:
+def check_elements_stay_few(page: Page, path: Path) -> None:
     """Walk and scroll through a log: the batch at hand is in view, and the elements are no more anywhere."""
     opened(page, path)
     (total,) = re.findall(r" of (\d+)$", page.locator("#place").inner_text())
@@ -175,13 +175,13 @@ def elements_stay_few(page: Page, path: Path) -> None:
 
 def test_a_longer_log_has_no_more_elements(page: Page, folder: Path) -> None:
     """In a log of 5,000 records only what is in view is an element, and every batch can be reached."""
-    elements_stay_few(page, folder / "5000.html")
+    check_elements_stay_few(page, folder / "5000.html")
 
 
 @pytest.mark.slow
 def test_a_long_log_has_no_more_elements(page: Page, tmp_path: Path) -> None:
     """In a log of 100,000 records only what is in view is an element, and every batch can be reached."""
-    elements_stay_few(page, synthetic(tmp_path, 100_000))
+    check_elements_stay_few(page, synthetic(tmp_path, 100_000))
 
 
 def test_very_many_batches_fit_a_scroll_bar(page: Page, folder: Path) -> None:
@@ -189,7 +189,7 @@ def test_very_many_batches_fit_a_scroll_bar(page: Page, folder: Path) -> None:
     text = (folder / "5000.html").read_text(encoding="utf-8")
     path = folder / "narrow.html"
     path.write_text(text.replace("WIDEST = 8e6", "WIDEST = 2e4"), encoding="utf-8")
-    elements_stay_few(page, path)
+    check_elements_stay_few(page, path)
     assert page.locator(".scroll").evaluate("part => part.scrollWidth") <= 20_000
 
 

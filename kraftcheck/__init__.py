@@ -26,13 +26,26 @@ if TYPE_CHECKING:
     from kraftcheck.model.language.bound import Bound
     from kraftcheck.model.language.brokersets import BrokerSet, Replicas
     from kraftcheck.model.language.brokersets import BrokerSet as IntSet
+    from kraftcheck.model.language.fairness import Fairness
     from kraftcheck.model.language.layout import ints, subset_of, truth
     from kraftcheck.model.language.symmetry import Symmetry
     from kraftcheck.model.language.system import Action, Outcome, Property, Setting, Step, System
     from kraftcheck.model.language.terms import Truth, Word
     from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of, pick
     from kraftcheck.model.rules.choice import choice
-    from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
+    from kraftcheck.properties.kinds import (
+        always,
+        always_eventually,
+        eventually,
+        eventually_always,
+        happens,
+        leads_to,
+        recovers,
+        sometimes,
+        step,
+        strong_fairness,
+        weak_fairness,
+    )
     from kraftcheck.solvers.audit.sampling import Sampling
     from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Trace, Unknown, Vacuous
     from kraftcheck.solvers.reference.confirm import EngineDisagreement
@@ -46,13 +59,17 @@ _PLACES = {
     "kraftcheck.ci.terminal.refusal": ("Refusal",),
     "kraftcheck.model.language.bound": ("Bound",),
     "kraftcheck.model.language.brokersets": ("BrokerSet", "Replicas"),
+    "kraftcheck.model.language.fairness": ("Fairness",),
     "kraftcheck.model.language.layout": ("ints", "subset_of", "truth"),
     "kraftcheck.model.language.symmetry": ("Symmetry",),
     "kraftcheck.model.language.system": ("Action", "Outcome", "Property", "Setting", "Step", "System"),
     "kraftcheck.model.language.terms": ("Truth", "Word"),
     "kraftcheck.model.language.words": ("all_of", "any_of", "choose", "implies", "negate", "none_of", "pick"),
     "kraftcheck.model.rules.choice": ("choice",),
-    "kraftcheck.properties.kinds": ("always", "happens", "recovers", "sometimes", "step"),
+    "kraftcheck.properties.kinds": (
+        "always", "always_eventually", "eventually", "eventually_always", "happens", "leads_to", "recovers",
+        "sometimes", "step", "strong_fairness", "weak_fairness",
+    ),
     "kraftcheck.solvers.audit.sampling": ("Sampling",),
     "kraftcheck.solvers.reference.confirm": ("EngineDisagreement",),
     "kraftcheck.solvers.program.verdict": ("Holds", "Incomplete", "Refuted", "Trace", "Unknown", "Vacuous"),
@@ -63,11 +80,12 @@ _HOMES = {name: (place, name) for place, names in _PLACES.items() for name in na
 _HOMES["IntSet"] = ("kraftcheck.model.language.brokersets", "BrokerSet")
 
 __all__ = [
-    "Action", "Bound", "BrokerSet", "EngineDisagreement", "Holds", "Incomplete", "IntSet", "Outcome", "Property",
-    "Refusal", "Refuted", "Replicas", "Report", "Result", "Sampling", "Setting", "States", "Step", "Symmetry",
-    "System", "Trace", "Truth", "Unknown", "Vacuous", "Word", "all_of", "always", "any_of", "choice", "choose",
-    "conform", "explore", "happens", "implies", "ints", "negate", "none_of", "pick", "prove", "recovers", "replay",
-    "simulate", "sometimes", "step", "subset_of", "truth",
+    "Action", "Bound", "BrokerSet", "EngineDisagreement", "Fairness", "Holds", "Incomplete", "IntSet", "Outcome",
+    "Property", "Refusal", "Refuted", "Replicas", "Report", "Result", "Sampling", "Setting", "States", "Step",
+    "Symmetry", "System", "Trace", "Truth", "Unknown", "Vacuous", "Word", "all_of", "always", "always_eventually",
+    "any_of", "choice", "choose", "conform", "eventually", "eventually_always", "explore", "happens", "implies", "ints",
+    "leads_to", "negate", "none_of", "pick", "prove", "recovers", "replay", "simulate", "sometimes", "step",
+    "strong_fairness", "subset_of", "truth", "weak_fairness",
 ]  # fmt: skip
 
 

@@ -1,16 +1,25 @@
 """Constructors of properties, and the checks that keep a catalogue honest.
 
+Liveness is in the terms of TLA+ and LTL. A behaviour begins in an initial state and never ends: each of its steps is
+one of the system, or stutters. So it may stop anywhere, unless fairness forbids that; a state without successors
+stutters for ever. A behaviour is fair when it satisfies every `Fairness` of the system and of the property, whose
+formulas are in `kraftcheck.model.language.fairness`.
+
 >>> always("small", "n stays below 5", lambda s: s < 5, refuted_by=("off-by-one",)).kind
 'always'
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from kraftcheck.model.language.fairness import LIVENESS, Fairness
 from kraftcheck.model.language.system import Conjuncts, Property, Step
 from kraftcheck.model.language.terms import Truth
+
+Predicate = Callable[[Any], Truth | Conjuncts]
+"""A truth of a state."""
 
 
 class CatalogueError(ValueError):
@@ -72,6 +81,71 @@ def recovers(
     return Property(id, "recovers", sentence, predicate, source, refuted_by, when, by or {}, rules)
 
 
+def weak_fairness(
+    action: str, *, each: Sequence[str] = (), having: Mapping[str, Any] | None = None,
+    unless: Callable[..., Truth] | None = None,
+) -> Fairness:  # fmt: skip
+    """`WF_v(A)`, which is `[]<>~ENABLED <A>_v  \\/  []<><A>_v`: an action that stays enabled is taken.
+
+    Args:
+        action: its name.
+        each: the arguments for each of whose values it is fair by itself: `each=["broker"]` is
+            `\\A broker: WF_v(A(broker))`. Without, it is `WF_v(\\E broker: A(broker))`.
+        having: the values that arguments must have; a tuple: one of them.
+        unless: `(state, **each)`: while it holds, the action need not be taken: `WF_v(A /\\ ~unless)`.
+    """
+    return Fairness(action, False, tuple(each), having or {}, unless)
+
+
+def strong_fairness(
+    action: str, *, each: Sequence[str] = (), having: Mapping[str, Any] | None = None,
+    unless: Callable[..., Truth] | None = None,
+) -> Fairness:  # fmt: skip
+    """`SF_v(A)`, which is `<>[]~ENABLED <A>_v  \\/  []<><A>_v`: an action enabled again and again is taken.
+
+    The arguments are those of `weak_fairness`.
+    """
+    return Fairness(action, True, tuple(each), having or {}, unless)
+
+
+def eventually(
+    id: str, sentence: str, predicate: Predicate, source: str = "",  # noqa: A002
+    refuted_by: tuple[str, ...] = (), rules: tuple[str, ...] = (), *, fairness: Sequence[Fairness] = (),
+) -> Property:  # fmt: skip
+    """`<>p` (LTL: F p): in every fair behaviour some state satisfies the predicate."""
+    return Property(id, "eventually", sentence, predicate, source, refuted_by, rules=rules, fairness=tuple(fairness))
+
+
+def leads_to(
+    id: str, sentence: str, premise: Predicate, predicate: Predicate, source: str = "",  # noqa: A002
+    refuted_by: tuple[str, ...] = (), rules: tuple[str, ...] = (), *, fairness: Sequence[Fairness] = (),
+) -> Property:  # fmt: skip
+    """`p ~> q`, which is `[](p => <>q)` (LTL: G (p -> F q)).
+
+    In every fair behaviour a state that satisfies the premise satisfies the predicate, or a later one does.
+    """
+    return Property(id, "leads_to", sentence, predicate, source, refuted_by, premise, rules=rules,
+                    fairness=tuple(fairness))  # fmt: skip
+
+
+def always_eventually(
+    id: str, sentence: str, predicate: Predicate, source: str = "",  # noqa: A002
+    refuted_by: tuple[str, ...] = (), rules: tuple[str, ...] = (), *, fairness: Sequence[Fairness] = (),
+) -> Property:  # fmt: skip
+    """`[]<>p` (LTL: G F p): in every fair behaviour the predicate is true again and again."""
+    return Property(id, "always_eventually", sentence, predicate, source, refuted_by, rules=rules,
+                    fairness=tuple(fairness))  # fmt: skip
+
+
+def eventually_always(
+    id: str, sentence: str, predicate: Predicate, source: str = "",  # noqa: A002
+    refuted_by: tuple[str, ...] = (), rules: tuple[str, ...] = (), *, fairness: Sequence[Fairness] = (),
+) -> Property:  # fmt: skip
+    """`<>[]p` (LTL: F G p): in every fair behaviour the predicate is true from some state on."""
+    return Property(id, "eventually_always", sentence, predicate, source, refuted_by, rules=rules,
+                    fairness=tuple(fairness))  # fmt: skip
+
+
 def validate(properties: Iterable[Property], variants: Collection[str]) -> tuple[Property, ...]:
     """The properties, if they form an honest catalogue.
 
@@ -90,6 +164,6 @@ def validate(properties: Iterable[Property], variants: Collection[str]) -> tuple
         unknown = [n for variant in claim.refuted_by for n in variant.split("+") if n not in variants]
         if unknown:
             raise CatalogueError(f"property {claim.id} names the unknown variant {unknown[0]}")
-        if claim.kind in ("always", "step", "recovers") and not claim.refuted_by:
+        if claim.kind in ("always", "step", "recovers", *LIVENESS) and not claim.refuted_by:
             raise CatalogueError(f"property {claim.id} names no variant that refutes it: it may not be able to fail")
     return listed

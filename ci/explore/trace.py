@@ -24,12 +24,14 @@ from kraftcheck.ci.terminal.files import check_named, check_writable, read_json,
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results
+from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Trace
 from kraftcheck.solvers.traces import itf
+from kraftcheck.solvers.traces.cycles import BrokenTrace
 from kraftcheck.solvers.traces.failures import already_false, every_property
-from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replay_trace
+from kraftcheck.solvers.traces.render import lines, minimise, replay_trace
 
 
 def load(path: Path, system: str | None) -> tuple[Subject, itf.Recipe]:
@@ -110,6 +112,7 @@ def trace_command(
     traced = program(chosen)
     try:
         claim, trace = _replayed(recipe, traced, shorten)
+        _check_shown(trace, export is not None or bool(pictures.targets))
     except (itf.TraceError, BrokenTrace) as error:
         raise Refusal(f"{file}: {error}") from error
     screen = console()
@@ -137,10 +140,22 @@ def _replayed(recipe: itf.Recipe, traced: Program, shorten: bool) -> tuple[Prope
         TraceError, BrokenTrace: where the rules do not follow it.
     """
     claim = claim_of(recipe, traced)
+    live = claim is not None and claim.kind in LIVENESS
+    if live != (recipe.loop is not None):
+        fault = "missing: only a lasso breaks" if live else "there, but no lasso breaks"
+        raise itf.TraceError(f"key loop: {fault} {recipe.property}")
     initial, instances = itf.instances(recipe, traced)
-    trace = replay_trace(traced, claim, initial, instances)
+    trace = replay_trace(traced, claim, initial, instances, recipe.loop)
+    if live and shorten:
+        raise BrokenTrace("a lasso is not shortened; its way into the cycle is shortest as it is explored")
     itf.check_states(recipe, trace)
     return claim, minimise(traced, claim, initial, instances) if shorten else trace
+
+
+def _check_shown(trace: Trace, drawn: bool) -> None:
+    """Refuse to draw or to export a lasso, whose cycle no picture shows yet."""
+    if trace.loop is not None and drawn:
+        raise BrokenTrace("the trace is a lasso, which is shown as text only; leave out --export and the pictures")
 
 
 def _steps(traced: Program, claim: Property | None, trace: Trace, full: bool, verbose: bool) -> str:

@@ -9,7 +9,14 @@ from typing import Any
 from kraftcheck.ci.systems import assurance
 from kraftcheck.ci.systems.report import DOCUMENT_VERSION, pruning_rows, versions
 from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.solvers.program.verdict import EXIT_DEADLOCK, EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_VACUOUS, worst_first
+from kraftcheck.solvers.program.verdict import (
+    EXIT_DEADLOCK,
+    EXIT_INCOMPLETE,
+    EXIT_SAFETY,
+    EXIT_UNKNOWN,
+    EXIT_VACUOUS,
+    worst_first,
+)
 from kraftcheck.solvers.traces import render as traces
 from kraftcheck.solvers.walks.findings import WalkFinding
 from kraftcheck.solvers.walks.walks import WalkProgress, Walks
@@ -19,9 +26,13 @@ POINTS = 8
 
 
 def exit_code(walks: Walks, findings: Sequence[WalkFinding]) -> int:
-    """12 or 11 for what is refuted, 20 when stopped or a domain was left, 21 for a goal never reached, else 0."""
+    """12 or 11 for what is refuted, 20 when stopped or a domain was left, 22 for liveness, which walks do not judge.
+
+    Else 21 for a goal never reached, and 0.
+    """
     codes = [EXIT_DEADLOCK if finding.trace.kind == "deadlock" else EXIT_SAFETY for finding in findings]
     codes += [EXIT_INCOMPLETE] * (walks.cut is not None or walks.fault is not None)
+    codes += [EXIT_UNKNOWN] * bool(walks.program.liveness.claims)
     codes += [EXIT_VACUOUS] * bool(walks.goals_missed)
     return worst_first(codes)
 
@@ -102,6 +113,9 @@ def last_line(walks: Walks, findings: Sequence[WalkFinding], code: int) -> str:
         parts.append("incomplete: steps were left out")
     if walks.cut is not None:
         parts.append(walks.cut)
+    live = len(walks.program.liveness.claims)
+    if live:
+        parts.append(f"{live} liveness propert{'y' if live == 1 else 'ies'} unknown")
     if walks.goals_missed:
         parts.append(f"{len(walks.goals_missed)} goal{'' if len(walks.goals_missed) == 1 else 's'} never reached")
     return ", ".join(parts) + f" (exit {code})"

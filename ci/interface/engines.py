@@ -18,11 +18,13 @@ from kraftcheck.ci.prove import report as proof_report
 from kraftcheck.ci.prove.command import ProofRequest, check_only, search_evidence
 from kraftcheck.ci.prove.second_solver import check_endless, check_solver
 from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.options import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
@@ -34,6 +36,7 @@ from kraftcheck.solvers.program.verdict import (
     Incomplete,
     PropertyVerdict,
     Refuted,
+    Unknown,
     Vacuous,
     Verdict,
     worst_exit_code,
@@ -199,6 +202,8 @@ def simulate(
     for claim, kind in [*((one.id, one.kind) for one in traced.claims), (DEADLOCK, DEADLOCK)]:
         trace, goal = traces.get(claim), kind in ("sometimes", "happens")
         verdict: Verdict = Vacuous(size, f"not reached in {size}") if goal else Incomplete(f"not refuted in {size}")
+        if kind in LIVENESS:
+            verdict = Unknown(f"{size} say nothing of fair behaviours")
         if trace is not None:
             verdict = Holds(size, trace) if goal else Refuted(trace)
         judged.append(PropertyVerdict(claim, kind, verdict, None if trace is None else len(trace.steps)))
@@ -231,6 +236,7 @@ def prove(
     check_solver(solver, None, False)
     request = ProofRequest(system, scope, _bounds(bounds), rules)
     chosen = request.subject()
+    refuse_liveness(chosen, "prove judges", properties, "; ask for other properties here")
     check_switches(chosen, theory)
     subject_ = request.build()
     check_only(chosen.name, subject_, properties)

@@ -16,6 +16,7 @@ from kraftcheck.ci.mutants.page import page
 from kraftcheck.ci.mutants.table import MutantRow, combine, counts, document, identity, judge_survivors, lines, rows
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.flags import CommandWords, parse_words
+from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
@@ -207,6 +208,7 @@ def _subject(words: Sequence[str], scope: str | None, rules: str | None, action:
     chosen = subject(parsed.system, scope, bounds, RULES if rules is None and of_kafka else rules)
     program(chosen)  # refuses what cannot be traced, in the words of the other commands
     check_switches(chosen)
+    refuse_liveness(chosen, "explain asks its mutants for")
     actions = [action_.name for action_ in chosen.system.actions(chosen.setting)]
     if action is not None and action not in actions:
         raise Refusal(f"{chosen.name} has no action {action!r} at this setting; {nearest(action, actions, '')}")

@@ -18,6 +18,7 @@ from kraftcheck.ci.prove.report import document, print_proof
 from kraftcheck.ci.prove.second_solver import check_endless, check_ready, check_solver, second_opinion
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.flags import parse_words
+from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject, traced
 from kraftcheck.ci.systems.switches import check_switches
@@ -38,6 +39,9 @@ from kraftcheck.solvers.smt.queries import REFUTED, SOLVERS, Effort
 from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.verdicts import ClaimJudgement, SearchEvidence, judge
+
+OTHERS = ", and --property NAME proves another one here"
+"""What to do about liveness in proofs."""
 
 
 @frozen
@@ -110,6 +114,12 @@ def with_lemmas(chosen: Subject) -> Subject:
     return evolve(chosen, system=evolve(chosen.system, properties=lambda _: both))
 
 
+def buildable(request: ProofRequest, only: Sequence[str]) -> Theory:
+    """The theory of a request for proofs of properties, none of which is about fair behaviours."""
+    refuse_liveness(request.subject(), "prove judges", only, OTHERS)
+    return request.build()
+
+
 def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
     """Refuse ids that are no claim of the theory."""
     claims = [claim.id for claim in subject_.claims]
@@ -167,7 +177,7 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     parsed = parse_words(words, flag_names)
     bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], flag_names)
     request = ProofRequest(parsed.system, flags["scope"], bounds, flags["rules"])
-    theory_ = request.build()
+    theory_ = buildable(request, flags["only"])
     check_switches(request.subject(), theory)
     check_only(parsed.system, theory_, flags["only"])
     check_writable(flags["target"])

@@ -47,6 +47,8 @@ def word_of(verdict: PropertyVerdict) -> str:
 def detail(verdict: PropertyVerdict, shortest: bool = True) -> str:
     """The detail of a verdict, for a table; random walks find traces that are not the shortest."""
     match verdict.verdict:
+        case Refuted(trace) if trace.loop is not None:
+            return f"a run of {_steps(trace.loop.start)} into {_cycle(len(trace.steps) - trace.loop.start)}"
         case Refuted():
             return f"in {verdict.depth} step{'' if verdict.depth == 1 else 's'}{', shortest' * shortest}"
         case Holds(_, witness) if witness is not None:
@@ -60,6 +62,14 @@ def detail(verdict: PropertyVerdict, shortest: bool = True) -> str:
         case Vacuous(_, text):
             return text
     return ""
+
+
+def _steps(count: int) -> str:
+    return f"{count} step{'' if count == 1 else 's'}"
+
+
+def _cycle(length: int) -> str:
+    return f"a cycle of {length}" if length else "a halt"
 
 
 DEADLOCK_SAYS = "a state without successors is quiescent"
@@ -133,6 +143,10 @@ def summary(result: Exploration) -> list[str]:
     if result.recoverability.sweeps:
         sweeps, seconds = result.recoverability.sweeps, result.recoverability.seconds
         lines.append(f"searched backward in {sweeps} rounds, {seconds:.1f} s")
+    if result.liveness.sweeps:
+        sweeps, seconds = result.liveness.sweeps, result.liveness.seconds
+        each = result.liveness.memory / max(1, result.distinct)
+        lines.append(f"searched for fair behaviours in {sweeps} sweeps, {seconds:.1f} s, {each:.0f} bytes a state more")
     if idle:
         lines.append(f"actions that never happened: {', '.join(idle)}")
     if result.never_true:
@@ -185,6 +199,7 @@ def document(subject: Subject, result: Exploration, spark: dict[str, Any] | None
         "seconds": {
             "explore": result.seconds,
             "backward": result.recoverability.seconds,
+            "liveness": result.liveness.seconds,
             "compile": result.compile_seconds,
             "audit": result.audit.seconds,
             "cached": result.cached,
@@ -224,6 +239,15 @@ def _closure(verdict: PropertyVerdict) -> dict[str, Any] | None:
     return None if closure is None else {"states": closure.states, "complete": closure.complete}
 
 
+def _loop(verdict: PropertyVerdict) -> dict[str, Any] | None:
+    """The cycle of a counterexample to liveness, and how it satisfies each fairness constraint."""
+    loop = verdict.verdict.trace.loop if isinstance(verdict.verdict, Refuted) else None
+    if loop is None:
+        return None
+    fair = [{"name": o.name, "taken": list(o.taken), "disabled": list(o.disabled)} for o in loop.fairness]
+    return {"start": loop.start, "fairness": fair}
+
+
 def _property(verdict: PropertyVerdict, result: Exploration) -> dict[str, Any]:
     claim = next((c for c in result.program.claims if c.id == verdict.claim), None)
     return {
@@ -235,6 +259,7 @@ def _property(verdict: PropertyVerdict, result: Exploration) -> dict[str, Any]:
         "bound": verdict.verdict.bound if isinstance(verdict.verdict, Holds) else None,
         "failing": list(verdict.verdict.trace.failing) if isinstance(verdict.verdict, Refuted) else [],
         "closure": _closure(verdict),
+        "loop": _loop(verdict),
         "sentence": claim.sentence if claim else None,
         "source": claim.source if claim else None,
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 from attrs import asdict, field, frozen
 
 from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import properties_of
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
@@ -70,6 +71,8 @@ class JudgementRequest:
             raise Refusal(f"unknown engine {engine!r}; {nearest(engine, ENGINES)}")
         chosen = subject(system, scope, bounds or {}, rules)
         check_switches(chosen)
+        if engine == "simulate":
+            refuse_liveness(chosen, "the engine simulate judges")
         own = "" if chosen.shipped else fingerprint(program(chosen))
         request = cls(chosen, expect or {}, engine, threads, runs, steps, seed, strict, own)
         names = properties(request)

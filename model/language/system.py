@@ -7,11 +7,12 @@ Guards, effects and properties are rules: they run on ints and on terms alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from attrs import field, frozen
 
 from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.fairness import Fairness, several
 from kraftcheck.model.language.legend import Legend
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.symmetry import Symmetry
@@ -39,8 +40,7 @@ class Setting:
         scope: name of the preset that the bounds started from.
         bounds: value of each bound.
         rules: the rule set, or None for systems without one.
-        freed: bounds that bound nothing here.
-        defaults: value of each bound that the preset leaves out: its smallest.
+        freed, defaults: bounds that bound nothing here; the smallest value of each that the preset leaves out.
     """
 
     scope: str
@@ -137,17 +137,17 @@ class Property:
     """A claim about a system.
 
     Attributes:
-        id: short name, unique within a system.
+        id, sentence: short name, unique within a system; the claim in words.
         kind: `always` (every state), `step` (every transition), `sometimes` (some state must show it), `happens` (some
-            transition must show it) or `recovers` (from every state some run leads to one that satisfies it; AG EF).
-        sentence: the claim in words.
-        predicate: `(state)` or `(step)` to a truth or named conjuncts.
-        source: where the claim comes from.
+            transition must show it), `recovers` (from every state some run leads to one that satisfies it; AG EF), or
+            one of `LIVENESS` (of every fair behaviour; `kraftcheck.properties.kinds` has the formulas).
+        predicate, source: `(state)` or `(step)` to a truth or named conjuncts; where the claim comes from.
         refuted_by: variants that must break it; empty only for goals.
-        when: for `recovers`, the states that it is about; None: all of them.
+        when: for `recovers`, the states that it is about; None: all of them. For `leads_to`, the premise.
         by: for `recovers`, the actions that the way out may use, each with the argument values it must have (a tuple:
             one of them); empty: every action.
         rules: ids of the rules that the claim checks; see `kraftcheck.model.language.rule`.
+        fairness: for liveness, what is fair besides what the system declares.
     """
 
     id: str
@@ -159,6 +159,7 @@ class Property:
     when: Callable[[Any], Truth | Conjuncts] | None = None
     by: Mapping[str, Mapping[str, Any]] = field(factory=dict)
     rules: tuple[str, ...] = ()
+    fairness: tuple[Fairness, ...] = ()
 
     def parts(self, subject: Any) -> dict[str, Truth]:
         """The property's conjuncts by name."""
@@ -172,48 +173,46 @@ class Property:
         """Whether the way out may use an action instance."""
         allowed = self.by.get(action)
         return not self.by or (
-            allowed is not None and all(arguments[name] in _several(value) for name, value in allowed.items())
+            allowed is not None and all(arguments[name] in several(value) for name, value in allowed.items())
         )
 
     def recovery_actions(self) -> str:
         """The actions of the way out in words; empty: every action."""
 
         def described(restriction: Mapping[str, Any]) -> str:
-            arguments = (f"{name}={' or '.join(map(str, _several(value)))}" for name, value in restriction.items())
+            arguments = (f"{name}={' or '.join(map(str, several(value)))}" for name, value in restriction.items())
             return f"({', '.join(arguments)})" if restriction else ""
 
         return ", ".join(name + described(restriction) for name, restriction in self.by.items())
 
 
-def _several(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
+Given = Callable[[Setting], Iterable[Part]] | Iterable[Part]
+Answers = Callable[[Setting], Sequence[Part]]
 
 
-def _listed(given: Callable[[Setting], Iterable[Part]] | Iterable[Part]) -> Callable[[Setting], Sequence[Part]]:
+def _listed(given: Given[Part]) -> Answers[Part]:
     """A function of the setting; a plain list answers the same at every setting."""
-    if callable(given):
-        return cast(Callable[[Setting], Sequence[Part]], given)
-    return lambda setting, answer=tuple(given): answer  # type: ignore[misc]
+    return given if callable(given) else lambda setting, answer=tuple(given): answer  # type: ignore[misc,return-value]
 
 
 # A converter of its own for each type: mypy does not infer the type of a generic one.
-def _states(given: Callable[[Setting], Iterable[Any]] | Iterable[Any]) -> Callable[[Setting], Iterable[Any]]:
+def _states(given: Given[Any]) -> Answers[Any]:
     return _listed(given)
 
 
-def _actions(given: Callable[[Setting], Iterable[Action]] | Iterable[Action]) -> Callable[[Setting], Sequence[Action]]:
+def _actions(given: Given[Action]) -> Answers[Action]:
     return _listed(given)
 
 
-def _properties(
-    given: Callable[[Setting], Iterable[Property]] | Iterable[Property],
-) -> Callable[[Setting], Sequence[Property]]:
+def _properties(given: Given[Property]) -> Answers[Property]:
     return _listed(given)
 
 
-def _symmetries(
-    given: Callable[[Setting], Iterable[Symmetry]] | Iterable[Symmetry],
-) -> Callable[[Setting], Sequence[Symmetry]]:
+def _symmetries(given: Given[Symmetry]) -> Answers[Symmetry]:
+    return _listed(given)
+
+
+def _fairness(given: Given[Fairness]) -> Answers[Fairness]:
     return _listed(given)
 
 
@@ -229,12 +228,12 @@ class System:
         name, summary: shown by `kraftcheck list`.
         initial, actions, layout, properties: the four questions, of a setting. What does not depend on the setting
             may be given as it is: a list of initial states, actions or properties, and a layout.
-        scopes: presets, name to bounds; the first is the default.
-        bounds: the bounds a scope gives values to.
+        scopes, bounds: presets, name to bounds, the first is the default; the bounds that they give values to.
         quiescent: states that may have no enabled action; None: no state may.
         lemmas: `always` properties that strengthen the others in proofs; not part of what is promised.
         rules: the choices that it reads: groups of `kraftcheck.model.rules`, or a frozen attrs class; empty: none.
         symmetries: elements of its states that can be renamed; checked wherever they are used.
+        fairness: the actions that are fair in every liveness property.
         legend: how its traces are drawn; None: in a lane for each value of the first argument of an action.
     """
 
@@ -251,6 +250,7 @@ class System:
     rules: tuple[type, ...] | type = ()
     symmetries: Callable[[Setting], Sequence[Symmetry]] = field(converter=_symmetries, default=lambda setting: ())
     legend: Legend | None = None
+    fairness: Callable[[Setting], Sequence[Fairness]] = field(converter=_fairness, default=lambda setting: ())
 
     def setting(
         self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None,

@@ -21,6 +21,7 @@ from hypothesis import core, note, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.solvers.hypothesis.tally import Tally
 from kraftcheck.solvers.program.verdict import Trace
 from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Transition, permutation, trace_of
@@ -167,8 +168,12 @@ def machine(
         name: of the class, as failures show it.
 
     Raises:
-        ValueError: when a start is outside the domains of the setting, where no rule need make sense.
+        ValueError: when a start is outside the domains of the setting, where no rule need make sense; when the system
+            has liveness properties, of which no finite run says anything.
     """
+    live = [claim.id for claim in engine.of_kind(*LIVENESS)]
+    if live:
+        raise ValueError(f"{engine.system.name}: machines check safety only; leave the liveness out: {', '.join(live)}")
     weight_of, begins = weights or {}, tuple(starts) or engine.initial
     for state in begins:
         stray = engine.field_outside(state)

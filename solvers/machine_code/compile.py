@@ -21,6 +21,7 @@ from kraftcheck.model.language import algebra, layout, terms
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.machine_code import (
     backward_sweep,
+    edge_kernel,
     frame,
     irtools,
     lower,
@@ -41,7 +42,7 @@ S = TypeVar("S")
 
 _SOURCES = (
     algebra, terms, layout, irtools, lower, objectcode, frame, transition, recovers, symmetry_step, backward_sweep,
-    visited_table, search_kernel,
+    edge_kernel, visited_table, search_kernel,
 )  # fmt: skip
 """The modules that decide what is compiled: a change of their text makes old object code useless."""
 

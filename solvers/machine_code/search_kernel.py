@@ -13,6 +13,7 @@ from attrs import frozen
 from llvmlite import ir
 
 from kraftcheck.solvers.machine_code.backward_sweep import emit_survey, emit_sweep
+from kraftcheck.solvers.machine_code.edge_kernel import emit_liveness
 from kraftcheck.solvers.machine_code.frame import FramePlan
 from kraftcheck.solvers.machine_code.irtools import (
     POINTER,
@@ -80,6 +81,8 @@ def emit_kernel(program: Program) -> ir.Module:
     kinds = emit_kinds(module, plan)
     step, judge, deadlock = emit_step(module, kinds), emit_judge(module, plan), emit_deadlock(module, plan)
     _emit_successors(module, step)
+    if program.liveness.claims:
+        emit_liveness(module, plan, step, SHARDS)
     canonical = None
     if program.reduction is not None:
         canonical = emit_canonical(module, program, program.reduction)

@@ -39,6 +39,8 @@ def fingerprint(program: Program) -> str:
     for one in program.recovers:
         allowed = [one.allowed[kind.first :][: len(kind.instances)] for kind in program.kinds if not _never(kind)]
         put(f"recovers {allowed}", one.when, one.goal)
+    if program.liveness.claims:
+        put(f"liveness {program.liveness.described()}", *program.liveness.terms)
     return text.hexdigest()
 
 

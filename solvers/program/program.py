@@ -12,15 +12,15 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.model.language.layout import (
-    Layout,
-)
+from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.language.system import Action, Property, Setting, System
 from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.solvers.program.liveness import NO_LIVENESS, LivenessClaims
 from kraftcheck.solvers.program.recovers import RecoversClaim
 from kraftcheck.solvers.program.reduction import Reduction
 
-KINDS = ("always", "step", "sometimes", "happens", "recovers")
+KINDS = ("always", "step", "sometimes", "happens", "recovers", *LIVENESS)
 """Kinds of property."""
 
 MAX_INSTANCES = 65_535
@@ -73,6 +73,7 @@ class Program:
         quiescent: truth that the state may have no successor.
         recovers: the `recovers` properties.
         initial: packed initial states, distinct, sorted.
+        liveness: the properties about fair behaviours, and what is fair.
         reduction: the symmetries by which states are reduced, see `symmetry.reduced`.
     """
 
@@ -91,12 +92,14 @@ class Program:
     quiescent: Term
     recovers: tuple[RecoversClaim, ...]
     initial: tuple[tuple[int, ...], ...]
+    liveness: LivenessClaims = NO_LIVENESS
     reduction: Reduction | None = None
 
     @property
     def claims(self) -> tuple[Property, ...]:
         """Every property."""
-        return (*self.always, *self.steps, *self.sometimes, *self.happens, *(r.claim for r in self.recovers))
+        over_states = (*self.always, *self.steps, *self.sometimes, *self.happens)
+        return (*over_states, *(r.claim for r in self.recovers), *(one.claim for one in self.liveness.claims))
 
     @property
     def instances(self) -> int:
@@ -122,6 +125,8 @@ class Program:
         text.update(f"{_indices(claims)} {len(self.steps)} {self.layout.slots}".encode())
         for claim in self.recovers:
             text.update(f"{claim.when.index} {claim.goal.index} {claim.allowed}".encode())
+        if self.liveness.claims:
+            text.update(f"liveness {[term.index for term in self.liveness.terms]}".encode())
         if self.reduction is not None:
             text.update(f"least {_indices([self.reduction.canonical])}".encode())
         return text.hexdigest()

@@ -22,6 +22,7 @@ from kraftcheck.model.language.system import UNNAMED, Action, Outcome, Property,
 from kraftcheck.model.language.terms import Graph, Term, lower
 from kraftcheck.solvers.program.answers import Truths
 from kraftcheck.solvers.program.arguments import Choices, SystemFault, free_arguments, listed_arguments
+from kraftcheck.solvers.program.live_claims import live_claims
 from kraftcheck.solvers.program.parts import ask, check_distinct, check_frozen, check_refusals, same_classes
 from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
 from kraftcheck.solvers.program.recovers import MAX_RECOVERS, RecoversClaim, unknown_recovery_action
@@ -72,7 +73,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         tuple(truths.claim(p, state) for p in grouped["sometimes"]),
         truths.truth_of("quiescent", lambda: False if quiescent is None else quiescent(state)),
         tuple(_recovers_claim(truths, p, state, kinds) for p in grouped["recovers"]),
-        _initial(system, setting, layout),
+        _initial(system, setting, layout), live_claims(truths, system, setting, properties, state, kinds),
     )  # fmt: skip
     check_refusals(graph)
     return program

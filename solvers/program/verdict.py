@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
+from kraftcheck.model.language.fairness import LIVENESS
+
 DEADLOCK = "deadlock"
 """Id of the built-in property that a state without successors is quiescent."""
 
@@ -50,6 +52,37 @@ class Closure:
 
 
 @frozen
+class FairnessShown:
+    """How the cycle of a lasso satisfies a fairness constraint.
+
+    Attributes:
+        name: the constraint, as `WF(elect)`.
+        taken: numbers of the steps of the trace that are steps of it.
+        disabled: numbers of the states of the cycle where its steps are not enabled, or are excused.
+        always: whether those are all states of the cycle.
+    """
+
+    name: str
+    taken: tuple[int, ...]
+    disabled: tuple[int, ...]
+    always: bool
+
+
+@frozen
+class Loop:
+    """The cycle at the end of a lasso, which is repeated for ever.
+
+    Attributes:
+        start: number of the state where it begins; the last state of the trace is this one again. The number of the
+            last state itself: the behaviour stays there.
+        fairness: how it satisfies each constraint.
+    """
+
+    start: int
+    fairness: tuple[FairnessShown, ...]
+
+
+@frozen
 class Trace:
     """A witness: a run of the system, confirmed on ints.
 
@@ -57,9 +90,10 @@ class Trace:
         initial: the state it starts in.
         steps: what happened then.
         claim: id of the property it is about.
-        kind: `always`, `step`, `sometimes`, `happens`, `recovers`, `deadlock`, `leads_to` or `run`.
+        kind: `always`, `step`, `sometimes`, `happens`, `recovers`, `deadlock`, `run`, or one of `LIVENESS`.
         failing: names of the conjuncts that fail at its end (none for goals and `deadlock`).
         closure: for `recovers`, what can follow its end.
+        loop: for liveness, what is repeated for ever.
     """
 
     initial: Any
@@ -68,6 +102,7 @@ class Trace:
     kind: str
     failing: tuple[str, ...] = ()
     closure: Closure | None = None
+    loop: Loop | None = None
 
     @property
     def states(self) -> tuple[Any, ...]:
@@ -123,7 +158,7 @@ EXIT_INCOMPLETE = 20
 EXIT_VACUOUS = 21
 EXIT_UNKNOWN = 22
 
-_REFUTED = {"deadlock": EXIT_DEADLOCK, "recovers": EXIT_LIVENESS, "leads_to": EXIT_LIVENESS}
+_REFUTED = {"deadlock": EXIT_DEADLOCK, "recovers": EXIT_LIVENESS, **dict.fromkeys(LIVENESS, EXIT_LIVENESS)}
 _WORST_FIRST = (
     EXIT_SAFETY, EXIT_DEADLOCK, EXIT_LIVENESS, EXIT_INCOMPLETE, EXIT_UNKNOWN, EXIT_VACUOUS
 )  # fmt: skip
@@ -162,7 +197,7 @@ class PropertyVerdict:
 
     Attributes:
         claim: its id.
-        kind: `always`, `step`, `sometimes`, `happens`, `recovers` or `deadlock`.
+        kind: `always`, `step`, `sometimes`, `happens`, `recovers`, `deadlock` or one of `LIVENESS`.
         verdict: what was found.
         depth: steps of the witness or counterexample, if any.
     """

@@ -16,6 +16,7 @@ from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.audit.visited_space import VisitedSpace
+from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, liveness_verdicts, search_liveness
 from kraftcheck.solvers.machine_code.compile import Compiler, Kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.pruning import Pruning, by_field, pruning_fault, prunings
@@ -64,7 +65,7 @@ class Exploration:
         distinct, generated, depth: size of the space; generated counts initial states and every transition taken.
         levels: distinct states by depth.
         seconds, compile_seconds: time of the search and of making its code.
-        recoverability: what a backward search found, and what it took.
+        recoverability, liveness: what searches backward and for fair behaviours found, and what they took.
         cached: whether the code came from the cache.
         fired: transitions taken, by action; 0: never fired.
         never_true, never_false: guard conjuncts as (action, conjunct).
@@ -85,6 +86,7 @@ class Exploration:
     seconds: float
     compile_seconds: float
     recoverability: Recoverability
+    liveness: Liveness
     cached: bool
     fired: Mapping[str, int]
     never_true: tuple[tuple[str, str], ...]
@@ -172,9 +174,8 @@ def explore(
     check_after(search.kernel, search.store)
     times = (clock() - start - compiler.seconds, compiler.seconds)
     audit = space.audit(search, kernel, sampling, clock)
-    return conclude(
-        search, search.kernel, *times, audit, search_backward(search, report, clock), keep=keep, strict=strict
-    )
+    recoverability, liveness = search_backward(search, report, clock), search_liveness(search, report, clock)
+    return conclude(search, search.kernel, *times, audit, recoverability, liveness, keep=keep, strict=strict)
 
 
 class SearchResult(Protocol[Mark]):
@@ -213,7 +214,8 @@ class SearchResult(Protocol[Mark]):
 
 def conclude(
     search: SearchResult[Mark], kernel: Kernel, seconds: float, compile_seconds: float, audit: Audit,
-    recoverability: Recoverability = NOT_SEARCHED, *, keep: bool = False, strict: bool = False,
+    recoverability: Recoverability = NOT_SEARCHED, liveness: Liveness = NO_LIVENESS_SEARCH, *,
+    keep: bool = False, strict: bool = False,
 ) -> Exploration:  # fmt: skip
     """The verdicts and numbers of a search that has ended; raises as `explore` does.
 
@@ -223,6 +225,7 @@ def conclude(
         seconds, compile_seconds: how long it took.
         audit: what was compared with the rules on ints.
         recoverability: what a backward search found; without one, `recovers` properties are unknown.
+        liveness: what a search for fair behaviours found; without one, liveness properties are unknown.
         keep: whether the result holds the states, where they are in memory.
         strict: whether a declared cap that cut a transition makes it incomplete too.
     """
@@ -236,9 +239,10 @@ def conclude(
     bound = _bound_text(search, kernel, pruned)
     never_true, never_false = never_met(kernel, counters)
     return Exploration(
-        program, _verdicts(search, kernel, recoverability, bound, reason), search.distinct, search.generated,
-        len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recoverability, kernel.cached, fired,
-        never_true, never_false, pruned, search.bytes_in_use() / max(1, search.distinct), search.cut or reason,
+        program, _verdicts(search, kernel, recoverability, liveness, bound, reason), search.distinct,
+        search.generated, len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recoverability,
+        liveness, kernel.cached, fired, never_true, never_false, pruned,
+        search.bytes_in_use() / max(1, search.distinct), search.cut or reason,
         (*kernel.warnings, *recoverability.warnings()),
         search.store if keep and isinstance(search.store, VisitedSet) else None, audit,
     )  # fmt: skip
@@ -253,7 +257,8 @@ def _bound_text(search: SearchResult[Mark], kernel: Kernel, pruned: Sequence[Pru
 
 
 def _verdicts(
-    search: SearchResult[Mark], kernel: Kernel, recoverability: Recoverability, bound: str, reason: str | None
+    search: SearchResult[Mark], kernel: Kernel, recoverability: Recoverability, liveness: Liveness, bound: str,
+    reason: str | None,
 ) -> tuple[PropertyVerdict, ...]:
     """The verdict of each property: `bound` says what holds, `reason` why nothing does that is not shown."""
     program, plan = kernel.program, kernel.plan
@@ -261,6 +266,7 @@ def _verdicts(
     claims += list(enumerate((*program.steps, *program.happens), plan.first_step))
     verdicts = [_verdict(search, kernel, bound, reason, number, claim) for number, claim in claims]
     verdicts += recoverability_verdicts(kernel.program, recoverability, bound, reason)
+    verdicts += liveness_verdicts(kernel.program, liveness, bound, reason)
     return (*verdicts, _verdict(search, kernel, bound, reason, plan.deadlock, None))
 
 

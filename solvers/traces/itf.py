@@ -41,6 +41,7 @@ class Recipe:
         shortest: whether the engine that made it found no shorter one.
         states: the encoded states, the initial one first.
         steps: action names and encoded arguments.
+        loop: of a lasso, the number of the state that the last one is again; None: no lasso.
     """
 
     system: str
@@ -51,6 +52,7 @@ class Recipe:
     shortest: bool
     states: tuple[Mapping[str, Any], ...]
     steps: tuple[tuple[str, Any], ...]
+    loop: int | None = None
 
 
 def plain(value: Any) -> Any:
@@ -121,6 +123,7 @@ def document(trace: Trace, program: Program, system: str, rules: str | None, sho
             },
         },
         "vars": [*_variables(trace.initial), ACTION, PICKS],
+        **({} if trace.loop is None else {"loop": trace.loop.start}),
         "states": states,
     }
 
@@ -165,6 +168,7 @@ def recipe(document: Any) -> Recipe:
         shortest=_get(about, "shortest", bool, "#meta.kraftcheck"),
         states=tuple(_state_part(state) for state in states),
         steps=tuple((state[ACTION], _normal(state[PICKS])) for state in states[1:]),
+        loop=_get(document, "loop", int, "") if "loop" in document else None,
     )
 
 

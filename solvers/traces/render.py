@@ -13,12 +13,7 @@ from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm, successor
-
-INDENT = "      "
-
-
-class BrokenTrace(ValueError):
-    """A trace that the rules do not follow; the message names the step and what stops it."""
+from kraftcheck.solvers.traces.cycles import INDENT, BrokenTrace, cycle_begin, cycle_lines, replay_lasso
 
 
 def show(value: Any, name: str = "") -> str:
@@ -95,13 +90,13 @@ def lines(trace: Trace, full: bool = False, marks: Mapping[int, Sequence[str]] |
         marks: what else to say below a step, by its number (`kraftcheck.solvers.traces.failures`).
     """
     marked = {number: [f"{INDENT}{mark}" for mark in texts] for number, texts in (marks or {}).items()}
-    text = ["  0  initial state", *_full_state(trace.initial), *marked.get(0, [])]
+    text = ["  0  initial state", *_full_state(trace.initial), *cycle_begin(trace, 0), *marked.get(0, [])]
     before = trace.initial
     for number, step in enumerate(trace.steps, start=1):
         text.append(f"{number:3d}  {call(step.action, step.arguments)}")
         changed = _full_state(step.state) if full else _changes(before, step.state)
         text += changed or [f"{INDENT}(the state does not change)"]
-        text += _event(step.event) + marked.get(number, [])
+        text += _event(step.event) + cycle_begin(trace, number) + marked.get(number, [])
         before = step.state
     if trace.failing or trace.kind == DEADLOCK:
         text.append(f"     fails: {trace.claim}")
@@ -111,6 +106,8 @@ def lines(trace: Trace, full: bool = False, marks: Mapping[int, Sequence[str]] |
         extent = f"all {states}" if trace.closure.complete else f"the nearest {states}, of more,"
         by = f" by {trace.closure.actions}" if trace.closure.actions else ""
         text.append(f"{INDENT}never again: nothing that can follow{by} satisfies it ({extent} checked on ints)")
+    if trace.loop is not None:
+        text += cycle_lines(trace, trace.loop)
     if trace.kind == DEADLOCK:
         text.append(f"{INDENT}no action is enabled, and the state is not quiescent")
     return text
@@ -124,7 +121,9 @@ def refusal(action: Action, state: Any, arguments: Mapping[str, Any]) -> str:
     return "its guard is false" if false == [UNNAMED] else f"false: {', '.join(false)}"
 
 
-def replay_trace(program: Program, claim: Property | None, initial: Sequence[int], instances: Sequence[int]) -> Trace:
+def replay_trace(
+    program: Program, claim: Property | None, initial: Sequence[int], instances: Sequence[int], loop: int | None = None
+) -> Trace:
     """The trace of action instances, as the rules on ints run it.
 
     Args:
@@ -132,6 +131,7 @@ def replay_trace(program: Program, claim: Property | None, initial: Sequence[int
         claim: the property that must fail (or, for goals, be shown) at its end; None: deadlock.
         initial: packed initial state.
         instances: the action instances.
+        loop: of a lasso, the number of the state where its cycle begins.
 
     Raises:
         BrokenTrace: naming the step and the guard that stop it, or what does not fail at its end.
@@ -148,6 +148,8 @@ def replay_trace(program: Program, claim: Property | None, initial: Sequence[int
         except DomainError as error:
             raise BrokenTrace(f"{step}: {error}") from error
         state = step_taken.state if step_taken is not None else state
+    if claim is not None and loop is not None:
+        return replay_lasso(program, claim, initial, instances, loop)
     try:
         return confirm(program, claim, initial, instances, None)
     except EngineDisagreement as error:

@@ -1,0 +1,135 @@
+"""A part of a graph in memory: what a counterexample is looked for in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import define, field
+
+from kraftcheck.solvers.liveness.graph import Edges, Numbers, Truths
+from kraftcheck.solvers.machine_code.edge_kernel import STUTTER
+
+
+@define
+class Subgraph:
+    """Some states and the edges between them; states are numbered anew from 0, in their order.
+
+    Attributes:
+        states: the numbers that they have in the graph, ascending.
+        sources, targets: of each edge; sorted by source.
+        instances: the action instance of each edge.
+    """
+
+    states: Numbers
+    sources: Numbers
+    targets: Numbers
+    instances: Numbers
+    _begins: Numbers = field(init=False)
+    _back: tuple[Numbers, Numbers] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Index the edges by source and by target."""
+        places = np.arange(len(self.states) + 1)
+        self._begins = np.searchsorted(self.sources, places)
+        order = np.argsort(self.targets, kind="stable")
+        self._back = order, np.searchsorted(self.targets[order], places)
+
+    @property
+    def count(self) -> int:
+        """Number of states."""
+        return len(self.states)
+
+    def leaving(self, states: Numbers) -> Numbers:
+        """The edges that leave some states, state by state."""
+        return _ranges(self._begins[states], self._begins[states + 1])
+
+    def entering(self, states: Numbers) -> Numbers:
+        """The edges that enter some states."""
+        order, begins = self._back
+        found: Numbers = order[_ranges(begins[states], begins[states + 1])]
+        return found
+
+    def component(self, state: int, within: Truths) -> Truths:
+        """The strongly connected component of a state in a set of states."""
+        return self._reached(state, within, back=False) & self._reached(state, within, back=True)
+
+    def _reached(self, state: int, within: Truths, *, back: bool) -> Truths:
+        reached = np.zeros(self.count, dtype=np.bool_)
+        reached[state] = True
+        frontier = np.array([state])
+        while len(frontier):
+            after = self.sources[self.entering(frontier)] if back else self.targets[self.leaving(frontier)]
+            frontier = np.unique(after[within[after] & ~reached[after]])
+            reached[frontier] = True
+        return reached
+
+    def way(self, start: int, within: Truths, states: Truths, edges: Truths) -> list[int] | None:
+        """The edges of a shortest way from a state to one of some states, or through one of some edges.
+
+        Ways stay in a set of states, and of those of equal length the first by number is taken. None: there is none.
+        """
+        if states[start]:
+            return []
+        by = np.full(self.count, -1, dtype=np.int64)
+        reached = np.zeros(self.count, dtype=np.bool_)
+        reached[start] = True
+        frontier = np.array([start])
+        while len(frontier):
+            out = self.leaving(frontier)
+            out = out[within[self.targets[out]]]
+            ends = out[edges[out] | states[self.targets[out]]]
+            if len(ends):
+                last = int(ends.min())
+                return [*self._back_to(start, by, int(self.sources[last])), last]
+            out = out[~reached[self.targets[out]]]
+            frontier, first = np.unique(self.targets[out], return_index=True)
+            by[frontier], reached[frontier] = out[first], True
+        return None
+
+    def _back_to(self, start: int, by: Numbers, state: int) -> list[int]:
+        found = []
+        while state != start:
+            found.append(int(by[state]))
+            state = int(self.sources[found[-1]])
+        return found[::-1]
+
+    def trimmed(self, keep: Truths) -> Truths:
+        """The states that may be on a cycle: those to keep, and those with edges from and to such states."""
+        alive = np.ones(self.count, dtype=np.bool_)
+        while True:
+            live = alive[self.sources] & alive[self.targets]
+            out = np.bincount(self.sources[live], minlength=self.count) > 0
+            into = np.bincount(self.targets[live], minlength=self.count) > 0
+            after = alive & (keep | (out & into))
+            if (after == alive).all():
+                return alive
+            alive = after
+
+
+def _ranges(begins: Numbers, ends: Numbers) -> Numbers:
+    """The numbers from each begin to before its end, one range after the other."""
+    lengths = ends - begins
+    total = int(lengths.sum())
+    skip = np.repeat(ends - np.cumsum(lengths), lengths)
+    return np.arange(total) + skip
+
+
+def subgraph(edges: Edges, states: Truths) -> Subgraph:
+    """Some states of a graph and the edges between them, steps that change nothing left out."""
+    numbers = np.flatnonzero(states)
+    place = np.cumsum(states) - 1
+    parts: list[tuple[Numbers, Numbers, Numbers]] = []
+    bounds: Sequence[int] = [*edges.blocks, edges.count]
+    for number in range(len(bounds) - 1):
+        if not states[bounds[number] : bounds[number + 1]].any():
+            continue
+        block = edges.block(0, number)
+        owners = block.owners()
+        chosen = states[owners] & states[block.targets] & (block.instances != STUTTER)
+        parts.append(
+            (place[owners[chosen]], place[block.targets[chosen]], block.instances[chosen].astype(np.int64))
+        )
+    empty = np.empty(0, dtype=np.int64)
+    sources, targets, instances = (np.concatenate([empty, *(part[n] for part in parts)]) for n in range(3))
+    return Subgraph(numbers, sources, targets, instances)

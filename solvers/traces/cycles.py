@@ -1,0 +1,61 @@
+"""Lassos as text, and their replay: what happens for ever, and how it satisfies each fairness constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kraftcheck.model.language.system import Property
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import FairnessShown, Loop, Trace
+from kraftcheck.solvers.reference.confirm import EngineDisagreement
+from kraftcheck.solvers.reference.lasso import confirm_lasso
+
+INDENT = "      "
+
+
+class BrokenTrace(ValueError):
+    """A trace that the rules do not follow; the message names the step and what stops it."""
+
+
+def cycle_begin(trace: Trace, number: int) -> list[str]:
+    """A line below the state where the cycle of a lasso begins."""
+    loop = trace.loop
+    return [f"{INDENT}(the cycle begins here)"] if loop is not None and number == loop.start < len(trace.steps) else []
+
+
+def cycle_lines(trace: Trace, loop: Loop) -> list[str]:
+    """What is repeated for ever at the end of a lasso, and why that is fair."""
+    last = len(trace.steps)
+    if loop.start == last:
+        repeated = "nothing happens any more"
+    else:
+        repeated = f"steps {loop.start + 1} to {last} again, for state {last} is state {loop.start}"
+    lines = [f"     breaks: {trace.claim}", f"{INDENT}for ever: {repeated}"]
+    return lines + [f"{INDENT}fair: {one.name}: {_satisfied(one)}" for one in loop.fairness]
+
+
+def _satisfied(shown: FairnessShown) -> str:
+    """How the cycle satisfies a constraint."""
+    if shown.taken:
+        return f"taken in {_numbered('step', shown.taken)}"
+    if shown.always:
+        return "not enabled in any state of it"
+    return f"not enabled in {_numbered('state', shown.disabled)}"
+
+
+def _numbered(noun: str, numbers: Sequence[int]) -> str:
+    return f"{noun}{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+
+
+def replay_lasso(
+    program: Program, claim: Property, initial: Sequence[int], instances: Sequence[int], start: int
+) -> Trace:
+    """The lasso of action instances, as the rules on ints run it.
+
+    Raises:
+        BrokenTrace: naming what is no cycle, not fair, or does not break the property.
+    """
+    try:
+        return confirm_lasso(program, claim, initial, instances, start)
+    except EngineDisagreement as error:
+        raise BrokenTrace(f"every step can be taken, but {error}") from error

@@ -1,0 +1,145 @@
+"""Commands about liveness: lassos as text and as files, exit codes; every other engine says that it knows nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kraftcheck as kc
+from kraftcheck.ci.testing.judging import JudgementRequest
+from kraftcheck.solvers.hypothesis.machine import machine
+from kraftcheck.solvers.reference.interpreter import Integers
+from tests.shared.commands import kraftcheck
+from tests.solvers.liveness.toys import LIFT
+
+NAME = "tests.solvers.liveness.toys:LIFT"
+WEAK = ("explore", NAME, "--scope", "weak", "--quiet")
+
+
+def written(folder: Path, name: str = "bell") -> tuple[Path, Any]:
+    """The file of a lasso, and what it holds."""
+    kraftcheck(*WEAK, "--out", folder)
+    file = folder / f"{name}.itf.json"
+    return file, json.loads(file.read_text())
+
+
+def test_a_lasso_exits_13_and_says_why_it_is_fair() -> None:
+    """The trace says what is repeated, and of every constraint where it is taken or not enabled."""
+    ran = kraftcheck(*WEAK, "--property", "bell", "--json", "-")
+    (found, _) = ran.document()["properties"]
+    assert (ran.code, found["kind"], found["verdict"], found["depth"]) == (13, "eventually", "refuted", 4)
+    assert found["loop"] == {
+        "start": 0,
+        "fairness": [
+            {"name": "WF(up)", "taken": [1, 2, 3], "disabled": [3]},
+            {"name": "WF(down)", "taken": [4], "disabled": [0, 1, 2]},
+            {"name": "WF(ring)", "taken": [], "disabled": [0, 1, 3]},
+        ],
+    }
+    text = kraftcheck(*WEAK, "--property", "bell").out
+    assert "a run of 0 steps into a cycle of 4" in text
+    assert "for ever: steps 1 to 4 again, for state 4 is state 0" in text
+    assert "fair: WF(up): taken in steps 1, 2, 3" in text
+    assert "fair: WF(ring): not enabled in states 0, 1, 3" in text
+    halt = kraftcheck("explore", NAME, "--scope", "idle", "--property", "up", "--quiet").out
+    assert "a run of 1 step into a halt" in halt
+    assert "for ever: nothing happens any more" in halt
+
+
+def test_a_written_lasso_is_replayed(tmp_path: Path) -> None:
+    """The ITF file has the field `loop`, and `trace` shows the same lasso again."""
+    file, document = written(tmp_path / "out")
+    assert document["loop"] == 0
+    ran = kraftcheck("trace", file, "--system", NAME)
+    assert (ran.code, "fair: WF(ring): not enabled in states 0, 1, 3" in ran.out) == (0, True)
+    copy = tmp_path / "copy.itf.json"
+    kraftcheck("trace", file, "--system", NAME, "--out", copy)
+    assert json.loads(copy.read_text())["loop"] == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.update(loop=1), "the last state is not state 1, where the cycle begins"),
+        (lambda d: d.update(loop=9), "there is no state 9 where a cycle could begin"),
+        (lambda d: d.update(loop="x"), "key loop: not an int"),
+        (lambda d: d.pop("loop"), "key loop: missing: only a lasso breaks bell"),
+        (lambda d: d.update(states=d["states"][:1]), "the cycle is not fair: WF(up) is enabled and never taken"),
+        (lambda d: d["#meta"]["kraftcheck"].update(property="in-house"), "no lasso breaks in-house"),
+        (lambda d: d["#meta"]["kraftcheck"].update(property="top"), "state 3 satisfies it"),
+    ],
+)
+def test_a_lasso_that_is_none_is_refused(tmp_path: Path, change: Any, message: str) -> None:
+    """A file whose cycle does not close, is not fair, or breaks nothing is refused in one line."""
+    file, document = written(tmp_path / "out")
+    change(document)
+    file.write_text(json.dumps(document))
+    assert message in kraftcheck("trace", file, "--system", NAME).refusal()
+
+
+@pytest.mark.parametrize("words", [("--minimise",), ("--html", "page.html"), ("--svg", "x.svg")])
+def test_a_lasso_is_neither_shortened_nor_drawn(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """What would leave out the cycle is refused."""
+    file, _ = written(tmp_path / "out")
+    there = [str(tmp_path / word) if "." in word else word for word in words]
+    assert "lasso" in kraftcheck("trace", file, "--system", NAME, *there).refusal()
+
+
+@pytest.mark.parametrize(
+    "words", [("prove",), ("prove", "--bmc", "3"), ("prove", "--k", "2"), ("prove", "--pdr"), ("explain",)]
+)
+def test_proofs_and_mutants_refuse_liveness(words: tuple[str, ...]) -> None:
+    """Induction, bounded search, Spacer and `explain` name the properties that they do not judge, and who does."""
+    told = kraftcheck(words[0], NAME, *words[1:]).refusal()
+    assert "no liveness (top, bell, up, back, rung, attic, inside); `kraftcheck explore` does" in told
+
+
+def test_proofs_of_other_properties_go_on() -> None:
+    """A property that is named and no liveness is proven as ever."""
+    kc.prove(LIFT, properties=["in-house"]).assert_holds()
+    with pytest.raises(kc.Refusal, match="prove judges no liveness"):
+        kc.prove(LIFT)
+
+
+def test_walks_leave_liveness_unknown() -> None:
+    """Random walks exit 22, name what they do not judge, and their verdicts are unknown."""
+    ran = kraftcheck("simulate", NAME, "--runs", "5", "--quiet")
+    assert (ran.code, "7 liveness properties unknown" in ran.last) == (22, True)
+    assert "not judged by walks: top, bell, up, back, rung, attic, inside" in ran.out
+    result = kc.simulate(LIFT, runs=5)
+    assert {type(result.verdict(name)) for name in ("top", "inside")} == {kc.Unknown}
+    with pytest.raises(kc.Refusal, match="the engine simulate judges no liveness"):
+        JudgementRequest.of(LIFT, engine="simulate")
+
+
+def test_machines_refuse_liveness() -> None:
+    """A Hypothesis machine checks finite runs, of which liveness says nothing."""
+    with pytest.raises(ValueError, match="lift: machines check safety only; leave the liveness out: top, bell"):
+        machine(Integers(LIFT, LIFT.setting()))
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_spark_leaves_liveness_unknown() -> None:
+    """Spark's engine says of every liveness property that it is unknown, and who judges it."""
+    ran = kraftcheck("explore", NAME, "--engine", "spark", "--quiet", "--json", "-")
+    verdicts = {one["id"]: one["verdict"] for one in ran.document()["properties"]}
+    assert (ran.code, {verdicts[name] for name in ("top", "bell", "attic")}) == (22, {"unknown"})
+    assert "explore with the native one" in ran.document()["properties"][1]["detail"]
+
+
+def test_symmetry_leaves_liveness_unknown() -> None:
+    """So does a search up to symmetry: exit code 22."""
+    ran = kraftcheck("explore", "tests.solvers.liveness.toys:PAIR", "--symmetry", "on", "--quiet", "--json", "-")
+    assert (ran.code, ran.document()["properties"][0]["verdict"]) == (22, "unknown")
+    assert "which fairness does not allow for" in ran.document()["properties"][0]["detail"]
+
+
+def test_the_function_judges_liveness() -> None:
+    """`kraftcheck.explore` gives the verdicts of a system of one's own."""
+    result = kc.explore(LIFT, scope="fair")
+    assert isinstance(result.verdict("bell"), kc.Holds)
+    assert isinstance(kc.explore(LIFT, scope="weak").verdict("bell"), kc.Refuted)

@@ -1,0 +1,78 @@
+"""The sweeps against the naive judge, on random graphs: verdicts, shortest stems, lassos, threads."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraftcheck.model.language.fairness import LIVENESS
+from tests.solvers.liveness.naive import Puzzle, has_fair_behaviour, judge
+from tests.solvers.liveness.puzzles import answer, behaviours, breaks, draw_puzzle, question
+
+SEEDS = st.integers(0, 10**9)
+
+
+def agree(puzzle: Puzzle) -> None:
+    """Every kind of property has the naive verdict, and a lasso that is one, of the shortest stem."""
+    found = behaviours(puzzle)
+    for kind in LIVENESS:
+        naive, said = judge(puzzle, kind), found.answer(question(puzzle, kind))
+        assert (said.concerned, said.waiting) == (naive.concerned, naive.waiting), (kind, puzzle)
+        assert (said.lasso is None) == (naive.stem is None), (kind, puzzle)
+        if said.lasso is not None:
+            assert int(found.depth[said.lasso.entry]) + len(said.lasso.way) == naive.stem, (kind, puzzle, said)
+            assert breaks(puzzle, kind, said.lasso), (kind, puzzle, said)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_sweeps_say_what_components_say(part: int) -> None:
+    """Of 800 random graphs under weak and strong fairness, each kind of property has the naive verdict and stem."""
+    for seed in range(200 * part, 200 * (part + 1)):
+        agree(draw_puzzle(random.Random(seed)))
+
+
+@given(SEEDS)
+def test_drawn_graphs_agree_too(seed: int) -> None:
+    """What Hypothesis draws agrees as well."""
+    agree(draw_puzzle(random.Random(f"drawn {seed}"), most=14))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_thousands_of_graphs_agree(part: int) -> None:
+    """So do 10,000 graphs, some of them larger, at night."""
+    for seed in range(500 * part, 500 * (part + 1)):
+        agree(draw_puzzle(random.Random(f"night {seed}"), most=9 if seed % 4 else 24, fairness=6))
+
+
+def test_many_constraints_are_several_groups() -> None:
+    """More constraints than bits of a group are judged alike."""
+    for seed in range(25):
+        source = random.Random(f"many {seed}")
+        agree(draw_puzzle(source, most=12, fairness=75))
+
+
+@given(SEEDS)
+def test_a_fair_behaviour_begins_in_every_state(seed: int) -> None:
+    """Fairness of actions forbids no finite run (it is machine closed): so no verdict rests on there being none."""
+    puzzle = draw_puzzle(random.Random(f"closed {seed}"))
+    every = np.ones(puzzle.count, dtype=np.bool_)
+    found = behaviours(puzzle)
+    fair = found.sweeps.fair(every, tuple(range(len(puzzle.fair))))
+    assert found.sweeps.reaching(fair, every).all()
+    assert all(has_fair_behaviour(puzzle, state) for state in range(puzzle.count))
+
+
+def test_threads_and_blocks_change_nothing() -> None:
+    """Four threads, and blocks of one state or of all, give the same answer and the same lasso."""
+    for seed in range(60):
+        puzzle = draw_puzzle(random.Random(f"threads {seed}"), most=14)
+        for kind in LIVENESS:
+            one = answer(puzzle, kind)
+            for size, threads in ((1, 4), (100, 1)):
+                other = answer(puzzle, kind, size, threads)
+                assert (one.lasso, one.waiting) == (other.lasso, other.waiting), (kind, puzzle)

@@ -138,8 +138,8 @@ def explore_command(
 
     \b
     Exit codes: 0 all hold, 11 deadlock, 12 a property is refuted, 13 only one that
-    asks for recovery, 20 incomplete, 21 vacuous, 22 unknown, 24 the engine disagrees
-    with the rules, 2 bad input.
+    asks for recovery or is liveness, 20 incomplete, 21 vacuous, 22 unknown, 24 the
+    engine disagrees with the rules, 2 bad input.
 
     \b
     Examples:

@@ -30,7 +30,7 @@ class Job:
     Attributes:
         number: by which it is asked about.
         stop: set when it shall end.
-        state: `running`, `done`, `failed` or `cancelled`.
+        state: `running`, `done` or `failed`.
         note: how far it is; why it failed.
         result: of one that is done.
     """
@@ -43,7 +43,8 @@ class Job:
 
     def document(self) -> dict[str, Any]:
         """The job as plain values."""
-        return {"number": self.number, "state": self.state, "note": self.note, "result": self.result}
+        state = "cancelled" if self.stop.is_set() else self.state  # a compiler hears nothing for a while
+        return {"number": self.number, "state": state, "note": self.note, "result": self.result}
 
     def run(self, work: Work) -> None:
         """Do the work; what it is refused with becomes its note."""
@@ -56,8 +57,8 @@ class Job:
         except Exception as error:
             self.note, state = f"fault of kraftcheck: {type(error).__name__}: {error}", "failed"
         else:
-            self.result, state = result, "done"
-        self.state = "cancelled" if self.stop.is_set() else state
+            self.result, state = None if self.stop.is_set() else result, "done"
+        self.state = state
 
     def _say(self, note: str) -> None:
         self.note = note

@@ -25,7 +25,7 @@ def exploration(subjects: Subjects, budget: int) -> Work:
         note("compiling")
         result = explore(
             subjects.traced, clock=clock, memory=default_memory(), max_states=budget, stop=stop, keep=False,
-            cache_dir=subjects.cache, progress=lambda progress: note(_text(progress)),
+            cache_dir=subjects.cache, progress=lambda progress: note(progress_text(progress)),
         )  # fmt: skip
         examples = {trace.claim: path_of_trace(subjects.traced, trace) for trace in traces(result)}
         return {**report.document(subjects.chosen, result), "counterexamples": examples}
@@ -33,7 +33,8 @@ def exploration(subjects: Subjects, budget: int) -> Work:
     return work
 
 
-def _text(progress: SearchProgress) -> str:
+def progress_text(progress: SearchProgress) -> str:
+    """How far a search is, in a line."""
     if progress.sweep:
         return f"backward sweep {progress.sweep}: {progress.queue:,} of {progress.distinct:,} states left"
     return f"depth {progress.depth}: {progress.distinct:,} states"

@@ -35,7 +35,21 @@ function page() {
     ${store.path && html`${pathView()} ${VIEWS[store.view]()}`}`;
 }
 
-function draw() { render(page(), document.getElementById("page")); }
+function markStep() {
+  document.querySelectorAll(".step").forEach((step) => step.classList.toggle("current", Number(step.dataset.step) === store.path.at));
+  const step = document.querySelector(".step.current"), around = step?.closest(".scroll");
+  if (!around || store.path === marked) return;
+  marked = store.path;  // only once for each step: the reader may scroll away
+  const box = step.getBoundingClientRect(), view = around.getBoundingClientRect();
+  around.scrollLeft += box.left + box.width / 2 - view.left - view.width / 2;
+}
+
+let marked = null;
+
+function draw() {
+  render(page(), document.getElementById("page"));
+  if (store.path) markStep();
+}
 
 const MOVES = {
   ArrowLeft: () => moveTo(store.place.at - 1),

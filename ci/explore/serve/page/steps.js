@@ -80,4 +80,4 @@ function properties() {
   return html`<section class="properties"><h2>Properties</h2>${parts}</section>`;
 }
 
-export function steps() { return html`<div class="panels">${actions()}${state()}${properties()}</div>`; }
+export function steps() { return html`<div class="panels">${actions()}<div class="facts">${properties()}${state()}</div></div>`; }

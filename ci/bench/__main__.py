@@ -22,6 +22,7 @@ from attrs import asdict, evolve, frozen
 from kraftcheck.ci.bench import audit as bench_audit
 from kraftcheck.ci.bench import conformance as bench_conform
 from kraftcheck.ci.bench import logs as bench_logs
+from kraftcheck.ci.bench import serve as bench_serve
 from kraftcheck.ci.bench import start as bench_start
 from kraftcheck.ci.bench import walks as bench_walks
 from kraftcheck.ci.bench.two_phase_commit import TWO_PHASE
@@ -228,6 +229,7 @@ BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequen
     "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.WRITTEN), bench_logs.measure_cases),
     "conform": (tuple(bench_conform.CASES), bench_conform.measure_cases),
     "start": (tuple(bench_start.CASES), bench_start.measured),
+    "serve": (tuple(bench_serve.CASES), bench_serve.measured),
 }
 """Other things to measure, by option: the cases there are, and what measures them."""
 
@@ -261,6 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--logs", action="store_true", help="measure the replay of metadata logs: records a second")
     parser.add_argument("--conform", action="store_true", help="measure conformance with Kafka: cases a second")
     parser.add_argument("--start", action="store_true", help="measure the start of commands that compute nothing")
+    parser.add_argument("--serve", action="store_true", help="measure the local page: milliseconds a step")
     options = parser.parse_args(arguments)
     for name in BENCHMARKS:
         if getattr(options, name):

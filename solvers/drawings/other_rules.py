@@ -23,9 +23,20 @@ def with_other_rules(drawing: Drawing, trace: Trace, other: Program, rules: str)
         other: the same system and bounds, traced with the other rules.
         rules: their name.
     """
-    initial = _initial(trace, other)
+    initial = nearest_initial(trace.initial, other)
     steps, stopped = _run(trace, initial, other)
-    drawn = columns(initial, steps, legend_of(other), drawing.lanes, {})
+    return set_beside(drawing, columns(initial, steps, legend_of(other), drawing.lanes, {}), stopped, rules)
+
+
+def set_beside(drawing: Drawing, drawn: tuple[Column, ...], stopped: str, rules: str) -> Drawing:
+    """The drawing with the columns of the same actions under other rules beside it.
+
+    Args:
+        drawing: of the run.
+        drawn: the columns under the other rules, up to the first step that cannot be taken.
+        stopped: why it cannot; empty where every step can.
+        rules: their name.
+    """
     differing = [_differing(ours, theirs) for ours, theirs in zip(drawing.columns, drawn, strict=False)]
     divergence = next((number for number, names in enumerate(differing) if names - differing[0]), None)
     if divergence is None and stopped:
@@ -39,9 +50,9 @@ def _differing(ours: Column, theirs: Column) -> set[str]:
     return {name for name in {*ours.state, *theirs.state} if ours.state.get(name) != theirs.state.get(name)}
 
 
-def _initial(trace: Trace, other: Program) -> Any:
-    """The initial state under the other rules that has the most in common with the trace's own."""
-    own = fields(trace.initial)
+def nearest_initial(initial: Any, other: Program) -> Any:
+    """The initial state under other rules that has the most in common with this one."""
+    own = fields(initial)
 
     def distance(state: Any) -> int:
         return sum(own.get(name) != value for name, value in fields(state).items())

@@ -125,7 +125,7 @@ class Application:
                 steps.append(instance_of(self.subjects.traced, step))
             except QuestionRefused as error:
                 raise QuestionRefused(f"step {place}: {error}", error.status) from error
-        return self.subjects.sessions(path.start, steps), path.at
+        return self.subjects.paths.sessions(path.start, steps), path.at
 
 
 def _answered(answer: Callable[[Question], Mapping[str, Any]]) -> str:

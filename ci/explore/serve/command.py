@@ -49,7 +49,7 @@ def serve_command(
     flags = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
     opened = _opened(words, flags, scope, rules, named)
     second = _second_rules(opened.chosen, beside)
-    _check_installed()
+    check_installed()
     from kraftcheck.ci.explore.serve.application import Application  # what it imports is there only with the extra
     from kraftcheck.ci.explore.serve.jobs import Jobs
     from kraftcheck.ci.explore.serve.server import running
@@ -102,7 +102,7 @@ def _second_rules(chosen: Subject, beside: str | None) -> str | None:
     return rules
 
 
-def _check_installed() -> None:
+def check_installed() -> None:
     """Refuse to serve where the packages of the extra are missing."""
     for name in ("bottle", "waitress"):
         if importlib.util.find_spec(name) is None:

@@ -11,8 +11,8 @@ from kraftcheck.ci.explore.serve.numbering import step_of, system_key
 from kraftcheck.ci.explore.serve.subjects import Other, Subjects
 from kraftcheck.ci.systems.lookup import words_of
 from kraftcheck.model.language.system import UNNAMED
-from kraftcheck.solvers.drawings.drawing import Column, Drawing, OtherRules, columns, legend_of
-from kraftcheck.solvers.drawings.other_rules import with_other_rules
+from kraftcheck.solvers.drawings.drawing import Column, Drawing, OtherRules
+from kraftcheck.solvers.drawings.other_rules import set_beside
 from kraftcheck.solvers.drawings.svg import STYLE, svg
 from kraftcheck.solvers.neighbourhood.groups import Grouped, field_names
 from kraftcheck.solvers.neighbourhood.places import Place
@@ -69,9 +69,10 @@ def path_document(subjects: Subjects, sessions: Sequence[Session], at: int, othe
         other: the other rules that are shown beside it.
     """
     last, here = sessions[-1], sessions[at]
-    drawn = drawing_of(subjects, sessions)
+    drawn = _drawing(subjects, sessions)
     if other is not None:
-        drawn = with_other_rules(drawn, last.trace(), other.traced, other.chosen.rules or "")
+        followed, stopped = other.paths.follow(last.initial, last.steps)
+        drawn = set_beside(drawn, other.paths.columns(followed), stopped, other.chosen.rules or "")
     column = drawn.columns[at]
     return {
         "start": last.start,
@@ -91,19 +92,12 @@ def path_document(subjects: Subjects, sessions: Sequence[Session], at: int, othe
     }
 
 
-def drawing_of(subjects: Subjects, sessions: Sequence[Session]) -> Drawing:
+def _drawing(subjects: Subjects, sessions: Sequence[Session]) -> Drawing:
     """The path as it is drawn, with every property that fails at each step."""
-    last, legend = sessions[-1], legend_of(subjects.traced)
-    lanes = legend.lanes(subjects.traced.setting.bounds)
-    failing = {number: tuple(broken_of(session)) for number, session in enumerate(sessions)}
-    drawn = columns(last.initial, last.steps, legend, lanes, failing)
-    return Drawing(subjects.chosen.title(), "path", "", lanes, tuple(legend.strip), drawn)
-
-
-def broken_of(session: Session) -> list[str]:
-    """The properties that fail at the last step of a session, and `deadlock`."""
-    broken = [status.claim.id for status in session.properties if status.finding == "fails"]
-    return [*broken, *(["deadlock"] if session.deadlock else [])]
+    paths = subjects.paths
+    return Drawing(
+        subjects.chosen.title(), "path", "", paths.lanes, tuple(paths.legend.strip), paths.columns(sessions)
+    )
 
 
 def _column(column: Column, session: Session) -> dict[str, Any]:

@@ -49,6 +49,17 @@ def test_walks_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out.count("directories") == 2
 
 
+def test_the_page_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A walk over the local page gives one time for each of its steps."""
+    monkeypatch.setattr(bench.bench_serve, "STEPS", 4)
+    target = tmp_path / "rows.json"
+    assert bench.main(["--serve", "directories", "--runs", "2", "--json", str(target)]) == 0
+    (row,) = json.loads(target.read_text())
+    assert row["steps"] == 8
+    assert 0 < row["median"] <= row["most"] <= row["longest"]
+    assert row["processor"] > 0
+
+
 def test_logs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading and replaying give a row each, over as many records as the copies of the log have."""
     monkeypatch.setattr(bench.bench_logs, "COPIES", {"read": 2, "replay": 1})

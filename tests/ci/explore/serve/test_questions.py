@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.ci.explore.serve.paths import Paths
 from kraftcheck.ci.explore.serve.server import MOST_BYTES
-from kraftcheck.ci.explore.serve.subjects import Subjects
 from tests.ci.explore.serve.asking import Server, of_system, serving
 from tests.ci.explore.serve.toys import NAME
 
@@ -109,7 +109,7 @@ def test_a_fault_is_a_line_and_500(server: Server, monkeypatch: pytest.MonkeyPat
     def fail(*_: object) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr(Subjects, "sessions", fail)
+    monkeypatch.setattr(Paths, "sessions", fail)
     status, document = server.post("path", json.dumps({}).encode())
     assert (status, document) == (500, {"error": "fault of kraftcheck: RuntimeError: two lines"})
     assert capsys.readouterr().err == "kraftcheck: fault of kraftcheck: RuntimeError: two lines\n"

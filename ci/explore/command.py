@@ -24,6 +24,9 @@ from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, folder, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
+from kraftcheck.ci.terminal.time_limit import time_limit
+from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
+from kraftcheck.ci.verdicts.reports.judged import judged_search
 from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.machine_code.lower import LoweringError
@@ -71,14 +74,14 @@ def write_traces(place: Path, chosen: Subject, result: Exploration) -> list[str]
     return names
 
 
-def check_out(out: Path | None, engine: str, target: str | None) -> None:
+def check_out(out: Path | None, engine: str, *others: str | Path | None) -> None:
     """Refuse a folder for results that cannot be used, before anything is explored.
 
     Raises:
         Refusal: see `check_results`; of Spark's datasets, which go on, for a folder of something else.
     """
     if engine == "native" or out is None:
-        check_results("--out", out, target)
+        check_results("--out", out, *others)
         return
     foreign = sorted(path.name for path in out.iterdir() if path.name[0] != ".") if out.is_dir() else []
     if foreign and not (out / "run.json").exists() and "levels" not in foreign:
@@ -123,6 +126,8 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) ->
               help="Write every counterexample there as ITF JSON, and the report; spark: the dataset.")
 @options.verbose
 @options.document
+@report_options
+@time_limit
 @click.option("--no-cache", is_flag=True, help="Compile anew, keep nothing.")
 @options.quiet
 @click.pass_context
@@ -130,7 +135,7 @@ def explore_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
     engine: str, symmetry: str, cluster: ClusterOptions, workers: int, memory: int, max_depth: int | None,
     max_states: int | None, stop_at_first: bool, strict: bool, sampling: Sampling,
-    number: int, out: Path | None, verbose: bool, target: str | None, no_cache: bool, quiet: bool,
+    number: int, out: Path | None, verbose: bool, target: str | None, reports: ReportFiles, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).
 
@@ -155,11 +160,13 @@ def explore_command(
     traced = by_symmetry(chosen, engine) if symmetry == "on" else program(chosen)
     check_switches(chosen)
     check_writable(target)
-    check_out(out, engine, target)
+    reports.check(json=target)
+    check_out(out, engine, target, *reports.paths)
     limits = (max_depth, max_states, stop_at_first)
     budget = SearchBudget(workers, memory, *limits, cache=not no_cache, strict=strict, sampling=sampling)
     folder_name = None if out is None else str(out)
-    result, spark = explore_with_engine(chosen, traced, budget, engine, cluster, folder_name, quiet)
+    with reports.of_unfinished(chosen, "explore"):
+        result, spark = explore_with_engine(chosen, traced, budget, engine, cluster, folder_name, quiet)
     screen = console(to_stderr=target == "-")
     _print(screen, chosen, result, number, verbose)
     for line in spark.lines() if spark is not None else ():
@@ -170,6 +177,8 @@ def explore_command(
     if target is not None:
         write_json(target, report.document(chosen, result, None if spark is None else spark.document()))
     code = worst_exit_code(verdict.verdict for verdict in result.verdicts)
+    again = (*["--strict"] * strict, *["--symmetry=on"] * (symmetry == "on"))
+    reports.write(screen, [judged_search(chosen, result, again)], code, last_line(result, code))
     screen.plain(last_line(result, code))
     sys.exit(code)
 

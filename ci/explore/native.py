@@ -17,8 +17,8 @@ from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.stop import is_stop
 from kraftcheck.solvers.search.explore import Exploration, SearchProgress, explore
-from kraftcheck.solvers.search.levels import STOPPED
 
 
 @frozen
@@ -92,6 +92,6 @@ def run(traced: Program, budget: SearchBudget, quiet: bool) -> Exploration:
 def run_to_end(traced: Program, budget: SearchBudget, quiet: bool, title: str) -> Exploration:
     """Explore as `run` does; where a signal stops the search, raise Interrupted with its title."""
     result = run(traced, budget, quiet)
-    if result.cut == STOPPED:
+    if is_stop(result.cut):
         raise Interrupted(f"stopped in the search of {title}")
     return result

@@ -22,11 +22,14 @@ from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import console
-from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
+from kraftcheck.ci.terminal.files import check_writable, write, write_json
 from kraftcheck.ci.terminal.plots import check_plot, plot_walks
 from kraftcheck.ci.terminal.progress import progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
+from kraftcheck.ci.terminal.time_limit import time_limit
+from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
+from kraftcheck.ci.verdicts.reports.judged import JudgedRun, judged_by_walks
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.program import Program
@@ -70,6 +73,12 @@ class WalkPlan:
     workers: int
     cache: bool
     strict: bool
+
+    def flags(self, files: Sequence[Path] = ()) -> tuple[str, ...]:
+        """The options of the command line that draw the same walks; `files` are the traces at whose ends they start."""
+        drawn = (f"--runs={self.runs}", f"--steps={self.steps}", f"--seed={self.seed}", f"--schedule={self.schedule}")
+        weights = (f"--weight={name}={weight}" for name, weight in self.weights.items())
+        return (*drawn, *weights, *(f"--from={path}" for path in files), *["--strict"] * self.strict)
 
 
 def walk(traced: Program, plan: WalkPlan, quiet: bool) -> Walks:
@@ -116,6 +125,17 @@ def write_findings(out: Path, chosen: Subject, walks: Walks, findings: Sequence[
     return paths
 
 
+def _files(
+    chosen: Subject, walks: Walks, findings: Sequence[WalkFinding], out: Path | None, plot: Path | None
+) -> list[Path]:
+    """Write what --out and --plot ask for; returns the files."""
+    paths = [] if out is None else write_findings(out, chosen, walks, findings)
+    if plot is not None:
+        plot_walks(plot, chosen.title(), walks)
+        paths.append(plot)
+    return paths
+
+
 @click.command(
     "simulate", context_settings={"ignore_unknown_options": True}
 )
@@ -139,13 +159,16 @@ def write_findings(out: Path, chosen: Subject, walks: Walks, findings: Sequence[
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE",
               help="Plot states and goals over steps, as FILE.png or FILE.svg.")
 @options.document
+@report_options
+@time_limit
 @click.option("--no-cache", is_flag=True, help="Compile anew, keep nothing.")
 @options.quiet
 @click.pass_context
 def simulate_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
     runs: int, steps: int, seed: int, schedule: str, weights: tuple[str, ...], files: tuple[Path, ...], workers: int,
-    strict: bool, number: int, out: Path | None, plot: Path | None, target: str | None, no_cache: bool, quiet: bool,
+    strict: bool, number: int, out: Path | None, plot: Path | None, target: str | None, reports: ReportFiles,
+    no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Walk through SYSTEM at random, and judge every transition of every state on the way.
 
@@ -170,23 +193,23 @@ def simulate_command(
     check_switches(chosen)
     preferred, starts = weights_of(weights, traced), start_runs(files, chosen, traced)
     check_writable(target)
-    check_apart(json=target, plot=plot)
+    reports.check(json=target, plot=plot)
     if plot is not None:
         check_plot(plot)
-    check_results("--out", out, target, plot)
-    walks = walk(traced, WalkPlan(runs, steps, seed, schedule, preferred, starts, workers, not no_cache, strict), quiet)
+    check_results("--out", out, target, plot, *reports.paths)
+    plan = WalkPlan(runs, steps, seed, schedule, preferred, starts, workers, not no_cache, strict)
+    with reports.of_unfinished(chosen, "simulate"):
+        walks = walk(traced, plan, quiet)
     findings = confirm_findings(walks, starts, number)
     screen = console(to_stderr=target == "-")
     for line in walkreport.lines(chosen, walks, findings, steps, schedule, number):
         screen.plain(line)
-    if out is not None:
-        for path in write_findings(out, chosen, walks, (*findings, *witnesses(walks, starts))):
-            screen.plain(f"wrote {path}")
-    if plot is not None:
-        plot_walks(plot, chosen.title(), walks)
-        screen.plain(f"wrote {plot}")
+    for path in _files(chosen, walks, (*findings, *witnesses(walks, starts)), out, plot):
+        screen.plain(f"wrote {path}")
     code = walkreport.exit_code(walks, findings)
     if target is not None:
         write_json(target, walkreport.document(chosen, walks, findings, steps, schedule, code))
+    run = JudgedRun(chosen, "simulate", judged_by_walks(chosen, walks, findings), walks.seconds, plan.flags(files))
+    reports.write(screen, [run], code, walkreport.last_line(walks, findings, code))
     screen.plain(walkreport.last_line(walks, findings, code))
     sys.exit(code)

@@ -18,6 +18,7 @@ from kraftcheck.solvers.program.verdict import (
     worst_first,
 )
 from kraftcheck.solvers.traces import render as traces
+from kraftcheck.solvers.traces.plain import trace_document
 from kraftcheck.solvers.walks.findings import WalkFinding
 from kraftcheck.solvers.walks.walks import WalkProgress, Walks
 
@@ -143,7 +144,8 @@ def document(
         "distinct": walks.distinct,
         "refuted": [
             {"id": finding.trace.claim, "kind": finding.trace.kind, "run": finding.run, "steps": finding.steps,
-             "shortened": len(finding.trace.steps), "failing": list(finding.trace.failing)}
+             "shortened": len(finding.trace.steps), "failing": list(finding.trace.failing),
+             "trace": trace_document(finding.trace)}
             for finding in findings
         ],
         "goals": {

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import z3
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.subject import Subject, traced
+from kraftcheck.ci.terminal import time_limit
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
-from kraftcheck.solvers.program.verdict import PropertyVerdict, Refuted, Unknown, Verdict, worst_exit_code
+from kraftcheck.ci.verdicts.reports.judged import judged_proof
+from kraftcheck.solvers.program.stop import StopFlag
+from kraftcheck.solvers.program.verdict import Incomplete, PropertyVerdict, Refuted, Unknown, Verdict, worst_exit_code
 from kraftcheck.solvers.smt.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.queries import Effort
-from kraftcheck.solvers.smt.spacer import infer
+from kraftcheck.solvers.smt.spacer import Inference, infer
 from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.traces.plain import trace_document
 from kraftcheck.solvers.traces.render import lines
 
 
@@ -31,10 +36,11 @@ class BoundedResult:
 
 def run_bounded(chosen: Subject, effort: Effort, flags: Mapping[str, Any]) -> int:
     """Check as the flags say, report, and return the exit code."""
+    start = time.monotonic()
     subject = traced(chosen, lambda system, setting: theory(system, setting, use_lemmas=False))
     claims = [c.id for c in subject.claims if not flags["only"] or c.id in flags["only"]]
     result = _search(subject, claims, effort, flags)
-    verdicts = [_property_verdict(subject, claim, result.verdicts[claim]) for claim in claims]
+    verdicts = [_property_verdict(subject, claim, time_limit.overdue(result.verdicts[claim])) for claim in claims]
     code = worst_exit_code(verdict.verdict for verdict in verdicts)
     screen = console(to_stderr=flags["target"] == "-")
     screen.plain(chosen.title())
@@ -47,8 +53,16 @@ def run_bounded(chosen: Subject, effort: Effort, flags: Mapping[str, Any]) -> in
     screen.plain(assurance.of_bounded([verdict.verdict for verdict in verdicts]))
     words = [report.WORDS[type(verdict.verdict)] for verdict in verdicts]
     counts = [f"{words.count(word)} {word}" for word in report.WORST_FIRST if word in words]
-    screen.plain(", ".join(counts) + f" (exit {code})")
+    closing = ", ".join(counts) + f" (exit {code})"
+    run = judged_proof(chosen, verdicts, time.monotonic() - start, _engine_flag(flags))
+    flags["reports"].write(screen, [run], code, closing)
+    screen.plain(closing)
     return code
+
+
+def _engine_flag(flags: Mapping[str, Any]) -> tuple[str, ...]:
+    numbers = (f"--{name}={flags[name]}" for name in ("bmc", "k") if flags[name] is not None)
+    return (*numbers, *["--pdr"] * flags["pdr"])
 
 
 def _search(subject: Theory, claims: Sequence[str], effort: Effort, flags: Mapping[str, Any]) -> BoundedResult:
@@ -58,7 +72,8 @@ def _search(subject: Theory, claims: Sequence[str], effort: Effort, flags: Mappi
             return BoundedResult(check_bounded(subject, claims, flags["bmc"], effort, stop, report), {})
         if flags["k"] is not None:
             return BoundedResult(check_inductive(subject, claims, flags["k"], effort, stop), {})
-        inferences = {claim: infer(subject, claim, effort) for claim in claims if subject.claim(claim).kind == "always"}
+        invariants = [claim for claim in claims if subject.claim(claim).kind == "always"]
+        inferences = {claim: _inferred(subject, claim, effort, stop) for claim in invariants}
     steps: dict[str, Verdict] = {
         c: Unknown("Spacer is asked for invariants only") for c in claims if c not in inferences
     }
@@ -66,6 +81,13 @@ def _search(subject: Theory, claims: Sequence[str], effort: Effort, flags: Mappi
     return BoundedResult(
         verdicts, {claim: inference.lemma for claim, inference in inferences.items() if inference.lemma}
     )
+
+
+def _inferred(subject: Theory, claim: str, effort: Effort, stop: StopFlag) -> Inference:
+    """The inference of one claim, or none once the work is stopped."""
+    if stop.is_set():
+        return Inference(Incomplete(stop.reason))
+    return infer(subject, claim, evolve(effort, timeout=time_limit.within(effort.timeout)))
 
 
 def _no_progress(done: int, total: int) -> None:
@@ -99,7 +121,7 @@ def _document(
         "exit_code": code,
         "claims": [
             {"id": verdict.claim, "kind": verdict.kind, "verdict": report.WORDS[type(verdict.verdict)],
-             "depth": verdict.depth,
+             "depth": verdict.depth, "trace": trace_document(verdict.verdict),
              "detail": report.detail(verdict), "lemma": result.lemmas.get(verdict.claim)}
             for verdict in verdicts
         ],

@@ -28,6 +28,9 @@ from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.progress import progress_tally, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.time_limit import overdue, passed, time_limit, within
+from kraftcheck.ci.verdicts.reports.files import report_options
+from kraftcheck.ci.verdicts.reports.judged import judged_proof
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import System
@@ -99,8 +102,9 @@ def search_evidence(
     """
     if not any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim)):
         return SearchEvidence()
-    if not most or proof.stopped:
-        return SearchEvidence(reason="stopped on request" if proof.stopped else "--search 0")
+    if not most or proof.stopped or passed():
+        late = "no time is left" if most else "--search 0"
+        return SearchEvidence(reason=proof.stop_reason if proof.stopped else late)
     try:
         explored_program = program(with_lemmas(request.subject(proof=False)))
     except (Refusal, LayoutError) as error:
@@ -152,6 +156,8 @@ def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
 @options.memory
 @options.verbose
 @options.document
+@report_options
+@time_limit
 @options.quiet
 @click.pass_context
 def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: Any) -> None:
@@ -181,19 +187,16 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     check_switches(request.subject(), theory)
     check_only(parsed.system, theory_, flags["only"])
     check_writable(flags["target"])
+    flags["reports"].check(json=flags["target"])
     check_ready(flags["second"], flags["smt2"], flags["target"])
-    effort = Effort(flags["timeout"], flags["seed"], flags["core"], flags["solver"])
+    effort = Effort(within(flags["timeout"]), flags["seed"], flags["core"], flags["solver"])
     bounded_only = _without_lemmas(flags)
     check_solver(flags["solver"], flags["second"], bounded_only)
     check_endless(theory_, (flags["solver"], flags["second"]), bounded_only)
     if bounded_only:
         sys.exit(run_bounded(request.subject(), effort, flags))
-    start = time.monotonic()
-    proof = run_proof(request, effort, flags["only"], flags["workers"], flags["quiet"])
-    seconds = time.monotonic() - start
-    budget = SearchBudget(1, flags["memory"], max_states=flags["search"], keep=True)
-    explorer = functools.partial(run, budget=budget, quiet=flags["quiet"])
-    judgements = judge(proof, search_evidence(request, proof, flags["search"], explorer))
+    with flags["reports"].of_unfinished(request.subject(), "prove"):
+        proof, judgements, seconds = _judgements(request, effort, flags)
     if (flags["smt2"] is not None or flags["second"] is not None) and not proof.stopped:
         judgements = second_opinion(proof, judgements, flags["smt2"], flags["second"], effort, flags["workers"])
     code = worst_exit_code(judgement.verdict.verdict for judgement in judgements)
@@ -202,8 +205,24 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     print_proof(screen, proof, judgements, seconds, flags)
     if flags["target"] is not None:
         write_json(flags["target"], document(request.subject(), proof, judgements, seconds, effort, code))
+    run_ = judged_proof(request.subject(), [one.verdict for one in judgements], seconds)
+    flags["reports"].write(screen, [run_], code, last_line(judgements, code))
     screen.plain(last_line(judgements, code))
     sys.exit(code)
+
+
+def _judgements(
+    request: ProofRequest, effort: Effort, flags: Mapping[str, Any]
+) -> tuple[Proof, list[ClaimJudgement], float]:
+    """The proof with its judgements, and the seconds that it took, the search for counterexamples aside."""
+    start = time.monotonic()
+    proof = run_proof(request, effort, flags["only"], flags["workers"], flags["quiet"])
+    seconds = time.monotonic() - start
+    budget = SearchBudget(1, flags["memory"], max_states=flags["search"], keep=True)
+    explorer = functools.partial(run, budget=budget, quiet=flags["quiet"])
+    judgements = judge(proof, search_evidence(request, proof, flags["search"], explorer))
+    timely = [evolve(one, verdict=evolve(one.verdict, verdict=overdue(one.verdict.verdict))) for one in judgements]
+    return proof, timely, seconds
 
 
 def _without_lemmas(flags: Mapping[str, Any]) -> bool:

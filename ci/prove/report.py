@@ -18,6 +18,7 @@ from kraftcheck.solvers.smt.bounds import cap_text, leaves_text
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import PROVEN, Effort
 from kraftcheck.solvers.smt.verdicts import ClaimJudgement
+from kraftcheck.solvers.traces.plain import trace_document
 from kraftcheck.solvers.traces.render import lines
 
 
@@ -167,6 +168,7 @@ def _claim(proof: Proof, judgement: ClaimJudgement) -> dict[str, Any]:
         "bound": property_verdict.verdict.bound if isinstance(property_verdict.verdict, Holds) else None,
         "detail": report.detail(property_verdict),
         "depth": property_verdict.depth,
+        "trace": trace_document(property_verdict.verdict),
         "used": proof.core(property_verdict.claim),
         "rests_on": proof.support(property_verdict.claim),
         "counterexample": None if cti is None else {"reach": cti.reach, "where": cti.where},

@@ -26,9 +26,10 @@ from kraftcheck.ci.spark.store.places import PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import BlockKernel
 from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.frame import NO_ACTION
+from kraftcheck.solvers.program.stop import is_stop, stop_reason
 from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability, search_backward
 from kraftcheck.solvers.search.explore import SearchProgress
-from kraftcheck.solvers.search.levels import FIRST_VIOLATION, STOPPED, Limits, Search
+from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Limits, Search
 
 
 @define
@@ -137,7 +138,7 @@ class SparkRun:
             )
             self.cut = native.search.cut
         elif self.stop.is_set():
-            self.cut = STOPPED
+            self.cut = stop_reason(self.stop)
 
     def _steps(self, export: Export, claims: Mapping[int, int]) -> dict[int, PlacedOccurrence]:
         """The claims about transitions and deadlocks; those about states are read off the levels."""
@@ -166,7 +167,7 @@ class SparkRun:
                 self.handed_over = level.depth - 1
             result = runner.run(level, self.stop)
             if result is None:
-                self.cut = STOPPED
+                self.cut = stop_reason(self.stop)
                 break
             self._commit(self._commit_of(level.depth, result))
             seconds = time.monotonic() - self._start_time
@@ -176,10 +177,10 @@ class SparkRun:
 
     def search_backward(self, search: Callable[[], Recoverability]) -> None:
         """Judge the `recovers` properties on what is committed, unless the run was to end early."""
-        if self.kernel.program.recovers and self.cut not in (STOPPED, FIRST_VIOLATION):
+        if self.kernel.program.recovers and not (is_stop(self.cut) or self.cut == FIRST_VIOLATION):
             self.recoverability = search()
             if self.recoverability.findings is None:
-                self.cut = STOPPED
+                self.cut = stop_reason(self.stop)
 
     def report_backward(self, rounds: int, changed: int) -> None:
         """Tell of a round of the backward search; its queue are the marks that rose."""
@@ -214,7 +215,7 @@ class SparkRun:
         """Whether no limit is reached; else the cut says which."""
         bounds = self.bounds
         if self.stop.is_set():
-            self.cut = STOPPED
+            self.cut = stop_reason(self.stop)
         elif bounds.max_depth is not None and len(self.levels) > bounds.max_depth:
             self.cut = f"depth limit {bounds.max_depth}"
         elif bounds.stop_at_first and not self.kernel.plan.goals.issuperset(self.claims):

@@ -26,6 +26,7 @@ from kraftcheck.solvers.program.verdict import (
 )
 from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY
+from kraftcheck.solvers.traces.plain import trace_document
 
 DOCUMENT_VERSION = 1
 
@@ -260,6 +261,7 @@ def _property(verdict: PropertyVerdict, result: Exploration) -> dict[str, Any]:
         "failing": list(verdict.verdict.trace.failing) if isinstance(verdict.verdict, Refuted) else [],
         "closure": _closure(verdict),
         "loop": _loop(verdict),
+        "trace": trace_document(verdict.verdict),
         "sentence": claim.sentence if claim else None,
         "source": claim.source if claim else None,
     }

@@ -54,13 +54,13 @@ class Subject:
         """Whether the system comes with kraftcheck; the rules of any other are compared with ints in a sample."""
         return SYSTEMS.get(self.name) is self.whole
 
-    def command(self) -> str:
-        """The command that explores this subject again."""
+    def command(self, engine: str = "explore") -> str:
+        """The command that explores this subject again, or asks another engine about it."""
         preset = self.system.scopes.get(self.setting.scope, {})
         bounds = [f"--{k} {v}" for k, v in self.setting.bounds.items() if preset.get(k) != v]
         rules = [] if self.rules is None else [f"--rules {self.rules}"]
         scope = f"--scope {shlex.quote(self.setting.scope)}"
-        return " ".join(["kraftcheck explore", shlex.quote(self.name), scope, *bounds, *rules])
+        return " ".join([f"kraftcheck {engine}", shlex.quote(self.name), scope, *bounds, *rules])
 
     def title(self) -> str:
         """A line that says what is checked."""

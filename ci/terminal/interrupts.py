@@ -4,7 +4,8 @@ Python runs its handlers between bytecodes of the main thread, so that a call of
 The operating system acts at once: it writes the signal's number into a pipe, and a thread reads it. The main
 thread has a second to unwind; then the process ends where it is, and its children with it.
 
-Nothing but the standard library is imported here: the watch begins before all other imports.
+Nothing is imported here but the standard library, and what imports nothing else: the watch begins before all other
+imports.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from kraftcheck.solvers.program.stop import StopFlag
+
 EXIT_INTERRUPTED = 130
 
 GRACE_SECONDS = 1.0
@@ -37,8 +40,8 @@ class Interrupted(Exception):
     """Work was asked to stop before there was anything to report."""
 
 
-class Stop(threading.Event):
-    """A flag that Ctrl-C and SIGTERM set.
+class Stop(StopFlag):
+    """A flag that Ctrl-C, SIGTERM and the end of a time limit set.
 
     Attributes:
         awaits_report: whether Ctrl-C waits for the report of what is stopped, however long that takes.
@@ -50,6 +53,12 @@ class Stop(threading.Event):
         super().__init__()
         self.awaits_report, self.signalled = awaits_report, False
         self.asked_by: int | None = None
+
+    def expire(self, reason: str) -> None:
+        """Set the flag because the time is over; a signal that came before is the reason already."""
+        if not self.is_set():
+            self.reason = reason
+            self.set()
 
     def ask(self, number: int) -> None:
         """Set the flag on behalf of a signal."""

@@ -15,7 +15,9 @@ from typing import TextIO, TypeVar
 
 from attrs import define, field, frozen
 
+from kraftcheck.ci.terminal import time_limit
 from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, register_stop, stop_requested
+from kraftcheck.solvers.program.stop import STOPPED
 from kraftcheck.solvers.search.explore import SearchProgress
 
 TERMINAL_SECONDS = 0.2
@@ -157,7 +159,7 @@ def progress_tally(quiet: bool, noun: str) -> Iterator[ProgressTally | None]:
 
 @contextmanager
 def stop_flag(awaits_report: bool = False) -> Iterator[Stop]:
-    """A flag that Ctrl-C and SIGTERM set; after that Ctrl-C does what it always does.
+    """A flag that Ctrl-C, SIGTERM and the end of --time-limit set; after that Ctrl-C does what it always does.
 
     SIGTERM does not: `timeout` sends it to a process and to its group, so that one request to stop arrives twice.
 
@@ -165,8 +167,11 @@ def stop_flag(awaits_report: bool = False) -> Iterator[Stop]:
         awaits_report: whether Ctrl-C waits for what is reported of the stopped work; else the process ends in any case.
 
     Raises:
-        Interrupted: where a signal has set an earlier flag, whose work was complete all the same.
+        Interrupted: where a signal has set an earlier flag, whose work was complete all the same, or time is over.
     """
+    deadline = time_limit.current()
+    if deadline is not None and time_limit.passed():
+        raise Interrupted(f"{deadline.reason} between two parts of the work")
     if stop_requested():
         raise Interrupted("stopped between two parts of the work")
     flag = Stop(awaits_report)
@@ -178,10 +183,16 @@ def stop_flag(awaits_report: bool = False) -> Iterator[Stop]:
 
     for number in before:
         signal.signal(number, ask)
+    timer = None if deadline is None else threading.Timer(deadline.remaining(), flag.expire, [deadline.reason])
     try:
         with register_stop(flag):
+            if timer is not None:
+                timer.daemon = True
+                timer.start()
             yield flag
     finally:
+        if timer is not None:
+            timer.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -226,5 +237,6 @@ def run_interruptibly(work: Callable[[], Result], stop: Stop, begin_event: threa
                 if stop.asked_by == signal.SIGINT:
                     announce()
                     raise KeyboardInterrupt
-                raise Interrupted("stopped before there was anything to report")
+                reason = "stopped" if stop.reason == STOPPED else stop.reason
+                raise Interrupted(f"{reason} before there was anything to report")
     return outcome.result()

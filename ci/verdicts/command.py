@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import NoReturn
 
 import click
 from rich.text import Text
@@ -18,20 +19,22 @@ from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
-from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal import options, time_limit
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, write_json
-from kraftcheck.ci.terminal.interrupts import stop_requested
+from kraftcheck.ci.terminal.interrupts import Interrupted, abandon, stop_requested
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.ci.verdicts.proofs import ProofRow, prove_row
+from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
+from kraftcheck.ci.verdicts.reports.rows import judged_rows
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.properties.expected.verdicts import EVERY, EXPECTED, Row, expected
+from kraftcheck.solvers.program.stop import is_stop
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, PropertyVerdict, exit_code, worst_first
 from kraftcheck.solvers.search.explore import Exploration
-from kraftcheck.solvers.search.levels import STOPPED
 
 
 def unexpected_verdicts(row: Row, result: Exploration) -> Iterator[UnexpectedVerdict]:
@@ -118,10 +121,12 @@ def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Sequence[
               help="Write every counterexample there, a folder for each row.")
 @options.verbose
 @options.document
+@report_options
+@time_limit.time_limit
 @options.quiet
 def check_command(
     systems: tuple[str, ...], scopes: tuple[str, ...], rules: tuple[str, ...], vectors: tuple[Path, ...],
-    workers: int, memory: int, out: Path | None, verbose: bool, target: str | None, quiet: bool,
+    workers: int, memory: int, out: Path | None, verbose: bool, target: str | None, reports: ReportFiles, quiet: bool,
 ) -> None:  # fmt: skip
     """Explore every SYSTEM (default: all) at its scopes and rule sets and compare with the expected verdicts.
 
@@ -141,8 +146,11 @@ def check_command(
         find_system(name)
     rows = plan(systems, scopes, rules)
     check_writable(target)
+    reports.check(json=target)
+    if vectors and any(reports.paths):
+        raise Refusal("--junit and --sarif hold verdicts about systems; run `kraftcheck conform --vectors` apart")
     conformance = _conform(vectors)
-    check_results("--out", out, target)
+    check_results("--out", out, target, *reports.paths)
     screen = console(to_stderr=target == "-")
     with nullcontext() if out is None else results("--out", out) as place:
         runs, unexpected, proofs = _run_rows(screen, rows, SearchBudget(workers, memory), place, quiet)
@@ -153,8 +161,10 @@ def check_command(
     if target is not None:
         write_json(target, document(runs, proofs, unexpected, code))
     verdict_count = sum(len(result.verdicts) for _, _, result in runs) + sum(proof.claims for proof in proofs)
-    screen.plain(last_line(verdict_count, len(unexpected), failed, skipped, code))
-    sys.exit(code)
+    closing = last_line(verdict_count, len(unexpected), failed, skipped, code)
+    reports.write(screen, judged_rows(rows, runs, proofs), code, closing)
+    screen.plain(closing)
+    leave(code)
 
 
 def _run_rows(
@@ -163,21 +173,34 @@ def _run_rows(
     """Explore and prove row by row, up to the first one that is stopped; counterexamples go below `place`."""
     runs, unexpected, proofs = [], list[UnexpectedVerdict](), list[ProofRow]()
     for row in rows:
-        if stop_requested():  # when the search of the row before was complete
+        if stop_requested() or time_limit.passed():  # when the search of the row before was complete
             break
         chosen = subject(row[0], row[1], {}, row[2])
-        result = run(program(chosen), budget, quiet)
+        try:
+            result = run(program(chosen), budget, quiet)
+        except Interrupted:
+            if not time_limit.passed():
+                raise
+            break
         runs.append((row, chosen, result))
         unexpected += list(unexpected_verdicts(row, result))
         screen.print(_row_line(row, result, unexpected), soft_wrap=True)
         if place is not None:
             write_traces(place / "-".join(row), chosen, result)
-        if result.cut == STOPPED:
+        if is_stop(result.cut):
             break
         proofs += prove_row(screen, row, budget.workers, quiet)
         if any(proof.proof.stopped for proof in proofs):
             break
     return runs, unexpected + [verdict for proof in proofs for verdict in proof.unexpected], proofs
+
+
+def leave(code: int) -> NoReturn:
+    """End with an exit code; once the time is over a compiler may still be at work, which nothing but the end stops."""
+    if time_limit.passed():
+        sys.stdout.flush()
+        abandon(code)
+    sys.exit(code)
 
 
 def last_line(verdicts: int, unexpected: int, failed: bool, skipped: int, code: int) -> str:

@@ -22,6 +22,7 @@ from kraftcheck.solvers.liveness.fair import GROUP, Constraint, StoppedError, Sw
 from kraftcheck.solvers.liveness.graph import CompiledEdges
 from kraftcheck.solvers.machine_code.edge_kernel import kind_bit, truth_words
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.stop import is_stop, stop_reason
 from kraftcheck.solvers.program.verdict import (
     Holds,
     Incomplete,
@@ -33,7 +34,7 @@ from kraftcheck.solvers.program.verdict import (
     Verdict,
 )
 from kraftcheck.solvers.reference.lasso import confirm_lasso
-from kraftcheck.solvers.search.levels import FIRST_VIOLATION, STOPPED, Search
+from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Search
 
 
 @frozen
@@ -88,7 +89,7 @@ def search_liveness(
         EngineDisagreement: when ints do not confirm a lasso.
     """
     program = search.kernel.program
-    if not program.liveness.claims or search.cut in (STOPPED, FIRST_VIOLATION):
+    if not program.liveness.claims or is_stop(search.cut) or search.cut == FIRST_VIOLATION:
         return NO_LIVENESS_SEARCH
     if program.reduction is not None:
         return SYMMETRIC
@@ -99,7 +100,7 @@ def search_liveness(
     try:
         findings = _findings(program, edges, sweeps)
     except StoppedError:
-        search.cut = STOPPED
+        search.cut = stop_reason(search.stop)
         return Liveness(None)
     arrays = [sweeps.cut, *(group.enabled for group in sweeps.groups)]
     memory = edges.kept + sum(array.nbytes for array in arrays)

@@ -21,8 +21,9 @@ from kraftcheck.solvers.mutants.counterexamples import Disproof, disproof, leave
 from kraftcheck.solvers.mutants.mutate import DIFFERS, Leave, Mutant, Mutations, mutate
 from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, MutantOutcome, Survived, Undecided
 from kraftcheck.solvers.mutants.recoverability import Findings, compare_recoverability, graph_findings
+from kraftcheck.solvers.program.stop import STOPPED
 from kraftcheck.solvers.program.verdict import DEADLOCK
-from kraftcheck.solvers.search.levels import STOPPED, Limits, Search
+from kraftcheck.solvers.search.levels import Limits, Search
 
 
 @frozen

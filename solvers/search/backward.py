@@ -23,8 +23,9 @@ from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.recovers import recovery_action_bits
+from kraftcheck.solvers.program.stop import is_stop, stop_reason
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Vacuous, Verdict
-from kraftcheck.solvers.search.levels import FIRST_VIOLATION, STOPPED, Search
+from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Search
 from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.search.witness import witness
 from kraftcheck.solvers.traces.path import PackedRun
@@ -196,7 +197,7 @@ def search_backward(
 
     A stop on the way cuts the search.
     """
-    if not search.kernel.program.recovers or search.cut in (STOPPED, FIRST_VIOLATION):
+    if not search.kernel.program.recovers or is_stop(search.cut) or search.cut == FIRST_VIOLATION:
         return Recoverability(None)
 
     def on_sweep(sweep: int, queue: int) -> None:
@@ -206,7 +207,7 @@ def search_backward(
     backward = BackwardSearch(search.kernel, search.store, search.threads, search.stop, on_sweep)
     findings = backward.run()
     if findings is None:
-        search.cut = STOPPED
+        search.cut = stop_reason(search.stop)
     return Recoverability(findings, backward.sweeps, clock() - start)
 
 

@@ -22,6 +22,7 @@ from kraftcheck.solvers.machine_code.frame import NO_ACTION
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.machine_code.threads import ThreadPool
+from kraftcheck.solvers.program.stop import stop_reason
 from kraftcheck.solvers.search.visited import NO_PARENT, VisitedSet
 
 SLICE = 64
@@ -41,7 +42,6 @@ CANDIDATES = 1 << 24
 
 Counters: TypeAlias = npt.NDArray[np.int64]
 
-STOPPED = "stopped on request"
 FIRST_VIOLATION = "stopped at the first violation"
 OUT_OF_MEMORY = "memory limit"
 HANDED_OVER = "handed over to another engine"
@@ -222,7 +222,7 @@ class Search:
         if self.cut is not None:
             return
         if self.stop.is_set():
-            self.cut = STOPPED
+            self.cut = stop_reason(self.stop)
         elif limits.stop_at_first and not plan.goals.issuperset(self.claims):
             self.cut = FIRST_VIOLATION
         elif limits.max_states is not None and self.distinct >= limits.max_states and self._unfinished(last):

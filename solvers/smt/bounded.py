@@ -1,7 +1,7 @@
 """Bounded model checking and k-induction: runs of a bounded number of steps, unrolled in Z3.
 
-Biere et al., "Symbolic Model Checking without BDDs" (1999); Sheeran et al.,
-"Checking Safety Properties Using Induction and a SAT-Solver" (2000).
+Biere et al., "Symbolic Model Checking without BDDs" (1999);
+Sheeran et al., "Checking Safety Properties Using Induction and a SAT-Solver" (2000).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from attrs import define, frozen
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.program.program import Kind
+from kraftcheck.solvers.program.stop import stop_reason
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Trace, Unknown, Verdict
 from kraftcheck.solvers.smt.bounds import capped_texts, domain_obligations, leaves_text
 from kraftcheck.solvers.smt.countermodels import ModelAction, trace_on_ints
@@ -230,7 +231,8 @@ def check_bounded(
         report: called with the depth that is reached, and the depth that is wanted.
     """
     search = _search(subject, claims, depth, effort, stop, report)
-    incomplete = Incomplete(search.fault or f"no counterexample of at most {search.depth} steps")
+    cut = f"{stop_reason(stop)}; " if stop.is_set() else ""
+    incomplete = Incomplete(cut + (search.fault or f"no counterexample of at most {search.depth} steps"))
     return {claim: search.verdicts.get(claim, incomplete) for claim in claims}
 
 
@@ -262,9 +264,8 @@ def check_inductive(
     Claims are assumed together; those that fail are dropped, and the rest is tried again.
 
     Args:
-        subject, claims: what to prove.
+        subject, claims, effort, stop: as in `check_bounded`.
         k: length of the runs, from 1.
-        effort, stop: as in `check_bounded`.
     """
     base = _search(subject, claims, k, effort, stop, lambda now, last: None)
     verdicts, open_claims = base.verdicts, base.open()
@@ -280,21 +281,19 @@ def check_inductive(
             return {claim: verdicts.get(claim, unknown) for claim in claims}
         if not failed:
             return {claim: verdicts.get(claim, holds) for claim in claims}
+        breaks = f"a run of {k} steps from some state breaks it"
         for claim, broken in failed.items():
-            reason = broken if isinstance(broken, str) else f"a run of {k} steps from some state breaks it"
-            verdicts[claim] = Unknown(f"not {k}-inductive: {reason}")
+            verdicts[claim] = Unknown(f"not {k}-inductive: {broken if isinstance(broken, str) else breaks}")
         open_claims = [claim for claim in open_claims if claim not in failed]
-    return {claim: verdicts.get(claim, Incomplete("stopped on request")) for claim in claims}
+    return {claim: verdicts.get(claim, Incomplete(stop_reason(stop))) for claim in claims}
 
 
 def _unroll_assuming(subject: Theory, claims: Sequence[str], k: int, effort: Effort) -> tuple[Unrolling, list[str]]:
     """k steps from any state, the claims true of all but the last state and step; what that step may take out."""
     unrolling, faults = Unrolling(subject, effort, initial=False), list[str]()
     for depth in range(k):
-        if depth:
-            unrolling.assume(claims)
-        else:
-            unrolling.assume([claim for claim in claims if subject.claim(claim).kind == "always"])
+        # of the first state nothing but invariants can be assumed: no step leads to it
+        unrolling.assume([claim for claim in claims if depth or subject.claim(claim).kind == "always"])
         faults = unrolling.faults() if depth == k - 1 else []
         unrolling.extend()
     return unrolling, faults

@@ -20,6 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 from attrs import define, evolve, field, frozen
 
+from kraftcheck.solvers.program.stop import STOPPED, stop_reason
 from kraftcheck.solvers.smt.queries import (
     DOMAINS,
     INITIATION,
@@ -52,6 +53,7 @@ class Proof:
         unproven: invariants that are not proven, in the order in which they fell.
         rounds: how often proofs were made anew, and 1.
         stopped: whether it was asked to stop before it was finished.
+        stop_reason: why, if it was.
     """
 
     theory: Theory
@@ -61,6 +63,7 @@ class Proof:
     unproven: tuple[str, ...]
     rounds: int
     stopped: bool = False
+    stop_reason: str = STOPPED
 
     def of(self, claim: str) -> list[ObligationAnswer]:
         """The answers about a claim, initiation first."""
@@ -199,7 +202,10 @@ class ProofPool:
             for chunk in chunks:
                 if self.stop.is_set():
                     return
-                yield self.worker.answer(chunk, assumed)
+                answers = self.worker.answer(chunk, assumed)
+                if self.stop.is_set():  # the time of a query ends with the time limit: it was not asked to its end
+                    return
+                yield answers
             return
         self._futures = {self.pool.submit(_answer, chunk, assumed) for chunk in chunks}
         while self._futures:
@@ -278,7 +284,7 @@ def prove(
                 if obligation not in answers or {*failed} & {*rests_on(answers[obligation])}
             ]
     order = {targets: answers[targets] for targets in obligations(subject, claims) if targets in answers}
-    return Proof(subject, targets, tuple(claims), order, tuple(unproven), rounds, halt.is_set())
+    return Proof(subject, targets, tuple(claims), order, tuple(unproven), rounds, halt.is_set(), stop_reason(halt))
 
 
 def rests_on(answer: ObligationAnswer) -> list[str]:

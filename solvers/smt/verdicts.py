@@ -91,7 +91,7 @@ def _verdict(proof: Proof, failures: list[ObligationAnswer], counterexample: Cou
         return Unknown(f"no answer: {', '.join(f'{a.obligation.action} ({a.reason})' for a in undecided)}")
     if proof.faults() and not proof.stopped:
         return Incomplete(leaves_text(proof.faults()))
-    return Incomplete("stopped on request")
+    return Incomplete(proof.stop_reason)
 
 
 def bound_text(proof: Proof) -> str:

@@ -55,10 +55,11 @@ def _full_state(state: Any) -> list[str]:
     return [f"{INDENT}{name} = {show(value, name)}" for name, value in fields(state).items()]
 
 
-def _changes(before: Any, after: Any) -> list[str]:
+def changes(before: Any, after: Any) -> list[str]:
+    """The fields in which two states differ, as `isr: {0,1} -> {0}`."""
     old = fields(before)
     return [
-        f"{INDENT}{name}: {show(old[name], name)} -> {show(value, name)}"
+        f"{name}: {show(old[name], name)} -> {show(value, name)}"
         for name, value in fields(after).items()
         if value != old[name]
     ]
@@ -94,7 +95,7 @@ def lines(trace: Trace, full: bool = False, marks: Mapping[int, Sequence[str]] |
     before = trace.initial
     for number, step in enumerate(trace.steps, start=1):
         text.append(f"{number:3d}  {call(step.action, step.arguments)}")
-        changed = _full_state(step.state) if full else _changes(before, step.state)
+        changed = _full_state(step.state) if full else [INDENT + text for text in changes(before, step.state)]
         text += changed or [f"{INDENT}(the state does not change)"]
         text += _event(step.event) + cycle_begin(trace, number) + marked.get(number, [])
         before = step.state

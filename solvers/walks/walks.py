@@ -15,6 +15,7 @@ from kraftcheck.solvers.machine_code.frame import NO_ACTION, FramePlan
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.pruning import Pruning, by_field, pruning_fault, prunings
+from kraftcheck.solvers.program.stop import STOPPED, stop_reason
 from kraftcheck.solvers.walks.walker import FingerprintSet, Walker, WalkRun
 
 CHUNK_RUNS, CHUNK_STEPS = 64, 1 << 20
@@ -195,8 +196,13 @@ def simulate(
             totals.mark(clock() - compiled)
             if progress is not None:
                 progress(totals.curve[-1])
-    cut = None if totals.runs == runs else f"stopped after {totals.runs:,} of {runs:,} runs"
+    cut = None if totals.runs == runs else _cut_text(stop_event, totals.runs, runs)
     return _result(totals, seed, clock() - compiled, compiled - start, cut, strict)
+
+
+def _cut_text(stop: threading.Event, done: int, runs: int) -> str:
+    reason = stop_reason(stop)
+    return f"{'stopped' if reason == STOPPED else reason + ','} after {done:,} of {runs:,} runs"
 
 
 def _result(

@@ -142,7 +142,7 @@ LEVELS = (
            "solvers.search.levels:Search._unfinished", "not last or self.distinct > sum(self.levels)", "not last",
            STATE_LIMIT),
     Mutant("stop-untold", "A search that was stopped counts as complete.",
-           "solvers.search.levels:Search._check_limits", "self.cut = STOPPED", "return", STOP),
+           "solvers.search.levels:Search._check_limits", "self.cut = stop_reason(self.stop)", "return", STOP),
     Mutant("cut-holds", "What a cut search did not refute holds.",
            "solvers.search.explore:_verdict", "elif reason is not None:", "elif reason is not None and False:",
            MEMORY),

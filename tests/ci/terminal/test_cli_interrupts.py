@@ -19,7 +19,7 @@ from kraftcheck.ci.prove.broken_proofs import attempt, rows
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED, LINE, Interrupted, descendants
 from kraftcheck.ci.verdicts.defects import explore_defect
 from kraftcheck.properties.defects.matrix import BUGS
-from kraftcheck.solvers.search.levels import STOPPED
+from kraftcheck.solvers.program.stop import STOPPED
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 from tests.shared.samples import one_in

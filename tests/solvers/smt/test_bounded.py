@@ -120,7 +120,7 @@ def test_a_stop_ends_bounded_checking() -> None:
     stop = threading.Event()
     stop.set()
     assert check_bounded(toy(toys.DIGRAPH), ["never-5"], 9, EFFORT, stop) == {
-        "never-5": Incomplete("no counterexample of at most -1 steps")
+        "never-5": Incomplete("stopped on request; no counterexample of at most -1 steps")
     }
     assert isinstance(check_inductive(toy(NEVER_8), ["never-8"], 2, EFFORT, stop)["never-8"], Incomplete)
 

@@ -1,0 +1,182 @@
+"""What a command judged, in the one form that every report is made from."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import evolve, frozen
+
+from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.model.language.system import Property
+from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Refuted, Trace
+from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.traces.render import lines
+from kraftcheck.solvers.walks.findings import WalkFinding
+from kraftcheck.solvers.walks.walks import Walks
+
+HOLDS, NOTHING_FOUND, SHOWN, NOT_JUDGED = "holds", "nothing found", "shown", "not judged"
+UNDECIDED = ("incomplete", "unknown", NOT_JUDGED)
+"""Verdicts that say neither yes nor no."""
+
+
+@frozen
+class JudgedProperty:
+    """A property with its verdict in words.
+
+    Attributes:
+        id: of the property.
+        kind: of the property, or `deadlock`.
+        verdict: `holds`, `refuted 3`, `vacuous`, ...; walks say `nothing found`, which is no proof, and `shown`.
+        detail: why, in words.
+        passed: whether the verdict is the one that it must be.
+        expected: the verdict that it must be.
+        claim: the property; None for deadlock, and for one that the system does not have.
+        trace: the counterexample.
+    """
+
+    id: str
+    kind: str
+    verdict: str
+    detail: str
+    passed: bool
+    expected: str = HOLDS
+    claim: Property | None = None
+    trace: Trace | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The property in words."""
+        return report.DEADLOCK_SAYS if self.claim is None else self.claim.sentence
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the engine said neither yes nor no."""
+        return self.verdict in UNDECIDED
+
+    def outcome(self) -> str:
+        """The verdict in a line, with the expected one where that is another."""
+        text = f"{self.verdict}: {self.detail}" if self.detail else self.verdict
+        return text if self.expected == HOLDS or self.passed else f"expected {self.expected}, got {text}"
+
+
+@frozen
+class JudgedRun:
+    """The properties that one engine judged of one subject.
+
+    Attributes:
+        subject: the system at its setting.
+        engine: `explore`, `prove` or `simulate`.
+        properties: in the order of the report.
+        seconds: how long it took.
+        options: other words of the command that does it again.
+        folder: where that command is to be run, seen from the working folder; empty: there.
+    """
+
+    subject: Subject
+    engine: str
+    properties: tuple[JudgedProperty, ...]
+    seconds: float = 0.0
+    options: tuple[str, ...] = ()
+    folder: str = ""
+
+    def again(self, id_: str) -> str:
+        """The command that judges a property again."""
+        change = f"cd {shlex.quote(self.folder)} && " if self.folder else ""
+        command = self.subject.command(self.engine)
+        return " ".join([change + command, *map(shlex.quote, self.options), "--property", shlex.quote(id_)])
+
+    def text(self, one: JudgedProperty) -> str:
+        """All that is to be said of a property: the sentence, the verdict, the trace, the command."""
+        trace = [] if one.trace is None else lines(one.trace)
+        title = self.subject.title()
+        return "\n".join([f"{one.id}: {one.sentence}", title, one.outcome(), *trace, f"again: {self.again(one.id)}"])
+
+
+def judged(
+    chosen: Subject, verdicts: Iterable[PropertyVerdict], expected: Mapping[str, str] | None = None
+) -> tuple[JudgedProperty, ...]:
+    """The verdicts of a search or a proof.
+
+    Args:
+        chosen: what was judged.
+        verdicts: of the engine.
+        expected: the verdict that a property must have, in words; all others must hold.
+    """
+    claims = claims_of(chosen)
+    return tuple(
+        expecting(
+            JudgedProperty(
+                one.claim, one.kind, report.word_of(one), report.detail(one), isinstance(one.verdict, Holds),
+                claim=claims.get(one.claim),
+                trace=one.verdict.trace if isinstance(one.verdict, Refuted) else None,
+            ),
+            (expected or {}).get(one.claim, HOLDS),
+        )
+        for one in verdicts
+    )  # fmt: skip
+
+
+def judged_search(chosen: Subject, result: Exploration, options: tuple[str, ...] = ()) -> JudgedRun:
+    """What a search judged, none of it expected to fail."""
+    return JudgedRun(chosen, "explore", judged(chosen, result.verdicts), result.seconds, options)
+
+
+def judged_proof(
+    chosen: Subject, verdicts: Iterable[PropertyVerdict], seconds: float, options: tuple[str, ...] = ()
+) -> JudgedRun:
+    """What a proof judged, none of it expected to fail."""
+    return JudgedRun(chosen, "prove", judged(chosen, verdicts), seconds, options)
+
+
+def expecting(one: JudgedProperty, expected: str) -> JudgedProperty:
+    """The property judged by the verdict that it must have; `refuted` stands for a trace of any length."""
+    if expected == HOLDS:
+        return one
+    same = one.verdict == expected or (expected == "refuted" and one.verdict.startswith("refuted "))
+    return evolve(one, expected=expected, passed=same)
+
+
+def not_judged(chosen: Subject, ids: Iterable[str], reason: str) -> tuple[JudgedProperty, ...]:
+    """Properties without a verdict, which is no pass."""
+    claims = claims_of(chosen)
+    return tuple(
+        JudgedProperty(id_, claims[id_].kind if id_ in claims else DEADLOCK, NOT_JUDGED, reason, False,
+                       claim=claims.get(id_))
+        for id_ in ids
+    )  # fmt: skip
+
+
+def every_id(chosen: Subject) -> list[str]:
+    """The properties of a subject, deadlock last."""
+    return [*(claim.id for claim in chosen.system.properties(chosen.setting)), DEADLOCK]
+
+
+def claims_of(chosen: Subject) -> dict[str, Property]:
+    """The properties of a subject by id, its lemmas among them."""
+    both = (*chosen.system.lemmas(chosen.setting), *chosen.system.properties(chosen.setting))
+    return {claim.id: claim for claim in both}
+
+
+def judged_by_walks(chosen: Subject, walks: Walks, findings: Sequence[WalkFinding]) -> tuple[JudgedProperty, ...]:
+    """What random walks say of each property that they judge; they never say that one holds."""
+    claims, traces = claims_of(chosen), {finding.trace.claim: finding.trace for finding in findings}
+    missed, reason = {goal.id for goal in walks.goals_missed}, walks.cut or walks.fault
+    size, rows = f"{walks.runs:,} runs, {walks.steps:,} steps", []
+    for id_ in every_id(chosen):
+        claim, trace = claims.get(id_), traces.get(id_)
+        kind = DEADLOCK if claim is None else claim.kind
+        goal = kind in ("sometimes", "happens")
+        if trace is not None:
+            word, detail = f"refuted {len(trace.steps)}", f"by a trace of {len(trace.steps)} steps, not surely shortest"
+        elif goal and id_ not in missed:
+            word, detail = SHOWN, size
+        elif kind not in ("always", "step", "sometimes", "happens", DEADLOCK):
+            continue  # the report of walks names them: they are about all runs at once
+        elif reason is not None:
+            word, detail = "incomplete", reason
+        else:
+            word, detail = ("vacuous", f"not reached in {size}") if goal else (NOTHING_FOUND, f"{size}, not a proof")
+        rows.append(JudgedProperty(id_, kind, word, detail, word in (SHOWN, NOTHING_FOUND), claim=claim, trace=trace))
+    return tuple(rows)

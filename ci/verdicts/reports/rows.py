@@ -1,0 +1,74 @@
+"""The rows of `kraftcheck check` as what was judged: searches, proofs, and rows that a stop left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kraftcheck.ci.systems.subject import Subject, subject
+from kraftcheck.ci.verdicts.proofs import ProofRow
+from kraftcheck.ci.verdicts.reports.judged import (
+    HOLDS,
+    JudgedProperty,
+    JudgedRun,
+    claims_of,
+    every_id,
+    judged,
+    not_judged,
+)
+from kraftcheck.properties.expected.proofs import NOT_PROVEN
+from kraftcheck.properties.expected.verdicts import EVERY, Row
+from kraftcheck.solvers.program.verdict import DEADLOCK
+from kraftcheck.solvers.search.explore import Exploration
+
+
+def judged_rows(
+    rows: Sequence[Row], explored: Sequence[tuple[Row, Subject, Exploration]], proofs: Sequence[ProofRow]
+) -> list[JudgedRun]:
+    """Every row that was planned, in order: its search and its proof; what was not judged is no pass.
+
+    Args:
+        rows: what was to be checked.
+        explored: the rows whose search began.
+        proofs: the proofs that began.
+    """
+    by_row = {row: (chosen, result) for row, chosen, result in explored}
+    proven = {proof.row: proof for proof in proofs}
+    return [run for row in rows for run in _runs(row, by_row.get(row), proven.get(row))]
+
+
+def _runs(row: Row, explored: tuple[Subject, Exploration] | None, proof: ProofRow | None) -> Iterator[JudgedRun]:
+    if explored is None:
+        chosen = subject(row[0], row[1], {}, row[2])
+        missing = not_judged(chosen, every_id(chosen), "the check ended before this row")
+        yield JudgedRun(chosen, "explore", missing)
+        return
+    chosen, result = explored
+    properties = judged(chosen, result.verdicts, EVERY[row])
+    unseen = sorted(set(EVERY[row]) - {one.id for one in properties})
+    missing = not_judged(chosen, unseen, "expected, and the system has no such property")
+    yield JudgedRun(chosen, "explore", (*properties, *missing), result.seconds)
+    if proof is not None:
+        yield _proof_run(row, proof)
+    elif row in NOT_PROVEN:
+        claims = [claim.id for claim in chosen.system.properties(chosen.setting) if claim.kind in ("always", "step")]
+        yield JudgedRun(chosen, "prove", not_judged(chosen, claims, "the check ended before this proof"))
+
+
+def _proof_run(row: Row, proof_row: ProofRow) -> JudgedRun:
+    chosen = subject(row[0], row[1], {}, row[2], proof=True)
+    proof, claims = proof_row.proof, claims_of(chosen)
+    failed = "incomplete" if proof.stopped else "unknown"
+    properties = []
+    for claim in proof.theory.claims:
+        verdict = HOLDS if proof.proven(claim.id) else failed
+        expected = "unknown" if claim.id in NOT_PROVEN[row] else HOLDS
+        detail = "for any number of steps" if verdict == HOLDS else "not proven"
+        properties.append(
+            JudgedProperty(
+                claim.id, claim.kind, verdict, detail, verdict == expected, expected, claims.get(claim.id)
+            )
+        )
+    unseen = sorted(set(NOT_PROVEN[row]) - {one.id for one in properties} - {DEADLOCK})
+    missing = not_judged(chosen, unseen, "expected, and nothing to prove has this name")
+    seconds = sum(answer.seconds for answer in proof.answers.values())
+    return JudgedRun(chosen, "prove", (*properties, *missing), seconds)

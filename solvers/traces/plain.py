@@ -1,0 +1,62 @@
+"""Traces as plain values for JSON documents: numbers, truths, lists and records, without ITF's marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import attrs
+
+from kraftcheck.solvers.program.verdict import Refuted, Trace, TraceStep, Verdict
+from kraftcheck.solvers.traces import itf
+
+
+def trace_document(verdict: Verdict | Trace) -> dict[str, Any] | None:
+    """A counterexample as plain values; None for a verdict without one.
+
+    A set is an ascending list. A record of one field is the value of that field, as in ITF.
+    """
+    trace = verdict.trace if isinstance(verdict, Refuted) else verdict
+    if not isinstance(trace, Trace):
+        return None
+    return {
+        "kind": trace.kind,
+        "failing": list(trace.failing),
+        "initial": _record(trace.initial),
+        "steps": [_step(step) for step in trace.steps],
+    }
+
+
+def _step(step: TraceStep) -> dict[str, Any]:
+    return {
+        "action": step.action,
+        "arguments": {name: _value(value) for name, value in step.arguments.items()},
+        "state": _record(step.state),
+        "event": None if step.event is None else _record(step.event),
+    }
+
+
+def _record(value: Any) -> Mapping[str, Any]:
+    """A state or an event: its fields by name, also where there is one alone."""
+    if attrs.has(type(value)):
+        return {field.name: _value(getattr(value, field.name)) for field in attrs.fields(type(value))}
+    return {"state": _value(value)}
+
+
+def _value(value: Any) -> Any:
+    return _json(itf.plain(value))
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted((_json(item) for item in value), key=repr if any(map(_is_part, value)) else None)
+    if isinstance(value, list):
+        return [_json(item) for item in value]
+    if isinstance(value, SimpleNamespace):
+        return {name: _json(item) for name, item in vars(value).items()}
+    return value if isinstance(value, bool | str) or value is None else int(value)
+
+
+def _is_part(value: Any) -> bool:
+    return isinstance(value, frozenset | list | SimpleNamespace)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
+from kraftcheck.ci.mutants.html import html
 from kraftcheck.ci.mutants.page import page
-from kraftcheck.ci.mutants.table import MutantRow, combine, counts, document, identity, judge_survivors, lines, rows
-from kraftcheck.ci.systems import report
+from kraftcheck.ci.mutants.parts import TablePart, document, read_parts
+from kraftcheck.ci.mutants.table import MutantRow, combine, counts, identity, judge_survivors, lines, rows, sentences_of
 from kraftcheck.ci.systems.flags import CommandWords, parse_words
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import find_system
@@ -24,6 +24,7 @@ from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
+from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.progress import run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.nearest import nearest
@@ -37,21 +38,6 @@ from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 RULES = "fixed"
 LIMIT = 5_000_000
 SECONDS = 5.0
-
-
-@frozen
-class TablePart:
-    """The rows of one system, and what they are of.
-
-    Attributes:
-        title: system, scope and rules in words.
-        explanation: the exploration of every mutant.
-        rows: a row for each.
-    """
-
-    title: str
-    explanation: MutantExplanation
-    rows: tuple[MutantRow, ...]
 
 
 @frozen
@@ -99,7 +85,15 @@ def of_subject(chosen: Subject, action: str | None, context: ExploreContext) -> 
     explanation = context.explore(
         chosen, lambda all_, mutant: action is None or action in all_.actions_of[mutant.number]
     )
-    return TablePart(chosen.title(), explanation, tuple(rows(chosen, explanation, chosen.setting.scope)))
+    return _part(chosen, explanation, rows(chosen, explanation, chosen.setting.scope))
+
+
+def _part(chosen: Subject, explanation: MutantExplanation, rows_: Sequence[MutantRow]) -> TablePart:
+    further = {name: row.sentences[name] for row in rows_ for name in row.properties()}
+    sentences, base = {**sentences_of(chosen), **further}, explanation.base
+    return TablePart(
+        chosen.name, chosen.title(), base.distinct, base.generated, explanation.refuted, sentences, tuple(rows_)
+    )
 
 
 def of_table(table: Table, carried: Collection[tuple[str, ...]], context: ExploreContext) -> TablePart:
@@ -120,7 +114,7 @@ def of_table(table: Table, carried: Collection[tuple[str, ...]], context: Explor
         label = " ".join([scope, *(f"--{name} {value}" for name, value in bounds.items())])
         more = context.explore(further, lambda all_, mutant, open_keys=open_keys: mutant.key in open_keys)  # type: ignore[misc]
         rows_ = combine(rows_, rows(further, more, label))
-    return TablePart(chosen.title(), explanation, tuple(rows_))
+    return _part(chosen, explanation, rows_)
 
 
 def of_page(context: ExploreContext) -> list[TablePart]:
@@ -136,7 +130,7 @@ def of_page(context: ExploreContext) -> list[TablePart]:
 def with_judgements(parts: Sequence[TablePart]) -> list[TablePart]:
     """The parts with every survivor judged; what one system kills is load-bearing for all."""
     every = iter(judge_survivors([row for part in parts for row in part.rows]))
-    return [TablePart(part.title, part.explanation, tuple(next(every) for _ in part.rows)) for part in parts]
+    return [evolve(part, rows=tuple(next(every) for _ in part.rows)) for part in parts]
 
 
 @click.command(
@@ -151,17 +145,19 @@ def with_judgements(parts: Sequence[TablePart]) -> list[TablePart]:
 @options.workers
 @options.memory
 @options.document
-@click.option("--markdown", metavar="FILE", help="Write the table as a Markdown page.")
+@click.option("--markdown", metavar="FILE", help="Write totals and findings as a Markdown page.")
+@click.option("--html", "table", metavar="FILE", help="Write the whole table as one page with filters.")
+@click.option("--from", "source", metavar="FILE", help="Explore nothing: take the table that --json wrote there.")
 @options.quiet
 def explain_command(
     words: tuple[str, ...], scope: str | None, rules: str | None, action: str | None, limit: int, workers: int,
-    memory: int, target: str | None, markdown: str | None, quiet: bool,
+    memory: int, target: str | None, markdown: str | None, table: str | None, source: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Drop every condition of SYSTEM's rules, one at a time, and tell which property breaks.
 
     A condition is a conjunct of a guard, a branch of a rule (taken always, or
     never), or a part of all_of or any_of in a rule. Without SYSTEM: every part
-    of docs/reference/load-bearing.md. Properties of kind `recovers` are asked of the
+    of docs/reference/load-bearing.json. Properties of kind `recovers` are asked of the
     mutants that nothing else kills.
 
     \b
@@ -172,27 +168,48 @@ def explain_command(
     Examples:
       kraftcheck explain elections --scope tiny
       kraftcheck explain elections --scope tiny --action fence --json -
-      kraftcheck explain --markdown docs/reference/load-bearing.md
+      kraftcheck explain --json docs/reference/load-bearing.json
+      kraftcheck explain --from docs/reference/load-bearing.json --html table.html
     """
-    check_writable(target)
-    check_writable(markdown)
-    check_apart(json=target, markdown=markdown)
-    chosen = _subject(words, scope, rules, action)
+    pages = {"markdown": markdown, "html": table}
+    for output in (target, *pages.values()):
+        check_writable(output)
+    check_apart(json=target, **pages)
+    if source is not None:
+        _check_source(words, source, target, **pages)
+        parts = read_parts(Path(source))
+    else:
+        chosen = _subject(words, scope, rules, action)
+        parts = _explored(chosen, action, MutantBudget(workers, memory, limit), quiet)
+    screen = console(to_stderr=target == "-")
+    code = _print(screen, parts, listed=source is None)
+    for name, writer in (("markdown", page), ("html", html)):
+        place = pages[name]
+        if place is not None:
+            write(Path(place), writer(parts))
+    if target is not None:
+        write_json(target, document(parts, code))
+    sys.exit(code)
+
+
+def _check_source(words: Sequence[str], source: str, target: str | None, **pages: str | None) -> None:
+    """Refuse what an exploration would need, and outputs into the table that is read."""
+    if words:
+        raise Refusal(f"--from takes every system from {source}; leave out {words[0]}")
+    check_idle("explores, and --from does not", "scope", "rules", "action", "limit", "workers", "memory")
+    check_apart(**{"from": source}, json=target, **pages)
+
+
+def _explored(chosen: Subject | None, action: str | None, budget: MutantBudget, quiet: bool) -> list[TablePart]:
+    """The parts by a new exploration; Ctrl-C and SIGTERM stop it."""
     begin_event = threading.Event()
     with stop_flag(awaits_report=True) as stop:
-        context = ExploreContext(MutantBudget(workers, memory, limit), quiet, stop, begin_event)
+        context = ExploreContext(budget, quiet, stop, begin_event)
 
         def build_parts() -> list[TablePart]:
             return of_page(context) if chosen is None else [of_subject(chosen, action, context)]
 
-        parts = with_judgements(run_interruptibly(build_parts, stop, begin_event))
-    screen = console(to_stderr=target == "-")
-    code = _print(screen, parts)
-    if markdown is not None:
-        write(Path(markdown), page([(part.title, part.explanation, part.rows) for part in parts]))
-    if target is not None:
-        write_json(target, _document(parts, code))
-    sys.exit(code)
+        return with_judgements(run_interruptibly(build_parts, stop, begin_event))
 
 
 def _subject(words: Sequence[str], scope: str | None, rules: str | None, action: str | None) -> Subject | None:
@@ -215,16 +232,19 @@ def _subject(words: Sequence[str], scope: str | None, rules: str | None, action:
     return chosen
 
 
-OPTIONS = ("--scope", "--rules", "--action", "--limit", "--workers", "--memory", "--json", "--markdown", "--quiet")
+OPTIONS = (
+    "--scope", "--rules", "--action", "--limit", "--workers", "--memory", "--json", "--markdown", "--html", "--from",
+    "--quiet",
+)  # fmt: skip
 
 
-def _print(screen: Screen, parts: Sequence[TablePart]) -> int:
+def _print(screen: Screen, parts: Sequence[TablePart], listed: bool) -> int:
     undecided = 0
     for part in parts:
         screen.plain(part.title)
-        if part.explanation.refuted:
-            screen.plain(f"broken by the rules as they are, so no evidence here: {', '.join(part.explanation.refuted)}")
-        for line in lines(part.rows):
+        if part.refuted:
+            screen.plain(f"broken by the rules as they are, so no evidence here: {', '.join(part.refuted)}")
+        for line in lines(part.rows) if listed else ():
             screen.plain(line)
         outcome_counts = counts(part.rows)
         undecided += outcome_counts.get("undecided", 0)
@@ -234,25 +254,3 @@ def _print(screen: Screen, parts: Sequence[TablePart]) -> int:
     code = EXIT_INCOMPLETE if undecided else 0
     screen.plain(f"{'every mutant is decided' if not undecided else f'{undecided} undecided'} (exit {code})")
     return code
-
-
-def _document(parts: Sequence[TablePart], code: int) -> dict[str, Any]:
-    return {
-        "version": report.DOCUMENT_VERSION,
-        "command": "explain",
-        "exit_code": code,
-        "systems": [_system(part) for part in parts],
-        "left": dict(LEFT),
-        "versions": report.versions(),
-    }
-
-
-def _system(part: TablePart) -> Mapping[str, Any]:
-    return {
-        "title": part.title,
-        "distinct": part.explanation.base.distinct,
-        "generated": part.explanation.base.generated,
-        "refuted_without_mutant": list(part.explanation.refuted),
-        "counts": counts(part.rows),
-        "mutants": [document(row, part.explanation.mutations.actions_of) for row in part.rows],
-    }

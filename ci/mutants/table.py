@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from attrs import evolve, frozen
 
@@ -41,6 +40,7 @@ class MutantRow:
         scope: where the outcome was found, as the user names it.
         mutant, outcome: what was changed, and what came of it.
         sentences: the claims of the system by id.
+        actions: the actions that meet the condition.
         judgement: for a survivor what that means, and why; None for others.
     """
 
@@ -49,12 +49,27 @@ class MutantRow:
     mutant: Mutant
     outcome: MutantOutcome
     sentences: Mapping[str, str]
+    actions: tuple[str, ...] = ()
     judgement: tuple[str, str] | None = None
 
     @property
     def word(self) -> str:
         """The outcome in a word."""
         return WORDS[type(self.outcome)]
+
+    @property
+    def judged(self) -> tuple[str, str]:
+        """What it means that nothing kills the mutant, and why."""
+        return self.judgement or (OPEN, "")
+
+    def properties(self) -> tuple[str, ...]:
+        """The properties that need the condition: broken, or not shown, without it."""
+        match self.outcome:
+            case Killed(by, _, _):
+                return by
+            case GoalLost(goals, idle):
+                return (*goals, *idle)
+        return ()
 
     def change(self) -> str:
         """What the mutant does, in words."""
@@ -77,7 +92,7 @@ class MutantRow:
                 return f"{goals[0]} is not reached any more{more}: {self.sentences[goals[0]]}"
             case Undecided(cut):
                 return f"undecided: {cut}"
-        kind, reason = self.judgement or (OPEN, "")
+        kind, reason = self.judged
         return f"nothing; {kind}: {reason}" if reason else f"nothing; {kind}"
 
 
@@ -86,12 +101,20 @@ def _length(steps: Sequence[str], shortest: bool) -> str:
     return f"{text}, {' '.join(steps)}" if len(steps) <= SHORT else text
 
 
+def sentences_of(chosen: Subject) -> dict[str, str]:
+    """What each property of a subject says, by id."""
+    claims = chosen.system.properties(chosen.setting)
+    return {**{claim.id: claim.sentence for claim in claims}, DEADLOCK: "a state that is not quiescent has a successor"}
+
+
 def rows(chosen: Subject, explanation: MutantExplanation, scope: str) -> list[MutantRow]:
     """The rows of an explanation, survivors not judged yet."""
-    claims = chosen.system.properties(chosen.setting)
-    sentences = {claim.id: claim.sentence for claim in claims}
-    sentences[DEADLOCK] = "a state that is not quiescent has a successor"
-    return [MutantRow(chosen.name, scope, mutant, outcome, sentences) for mutant, outcome in explanation.outcomes]
+    sentences = sentences_of(chosen)
+    actions = explanation.mutations.actions_of
+    return [
+        MutantRow(chosen.name, scope, mutant, outcome, sentences, tuple(actions.get(mutant.number, ())))
+        for mutant, outcome in explanation.outcomes
+    ]
 
 
 def identity(row: MutantRow) -> tuple[str, ...]:
@@ -147,14 +170,22 @@ def groups_of(rows: Sequence[MutantRow]) -> Iterator[tuple[str, list[MutantRow]]
         yield group, list(members)
 
 
+def place(mutant: Mutant) -> str:
+    """Where a mutant's condition is, in words: the action, or the rule and its file."""
+    if mutant.kind == GUARD:
+        return f"action {mutant.group}"
+    module, _, rule = mutant.group.partition(":")
+    return f"{rule} ({module.removeprefix('kraftcheck.').replace('.', '/')}.py)"
+
+
 def heading(group: str, members: Sequence[MutantRow]) -> tuple[str, str]:
     """The heading of a group, and the first sentence of its rule."""
+    where = place(members[0].mutant)
     if members[0].mutant.kind == GUARD:
-        return f"action {group}", ""
-    module, _, rule = group.partition(":")
+        return where, ""
     line = min(row.mutant.line for row in members)
-    path = module.removeprefix("kraftcheck.").replace(".", "/")
-    return f"{rule} ({path}.py:{line})", first_sentence(module, rule)
+    module, _, rule = group.partition(":")
+    return f"{where.removesuffix(')')}:{line})", first_sentence(module, rule)
 
 
 def lines(rows: Sequence[MutantRow]) -> Iterator[str]:
@@ -171,24 +202,3 @@ def counts(rows: Sequence[MutantRow]) -> dict[str, int]:
     """How many rows have each outcome, absent ones left out."""
     words = [row.word for row in rows]
     return {word: words.count(word) for word in WORDS.values() if word in words}
-
-
-def document(row: MutantRow, actions_of: Mapping[int, Sequence[str]]) -> dict[str, Any]:
-    """A row as plain values."""
-    mutant, outcome = row.mutant, row.outcome
-    values: dict[str, Any] = {
-        "group": mutant.group, "kind": mutant.kind, "condition": mutant.part, "call": mutant.call,
-        "change": mutant.change, "line": mutant.line or None, "actions": list(actions_of.get(mutant.number, ())),
-        "scope": row.scope, "outcome": row.word,
-    }  # fmt: skip
-    match outcome:
-        case Killed(by, steps, shortest) | LeavesDomain(by, steps, shortest):
-            values |= {"by": list(by), "depth": len(steps), "steps": list(steps), "shortest": shortest}
-        case GoalLost(goals, idle):
-            values |= {"goals": list(goals), "idle": list(idle)}
-        case Undecided(cut):
-            values |= {"cut": cut}
-        case Survived(effect):
-            kind, reason = row.judgement or (OPEN, "")
-            values |= {"effect": effect, "judgement": kind, "why": reason}
-    return values

@@ -1,4 +1,4 @@
-"""What MkDocs calls while it builds the site: the API reference, and the order in which sections are read.
+"""What MkDocs calls while it builds the site: the API reference, the load-bearing table, and the order of sections.
 
 A page of the API reference holds one package and nothing but its docstrings, so that these pages are made during the
 build and are no files of the repository.
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 LAYERS = ("model", "properties", "solvers")
 """Layers whose packages have pages; `ci` is used by its commands."""
+
+TABLE = "reference/load-bearing.json"
+"""The load-bearing table, below the pages."""
 
 ORDER = (
     "index.md", "README.md", "tutorial", "how-to", "reference", "explanation", "api",
@@ -52,9 +55,19 @@ def packages(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of the API reference; a package whose own pages follow shows its docstring alone."""
+    """Add the pages of the API reference, and the load-bearing table with its filters.
+
+    A package whose own pages follow shows its docstring alone.
+    """
     from mkdocs.structure.files import File
 
+    from kraftcheck.ci.mutants.html import html
+    from kraftcheck.ci.mutants.parts import read_parts
+
+    table = Path(config.docs_dir) / TABLE
+    if table.exists():
+        place = str(Path(TABLE).with_name("load-bearing-table.html"))
+        files.append(File.generated(config, place, content=html(read_parts(table))))
     for place, name in packages(Path(config.config_file_path).parent):
         options = "      show_submodules: false\n" if place.endswith("README.md") else ""
         title = name.rpartition(".")[2]

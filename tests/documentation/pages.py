@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from kraftcheck.ci.mutants.page import page as load_bearing
+from kraftcheck.ci.mutants.parts import read_parts
 from tests.documentation import commands, coverage, defects, findings, index, live, releases
 from tests.shared.places import DOCS
 
@@ -15,6 +17,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "live-findings.md": live.page,
     DOCS / "reference" / "releases.md": releases.page,
     DOCS / "reference" / "findings.md": findings.page,
+    DOCS / "reference" / "load-bearing.md": lambda: load_bearing(read_parts(DOCS / "reference" / "load-bearing.json")),
     DOCS / "reference" / "README.md": index.reference,
     DOCS / "explanation" / "adr" / "README.md": index.decisions,
     DOCS / "how-to" / "README.md": index.how_to,

@@ -28,6 +28,10 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     pages += [Path("api") / place for place, _ in packages(ROOT)]
     places = [page.with_name("index.html" if page.name == "README.md" else f"{page.stem}.html") for page in pages]
     assert [str(place) for place in places if not (tmp_path / place).is_file()] == []
+    table = (tmp_path / "reference" / "load-bearing-table.html").read_text(encoding="utf-8")
+    assert table.count("<tr data-system=") > 1000
+    findings = (tmp_path / "reference" / "load-bearing.html").read_text(encoding="utf-8")
+    assert 'href="load-bearing-table.html"' in findings
     shown = (tmp_path / "api" / "model" / "partition.html").read_text(encoding="utf-8")
     assert 'id="kraftcheck.model.partition.change' in shown
 

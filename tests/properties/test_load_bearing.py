@@ -1,15 +1,16 @@
-"""docs/reference/load-bearing.md is what the mutants amount to, and every survivor on it is judged."""
+"""docs/reference/load-bearing.json is what the mutants amount to, and every survivor in it is judged."""
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 
 import pytest
 
-from kraftcheck.ci.mutants.page import Tally, anchor, cell, condition, summary
+from kraftcheck.ci.mutants.parts import TablePart, document, read_parts, row_document
 from kraftcheck.ci.mutants.table import ELSEWHERE, NO_EFFECT, OPEN, STEPS_ONLY, MutantRow, judge_survivors, rows
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.properties.mutants.survivors import JUDGEMENTS, KINDS
 from kraftcheck.properties.mutants.tables import LEFT, TABLES, Table
 from kraftcheck.solvers.mutants.explore import MutantBudget, explain
@@ -17,30 +18,22 @@ from kraftcheck.solvers.mutants.mutate import DROPPED, GUARD, Mutant, Mutations,
 from kraftcheck.solvers.mutants.outcome import Killed, Survived
 from tests.shared.places import DOCS
 
-TEXT = (DOCS / "reference" / "load-bearing.md").read_text(encoding="utf-8")
-PARTS = re.findall(r"^## (\S+), scope (\S+) .*?\n(.*?)(?=^## )", TEXT, flags=re.MULTILINE | re.DOTALL)
+PLACE = DOCS / "reference" / "load-bearing.json"
+PARTS = {part.system: part for part in read_parts(PLACE)}
 SAMPLE = 12
 """Of the first table one mutant in so many is explored again."""
 
-
-def shown(system: str) -> dict[tuple[str, str, str], str]:
-    """The cells of a system's part: group, condition and mutant to what breaks."""
-    [body] = [body for name, _, body in PARTS if name == system]
-    found: dict[tuple[str, str, str], str] = {}
-    groups = re.compile(r"^\*\*`(?:action )?([^`]*)`\*\*.*?\n\n(.*?)(?=\n\n)", re.MULTILINE | re.DOTALL)
-    for group, table in groups.findall(body):
-        for line in table.splitlines()[2:]:
-            part, change, told = re.split(r" (?<!\\)\| ", line[2:-2])
-            found[re.sub(r":\d+\)$", ")", group), part, change] = told
-    return found
+Key = tuple[str, str, str, str, str]
 
 
-def place(row: MutantRow) -> tuple[str, str, str]:
-    """Where a row is on the page, lines aside."""
-    module, _, rule = row.mutant.group.partition(":")
-    path = module.removeprefix("kraftcheck.").replace(".", "/")
-    group = module if row.mutant.kind == GUARD else f"{rule} ({path}.py)"
-    return group, condition(row), row.change()
+def key(mutant: Mutant) -> Key:
+    """What tells a mutant from the others of its system, lines aside: those move with any change of a file."""
+    return mutant.group, mutant.kind, mutant.part, mutant.call, mutant.change
+
+
+def recorded(part: TablePart) -> dict[Key, MutantRow]:
+    """The rows of a part by their mutants."""
+    return {key(row.mutant): row for row in part.rows}
 
 
 def of_table(table: Table) -> tuple[Subject, Mutations]:
@@ -49,90 +42,90 @@ def of_table(table: Table) -> tuple[Subject, Mutations]:
     return chosen, mutate(chosen.system, chosen.setting, LEFT)
 
 
+def test_every_table_is_there_whole() -> None:
+    """The document has a part for each table in their order, and reading it loses nothing."""
+    assert list(PARTS) == [table.system for table in TABLES]
+    content = read_json(PLACE)
+    again = document(list(PARTS.values()), content["exit_code"])
+    assert again["systems"] == content["systems"]
+    assert content["left"] == dict(LEFT)
+
+
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.system)
-def test_every_mutant_is_on_the_page(table: Table) -> None:
-    """The page has a row for each mutant of each table, and no other; every survivor is judged, none by default."""
+def test_every_mutant_is_in_the_table(table: Table) -> None:
+    """The table has a row for each mutant of each system, and no other; every survivor is judged, none by default."""
     chosen, mutations = of_table(table)
-    blank = [MutantRow(chosen.name, table.scope, mutant, Survived("none"), {}) for mutant in mutations.mutants]
-    cells = shown(table.system)
-    assert {place(row) for row in blank} == set(cells), (
-        "run `kraftcheck explain --markdown docs/reference/load-bearing.md`"
+    part = PARTS[table.system]
+    found = recorded(part)
+    assert part.title == chosen.title()
+    assert Counter(key(row.mutant) for row in part.rows) == Counter(map(key, mutations.mutants)), (
+        "run `kraftcheck explain --json docs/reference/load-bearing.json`"
     )
-    assert [key for key, told in cells.items() if f"nothing; {OPEN}" in told] == []
+    assert [one for one, row in found.items() if isinstance(row.outcome, Survived) and row.judged[0] == OPEN] == []
+    if not table.further:
+        met = {key(mutant): set(mutations.actions_of.get(mutant.number, ())) for mutant in mutations.mutants}
+        assert {one: set(row.actions) for one, row in found.items()} == met
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.system)
+def test_a_row_quotes_the_properties_as_they_are(table: Table) -> None:
+    """The sentences in the table are those of the properties today, and each row names properties of its part."""
+    chosen, _ = of_table(table)
+    part = PARTS[table.system]
+    today = {claim.id: claim.sentence for claim in chosen.system.properties(chosen.setting)}
+    for scope, bounds in table.further:
+        other = subject(table.system, scope, bounds, "fixed")
+        today |= {claim.id: claim.sentence for claim in other.system.properties(other.setting)}
+    assert {name: text for name, text in part.sentences.items() if name in today} == {
+        name: text for name, text in today.items() if name in part.sentences
+    }
+    named = {name for row in part.rows for name in row.properties()}
+    assert named <= set(part.sentences)
+    assert set(part.sentences) <= {*today, "deadlock"}
 
 
 def test_no_judgement_is_stale() -> None:
-    """Each judgement is the reason given for some survivor on the page, and for no other outcome."""
+    """Each judgement is the reason given for some survivor in the table, and for no other outcome."""
     given: dict[tuple[str, str, str, str, str], bool] = {}
     for table in TABLES:
         chosen, mutations = of_table(table)
-        cells = shown(table.system)
+        found = recorded(PARTS[table.system])
         for mutant in mutations.mutants:
-            told = cells[place(MutantRow(chosen.name, table.scope, mutant, Survived("none"), {}))]
+            row = found[key(mutant)]
             for one in JUDGEMENTS:
                 if one.about(chosen.name, mutant.group, mutant.part, mutant.change):
-                    key = (one.system, one.group, one.part, one.change, one.why)
-                    given[key] = given.get(key, False) or told == f"nothing; {one.kind}: {one.why}"
+                    name = (one.system, one.group, one.part, one.change, one.why)
+                    is_given = isinstance(row.outcome, Survived) and row.judged == (one.kind, one.why)
+                    given[name] = given.get(name, False) or is_given
     stale = [one for one in JUDGEMENTS if not given.get((one.system, one.group, one.part, one.change, one.why))]
     assert stale == []
     assert {one.kind for one in JUDGEMENTS} == set(KINDS)
 
 
-def test_a_sample_is_what_the_page_says() -> None:
-    """Mutants of the first table, explored again, break what the page says; survivors survive."""
+def test_judgements_follow_from_the_outcomes() -> None:
+    """What the table says of a survivor is what the other rows and the judgements of today make of it."""
+    every = [row for part in PARTS.values() for row in part.rows]
+    assert [row.judgement for row in judge_survivors(every)] == [row.judgement for row in every]
+
+
+def test_a_sample_is_what_the_table_says() -> None:
+    """Mutants of the first table, explored again, have the same outcome, trace and effect as in the table."""
     table = TABLES[0]
     chosen = subject(table.system, table.scope, table.bounds, "fixed")
     found = explain(chosen.system, chosen.setting, MutantBudget(1, 1 << 29, 1_000_000), leave=LEFT,
                     selected=lambda _, mutant: mutant.number % SAMPLE == 0, cache_dir=cache_folder())  # fmt: skip
-    cells, listed = shown(table.system), rows(chosen, found, table.scope)
+    part, listed = recorded(PARTS[table.system]), rows(chosen, found, table.scope)
     assert len(listed) > 15
+    judged_later = ("line", "judgement", "why")
     for row in listed:
-        told = cells[place(row)]
+        now, before = row_document(row), row_document(part[key(row.mutant)])
+        assert {name: value for name, value in now.items() if name not in judged_later} == {
+            name: value for name, value in before.items() if name not in judged_later
+        }
         if isinstance(row.outcome, Survived):
-            assert told.startswith("nothing; ")
-            assert (row.outcome.effect == "none") >= (NO_EFFECT in told)
-            assert (row.outcome.effect == "transitions") >= (STEPS_ONLY in told)
-        else:
-            assert told == cell(row)
-
-
-def test_counts_on_the_page_add_up() -> None:
-    """The head of each part counts its rows."""
-    for name, _, body in PARTS:
-        head = re.search(r"(\d+) mutants: (.*)\.\n", body)
-        assert head is not None
-        told = {word: int(number) for number, word in re.findall(r"(\d+) ([a-z ]+)", head[2])}
-        cells = list(shown(name).values())
-        assert (int(head[1]), sum(told.values())) == (len(cells), len(cells))
-        assert told["survives"] == sum(text.startswith("nothing; ") for text in cells)
-        assert told["goal lost"] == sum("is not reached any more" in t or "has no case any more" in t for t in cells)
-
-
-def tally_of(name: str, scope: str, body: str) -> Tally:
-    """The numbers of a part, counted from its rows and from its list of survivors."""
-    cells = list(shown(name).values())
-    survivors = {kind: int(number) for kind, number in re.findall(r"^\* ([a-z ]+): (\d+)$", body, re.MULTILINE)}
-    lost = sum("is not reached any more" in told or "has no case any more" in told for told in cells)
-    left = sum("takes a value that it cannot have" in told for told in cells)
-    unclear = sum(told.startswith("undecided") for told in cells)
-    killed = len(cells) - lost - left - unclear - sum(survivors.values())
-    outcomes = {
-        "killed": killed, "leaves its domain": left, "goal lost": lost, "survives": sum(survivors.values()),
-        "undecided": unclear,
-    }  # fmt: skip
-    section = re.findall(r"^### (.*)$", body, re.MULTILINE)[0]
-    return Tally(f"{name}, scope {scope} (", section, outcomes, survivors)
-
-
-def test_the_summary_counts_the_rows() -> None:
-    """The table at the head of the page is what its parts add up to, and leads to each of them."""
-    [told] = re.findall(r"^## Summary\n\n(.*?)\n\n", TEXT, flags=re.MULTILINE | re.DOTALL)
-    tallies = [tally_of(*part) for part in PARTS]
-    assert told.splitlines() == list(summary(tallies))
-    headings = [anchor(heading) for heading in re.findall(r"^#+ (.*)$", TEXT, re.MULTILINE)]
-    links = re.findall(r"\(#([^)]+)\)", told)
-    assert len(links) == len(PARTS) == len(TABLES)
-    assert [link for link in links if headings.count(link) != 1] == []
+            told = part[key(row.mutant)].judged[0]
+            assert (row.outcome.effect == "none") >= (told == NO_EFFECT)
+            assert (row.outcome.effect == "transitions") >= (told == STEPS_ONLY)
 
 
 def test_guards_of_one_name_are_told_apart() -> None:

@@ -262,16 +262,16 @@ def test_an_unconfirmed_counterexample_is_a_fault(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_command_tells_and_writes_the_table(tmp_path: Path) -> None:
-    """The command prints each outcome, writes Markdown and JSON, and ends with 0 although mutants survive."""
-    page = tmp_path / "page.md"
-    ran = kraftcheck("explain", "tests.gates:GATE", "--quiet", "--markdown", page, "--workers", 1)
+    """The command prints each outcome, writes HTML and JSON, and ends with 0 although mutants survive."""
+    page = tmp_path / "page.html"
+    ran = kraftcheck("explain", "tests.gates:GATE", "--quiet", "--html", page, "--workers", 1)
     assert (ran.code, ran.err) == (0, "")
     assert "empty-when-shut in 3 steps, open() enter() shut(): Nobody is behind a shut gate." in ran.out
     assert "inside takes a value that it cannot have, in 5 steps" in ran.out
     assert "room (tests/gates.py:" in ran.out
     assert ran.last == "every mutant is decided (exit 0)"
     written = page.read_text(encoding="utf-8")
-    assert "| `state.open` in `all_of(state.open, state.inside < MOST)` | condition dropped |" in written
+    assert "<td>state.open in all_of(state.open, state.inside &lt; MOST)</td><td>condition dropped</td>" in written
     told = kraftcheck("explain", "tests.gates:GATE", "--quiet", "--json", "-", "--action", "shut").document()
     assert [(m["condition"], m["outcome"]) for m in told["systems"][0]["mutants"]] == [
         ("is open", "survives"), ("nobody is inside", "killed"),

@@ -1,0 +1,1 @@
+"""Tests of `ci/mutants`: pages and documents of the load-bearing table."""

@@ -1,0 +1,198 @@
+"""The load-bearing table as a document, as a page of findings and as a page to filter, of an exploration or a file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.mutants.html import html, verdict
+from kraftcheck.ci.mutants.page import page, summary, tally
+from kraftcheck.ci.mutants.parts import TablePart, read_parts
+from kraftcheck.ci.mutants.table import place
+from kraftcheck.properties.sources.uncovered import UNCOVERED
+from kraftcheck.solvers.mutants.outcome import Survived
+from tests.shared.commands import kraftcheck
+from tests.shared.places import DOCS
+
+PLACE = DOCS / "reference" / "load-bearing.json"
+PARTS = read_parts(PLACE)
+TEXT = page(PARTS)
+
+
+class Rows(HTMLParser):
+    """Reads the rows of a page: attributes and cells."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: list[tuple[dict[str, str | None], list[str]]] = []
+        self.tags: Counter[str] = Counter()
+        self.urls: list[str] = []
+        self.in_cell = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.urls += [value or "" for name, value in attrs if name in ("src", "href")]
+        if tag == "tr":
+            self.rows.append((dict(attrs), []))
+        if tag == "td":
+            self.rows[-1][1].append("")
+            self.in_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self.in_cell = self.in_cell and tag != "td"
+
+    def handle_data(self, data: str) -> None:
+        if self.in_cell:
+            self.rows[-1][1][-1] += data
+
+
+def test_the_page_to_filter_has_every_row_and_loads_nothing() -> None:
+    """Each mutant has a row with what it is filtered by and what it breaks; no address is in the page."""
+    text = html(PARTS)
+    read = Rows(text)
+    written = [(attributes, cells) for attributes, cells in read.rows if cells]
+    rows = [row for part in PARTS for row in part.rows]
+    wanted = Counter((row.system, place(row.mutant), verdict(row), " ".join(row.properties())) for row in rows)
+    shown = [tuple(a[f"data-{name}"] for name in ("system", "rule", "verdict", "properties")) for a, _ in written]
+    assert Counter(shown) == wanted
+    assert Counter(cells[-1].partition(" (scope ")[0] for _, cells in written) == Counter(
+        row.breaks_text().partition(" (scope ")[0] for row in rows
+    )
+    assert read.urls == []
+    assert re.search(r"https?:|@import|url\(", re.sub(r"<tbody>.*</tbody>", "", text, flags=re.DOTALL)) is None
+    assert read.tags["select"] == 4
+
+
+def test_markup_in_rules_stays_text() -> None:
+    """A condition that looks like markup is text in the page, and ends no element of it."""
+    [part, *_] = PARTS
+    odd = "</td><script>alert(1)</script>"
+    row = part.rows[0]
+    marked = evolve(part, rows=(evolve(row, mutant=evolve(row.mutant, part=odd, call=odd)),))
+    read = Rows(html([marked]))
+    assert read.tags["script"] == 1
+    assert [cells[2] for _, cells in read.rows if cells] == [odd]
+
+
+def numbers(text: str, name: str) -> list[int]:
+    """The numbers of a row of the summary."""
+    [line] = re.findall(rf"^\| {name}.*$", text, re.MULTILINE)
+    return [int(cell.replace(",", "")) for cell in line.strip("| ").split(" | ")[1:]]
+
+
+def test_the_summary_adds_up() -> None:
+    """The totals of the page count the rows of each system, outcomes and judgements of survivors, and their sums."""
+    parts = [numbers(TEXT, f"`{part.system}`") for part in PARTS]
+    assert [row[0] for row in parts] == [len(part.rows) for part in PARTS]
+    assert numbers(TEXT, "all") == [sum(column) for column in zip(*parts, strict=True)]
+    [head] = re.findall(r"^\| system \|.*$", TEXT, re.MULTILINE)
+    titles = head.strip("| ").split(" | ")[2:]
+    survivors = titles.index("survives")
+    for part, row in zip(PARTS, parts, strict=True):
+        told = dict(zip(titles, row[1:], strict=True))
+        alive = [one for one in part.rows if isinstance(one.outcome, Survived)]
+        assert told["survives"] == len(alive) == sum(row[survivors + 3 :])
+        assert told["killed"] == sum(one.word == "killed" for one in part.rows)
+        assert told["missing property"] == sum(one.judged[0] == "missing property" for one in alive)
+    assert list(summary([tally("x, scope y", ())]))[-1].startswith("| all | 0 |")
+
+
+def section(title: str) -> str:
+    """A section of the findings."""
+    [body] = re.findall(rf"^### {title}\n\n(.*?)(?=^##|\Z)", TEXT, flags=re.MULTILINE | re.DOTALL)
+    return str(body)
+
+
+def test_the_findings_are_those_of_the_rows() -> None:
+    """Each judgement by people is on the page with its rules; so are rules without a property or an effect."""
+    alive = [row for part in PARTS for row in part.rows if isinstance(row.outcome, Survived)]
+    titles = {"missing property": "Checks that no property asks for", "redundant": "Checks that others make up for",
+              "scope": "Checks of what no scope has"}  # fmt: skip
+    for kind, title in titles.items():
+        reasons = Counter(row.judged[1] for row in alive if row.judged[0] == kind)
+        lines = section(title).splitlines()
+        told = {line[2:].rpartition(": `")[0].split(": `")[0]: line for line in lines if line.startswith("* ")}
+        for reason, count in reasons.items():
+            [line] = [line for line in lines if line.startswith(f"* {reason}: ")]
+            names = re.findall(r"`([^`]+)`(?: \((\d+)\))?(?:,|$)", line[len(f"* {reason}: ") :])
+            assert sum(int(number or 1) for _, number in names) == count, reason
+        assert len(told) == len(reasons)
+    assert set(re.findall(r"`([\w.-]+)`", section("Rules without a property"))) >= set(UNCOVERED)
+    idle = set(re.findall(r"`([^`]+)`", section("Rules without effect in these scopes")))
+    by_rule: dict[str, set[str]] = {}
+    for row in (row for part in PARTS for row in part.rows):
+        by_rule.setdefault(row.mutant.group.rpartition(":")[2], set()).add(verdict(row))
+    assert idle == {name for name, verdicts in by_rule.items() if verdicts == {"survives: no effect"}}
+    never = section("Properties that are never the first to break")
+    for part in PARTS:
+        first = {name for row in part.rows for name in row.properties()}
+        [line] = re.findall(rf"^\* `{part.system}`: (.*)$", never, re.MULTILINE)
+        assert set(re.findall(r"`([^`]+)`", line)) == set(part.sentences) - first
+
+
+def test_the_page_of_findings_is_short() -> None:
+    """Totals and findings are a page, not the table: below 3,000 words."""
+    assert 1000 < len(TEXT.split()) < 3000
+
+
+def test_pages_are_written_from_a_document_as_from_a_run(tmp_path: Path) -> None:
+    """--from gives the pages, the document and the exit code of the run that wrote it, and explores nothing."""
+    run, again = ({name: tmp_path / f"{folder}.{name}" for name in ("json", "html", "md")} for folder in "ab")
+    outputs = lambda files: ("--json", files["json"], "--html", files["html"], "--markdown", files["md"])  # noqa: E731
+    first = kraftcheck("explain", "tests.gates:GATE", "--quiet", "--workers", 1, *outputs(run))
+    second = kraftcheck("explain", "--from", run["json"], *outputs(again))
+    assert (first.code, first.last) == (second.code, second.last) == (0, "every mutant is decided (exit 0)")
+    assert [path.read_text() for path in run.values()] == [path.read_text() for path in again.values()]
+    assert "Rules without a property" not in run["md"].read_text()
+
+
+def broken(change: Any) -> Iterator[str]:
+    """The text of a document with a change."""
+    content = json.loads(PLACE.read_text(encoding="utf-8"))
+    content["systems"] = content["systems"][2:3]
+    change(content)
+    yield json.dumps(content)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "not a table of `kraftcheck explain --json`"),
+        (("elections",), "--from takes every system from"),
+        (("--limit", "5"), "--limit explores, and --from does not; leave it out"),
+        (("--rules", "kip"), "--rules explores, and --from does not; leave it out"),
+    ],
+)
+def test_what_a_file_does_not_answer_is_refused(words: tuple[str, ...], says: str, tmp_path: Path) -> None:
+    """A file that is no table, a system beside --from, and what only an exploration takes are refused in a line."""
+    place = tmp_path / "other.json"
+    place.write_text('{"version": 1, "command": "explore"}', encoding="utf-8")
+    assert says in kraftcheck("explain", *words, "--from", place).refusal()
+
+
+def test_a_damaged_table_is_refused(tmp_path: Path) -> None:
+    """A document without a field, or with an outcome that there is not, is refused, and nothing is written over it."""
+    place = tmp_path / "table.json"
+    for change in (
+        lambda content: content["systems"][0].pop("properties"),
+        lambda content: content["systems"][0]["mutants"][0].update(outcome="gone"),
+        lambda content: content.update(systems=7),
+    ):
+        place.write_text(next(broken(change)), encoding="utf-8")
+        assert "not a whole table of this version" in kraftcheck("explain", "--from", place).refusal()
+    assert "cannot both write to" in kraftcheck("explain", "--from", place, "--json", place).refusal()
+
+
+def test_parts_are_frozen_values() -> None:
+    """Two readings of one document are equal."""
+    assert read_parts(PLACE) == PARTS
+    assert all(isinstance(part, TablePart) for part in PARTS)

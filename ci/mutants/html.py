@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from pathlib import Path
 
-from kraftcheck.ci.explore.picture import PAGE
+from kraftcheck.ci.explore.page_file import page
 from kraftcheck.ci.mutants.parts import TablePart
 from kraftcheck.ci.mutants.table import MutantRow, groups_of, place
 from kraftcheck.solvers.mutants.mutate import GUARD
 from kraftcheck.solvers.mutants.outcome import Survived, Undecided
-
-FILTER = Path(__file__).parent / "filter"
-"""Where style and script of the filters are."""
 
 COLUMNS = ("system", "rule", "condition", "mutant", "verdict", "properties", "what breaks")
 
@@ -22,24 +18,9 @@ TITLE = "The load-bearing table"
 
 def html(parts: Sequence[TablePart]) -> str:
     """The page: a row for each mutant, by system, then in the order of the rules."""
-    style = "".join(_text(path) for path in (PAGE / "page.css", FILTER / "table.css"))
     rows = [row for part in parts for _, members in groups_of(part.rows) for row in members]
-    body = "\n".join(map(_row, rows))
     heads = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
-    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width">
-<title>{TITLE}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<main>
-<h1>{TITLE}</h1>
+    body = f"""<h1>{TITLE}</h1>
 <p>Every condition of the rules is dropped, one at a time. A row says which property needs it.</p>
 {_systems(parts)}
 <form id="filters">
@@ -53,20 +34,9 @@ def html(parts: Sequence[TablePart]) -> str:
 <table>
 <thead><tr>{heads}</tr></thead>
 <tbody>
-{body}
-</tbody>
-</table>
-</div>
-</main>
-<script>
-{_text(FILTER / "table.js")}</script>
-</body>
-</html>
 """
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+    end = "\n</tbody>\n</table>\n</div>\n"
+    return page(TITLE, body + "\n".join(map(_row, rows)) + end, "null", ("page.css", "table.css"), ("table.js",))
 
 
 def _systems(parts: Iterable[TablePart]) -> str:

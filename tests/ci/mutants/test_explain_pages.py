@@ -79,7 +79,7 @@ def test_markup_in_rules_stays_text() -> None:
     row = part.rows[0]
     marked = evolve(part, rows=(evolve(row, mutant=evolve(row.mutant, part=odd, call=odd)),))
     read = Rows(html([marked]))
-    assert read.tags["script"] == 1
+    assert read.tags["script"] == 2
     assert [cells[2] for _, cells in read.rows if cells] == [odd]
 
 

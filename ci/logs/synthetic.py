@@ -214,7 +214,7 @@ class SyntheticLog:
 
     def _registration(self, broker: int, clean: bool) -> Write:
         registration = self._ledger.base.controller.registration(broker)
-        dirs = tuple((1 << 100) + 2 * broker + side for side in (0, 1))
+        dirs = ((1 << 100) + broker,)  # one: where a replica is, is known at once, so that its broker may be unfenced
         request = RegistrationRequest(
             None, broker, self._incarnation, (Listener("PLAINTEXT", f"host-{broker}", 9092),),
             (Feature(METADATA_VERSION, 1, 27), Feature(ELR_FEATURE, 0, 1)), None, dirs, False, None,

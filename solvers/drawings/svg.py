@@ -151,7 +151,7 @@ def _divergence(drawing: Drawing, grid: _Grid) -> Iterator[str]:
     other = drawing.other
     if other is None or other.divergence is None:
         return
-    x, bottom = grid.left[other.divergence], grid.bottom + LINE
+    x, bottom = grid.left[other.divergence] - 3, grid.bottom + LINE  # beside the outline of the step in view
     yield f'<line class="other" x1="{x:.0f}" x2="{x:.0f}" y1="{PAD}" y2="{bottom:.0f}"/>'
     failing = len(drawing.columns[other.divergence].failing)
     height = grid.bottom + LINE * (failing + 1.5)

@@ -170,13 +170,13 @@ def test_other_rules_are_beside(four: Page) -> None:
     line, step = four.locator("line.other").bounding_box(), four.locator(".step[data-step='4'] rect").bounding_box()
     assert line is not None
     assert step is not None
-    assert abs(line["x"] - step["x"]) < 2
+    assert 0 < step["x"] - line["x"] < 5
     assert four.locator(".otherwise").text_content() == "fixed goes otherwise"
     four.keyboard.press("ArrowLeft")
     expect(four.locator("#other")).to_have_text("the same under fixed")
 
 
-@pytest.mark.parametrize("name", ["four", "eighty", "foreign"])
+@pytest.mark.parametrize("name", ["four", "foreign"])
 def test_a_page_needs_no_network_and_serves_everyone(page: Page, watch: Watch, folder: Path, name: str) -> None:
     """A page asks for nothing but itself, and has no grave fault of access, light or dark."""
     address = (folder / f"{name}.html").as_uri()

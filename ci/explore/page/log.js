@@ -31,7 +31,7 @@ function prepared(data) {
   });
   data.faults = new Map();
   for (const [batch, property, partition, parts] of data.violations) {
-    const text = `${property} by ${data.partitions[partition]}${parts ? `: ${parts}` : ""}`;
+    const text = `${property} by ${data.partitions[partition]}${parts && parts !== property ? `: ${parts}` : ""}`;
     data.faults.set(batch, [...(data.faults.get(batch) || []), { property, partition, text }]);
   }
   data.reasons = new Map(data.problems);

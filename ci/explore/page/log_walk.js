@@ -91,7 +91,7 @@ function go(index, remember) {
   const before = current;
   current = Math.max(0, Math.min(chosen.length - 1, index));
   const room = Math.max(1, (scroll.clientWidth - grid().left) / WIDTH);
-  if (current < first || current > first + room - 1) show(current - (room - 1) / 2); else draw();
+  if (current < first || current > first + room - 1) show(Math.ceil(current - (room - 1) / 2)); else draw();
   describe();
   markHere();
   if (remember && current !== before) history.pushState(null, "", address());

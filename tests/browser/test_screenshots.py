@@ -1,0 +1,46 @@
+"""The pictures of the documentation are those of the pages as they are now, and each is shown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.screenshots import IMAGES, SCENES, VIEW, dead_leader, stored, structure
+from tests.documentation.console import pages
+from tests.shared.places import ROOT
+
+AGAIN = "python -m tests.browser.screenshots writes the pictures anew"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of the pages, which share a search."""
+    return tmp_path_factory.mktemp("scenes")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCENES)
+def test_a_screenshot_shows_the_page_of_now(page: Page, name: str, folder: Path) -> None:
+    """The structure that a screenshot carries is that of its page: headings, text, buttons, tables."""
+    page.set_viewport_size(VIEW)
+    SCENES[name](page, folder)
+    assert structure(page) == stored(name), AGAIN
+
+
+def test_the_picture_of_the_readme_is_the_trace_of_now(folder: Path) -> None:
+    """The drawing of the README's counterexample is what `trace --svg` writes."""
+    assert (IMAGES / "dead-leader.svg").read_text(encoding="utf-8") == dead_leader(folder), AGAIN
+
+
+def test_every_picture_is_shown_and_small() -> None:
+    """Each picture is written by the command, stands in a page with words for who cannot see it, and is small."""
+    names = {path.name for path in IMAGES.iterdir()}
+    assert names == {"dead-leader.svg", *(f"{name}.png" for name in SCENES)}
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages())
+    shown = re.findall(r"!\[([^\]]{20,})\]\((?:\.\./|docs/)images/([\w.-]+)\)", text)
+    assert {name for _, name in shown} == names
+    assert all((IMAGES / name).stat().st_size < 100_000 for name in names)
+    assert (ROOT / "docs" / "images").samefile(IMAGES)

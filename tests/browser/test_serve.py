@@ -204,6 +204,8 @@ def test_the_graph_is_drawn_joined_and_walked(lift: Page) -> None:
     expect(lift.locator(".graph .node text")).to_have_text(["0 ×2", "1 ×2", "3 ×2", "2 ×2", "4 ×2"])
     lift.locator(".graph .node.broken circle").click()
     expect(lift.locator(".selection")).to_contain_text("floor 4; 2 states; 2 steps away; fails: below-the-roof")
+    expect(lift.locator(".selection p", has_text="by rise")).to_have_text("by rise(by=1), rise(by=3)")
+    expect(lift.locator(".selection tr.changed")).to_have_text(re.compile("floor.*0→.*4"))
     lift.get_by_role("button", name="go there").click()
     expect(lift.locator(".path li")).to_have_count(3)
     expect(value(lift, "floor").nth(0)).to_have_text("4")

@@ -102,7 +102,7 @@ function picture(drawn) {
   const grid = geometry(drawn.nodes), { zoom } = store.graph;
   const pick = (event) => {
     const node = event.target.closest(".node");
-    if (node) updatePart("graph", { selected: Number(node.dataset.node) });
+    if (node) select(Number(node.dataset.node));
   };
   return html`<div class="scroll" tabindex="0" role="region" aria-label="graph">
     <svg role="img" aria-label=${`${count(drawn.nodes.length, "node")}, ${count(drawn.edges.length, "edge")}; the list below says the same`}
@@ -115,25 +115,50 @@ function picture(drawn) {
     </svg></div>`;
 }
 
-function visit(node) {
-  go({ steps: [...store.place.steps.slice(0, store.place.at), ...node.way], view: "steps" });
+const stepsTo = (node) => [...store.place.steps.slice(0, store.place.at), ...node.way];
+
+async function select(number) {
+  const { drawn, of } = store.graph, { at, start } = store.place;
+  updatePart("graph", { selected: number, detail: null });
+  try {
+    const path = await ask("path", { start, steps: stepsTo(drawn.nodes[number]) });
+    if (store.graph.selected !== number || store.graph.of !== of) return;
+    const here = Object.fromEntries(store.path.state.map((field) => [field.name, field.value]));
+    const changes = path.state.filter((field) => here[field.name] !== field.value);
+    updatePart("graph", { detail: {
+      way: path.columns.slice(at + 1).map((column) => column.action),
+      changes: changes.map((field) => [field.name, here[field.name], field.value]),
+    } });
+  } catch (error) {
+    update({ error: error.message });
+  }
+}
+
+function visit(node) { go({ steps: stepsTo(node), view: "steps" }); }
+
+function way(detail) {
+  if (!detail) return "";
+  return html`<p>${detail.way.length ? `by ${detail.way.join(", ")}` : "the state in view"}</p>
+    <table><tbody>${detail.changes.map(([name, before, after]) => html`<tr class="changed" key=${name}>
+      <th scope="row">${name}</th><td>${before}</td><td>→</td><td>${after}</td></tr>`)}</tbody></table>`;
 }
 
 function selection(drawn) {
   const { selected } = store.graph;
-  if (selected === null) return html`<p>Click a node to see it.</p>`;
+  if (selected === null) return html`<p>Choose a node, in the picture or in the list, to see the way there and what is different.</p>`;
   const node = drawn.nodes[selected];
   const out = drawn.edges.filter(([source]) => source === selected);
   return html`<div class="selection" aria-live="polite"><p><strong>node ${selected}</strong> ${title(node)}</p>
     <p><button onClick=${() => visit(node)}>go there</button></p>
+    ${way(store.graph.detail)}
     ${out.length > 0 && html`<ul>${out.slice(0, LISTED).map(([, target, names]) => html`<li key=${target}>${names} to
-      ${" "}<button onClick=${() => updatePart("graph", { selected: target })}>node ${target}</button></li>`)}</ul>`}</div>`;
+      ${" "}<button onClick=${() => select(target)}>node ${target}</button></li>`)}</ul>`}</div>`;
 }
 
 function list(drawn) {
   return html`<details><summary>the nodes as a list</summary><table><tbody>
     ${drawn.nodes.slice(0, LISTED).map((node, number) => html`<tr key=${number}><th scope="row">
-      <button onClick=${() => updatePart("graph", { selected: number })}>node ${number}</button></th><td>${title(node)}</td></tr>`)}
+      <button onClick=${() => select(number)}>node ${number}</button></th><td>${title(node)}</td></tr>`)}
   </tbody></table>${drawn.nodes.length > LISTED && html`<p>and ${drawn.nodes.length - LISTED} more</p>`}</details>`;
 }
 

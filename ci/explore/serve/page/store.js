@@ -8,9 +8,9 @@ export const store = {
   view: "steps",
   filters: { actions: "", state: "" },
   onlyChanged: false,
-  graph: { limit: 200, fields: [], filter: "", drawn: null, of: "", selected: null, zoom: 1, busy: false },
+  graph: { limit: 200, fields: [], filter: "", drawn: null, of: "", selected: null, detail: null, zoom: 1, busy: false },
   charts: { states: 1000000, job: null, report: null },
-  search: { expression: "", states: 1000000, job: null, of: null },
+  search: { expression: "", states: 1000000, job: null, asked: "", from: null, start: 0 },
 };
 
 const listeners = [];

@@ -92,7 +92,7 @@ def test_document_says_everything() -> None:
     assert len(states["levels"]) == 5
     assert told["fired"] == {"follow": 10, "escape": 0}
     assert told["guards"] == {"never_true": [["escape", "guard"]], "never_false": []}
-    assert set(told["seconds"]) == {"explore", "backward", "compile", "audit", "cached"}
+    assert set(told["seconds"]) == {"explore", "backward", "compile", "audit", "cached", "liveness"}
     assert told["rates"]["generated"] > told["rates"]["distinct"] > 0
     assert re.fullmatch("[0-9a-f]{64}", told["digest"])
     assert {"kraftcheck", "python", "llvmlite", "numpy", "attrs"} <= set(told["versions"])

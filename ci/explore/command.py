@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import shlex
+import hashlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 import click
 
+from kraftcheck.ci.explore.find import last_line as find_line
+from kraftcheck.ci.explore.find import print_located, searched
 from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.spark.options import Bounds, ClusterOptions, cluster_options, default_handover
 from kraftcheck.ci.spark.part import SparkPart
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.expressions import expression_options, find_option
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
@@ -29,9 +33,10 @@ from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
 from kraftcheck.ci.verdicts.reports.judged import judged_search
 from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.solvers.audit.sampling import Sampling
+from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.verdict import Refuted, Trace, worst_exit_code
+from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace, worst_exit_code
 from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.search.symmetry import reduced
 from kraftcheck.solvers.traces import itf
@@ -43,11 +48,31 @@ TRACE = ".itf.json"
 REPORT = "report.json"
 """Name of the document of a finished run beside its traces: that of `--json`."""
 
+LONGEST_NAME = 150
+"""Characters of a property's id in the name of a file; file systems take 255 bytes."""
+
 
 def traces(result: Exploration) -> list[Trace]:
     """The counterexamples, shortest first."""
-    refuting = [v.verdict.trace for v in result.verdicts if isinstance(v.verdict, Refuted)]
-    return sorted(refuting, key=lambda trace: (len(trace.steps), trace.claim))
+    return _shortest_first([v.verdict.trace for v in result.verdicts if isinstance(v.verdict, Refuted)])
+
+
+def goal_traces(result: Exploration) -> list[Trace]:
+    """The witnesses of goals, shortest first."""
+    witnesses = [v.verdict.witness for v in result.verdicts if isinstance(v.verdict, Holds)]
+    return _shortest_first([witness for witness in witnesses if witness is not None])
+
+
+def _shortest_first(found: list[Trace]) -> list[Trace]:
+    return sorted(found, key=lambda trace: (len(trace.steps), trace.claim))
+
+
+def trace_name(claim: str) -> str:
+    """The name of the file for the trace of a property; a long one is cut, and a digest keeps it apart."""
+    name = quote(claim, safe=" +")
+    if len(name) > LONGEST_NAME:
+        name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(claim.encode()).hexdigest()[:12]}"
+    return f"{name}{TRACE}"
 
 
 def print_traces(screen: Screen, chosen: Subject, result: Exploration, number: int) -> None:
@@ -58,17 +83,25 @@ def print_traces(screen: Screen, chosen: Subject, result: Exploration, number: i
         sentence = sentences.get(trace.claim, "a state that is not quiescent has no successor")
         screen.plain(f"\n{trace.claim} is refuted: {sentence}")
         screen.plain("\n".join(lines(trace)))
-        screen.plain(f"     again: {chosen.command()} --property {shlex.quote(trace.claim)}")
+        screen.plain(f"     again: {chosen.again(trace.claim)}")
     if len(refuting) > number:
         others = ", ".join(trace.claim for trace in refuting[number:])
         screen.plain(f"\nalso refuted (--traces {len(refuting)} shows all): {others}")
 
 
-def write_traces(place: Path, chosen: Subject, result: Exploration) -> list[str]:
-    """Write every counterexample as ITF into a folder; returns the names of the files."""
+def print_goals(screen: Screen, chosen: Subject, shown: Sequence[Trace]) -> None:
+    """Show the witness of each goal."""
+    sentences = {claim.id: claim.sentence for claim in chosen.system.properties(chosen.setting)}
+    for trace in shown:
+        screen.plain(f"\n{trace.claim} is shown: {sentences[trace.claim]}")
+        screen.plain("\n".join(lines(trace)))
+
+
+def write_traces(place: Path, chosen: Subject, result: Exploration, goals: bool = False) -> list[str]:
+    """Write every counterexample, and every goal's witness if asked, as ITF into a folder; returns the file names."""
     names = []
-    for trace in traces(result):
-        names.append(f"{quote(trace.claim, safe=' +')}{TRACE}")
+    for trace in [*traces(result), *(goal_traces(result) if goals else ())]:
+        names.append(trace_name(trace.claim))
         content = itf.document(trace, result.program, chosen.name, chosen.rules, shortest=True)
         write(folder(place) / names[-1], itf.text(content))
     return names
@@ -89,14 +122,14 @@ def check_out(out: Path | None, engine: str, *others: str | Path | None) -> None
     folder(out)
 
 
-def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) -> list[Path]:
-    """Write the counterexamples of this run, and none of an earlier one, into its folder; returns the files."""
+def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration, goals: bool = False) -> list[Path]:
+    """Write the traces of this run, and none of an earlier one, into its folder; returns the files."""
     if engine == "native":
         with results("--out", out) as place:
-            names = write_traces(place, chosen, result)
+            names = write_traces(place, chosen, result, goals)
             write_json(str(folder(place) / REPORT), report.document(chosen, result))
     else:
-        names = write_traces(out, chosen, result)
+        names = write_traces(out, chosen, result, goals)
         for old in out.glob(f"*{TRACE}"):
             if old.name not in names:
                 old.unlink()
@@ -110,6 +143,8 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) ->
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
 @click.option("--property", "only", multiple=True, help="Judge only this property (and deadlock); repeatable.")
+@expression_options
+@find_option
 @click.option("--engine", type=click.Choice(["native", "spark"]), default="native", help="Which engine.")
 @click.option("--symmetry", type=click.Choice(["on", "off"]), default="off", show_default=True,
               help="Explore states that differ by names alone once; off: all of them.")
@@ -122,6 +157,7 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) ->
 @options.strict
 @options.audit
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
+@click.option("--show-goals", is_flag=True, help="Print the shortest way to each goal; --out writes them too.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
               help="Write every counterexample there as ITF JSON, and the report; spark: the dataset.")
 @options.verbose
@@ -133,9 +169,10 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration) ->
 @click.pass_context
 def explore_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
-    engine: str, symmetry: str, cluster: ClusterOptions, workers: int, memory: int, max_depth: int | None,
-    max_states: int | None, stop_at_first: bool, strict: bool, sampling: Sampling,
-    number: int, out: Path | None, verbose: bool, target: str | None, reports: ReportFiles, no_cache: bool, quiet: bool,
+    expressions: Expressions, find: str | None, engine: str, symmetry: str, cluster: ClusterOptions, workers: int,
+    memory: int, max_depth: int | None, max_states: int | None, stop_at_first: bool, strict: bool, sampling: Sampling,
+    number: int, show_goals: bool, out: Path | None, verbose: bool, target: str | None, reports: ReportFiles,
+    no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).
 
@@ -144,7 +181,7 @@ def explore_command(
     \b
     Exit codes: 0 all hold, 11 deadlock, 12 a property is refuted, 13 only one that
     asks for recovery or is liveness, 20 incomplete, 21 vacuous, 22 unknown, 24 the
-    engine disagrees with the rules, 2 bad input.
+    engine disagrees with the rules, 2 bad input. --find: 0 found, 20, 21 not reachable.
 
     \b
     Examples:
@@ -152,35 +189,47 @@ def explore_command(
       kraftcheck explore elections --rules fixed+fenced-leader-acceptable --property leader-active
       kraftcheck explore mymodule:SYSTEM --json - --quiet
       kraftcheck explore elections --engine spark --out run1
+      kraftcheck explore elections --invariant 'size(isr) >= 1' --when recovering
+      kraftcheck explore elections --find 'isr == {} and size(elr) == 2'
     """
-    flags = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
-    parsed = parse_words(words, flags)
-    bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], flags)
-    chosen = subject(parsed.system, scope, bounds, rules, only)
+    chosen = _subject(context, words, scope, rules, only, expressions, find)
     traced = by_symmetry(chosen, engine) if symmetry == "on" else program(chosen)
     check_switches(chosen)
     check_writable(target)
     reports.check(json=target)
     check_out(out, engine, target, *reports.paths)
-    limits = (max_depth, max_states, stop_at_first)
+    limits = (max_depth, max_states, stop_at_first or bool(find))
     budget = SearchBudget(workers, memory, *limits, cache=not no_cache, strict=strict, sampling=sampling)
     folder_name = None if out is None else str(out)
     with reports.of_unfinished(chosen, "explore"):
         result, spark = explore_with_engine(chosen, traced, budget, engine, cluster, folder_name, quiet)
     screen = console(to_stderr=target == "-")
-    _print(screen, chosen, result, number, verbose)
+    shown = show_goals, verbose
+    result = print_located(screen, chosen, result) if find else _print(screen, chosen, result, number, *shown)
     for line in spark.lines() if spark is not None else ():
         screen.plain(line)
     if out is not None:
-        for path in keep_traces(out, engine, chosen, result):
+        for path in keep_traces(out, engine, chosen, result, show_goals or bool(find)):
             screen.plain(f"wrote {path}")
     if target is not None:
         write_json(target, report.document(chosen, result, None if spark is None else spark.document()))
     code = worst_exit_code(verdict.verdict for verdict in result.verdicts)
+    line = find_line(result, code) if find else last_line(result, code)
     again = (*["--strict"] * strict, *["--symmetry=on"] * (symmetry == "on"))
-    reports.write(screen, [judged_search(chosen, result, again)], code, last_line(result, code))
-    screen.plain(last_line(result, code))
+    reports.write(screen, [judged_search(chosen, result, again)], code, line)
+    screen.plain(line)
     sys.exit(code)
+
+
+def _subject(
+    context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
+    expressions: Expressions, find: str | None,
+) -> Subject:  # fmt: skip
+    flags = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
+    parsed = parse_words(words, flags)
+    bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], flags)
+    chosen = subject(parsed.system, scope, bounds, rules, only, expressions=expressions)
+    return searched(chosen, find) if find else chosen
 
 
 def by_symmetry(chosen: Subject, engine: str) -> Program:
@@ -225,15 +274,19 @@ def explore_with_engine(
         raise Refusal(f"{traced.system.name}: {error}") from error
 
 
-def _print(screen: Screen, chosen: Subject, result: Exploration, number: int, verbose: bool) -> None:
+def _print(
+    screen: Screen, chosen: Subject, result: Exploration, number: int, show_goals: bool, verbose: bool
+) -> Exploration:  # fmt: skip
     screen.plain(chosen.title())
     for warning in result.warnings:
         screen.plain(f"warning: {warning}")
     report.print_verdicts(screen, result.verdicts, result.program.claims, verbose)
     print_traces(screen, chosen, result, number)
+    print_goals(screen, chosen, goal_traces(result) if show_goals else ())
     screen.plain("")
     for line in report.summary(result):
         screen.plain(line)
+    return result
 
 
 def last_line(result: Exploration, code: int) -> str:

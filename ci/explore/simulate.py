@@ -7,14 +7,14 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import quote
 
 import click
 from attrs import frozen
 
 from kraftcheck.ci.explore import walk_report as walkreport
-from kraftcheck.ci.explore.command import TRACE
+from kraftcheck.ci.explore.command import trace_name
 from kraftcheck.ci.explore.starts import start_runs
+from kraftcheck.ci.systems.expressions import expression_options
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
@@ -31,6 +31,7 @@ from kraftcheck.ci.terminal.time_limit import time_limit
 from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
 from kraftcheck.ci.verdicts.reports.judged import JudgedRun, judged_by_walks
 from kraftcheck.model.language.nearest import nearest
+from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.traces import itf
@@ -118,7 +119,7 @@ def write_findings(out: Path, chosen: Subject, walks: Walks, findings: Sequence[
     paths = []
     with results("--out", out) as place:
         for finding in findings:
-            name = f"{quote(finding.trace.claim, safe=' +')}{TRACE}"
+            name = trace_name(finding.trace.claim)
             content = itf.document(finding.trace, walks.program, chosen.name, chosen.rules, shortest=False)
             write(place / name, itf.text(content))
             paths.append(out / name)
@@ -143,6 +144,7 @@ def _files(
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
 @click.option("--property", "only", multiple=True, help="Judge only this property (and deadlock); repeatable.")
+@expression_options
 @click.option("--runs", type=click.IntRange(1), default=1000, show_default=True, help="How many walks.")
 @click.option("--steps", type=click.IntRange(1, 1_000_000), default=1000, show_default=True, help="Longest walk.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Decides everything drawn.")
@@ -166,9 +168,9 @@ def _files(
 @click.pass_context
 def simulate_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
-    runs: int, steps: int, seed: int, schedule: str, weights: tuple[str, ...], files: tuple[Path, ...], workers: int,
-    strict: bool, number: int, out: Path | None, plot: Path | None, target: str | None, reports: ReportFiles,
-    no_cache: bool, quiet: bool,
+    expressions: Expressions, runs: int, steps: int, seed: int, schedule: str, weights: tuple[str, ...],
+    files: tuple[Path, ...], workers: int, strict: bool, number: int, out: Path | None, plot: Path | None,
+    target: str | None, reports: ReportFiles, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Walk through SYSTEM at random, and judge every transition of every state on the way.
 
@@ -188,7 +190,7 @@ def simulate_command(
     flags = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
     parsed = parse_words(words, flags)
     bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], flags)
-    chosen = subject(parsed.system, scope, bounds, rules, only)
+    chosen = subject(parsed.system, scope, bounds, rules, only, expressions=expressions)
     traced = program(chosen)
     check_switches(chosen)
     preferred, starts = weights_of(weights, traced), start_runs(files, chosen, traced)

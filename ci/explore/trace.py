@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
@@ -26,6 +25,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.system import Property
+from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Trace
 from kraftcheck.solvers.traces import itf
@@ -53,7 +53,8 @@ def load(path: Path, system: str | None) -> tuple[Subject, itf.Recipe]:
     try:
         if recipe.rules is None and find_system(recipe.system).rules:
             raise Refusal(f"key #meta.kraftcheck.rules: missing; {recipe.system} has rule sets, say which it is of")
-        return subject(recipe.system, recipe.scope, recipe.bounds, recipe.rules), recipe
+        added = Expressions.of_options(recipe.options)
+        return subject(recipe.system, recipe.scope, recipe.bounds, recipe.rules, expressions=added), recipe
     except Refusal as error:
         raise Refusal(f"{path}: {error.message}") from error
 
@@ -122,7 +123,7 @@ def trace_command(
     sentence = claim.sentence if claim is not None else "a state without successors is quiescent"
     screen.plain(f"{trace.claim}: {sentence}\n{chosen.title()}")
     screen.plain(_steps(traced, claim, trace, full, verbose))
-    screen.plain(f"     again: {chosen.command()} --property {shlex.quote(trace.claim)}")
+    screen.plain(f"     again: {chosen.again(trace.claim)}")
     steps_dropped = len(recipe.steps) - len(trace.steps)
     shortest = recipe.shortest and not steps_dropped
     if out is not None:

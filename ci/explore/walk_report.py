@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -97,7 +96,7 @@ def _counterexamples(chosen: Subject, findings: Sequence[WalkFinding], limit: in
         yield f"\n{claim} is refuted: {sentences.get(claim, 'a state that is not quiescent has no successor')}"
         yield f"  run {finding.run}, {_steps(finding.steps)}, shortened to {_steps(len(finding.trace.steps))}"
         yield "\n".join(traces.lines(finding.trace))
-        yield f"     shortest: {chosen.command()} --property {shlex.quote(claim)}"
+        yield f"     shortest: {chosen.again(claim)}"
     if len(findings) > limit:
         others = ", ".join(finding.trace.claim for finding in findings[limit:])
         yield f"\nalso refuted (--traces {len(findings)} shows all): {others}"

@@ -17,6 +17,7 @@ from kraftcheck.ci.prove.bounded import run_bounded
 from kraftcheck.ci.prove.report import document, print_proof
 from kraftcheck.ci.prove.second_solver import check_endless, check_ready, check_solver, second_opinion
 from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.expressions import invariant_option, with_added
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import find_system
@@ -34,6 +35,7 @@ from kraftcheck.ci.verdicts.reports.judged import judged_proof
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import worst_exit_code
 from kraftcheck.solvers.search.explore import Exploration
@@ -54,16 +56,19 @@ class ProofRequest:
     Attributes:
         name: system name, `module:attribute`, or a system, which only this process can make.
         scope, bounds, rules: as the user gave them.
+        invariants: expressions to prove as well.
     """
 
     name: str | System
     scope: str | None
     bounds: Mapping[str, int]
     rules: str | None
+    invariants: tuple[str, ...] = ()
 
     def subject(self, proof: bool = True) -> Subject:
         """The subject, at bounds that provers (or the explorer) take."""
-        return subject(self.name, self.scope, self.bounds, self.rules, proof=proof)
+        added = Expressions(self.invariants)
+        return subject(self.name, self.scope, self.bounds, self.rules, proof=proof, expressions=added)
 
     def build(self) -> Theory:
         """The theory."""
@@ -124,12 +129,13 @@ def buildable(request: ProofRequest, only: Sequence[str]) -> Theory:
     return request.build()
 
 
-def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
-    """Refuse ids that are no claim of the theory."""
+def check_only(name: str, subject_: Theory, only: Sequence[str], invariants: Sequence[str] = ()) -> tuple[str, ...]:
+    """The ids to judge, those of expressions too; refuses ids that are no claim of the theory."""
     claims = [claim.id for claim in subject_.claims]
     for id_ in only:
         if id_ not in claims:
             raise Refusal(f"{name} has nothing to prove named {id_!r} at this setting; {nearest(id_, claims)}")
+    return with_added(only, [text.strip() for text in invariants])
 
 
 @click.command(
@@ -139,6 +145,7 @@ def check_only(name: str, subject_: Theory, only: Sequence[str]) -> None:
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
 @click.option("--property", "only", multiple=True, help="Judge only this; lemmas may be proven for it; repeatable.")
+@invariant_option
 @click.option("--solver", type=click.Choice(SOLVERS), default="z3", show_default=True, help="What answers the queries.")
 @options.timeout
 @options.seed
@@ -182,10 +189,10 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     flag_names = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
     parsed = parse_words(words, flag_names)
     bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], flag_names)
-    request = ProofRequest(parsed.system, flags["scope"], bounds, flags["rules"])
+    request = ProofRequest(parsed.system, flags["scope"], bounds, flags["rules"], flags["invariants"])
     theory_ = buildable(request, flags["only"])
     check_switches(request.subject(), theory)
-    check_only(parsed.system, theory_, flags["only"])
+    flags["only"] = check_only(parsed.system, theory_, flags["only"], flags["invariants"])
     check_writable(flags["target"])
     flags["reports"].check(json=flags["target"])
     check_ready(flags["second"], flags["smt2"], flags["target"])

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
+from kraftcheck.ci.systems.expressions import expression_properties, judged
 from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
@@ -19,6 +20,7 @@ from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.rules.vocabulary import KAFKA
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.audit.traced_sample import check_sample
+from kraftcheck.solvers.expressions.added import FIND, NO_EXPRESSIONS, Expressions
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.program import Program
@@ -62,6 +64,14 @@ class Subject:
         scope = f"--scope {shlex.quote(self.setting.scope)}"
         return " ".join([f"kraftcheck {engine}", shlex.quote(self.name), scope, *bounds, *rules])
 
+    def again(self, claim: str) -> str:
+        """The command that explores this subject again, and judges one property."""
+        claims = self.system.properties(self.setting)
+        added = next((one.options for one in claims if one.id == claim), {})
+        words = [f"--{name} {shlex.quote(text)}" for name, text in added.items()]
+        judged_alone = [] if FIND in added else [f"--property {shlex.quote(claim)}"]
+        return " ".join([self.command(), *words, *judged_alone])
+
     def title(self) -> str:
         """A line that says what is checked."""
         bounds = self.setting.text()
@@ -71,7 +81,7 @@ class Subject:
 
 def subject(
     named: str | System, scope: str | None, bounds: Mapping[str, int], rules: str | None, only: Sequence[str] = (),
-    proof: bool = False,
+    proof: bool = False, expressions: Expressions = NO_EXPRESSIONS,
 ) -> Subject:  # fmt: skip
     """The subject that the user named.
 
@@ -82,6 +92,7 @@ def subject(
         rules: `PRESET[+VARIANT|-VARIANT...]`; None for the default.
         only: ids of the properties to judge; empty for all.
         proof: whether the bounds may be as large as provers take them.
+        expressions: properties to add; they are judged in any case, unless `only` names some of them.
 
     Raises:
         Refusal: naming what is unknown or out of range, with the nearest names.
@@ -95,7 +106,7 @@ def subject(
         setting = system.setting(scope, bounds, parsed, proof)
     except ScopeError as error:
         raise Refusal(str(error)) from error
-    return Subject(name, _only(name, system, setting, only), setting, text, system)
+    return Subject(name, _only(name, system, setting, only, expressions), setting, text, system)
 
 
 def rule_set(name: str, system: System, text: str | None) -> tuple[str | None, Any]:
@@ -114,15 +125,16 @@ def rule_set(name: str, system: System, text: str | None) -> tuple[str | None, A
     return chosen, words.parse(chosen)
 
 
-def _only(name: str, system: System, setting: Setting, ids: Sequence[str]) -> System:
+def _only(name: str, system: System, setting: Setting, ids: Sequence[str], expressions: Expressions) -> System:
     """The system with the properties asked for; deadlock is judged in any case."""
     claims = properties_of(name, system, setting)
-    known = {claim.id: claim for claim in claims}
+    added = expression_properties(name, system, setting, expressions)
+    known = {claim.id for claim in (*claims, *added)}
     for id_ in ids:
         if id_ not in known and id_ != DEADLOCK:
             near = nearest(id_, [*known, DEADLOCK], f"kraftcheck list {name}")
             raise Refusal(f"{name} has no property {id_!r} at this setting; {near}")
-    chosen = tuple(known[id_] for id_ in dict.fromkeys(ids) if id_ in known) if ids else claims
+    chosen = judged(claims, added, ids)
     return evolve(system, properties=lambda _: chosen)
 
 

@@ -84,8 +84,7 @@ class Outcome:
     """Result of an effect that reports an event besides the next state.
 
     Attributes:
-        state: the next state.
-        event: what step properties see besides it.
+        state, event: the next state; what step properties see besides it.
         records: the changes decided, in order, for comparison with Kafka's: one without fields was not written,
             none was where the controller resigned. No engine explores them.
     """
@@ -100,11 +99,10 @@ class Action:
     """One kind of thing that can happen.
 
     Attributes:
-        name: shown in traces.
+        name, source: shown in traces; where the action comes from.
         effect: `(state, **arguments) -> state | Outcome`.
         guard: `(state, **arguments) -> truth | named conjuncts`; absent: always enabled.
         parameters: for each argument the values it ranges over.
-        source: where the action comes from.
     """
 
     name: str
@@ -144,10 +142,10 @@ class Property:
         predicate, source: `(state)` or `(step)` to a truth or named conjuncts; where the claim comes from.
         refuted_by: variants that must break it; empty only for goals.
         when: for `recovers`, the states that it is about; None: all of them. For `leads_to`, the premise.
-        by: for `recovers`, the actions that the way out may use, each with the argument values it must have (a tuple:
-            one of them); empty: every action.
+        by: for `recovers`, the actions of the way out, each with argument values (a tuple: one of them); empty: all.
         rules: ids of the rules that the claim checks; see `kraftcheck.model.language.rule`.
         fairness: for liveness, what is fair besides what the system declares.
+        case, options: the goal without whose witness it is vacuous; the options of the command line that add it.
     """
 
     id: str
@@ -160,6 +158,8 @@ class Property:
     by: Mapping[str, Mapping[str, Any]] = field(factory=dict)
     rules: tuple[str, ...] = ()
     fairness: tuple[Fairness, ...] = ()
+    case: str = ""
+    options: Mapping[str, str] = field(factory=dict)
 
     def parts(self, subject: Any) -> dict[str, Truth]:
         """The property's conjuncts by name."""

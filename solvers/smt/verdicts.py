@@ -57,7 +57,8 @@ def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudg
     if proof.proven(name):
         if broken is not None:
             raise EngineDisagreement(f"{name} is proven, and a run of {len(broken.trace.steps)} steps refutes it")
-        return ClaimJudgement(PropertyVerdict(name, claim.kind, Holds(bound_text(proof))))
+        proven = Unknown(f"proven, but no run shows {claim.case}") if claim.case else Holds(bound_text(proof))
+        return ClaimJudgement(PropertyVerdict(name, claim.kind, proven))
     failures = proof.failures(name)
     refuted = [answer for answer in failures if answer.result == REFUTED]
     steps = [replay_countermodel(proof.theory, answer, proof.assumed()) for answer in refuted]

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import attrs
-from attrs import frozen
+from attrs import field, frozen
 from itf_py import value_from_json, value_to_json
 
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
@@ -39,6 +39,7 @@ class Recipe:
         scope, bounds, rules: the setting; rules is the text given, or None.
         property: what the trace is about.
         shortest: whether the engine that made it found no shorter one.
+        options: the options of the command line that add the property; none where the system has it.
         states: the encoded states, the initial one first.
         steps: action names and encoded arguments.
         loop: of a lasso, the number of the state that the last one is again; None: no lasso.
@@ -53,6 +54,7 @@ class Recipe:
     states: tuple[Mapping[str, Any], ...]
     steps: tuple[tuple[str, Any], ...]
     loop: int | None = None
+    options: Mapping[str, str] = field(factory=dict)
 
 
 def plain(value: Any) -> Any:
@@ -120,12 +122,19 @@ def document(trace: Trace, program: Program, system: str, rules: str | None, sho
                 "kind": trace.kind,
                 "failing": list(trace.failing),
                 "shortest": shortest,
+                **_options(trace, program),
             },
         },
         "vars": [*_variables(trace.initial), ACTION, PICKS],
         **({} if trace.loop is None else {"loop": trace.loop.start}),
         "states": states,
     }
+
+
+def _options(trace: Trace, program: Program) -> dict[str, Any]:
+    """The options that add the property, where it is one of the command line: a replay needs them."""
+    options = next((claim.options for claim in program.claims if claim.id == trace.claim), {})
+    return {"options": dict(options)} if options else {}
 
 
 def _variables(state: Any) -> dict[str, Any]:
@@ -169,7 +178,13 @@ def recipe(document: Any) -> Recipe:
         states=tuple(_state_part(state) for state in states),
         steps=tuple((state[ACTION], _normal(state[PICKS])) for state in states[1:]),
         loop=_get(document, "loop", int, "") if "loop" in document else None,
+        options=_recorded_options(about),
     )
+
+
+def _recorded_options(about: Mapping[str, Any]) -> dict[str, str]:
+    options = _get(about, "options", dict, "#meta.kraftcheck") if "options" in about else {}
+    return {name: _get(options, name, str, "#meta.kraftcheck.options") for name in options}
 
 
 def _state_part(state: Mapping[str, Any]) -> dict[str, Any]:

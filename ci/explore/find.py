@@ -1,0 +1,80 @@
+"""`kraftcheck explore --find`: the shortest way to a state that satisfies an expression."""
+
+from __future__ import annotations
+
+import shlex
+
+from attrs import evolve
+
+from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.ci.terminal.console import Screen
+from kraftcheck.ci.terminal.parameter_types import check_idle
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.layout import LayoutError
+from kraftcheck.solvers.expressions.added import search_for
+from kraftcheck.solvers.expressions.source import ExpressionError
+from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import ask
+from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Vacuous
+from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.search.levels import FIRST_VIOLATION
+from kraftcheck.solvers.traces.render import lines
+
+FOUND = "the search ended where it was found"
+"""Why a search for a state is not complete."""
+
+
+def searched(chosen: Subject, text: str) -> Subject:
+    """The subject whose search ends at the first state that satisfies an expression.
+
+    Raises:
+        Refusal: for options that judge properties, and for an expression that does not fit the state.
+    """
+    check_idle("judges properties, and --find judges none", "invariants", "when", "only", "stop_at_first", "show_goals")
+    listing = f"kraftcheck step {shlex.quote(chosen.name)}"
+    try:
+        shape = ask("layout", lambda: chosen.system.layout(chosen.setting))
+        return evolve(chosen, system=search_for(chosen.system, text, shape, listing))
+    except (ExpressionError, SystemFault, LayoutError) as error:
+        raise Refusal(f"{chosen.name}: {error}") from error
+
+
+def located(result: Exploration) -> Exploration:
+    """The search for a state, with its one verdict said of the goal: shown, not reachable (vacuous), or incomplete."""
+    (claim,) = result.program.always
+    one = result.verdict(claim.id)
+    verdict = one.verdict
+    if isinstance(verdict, Refuted):
+        trace = evolve(verdict.trace, kind="sometimes", failing=())
+        verdict = Holds("a state that satisfies it is reachable", trace)
+    elif isinstance(verdict, Holds):
+        verdict = Vacuous(claim.id, f"not reachable: none of {verdict.bound} satisfies it")
+    ended = FOUND if result.cut == FIRST_VIOLATION else result.cut
+    return evolve(result, verdicts=(PropertyVerdict(claim.id, "sometimes", verdict, one.depth),), cut=ended)
+
+
+def print_located(screen: Screen, chosen: Subject, result: Exploration) -> Exploration:
+    """Show the way, or why there is none, and what the search took; returns the result as `located` does."""
+    result = located(result)
+    screen.plain(chosen.title())
+    (verdict,) = result.verdicts
+    screen.plain(f"{verdict.claim}: {report.detail(verdict).replace('shown', 'found')}")
+    if isinstance(verdict.verdict, Holds) and verdict.verdict.witness is not None:
+        screen.plain("\n".join(lines(verdict.verdict.witness)))
+        screen.plain(f"     again: {chosen.again(verdict.claim)}")
+    screen.print()
+    for line in report.summary(evolve(result, cut=None) if result.cut == FOUND else result):
+        screen.plain(line)
+    return result
+
+
+def last_line(result: Exploration, code: int) -> str:
+    """What came of it, with the exit code."""
+    (verdict,) = result.verdicts
+    words = {Holds: f"found in {_steps(verdict.depth)}", Vacuous: "not reachable"}
+    return f"{words.get(type(verdict.verdict), 'incomplete')} (exit {code})"
+
+
+def _steps(count: int | None) -> str:
+    return f"{count} step{'' if count == 1 else 's'}"

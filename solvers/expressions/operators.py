@@ -1,0 +1,194 @@
+"""The operators of expressions: connectives of truths, comparisons, arithmetic, and the operations of sets."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kraftcheck.model.language.algebra import MASK_BITS
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import negate
+from kraftcheck.solvers.expressions.checking import Checker, Rules, constant, plain
+from kraftcheck.solvers.expressions.members import Entry, entries, equal_in_order, is_member, member_type, same, set_of
+from kraftcheck.solvers.expressions.typed import Typed, both, either, lazily, negated, strict
+from kraftcheck.solvers.expressions.types import TRUTH, ListType, SetType, TupleType, Type, WordType, joined
+
+
+def _connective(checker: Checker, node: ast.BoolOp) -> Typed:
+    join = both if isinstance(node.op, ast.And) else either
+    return lazily(join, *(checker.truth(value) for value in node.values))
+
+
+def _unary(checker: Checker, node: ast.UnaryOp) -> Typed:
+    if isinstance(node.op, ast.Not):
+        return negated(checker.truth(node.operand))
+    if not isinstance(node.op, ast.USub):
+        raise checker.error(node, f"expressions have no such sign as in `{checker.text(node)}`")
+    operand, type_ = checker.word(node.operand)
+    return strict(WordType(-type_.hi, -type_.lo), lambda value: 0 - value, operand)
+
+
+def _binary(checker: Checker, node: ast.BinOp) -> Typed:
+    left, right = plain(checker.check(node.left)), plain(checker.check(node.right))
+    match left.type, right.type:
+        case WordType(), WordType():
+            return _arithmetic(checker, node, left, left.type, right, right.type)
+        case SetType(), SetType():
+            return _set_operation(checker, node, left, left.type, right, right.type)
+    texts = f"{checker.text(node.left)} is {left.type} and {checker.text(node.right)} {right.type}"
+    mend = "; set(...) makes a set of a list" if ListType in (type(left.type), type(right.type)) else ""
+    mend = "; truths are joined by `and` and `or`" if TRUTH in (left.type, right.type) else mend
+    raise checker.error(node, f"this operator takes two numbers or two sets: {texts}{mend}")
+
+
+def _arithmetic(
+    checker: Checker, node: ast.BinOp, left: Typed, a: WordType, right: Typed, b: WordType
+) -> Typed:  # fmt: skip
+    if isinstance(node.op, ast.Add):
+        return strict(WordType(a.lo + b.lo, a.hi + b.hi), lambda x, y: x + y, left, right)
+    if isinstance(node.op, ast.Sub):
+        return strict(WordType(a.lo - b.hi, a.hi - b.lo), lambda x, y: x - y, left, right)
+    raise checker.error(node, "numbers are added and subtracted; there is no other arithmetic")
+
+
+_SET_OPERATIONS: dict[type[ast.operator], Callable[[BrokerSet, BrokerSet], BrokerSet]] = {
+    ast.BitAnd: lambda x, y: x.keep(y),
+    ast.BitOr: lambda x, y: x.plus(y),
+    ast.Sub: lambda x, y: x.minus(y),
+    ast.BitXor: lambda x, y: x.minus(y).plus(y.minus(x)),
+}
+
+
+def _set_operation(
+    checker: Checker, node: ast.BinOp, left: Typed, a: SetType, right: Typed, b: SetType
+) -> Typed:  # fmt: skip
+    operate = _SET_OPERATIONS.get(type(node.op))
+    if operate is None:
+        raise checker.error(node, "sets have the operators & (both), | (either), - (without) and ^ (one of them)")
+    return strict(SetType(max(a.count, b.count)), operate, left, right)
+
+
+def _set(checker: Checker, node: ast.Set) -> Typed:
+    """A written set."""
+    members = _written(checker, node.elts)
+    for element, (_, type_) in zip(node.elts, members, strict=True):
+        if type_.hi >= MASK_BITS:
+            raise checker.error(element, f"a set holds 0..{MASK_BITS - 1}, and {checker.text(element)} may be more")
+    largest = max(type_.hi for _, type_ in members)
+    return strict(
+        SetType(largest + 1), lambda *values: set_of([Entry(v, True) for v in values]), *(typed for typed, _ in members)
+    )
+
+
+def _written(checker: Checker, elements: Sequence[ast.expr]) -> list[tuple[Typed, WordType]]:
+    return [checker.word(element) for element in elements]
+
+
+def _empty_set(checker: Checker, node: ast.Dict) -> Typed:
+    """`{}`, which Python reads as an empty dictionary."""
+    if node.keys:
+        raise checker.error(node, "a set is written {0, 1}")
+    return constant(SetType(0), BrokerSet(0))
+
+
+def _list(checker: Checker, node: ast.List | ast.Tuple) -> Typed:
+    """A written list."""
+    members = _written(checker, node.elts)
+    lows, highs = [type_.lo for _, type_ in members], [type_.hi for _, type_ in members]
+    type_ = ListType(tuple, WordType(min(lows, default=0), max(highs, default=0)), len(members))
+    return strict(type_, lambda *values: values, *(typed for typed, _ in members))
+
+
+def _comparison(checker: Checker, node: ast.Compare) -> Typed:
+    """One comparison, or several that share their operands: `0 <= x < 3`."""
+    operands = [node.left, *node.comparators]
+    pairs = zip(operands, node.ops, operands[1:], strict=False)
+    return lazily(both, *(_compared(checker, left, op, right) for left, op, right in pairs))
+
+
+def _compared(checker: Checker, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Typed:
+    if isinstance(op, ast.In | ast.NotIn):
+        found = _membership(checker, left, right)
+        return found if isinstance(op, ast.In) else negated(found)
+    if isinstance(op, ast.Is | ast.IsNot):
+        raise checker.error(left, "write == or != for `is`")
+    a, b = plain(checker.check(left)), plain(checker.check(right))
+    compare = _comparer(op, a.type, b.type)
+    if compare is None:
+        texts = f"{checker.text(left)} is {a.type} and {checker.text(right)} {b.type}"
+        kinds = {type(a.type), type(b.type)}
+        mend = "; set(...) makes a set of a list" if kinds == {SetType, ListType} else ""
+        raise checker.error(left, f"these cannot be compared by `{_SYMBOLS[type(op)]}`: {texts}{mend}")
+    return strict(TRUTH, compare, a, b)
+
+
+_SYMBOLS = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="
+}  # fmt: skip
+
+_ORDER_OF_WORDS: dict[type[ast.cmpop], Callable[[Any, Any], Truth]] = {
+    ast.Lt: lambda x, y: x < y,
+    ast.LtE: lambda x, y: x <= y,
+    ast.Gt: lambda x, y: x > y,
+    ast.GtE: lambda x, y: x >= y,
+}
+
+_ORDER_OF_SETS: dict[type[ast.cmpop], Callable[[BrokerSet, BrokerSet], Truth]] = {
+    ast.Lt: lambda x, y: _strictly_within(x, y),
+    ast.LtE: lambda x, y: x.within(y),
+    ast.Gt: lambda x, y: _strictly_within(y, x),
+    ast.GtE: lambda x, y: y.within(x),
+}
+
+
+def _strictly_within(a: BrokerSet, b: BrokerSet) -> Truth:
+    return negate(b.within(a)) & a.within(b)
+
+
+def _comparer(op: ast.cmpop, a: Type, b: Type) -> Callable[[Any, Any], Truth] | None:
+    """How values of two types are compared; None where they are not."""
+    if isinstance(op, ast.Eq | ast.NotEq):
+        equal = _equality(a, b)
+        if equal is None or isinstance(op, ast.Eq):
+            return equal
+        return lambda x, y: negate(equal(x, y))
+    match a, b:
+        case WordType(), WordType():
+            return _ORDER_OF_WORDS[type(op)]
+        case SetType(), SetType():
+            return _ORDER_OF_SETS[type(op)]
+    return None
+
+
+def _equality(a: Type, b: Type) -> Callable[[Any, Any], Truth] | None:
+    ordered = (ListType, TupleType)
+    if isinstance(a, ordered) and isinstance(b, ordered) and ListType in (type(a), type(b)):
+        members = (member_type(a), member_type(b))
+        words = all(isinstance(member, WordType) for member in members)
+        return (lambda x, y: equal_in_order(entries(x, a), entries(y, b))) if words else None
+    if isinstance(a, SetType) and isinstance(b, SetType):
+        return lambda x, y: x.same(y)
+    return None if joined(a, b) is None else same
+
+
+def _membership(checker: Checker, left: ast.expr, right: ast.expr) -> Typed:
+    """Whether a number is in a set, a list or a row of numbers."""
+    if isinstance(right, ast.Set):  # one of these numbers, which need not be brokers
+        right = ast.copy_location(ast.List(right.elts, ast.Load()), right)
+    word, _ = checker.word(left)
+    collection = plain(checker.check(right))
+    type_ = collection.type
+    if isinstance(type_, SetType):
+        return strict(TRUTH, lambda x, members: members.has(x), word, collection)
+    if isinstance(type_, ListType) or isinstance(member_type(type_), WordType):
+        return strict(TRUTH, lambda x, members: is_member(x, entries(members, type_)), word, collection)
+    raise checker.error(right, f"{checker.text(right)} is {type_}, not a set or list of numbers")
+
+
+FORMS: Rules = {
+    ast.BoolOp: _connective, ast.UnaryOp: _unary, ast.BinOp: _binary, ast.Compare: _comparison, ast.Set: _set,
+    ast.Dict: _empty_set, ast.List: _list, ast.Tuple: _list,
+}  # fmt: skip
+"""The forms that this module checks."""

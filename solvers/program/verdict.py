@@ -6,12 +6,10 @@ where TLC has one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from attrs import evolve, frozen
-
-from kraftcheck.model.language.system import Property
+from attrs import frozen
 
 from kraftcheck.model.language.fairness import LIVENESS
 
@@ -208,17 +206,3 @@ class PropertyVerdict:
     kind: str
     verdict: Verdict
     depth: int | None = None
-
-
-def vacuous_without_case(verdicts: Sequence[PropertyVerdict], claims: Iterable[Property]) -> list[PropertyVerdict]:
-    """The verdicts, where what would hold is vacuous if no state shows its case (`Property.case`)."""
-    cases = {claim.id: claim.case for claim in claims if claim.case}
-    unreached = {one.claim for one in verdicts if isinstance(one.verdict, Vacuous)}
-
-    def judged(one: PropertyVerdict) -> PropertyVerdict:
-        case = cases.get(one.claim)
-        if case not in unreached or not isinstance(one.verdict, Holds):
-            return one
-        return evolve(one, verdict=Vacuous(case, f"no reachable state has {case}"))
-
-    return [judged(one) for one in verdicts]

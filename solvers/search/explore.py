@@ -18,18 +18,10 @@ from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.audit.visited_space import VisitedSpace
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, liveness_verdicts, search_liveness
 from kraftcheck.solvers.machine_code.compile import Compiler, Kernel
+from kraftcheck.solvers.program.cases import vacuous_without_case
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.pruning import Pruning, by_field, pruning_fault, prunings
-from kraftcheck.solvers.program.verdict import (
-    DEADLOCK,
-    Holds,
-    Incomplete,
-    PropertyVerdict,
-    Refuted,
-    Vacuous,
-    Verdict,
-    vacuous_without_case,
-)
+from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
 from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability, recoverability_verdicts, search_backward
 from kraftcheck.solvers.search.guard_coverage import never_met
 from kraftcheck.solvers.search.levels import Limits, Search
@@ -273,8 +265,8 @@ def _verdicts(
     program, plan = kernel.program, kernel.plan
     claims = list(enumerate((*program.always, *program.sometimes)))
     claims += list(enumerate((*program.steps, *program.happens), plan.first_step))
-    verdicts = [_verdict(search, kernel, bound, reason, number, claim) for number, claim in claims]
-    verdicts = vacuous_without_case(verdicts, program.claims)
+    judged = [_verdict(search, kernel, bound, reason, number, claim) for number, claim in claims]
+    verdicts = vacuous_without_case(judged, program.claims)
     verdicts += recoverability_verdicts(kernel.program, recoverability, bound, reason)
     verdicts += liveness_verdicts(kernel.program, liveness, bound, reason)
     return (*verdicts, _verdict(search, kernel, bound, reason, plan.deadlock, None))

@@ -23,7 +23,7 @@ QUEUE = "tests.shared.lists:QUEUE"
 
 def explored(*words: object, system: str = DIGRAPH) -> Ran:
     """What `explore` says of a toy, without progress."""
-    return kraftcheck("explore", system, *words, "--quiet")
+    return kraftcheck("explore", system, *words, "--quiet", "--verbose")
 
 
 def row(ran: Ran, claim: str) -> str:

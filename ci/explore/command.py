@@ -200,12 +200,10 @@ def explore_command(
     check_out(out, engine, target, *reports.paths)
     limits = (max_depth, max_states, stop_at_first or bool(find))
     budget = SearchBudget(workers, memory, *limits, cache=not no_cache, strict=strict, sampling=sampling)
-    folder_name = None if out is None else str(out)
     with reports.of_unfinished(chosen, "explore"):
-        result, spark = explore_with_engine(chosen, traced, budget, engine, cluster, folder_name, quiet)
+        result, spark = explore_with_engine(chosen, traced, budget, engine, cluster, out, quiet)
     screen = console(to_stderr=target == "-")
-    shown = show_goals, verbose
-    result = print_located(screen, chosen, result) if find else _print(screen, chosen, result, number, *shown)
+    result = _print(screen, chosen, result, find, number, show_goals, verbose)
     for line in spark.lines() if spark is not None else ():
         screen.plain(line)
     if out is not None:
@@ -247,7 +245,7 @@ def by_symmetry(chosen: Subject, engine: str) -> Program:
 
 
 def explore_with_engine(
-    chosen: Subject, traced: Program, budget: SearchBudget, engine: str, cluster: ClusterOptions, out: str | None,
+    chosen: Subject, traced: Program, budget: SearchBudget, engine: str, cluster: ClusterOptions, out: Path | None,
     quiet: bool,
 ) -> tuple[Exploration, SparkPart | None]:
     """Explore with the chosen engine.
@@ -268,15 +266,18 @@ def explore_with_engine(
     )  # fmt: skip
     try:
         return explore_with_spark(
-            chosen, traced, bounds, cluster, out, cache_folder() if budget.cache else None, quiet, budget.sampling
-        )
+            chosen, traced, bounds, cluster, None if out is None else str(out),
+            cache_folder() if budget.cache else None, quiet, budget.sampling,
+        )  # fmt: skip
     except LoweringError as error:
         raise Refusal(f"{traced.system.name}: {error}") from error
 
 
 def _print(
-    screen: Screen, chosen: Subject, result: Exploration, number: int, show_goals: bool, verbose: bool
+    screen: Screen, chosen: Subject, result: Exploration, find: str | None, number: int, show_goals: bool, verbose: bool
 ) -> Exploration:  # fmt: skip
+    if find:
+        return print_located(screen, chosen, result)
     screen.plain(chosen.title())
     for warning in result.warnings:
         screen.plain(f"warning: {warning}")

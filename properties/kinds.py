@@ -82,30 +82,30 @@ def recovers(
 
 
 def weak_fairness(
-    action: str, *, each: Sequence[str] = (), having: Mapping[str, Any] | None = None,
+    *actions: str, each: Sequence[str] = (), having: Mapping[str, Any] | None = None,
     unless: Callable[..., Truth] | None = None,
 ) -> Fairness:  # fmt: skip
     """`WF_v(A)`, which is `[]<>~ENABLED <A>_v  \\/  []<><A>_v`: an action that stays enabled is taken.
 
     Args:
-        action: its name.
+        actions: its name; of several actions a step of any will do, as in `WF_v(A \\/ B)`.
         each: the arguments for each of whose values it is fair by itself: `each=["broker"]` is
             `\\A broker: WF_v(A(broker))`. Without, it is `WF_v(\\E broker: A(broker))`.
         having: the values that arguments must have; a tuple: one of them.
         unless: `(state, **each)`: while it holds, the action need not be taken: `WF_v(A /\\ ~unless)`.
     """
-    return Fairness(action, False, tuple(each), having or {}, unless)
+    return Fairness(actions, False, tuple(each), having or {}, unless)
 
 
 def strong_fairness(
-    action: str, *, each: Sequence[str] = (), having: Mapping[str, Any] | None = None,
+    *actions: str, each: Sequence[str] = (), having: Mapping[str, Any] | None = None,
     unless: Callable[..., Truth] | None = None,
 ) -> Fairness:  # fmt: skip
     """`SF_v(A)`, which is `<>[]~ENABLED <A>_v  \\/  []<><A>_v`: an action enabled again and again is taken.
 
     The arguments are those of `weak_fairness`.
     """
-    return Fairness(action, True, tuple(each), having or {}, unless)
+    return Fairness(actions, True, tuple(each), having or {}, unless)
 
 
 def eventually(

@@ -29,10 +29,10 @@ LIVENESS = ("eventually", "leads_to", "always_eventually", "eventually_always")
 
 @frozen
 class Fairness:
-    """Fairness of one action: of all its instances together, or of each value of some of its arguments.
+    """Fairness of an action: of all its instances together, or of each value of some of its arguments.
 
     Attributes:
-        action: the name of the action.
+        actions: names of actions of the system, which together are the one that is fair: a step of any is a step of it.
         strong: strong fairness instead of weak.
         each: parameters for each of whose values the action is fair by itself; the others may take any value. Empty:
             the action is fair as a whole, whatever its arguments.
@@ -40,7 +40,7 @@ class Fairness:
         unless: `(state, **each)`, a truth; the action need not be taken while it holds.
     """
 
-    action: str
+    actions: tuple[str, ...]
     strong: bool = False
     each: tuple[str, ...] = ()
     having: Mapping[str, Any] = field(factory=dict)
@@ -48,17 +48,18 @@ class Fairness:
 
     def fault(self, actions: Parameters) -> str | None:
         """What it names that the system does not have, with the nearest names; None where all exist."""
-        if self.action not in actions:
-            return f"fairness names the action {self.action!r}; {nearest(self.action, actions)}"
-        parameters = actions[self.action]
-        for name in (*self.each, *self.having):
-            if name not in parameters:
-                return f"fairness of {self.action} names the argument {name!r}; {nearest(name, parameters)}"
-        for name, value in self.having.items():
-            missing = [one for one in several(value) if one not in parameters[name]]
-            if missing:
-                return f"fairness of {self.action} gives {name} the value {missing[0]}, which it never has"
-        return None
+        for action in self.actions:
+            if action not in actions:
+                return f"fairness names the action {action!r}; {nearest(action, actions)}"
+            parameters = actions[action]
+            for name in (*self.each, *self.having):
+                if name not in parameters:
+                    return f"fairness of {action} names the argument {name!r}; {nearest(name, parameters)}"
+            for name, value in self.having.items():
+                missing = [one for one in several(value) if one not in parameters[name]]
+                if missing:
+                    return f"fairness of {action} gives {name} the value {missing[0]}, which it never has"
+        return None if self.actions else "fairness names no action"
 
 
 @frozen
@@ -78,12 +79,13 @@ class FairSteps:
         """The constraint in words, as `WF(heartbeat(broker=0))`."""
         shown = {**self.fairness.having, **self.given}
         arguments = ", ".join(f"{name}={' or '.join(map(str, several(value)))}" for name, value in shown.items())
-        return f"{'SF' if self.fairness.strong else 'WF'}({self.fairness.action}{f'({arguments})' * bool(shown)})"
+        action = " or ".join(self.fairness.actions)
+        return f"{'SF' if self.fairness.strong else 'WF'}({action}{f'({arguments})' * bool(shown)})"
 
     def covers(self, action: str, arguments: Mapping[str, Any]) -> bool:
         """Whether an action instance is one of these steps, where it is not excused."""
         return (
-            action == self.fairness.action
+            action in self.fairness.actions
             and all(arguments[name] == value for name, value in self.given.items())
             and all(arguments[name] in several(value) for name, value in self.fairness.having.items())
         )
@@ -101,8 +103,8 @@ def several(value: Any) -> tuple[Any, ...]:
 def constraints(declared: Iterable[Fairness], actions: Parameters) -> Iterator[FairSteps]:
     """One constraint for each value of the arguments that fairness is for each of."""
     for fairness in declared:
-        parameters = actions[fairness.action]
-        for values in itertools.product(*(dict.fromkeys(parameters[name]) for name in fairness.each)):
+        columns = [[value for action in fairness.actions for value in actions[action][name]] for name in fairness.each]
+        for values in itertools.product(*map(dict.fromkeys, columns)):
             given = dict(zip(fairness.each, values, strict=True))
             if all(value in several(fairness.having.get(name, value)) for name, value in given.items()):
                 yield FairSteps(fairness, given)

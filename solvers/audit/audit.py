@@ -143,6 +143,7 @@ class Costs:
         width = FIELD_TERMS * len(program.layout.slots)
         claims = [*program.always_terms, *program.sometimes_terms, program.quiescent]
         claims += [term for claim in program.recovers for term in (claim.when, claim.goal)]
+        claims += program.liveness.terms
         kinds = {n: width + len(closure((*kind.after, *kind.steps))) for n, kind in live_kinds(program)}
         return cls(width + len(closure(claims)), kinds)
 

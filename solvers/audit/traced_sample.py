@@ -84,11 +84,16 @@ class _StateComparison:
             *zip(program.always, program.always_terms, strict=True),
             *zip(program.sometimes, program.sometimes_terms, strict=True),
             *((recovers.claim, recovers.goal) for recovers in program.recovers),
+            *((live.claim, live.goal) for live in program.liveness.claims),
         ]
         for claim, term in claims:
             self._same(f"property {claim.id}", term, _holds(claim, state))
         for recovers in program.recovers:
             self._same(f"property {recovers.claim.id}, when", recovers.when, _answer(recovers.claim.concerns, state))
+        for live in program.liveness.claims:
+            self._same(f"property {live.claim.id}, premise", live.premise, _answer(live.claim.concerns, state))
+        for fair in program.liveness.constraints:
+            self._same(f"fairness {fair.steps.name}, unless", fair.excused, _answer(fair.steps.excused, state))
         if program.system.quiescent is not None:
             self._same("quiescent", program.quiescent, _answer(program.system.quiescent, state))
         for kind in program.kinds:

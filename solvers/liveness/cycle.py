@@ -70,7 +70,8 @@ class Cycles:
             if not fair[state]:
                 return None
             if (fair == component).all():
-                return self._around(state, component)
+                ways = [self._around(state, component, most) for most in (1, len(self.demands))]
+                return min(ways, key=len)
             within = fair
 
     def _fair(self, component: Truths) -> Truths:
@@ -90,8 +91,11 @@ class Cycles:
                 return np.zeros_like(component)
         return left
 
-    def _around(self, state: int, component: Truths) -> list[int]:
-        """A cycle through a component all of whose demands can be met: on to what is missing, and back in the end."""
+    def _around(self, state: int, component: Truths, most: int) -> list[int]:
+        """A cycle through a component all of whose demands can be met.
+
+        It goes on to the nearest place that meets one of so many demands not met yet, and back in the end.
+        """
         nowhere = np.zeros(len(self.graph.sources), dtype=np.bool_)
         home = np.zeros(self.graph.count, dtype=np.bool_)
         home[state] = True
@@ -100,11 +104,15 @@ class Cycles:
             here = self._end(state, way)
             around = [*way, *self._way(here, component, home, nowhere)]
             states = [state, *(int(self.graph.targets[edge]) for edge in around)]
-            missing = next((demand for demand in self.demands if not demand.met(states, around)), None)
-            if missing is None:
+            missing = [demand for demand in self.demands if not demand.met(states, around)]
+            if not missing:
                 return around
-            goal = np.zeros_like(home) if missing.strong else component & ~missing.enabled
-            way += self._way(here, component, goal, missing.taken)
+            goal, steps = home & False, nowhere.copy()
+            for demand in missing[:most]:
+                steps |= demand.taken
+                if not demand.strong:
+                    goal |= component & ~demand.enabled
+            way += self._way(here, component, goal, steps)
 
     def _end(self, state: int, way: Sequence[int]) -> int:
         return int(self.graph.targets[way[-1]]) if way else state

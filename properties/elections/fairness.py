@@ -1,0 +1,71 @@
+"""Liveness of `elections`: what finally happens while brokers keep their sessions and the controller its timers.
+
+`FAIR_ELECTIONS` is the system with these properties alone: `explore` judges them, other engines do not.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from kraftcheck.model.language.fairness import Fairness
+from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, negate
+from kraftcheck.model.partition.directories import FIRST_LOCAL
+from kraftcheck.model.systems.elections.passes import eligible
+from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.model.systems.elections.system import ELECTIONS
+from kraftcheck.properties.elections.healing import replicas, targets
+from kraftcheck.properties.kinds import leads_to, weak_fairness
+
+
+def fairness(setting: Setting) -> list[Fairness]:
+    """A fenced broker is unfenced, one that shuts down comes back, a replica is located, and timers run."""
+    local = tuple(FIRST_LOCAL + number for number in range(setting["directories"]))
+
+    def stays_up(s: Elections, broker: Word) -> Truth:
+        return negate(s.shutting_down.has(broker))
+
+    return [
+        weak_fairness("unfence", each=["broker"]),
+        weak_fairness("assign", each=["broker"], having={"directory": local}),
+        weak_fairness("new_incarnation", each=["broker"], having={"clean": True}, unless=stays_up),
+        weak_fairness("balance_timer"),
+        weak_fairness("unclean_timer"),
+    ]
+
+
+def properties(setting: Setting) -> list[Property]:
+    """What is finally decided at a setting."""
+    rules = setting.rules
+
+    def candidate(s: Elections) -> Truth:
+        return negate(s.isr.plus(s.elr).keep(replicas(s)).keep(s.registered).is_empty())
+
+    def volunteer(s: Elections) -> Truth:
+        return all_of(s.unclean_election, negate(eligible(s, rules.partition).keep(targets(s)).is_empty()))
+
+    return [
+        leads_to("leader-elected", "a leaderless partition gets a leader, or loses every registered candidate",
+                 lambda s: all_of(s.leader == NO_LEADER, candidate(s)),
+                 lambda s: any_of(s.leader >= 0, negate(candidate(s))),
+                 "invariant 41; KIP-966", ("every-restart-is-unclean",),
+                 ("restart.clean-keeps-elr", "unfence.retries-leaderless", "timer.balance")),
+        leads_to("unclean-leader-elected",
+                 "where unclean election is allowed, a leaderless partition gets a leader, or loses every live replica",
+                 lambda s: all_of(s.leader == NO_LEADER, volunteer(s)),
+                 lambda s: any_of(s.leader >= 0, negate(volunteer(s))),
+                 "invariant 42; KIP-631", ("dead-last-known-leader-electable",),
+                 ("timer.unclean",)),
+    ]  # fmt: skip
+
+
+FAIR_ELECTIONS = evolve(
+    ELECTIONS,
+    name="fair-elections",
+    summary="elections, where brokers come back and timers run: what is finally decided",
+    properties=properties,
+    fairness=fairness,
+    symmetries=lambda setting: (),
+)
+"""The system with its liveness."""

@@ -7,6 +7,8 @@ from tests.engine_mutants.checking import CACHES, RECOVERY, SYMMETRY, WALKS, WIT
 from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
 from tests.engine_mutants.distributed import BLOCKS, COMMITS, MANIFESTS, TASKS
 from tests.engine_mutants.equivalent import EQUIVALENT
+from tests.engine_mutants.liveness import SWEEPS
+from tests.engine_mutants.liveness import VERDICTS as LIVENESS
 from tests.engine_mutants.mutant import Mutant
 from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
 from tests.engine_mutants.proving import INDUCTION, READING, UNROLLING
@@ -24,6 +26,8 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Steps that leave a domain": PRUNING,
     "The audit": AUDIT,
     "Recovery": RECOVERY,
+    "Fair behaviours": SWEEPS,
+    "Verdicts on liveness": LIVENESS,
     "Symmetry": SYMMETRY,
     "Witnesses and their files": WITNESSES,
     "Walks": WALKS,

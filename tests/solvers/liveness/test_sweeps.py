@@ -28,10 +28,10 @@ def agree(puzzle: Puzzle) -> None:
             assert breaks(puzzle, kind, said.lasso), (kind, puzzle, said)
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(2))
 def test_the_sweeps_say_what_components_say(part: int) -> None:
-    """Of 800 random graphs under weak and strong fairness, each kind of property has the naive verdict and stem."""
-    for seed in range(200 * part, 200 * (part + 1)):
+    """Of 300 random graphs under weak and strong fairness, each kind of property has the naive verdict and stem."""
+    for seed in range(150 * part, 150 * (part + 1)):
         agree(draw_puzzle(random.Random(seed)))
 
 
@@ -51,7 +51,7 @@ def test_thousands_of_graphs_agree(part: int) -> None:
 
 def test_many_constraints_are_several_groups() -> None:
     """More constraints than bits of a group are judged alike."""
-    for seed in range(25):
+    for seed in range(8):
         source = random.Random(f"many {seed}")
         agree(draw_puzzle(source, most=12, fairness=75))
 
@@ -69,7 +69,7 @@ def test_a_fair_behaviour_begins_in_every_state(seed: int) -> None:
 
 def test_threads_and_blocks_change_nothing() -> None:
     """Four threads, and blocks of one state or of all, give the same answer and the same lasso."""
-    for seed in range(60):
+    for seed in range(25):
         puzzle = draw_puzzle(random.Random(f"threads {seed}"), most=14)
         for kind in LIVENESS:
             one = answer(puzzle, kind)

@@ -21,6 +21,7 @@ from attrs import asdict, evolve, frozen
 
 from kraftcheck.ci.bench import audit as bench_audit
 from kraftcheck.ci.bench import conformance as bench_conform
+from kraftcheck.ci.bench import liveness as bench_liveness
 from kraftcheck.ci.bench import logs as bench_logs
 from kraftcheck.ci.bench import serve as bench_serve
 from kraftcheck.ci.bench import start as bench_start
@@ -225,6 +226,7 @@ def spark(parser: argparse.ArgumentParser, cases: Sequence[str], target: Path | 
 
 BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]]]] = {
     "audit": (tuple(bench_audit.CASES), bench_audit.measure_cases),
+    "liveness": (tuple(bench_liveness.CASES), bench_liveness.measure_cases),
     "walks": (tuple(bench_walks.CASES), bench_walks.measure_cases),
     "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.WRITTEN), bench_logs.measure_cases),
     "conform": (tuple(bench_conform.CASES), bench_conform.measure_cases),
@@ -257,6 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3, help="runs of which the median counts (default 3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
     parser.add_argument("--spark", action="store_true", help="measure the Spark engine beside the native one")
+    parser.add_argument("--liveness", action="store_true", help="measure liveness: time and bytes beside the search")
     parser.add_argument("--walks", action="store_true", help="measure random walks: steps a second")
     parser.add_argument("--audit", action="store_true", help="measure the audit: its share of a run's time")
     parser.add_argument("--compilers", action="store_true", help="measure quick compiling beside thorough")

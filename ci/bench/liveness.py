@@ -1,0 +1,75 @@
+"""The benchmark of liveness: `python -m kraftcheck.ci.bench --liveness [--runs N] [--json FILE] [CASE ...]`.
+
+The search for fair behaviours is compared with the search that found the states, in time and in bytes a state.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.properties.elections.fairness import FAIR_ELECTIONS
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.search.explore import explore
+
+THREADS = (1, 2)
+
+CASES = {f"elections-{scope}": (scope, "fixed") for scope in ("tiny", "small")}
+"""Scope and rules by the name of the case."""
+
+
+@frozen
+class LivenessRow:
+    """Medians of one case with one number of threads."""
+
+    case: str
+    threads: int
+    distinct: int
+    generated: int
+    sweeps: int
+    search_seconds: float
+    liveness_seconds: float
+    ratio: float
+    search_bytes: float
+    liveness_bytes: float
+
+
+def measure(case: str, threads: int, runs: int) -> LivenessRow:
+    """The medians of several explorations, nothing cached; raises RuntimeError when two differ in their verdicts."""
+    scope, rules = CASES[case]
+    program = trace(FAIR_ELECTIONS, FAIR_ELECTIONS.setting(scope, rules=parse(rules)))
+    found = [explore(program, clock=time.perf_counter, threads=threads, keep=False) for _ in range(runs)]
+    if len({tuple(type(one.verdict).__name__ for one in each.verdicts) for each in found}) > 1:
+        raise RuntimeError(f"{case}: the verdicts differ between runs")
+    first = found[0]
+    searching = statistics.median(each.seconds for each in found)
+    judging = statistics.median(each.liveness.seconds for each in found)
+    return LivenessRow(
+        case, threads, first.distinct, first.generated, first.liveness.sweeps, searching, judging,
+        judging / searching, first.bytes_per_state, first.liveness.memory / first.distinct,
+    )  # fmt: skip
+
+
+def measure_cases(cases: Sequence[str], runs: int) -> list[LivenessRow]:
+    """Measure the cases, all by default, and print the table."""
+    print(
+        f"{'case':16} {'threads':>7} {'distinct':>11} {'generated':>12} {'sweeps':>6} {'search s':>8} {'fair s':>7} "
+        f"{'ratio':>6} {'B/state':>7} {'more B':>7}"
+    )
+    rows = []
+    for case in cases or CASES:
+        for threads in THREADS:
+            row = measure(case, threads, runs)
+            rows.append(row)
+            print(
+                f"{row.case:16} {row.threads:7} {row.distinct:11,} {row.generated:12,} {row.sweeps:6} "
+                f"{row.search_seconds:8.2f} {row.liveness_seconds:7.2f} {row.ratio:6.1f} {row.search_bytes:7.0f} "
+                f"{row.liveness_bytes:7.0f}",
+                flush=True,
+            )
+    print(f"\nmedians of {runs}; edges of the graph are kept while there is memory for them, else computed again")
+    return rows

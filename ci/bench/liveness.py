@@ -18,7 +18,7 @@ from kraftcheck.solvers.search.explore import explore
 
 THREADS = (1, 2)
 
-CASES = {f"elections-{scope}": (scope, "fixed") for scope in ("tiny", "small")}
+CASES = {f"elections-{scope}": (scope, "fixed") for scope in ("tiny", "small", "directories")}
 """Scope and rules by the name of the case."""
 
 
@@ -57,7 +57,7 @@ def measure(case: str, threads: int, runs: int) -> LivenessRow:
 def measure_cases(cases: Sequence[str], runs: int) -> list[LivenessRow]:
     """Measure the cases, all by default, and print the table."""
     print(
-        f"{'case':16} {'threads':>7} {'distinct':>11} {'generated':>12} {'sweeps':>6} {'search s':>8} {'fair s':>7} "
+        f"{'case':21} {'threads':>7} {'distinct':>11} {'generated':>12} {'sweeps':>6} {'search s':>8} {'fair s':>7} "
         f"{'ratio':>6} {'B/state':>7} {'more B':>7}"
     )
     rows = []
@@ -66,7 +66,7 @@ def measure_cases(cases: Sequence[str], runs: int) -> list[LivenessRow]:
             row = measure(case, threads, runs)
             rows.append(row)
             print(
-                f"{row.case:16} {row.threads:7} {row.distinct:11,} {row.generated:12,} {row.sweeps:6} "
+                f"{row.case:21} {row.threads:7} {row.distinct:11,} {row.generated:12,} {row.sweeps:6} "
                 f"{row.search_seconds:8.2f} {row.liveness_seconds:7.2f} {row.ratio:6.1f} {row.search_bytes:7.0f} "
                 f"{row.liveness_bytes:7.0f}",
                 flush=True,

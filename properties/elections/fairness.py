@@ -16,18 +16,21 @@ from kraftcheck.model.systems.elections.passes import eligible
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from kraftcheck.properties.elections.healing import replicas, targets
-from kraftcheck.properties.kinds import leads_to, weak_fairness
+from kraftcheck.properties.kinds import leads_to, strong_fairness, weak_fairness
 
 
 def fairness(setting: Setting) -> list[Fairness]:
-    """A fenced broker is unfenced, one that shuts down comes back, a replica is located, and timers run."""
+    """A fenced broker is unfenced, one that shuts down comes back, a replica is located, and timers run.
+
+    Unfencing is strongly fair: what a broker says of its directories, again and again, may stop it only now and then.
+    """
     local = tuple(FIRST_LOCAL + number for number in range(setting["directories"]))
 
     def stays_up(s: Elections, broker: Word) -> Truth:
         return negate(s.shutting_down.has(broker))
 
     return [
-        weak_fairness("unfence", each=["broker"]),
+        strong_fairness("unfence", each=["broker"]),
         weak_fairness("assign", each=["broker"], having={"directory": local}),
         weak_fairness("new_incarnation", each=["broker"], having={"clean": True}, unless=stays_up),
         weak_fairness("balance_timer"),

@@ -117,16 +117,28 @@ class Behaviours:
 
     def _lasso(self, question: Question, begins: Truths, fair: Truths) -> Lasso:
         """The lasso with the shortest stem: nearest states first; where a behaviour may stay, before other cycles."""
-        cycles = self._cycles(question, fair)
-        place = np.cumsum(fair) - 1
+        still, cycles, place = self._still(question, fair), None, np.cumsum(fair) - 1
         for frontier, stem in self._nearest_first(begins, question.region):
             near = frontier[fair[frontier]]
-            for state in near[np.argsort(~cycles.still[place[near]], kind="stable")]:
+            halts = near[still[near]]
+            if len(halts):
+                entry, way = stem.back(int(halts[0]))
+                return Lasso(entry, way, ())
+            for state in near:
+                cycles = cycles or self._cycles(question, fair)
                 found = cycles.through(int(place[state]))
                 if found is not None:
                     entry, way = stem.back(int(state))
                     return Lasso(entry, way, tuple(int(cycles.graph.instances[edge]) for edge in found))
         raise AssertionError("a fair behaviour ends in a cycle")
+
+    def _still(self, question: Question, fair: Truths) -> Truths:
+        """The states at which a fair behaviour may stay for ever: nothing that is fair is enabled."""
+        still = fair.copy() if question.visit is None else fair & question.visit
+        for number in question.constraints:
+            group, bit = self.sweeps.groups[number // GROUP], number % GROUP
+            still &= (group.enabled >> bit & 1) == 0
+        return still
 
     def _cycles(self, question: Question, fair: Truths) -> Cycles:
         graph = subgraph(self.edges, fair)

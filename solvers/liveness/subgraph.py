@@ -26,14 +26,11 @@ class Subgraph:
     targets: Numbers
     instances: Numbers
     _begins: Numbers = field(init=False)
-    _back: tuple[Numbers, Numbers] = field(init=False)
+    _back: tuple[Numbers, Numbers] | None = field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
-        """Index the edges by source and by target."""
-        places = np.arange(len(self.states) + 1)
-        self._begins = np.searchsorted(self.sources, places)
-        order = np.argsort(self.targets, kind="stable")
-        self._back = order, np.searchsorted(self.targets[order], places)
+        """Index the edges by source."""
+        self._begins = np.searchsorted(self.sources, np.arange(self.count + 1))
 
     @property
     def count(self) -> int:
@@ -46,6 +43,9 @@ class Subgraph:
 
     def entering(self, states: Numbers) -> Numbers:
         """The edges that enter some states."""
+        if self._back is None:  # many lassos need none
+            backward = np.argsort(self.targets, kind="stable")
+            self._back = backward, np.searchsorted(self.targets[backward], np.arange(self.count + 1))
         order, begins = self._back
         found: Numbers = order[_ranges(begins[states], begins[states + 1])]
         return found

@@ -8,7 +8,6 @@ import pytest
 
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.elections.fairness import FAIR_ELECTIONS
-from kraftcheck.properties.kinds import validate
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search.explore import Exploration, explore
@@ -35,7 +34,7 @@ def test_a_partition_of_4_0_may_wait_for_ever() -> None:
     loop = verdict.trace.loop
     assert loop is not None
     assert (loop.start, len(verdict.trace.steps)) == (5, 5)
-    assert {one.name for one in loop.fairness} >= {"WF(balance_timer)", "WF(unclean_timer)", "WF(unfence(broker=0))"}
+    assert {one.name for one in loop.fairness} >= {"WF(balance_timer)", "WF(unclean_timer)", "SF(unfence(broker=0))"}
     assert isinstance(found.verdict("leader-elected").verdict, Refuted)
 
 

@@ -225,6 +225,29 @@ def test_charts_come_from_an_exploration(lift: Page) -> None:
     expect(current(lift)).to_contain_text("1 rise(by=3)")
 
 
+def test_a_state_is_found_by_an_expression(lift: Page, watch: Watch) -> None:
+    """A way is found and taken; what cannot be, what ends with its budget, and what is no expression, are said."""
+    lift.get_by_role("button", name="search", exact=True).click()
+    outcome = lift.locator(".outcome")
+    for expression, states, expected in (
+        ("floor > 4", 1000, "floor > 4 from step 0 initial state: not reachable, no state that can follow"),
+        ("floor == 3 and open", 1, "floor == 3 and open from step 0 initial state: unknown, state limit 1"),
+        ("floor == 3 and open", 1000, "floor == 3 and open from step 0 initial state: found, 2 steps away, shortest"),
+    ):
+        lift.get_by_label("expression").fill(expression)
+        lift.get_by_label("at most").fill(str(states))
+        lift.get_by_role("button", name="search", exact=True).last.click()
+        expect(outcome).to_contain_text(expected, timeout=60_000)
+    outcome.get_by_role("button", name="go there").click()
+    expect(lift.locator(".path li")).to_have_count(3)
+    expect(value(lift, "floor").nth(0)).to_have_text("3")
+    lift.go_back()
+    lift.get_by_label("expression").fill("flor == 3")
+    lift.get_by_label("expression").press("Enter")
+    expect(lift.get_by_role("alert")).to_contain_text("floor")
+    watch.faults[:] = [fault for fault in watch.faults if "422" not in fault]  # the browser notes the refusal
+
+
 def test_a_finished_run_is_shown(page: Page, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Its counterexamples are listed and opened, and its charts are there without another search."""
     out = tmp_path_factory.mktemp("run") / "out"

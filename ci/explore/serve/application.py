@@ -18,6 +18,7 @@ from kraftcheck.ci.explore.serve.jobs import Jobs
 from kraftcheck.ci.explore.serve.numbering import instance_of, system_key
 from kraftcheck.ci.explore.serve.questions import QuestionRefused, path_of
 from kraftcheck.ci.explore.serve.searches import MOST_STATES, exploration
+from kraftcheck.ci.explore.serve.state_search import state_search
 from kraftcheck.ci.explore.serve.subjects import Subjects
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.drawings.svg import STYLE
@@ -63,7 +64,8 @@ class Application:
         for path in SCRIPTS:
             app.route(f"/{path.name}", "GET", lambda path=path: _file(_text(path), "text/javascript"))
         answers: dict[str, Callable[[Question], Mapping[str, Any]]] = {
-            "system": self.system, "path": self.path, "graph": self.graph, "explore": self.explore, "job": self.job,
+            "system": self.system, "path": self.path, "graph": self.graph, "explore": self.explore,
+            "search": self.search, "job": self.job,
         }  # fmt: skip
         for name, answer in answers.items():
             app.route(f"/api/{name}", "POST", lambda answer=answer: _answered(answer))
@@ -102,6 +104,15 @@ class Application:
         """Begin an exploration of the whole space."""
         budget = questions.number(question, "states", 1_000_000, MOST_STATES, 1)
         return self.jobs.start(exploration(self.subjects, budget)).document()
+
+    def search(self, question: Question) -> Mapping[str, Any]:
+        """Begin a search from a step of a path for a state that satisfies an expression."""
+        sessions, at = self._sessions(question)
+        wanted = questions.text(question, "expression")
+        if wanted is None:
+            raise QuestionRefused("expression is missing; give one, such as size(isr) == 0")
+        budget = questions.number(question, "states", 1_000_000, MOST_STATES, 1)
+        return self.jobs.start(state_search(self.subjects, sessions[at], wanted, budget)).document()
 
     def job(self, question: Question) -> Mapping[str, Any]:
         """How far a job is; it is asked to end where the question says so."""

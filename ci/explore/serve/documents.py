@@ -95,9 +95,7 @@ def path_document(subjects: Subjects, sessions: Sequence[Session], at: int, othe
 def _drawing(subjects: Subjects, sessions: Sequence[Session]) -> Drawing:
     """The path as it is drawn, with every property that fails at each step."""
     paths = subjects.paths
-    return Drawing(
-        subjects.chosen.title(), "path", "", paths.lanes, tuple(paths.legend.strip), paths.columns(sessions)
-    )
+    return Drawing(subjects.chosen.title(), "path", "", paths.lanes, tuple(paths.legend.strip), paths.columns(sessions))
 
 
 def _column(column: Column, session: Session) -> dict[str, Any]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from kraftcheck.ci.explore.serve.finished import Opened, opened_run, opened_trace
 from kraftcheck.ci.systems.subject import program
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.stepping.session import Session
 from tests.ci.explore.serve.asking import Server, of_system, serving
 from tests.ci.explore.serve.toys import NAME
@@ -126,6 +129,59 @@ def test_the_space_is_explored_in_the_background(server: Server) -> None:
     cut = server.finished(server.ask("explore", states=2))["result"]
     assert cut["complete"] is False
     assert "state limit 2" in cut["cut"]
+
+
+def test_a_state_is_searched_for(server: Server) -> None:
+    """The answer is a shortest way from the state in view, none where there is none, or unknown past the budget."""
+    question = {"start": 0, "steps": [[0, 0]], "at": 1}
+    found = searched(server, expression="floor == 3 and open", **question)
+    path = server.ask("path", steps=found["steps"])
+    assert (found["verdict"], found["detail"], len(found["steps"])) == ("found", "3 steps away, shortest", 4)
+    assert found["steps"][0] == [0, 0]
+    assert [one["value"] for one in path["state"]] == ["3", "yes"]
+    here = searched(server, expression="floor == 1", **question)
+    assert (here["verdict"], here["steps"]) == ("found", [[0, 0]])
+    none = searched(server, expression="floor > 4", **question)
+    assert none["verdict"] == "none"
+    assert none["detail"].startswith("no state that can follow satisfies it: all 10 states of lift")
+    unknown = searched(server, expression="floor == 3 and open", states=2, **question)
+    assert unknown["verdict"] == "unknown"
+    assert "state limit 2" in unknown["detail"]
+
+
+def searched(server: Server, **question: Any) -> Any:
+    """The result of a search that is done."""
+    job = server.finished(server.ask("search", **question))
+    assert job["state"] == "done", job
+    return job["result"]
+
+
+def test_an_expression_that_does_not_fit_is_refused(server: Server) -> None:
+    """One line names the place, and no search begins."""
+    status, error = server.refused("search", expression="flor == 3")
+    assert status == 422
+    assert "flor" in error
+    assert "floor" in error
+
+
+def test_a_search_is_cancelled_and_there_are_few_at_once(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that is asked to end is cancelled, and leaves no result; a third one at once is refused with 429."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def slow(*_: object, stop: threading.Event, **__: object) -> None:
+        begun.set()
+        assert stop.wait(60)
+        ended.set()
+        raise EngineDisagreement("cut short")
+
+    monkeypatch.setattr("kraftcheck.ci.explore.serve.searches.explore", slow)
+    jobs = [server.ask("explore"), server.ask("explore")]
+    assert begun.wait(60)
+    assert server.refused("explore") == (429, "2 searches are running; wait, or cancel one")
+    for job in jobs:
+        assert server.ask("job", number=job["number"], cancel=True)["state"] == "cancelled"
+    assert ended.wait(60)
+    assert server.finished(server.ask("job", number=jobs[0]["number"]))["result"] is None
 
 
 def test_a_finished_run_is_opened(run: Opened) -> None:

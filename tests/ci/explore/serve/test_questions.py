@@ -85,6 +85,8 @@ def test_too_much_is_413(server: Server) -> None:
         ("graph", {"fields": "floor"}, (400, "fields takes a list of texts")),
         ("graph", {"fields": ["flor"]}, (422, "states have no field 'flor'; did you mean floor?")),
         ("explore", {"states": 10**9}, (400, "states takes a number from 1 to 50,000,000")),
+        ("search", {}, (400, "expression is missing; give one, such as size(isr) == 0")),
+        ("search", {"expression": "floor", "states": 0}, (400, "states takes a number from 1 to 50,000,000")),
         ("job", {"number": 77}, (404, "there is no search 77")),
         ("nothing", {}, (404, "there is nothing here (404 Not Found)")),
     ],

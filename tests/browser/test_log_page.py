@@ -32,15 +32,19 @@ def synthetic(folder: Path, records: int) -> Path:
     return target
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pages of a log with violations, of one that is not explained, and of a longer one."""
-    folder = tmp_path_factory.mktemp("logs")
+def write_pages(folder: Path) -> Path:
+    """Write pages into a folder: of a log with violations, of one that is not explained, and of a longer one."""
     assert kraftcheck("replay", DEAD_LEADER, "--html", folder / "violated.html").code == 12
     words = ("--rules", "kafka-4.0", "--html", folder / "unexplained.html")
     assert kraftcheck("replay", ELR, *words).code == 23
     synthetic(folder, 3_000)
     return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages."""
+    return write_pages(tmp_path_factory.mktemp("logs"))
 
 
 def opened(page: Page, path: Path, address: str = "") -> None:

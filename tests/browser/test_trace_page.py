@@ -33,10 +33,8 @@ DRAWN = """() => {
 """Of each step the lanes in which its arrow begins and ends, by where they are on the screen."""
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pages: of a counterexample of four steps, of a run of eighty, of another checker's trace."""
-    folder = tmp_path_factory.mktemp("pages")
+def write_pages(folder: Path) -> Path:
+    """Write pages into a folder: of a counterexample of four steps, of a run of eighty, of another checker's trace."""
     assert kraftcheck("trace", TESTS / "traces" / "B5.itf.json", "--html", folder / "four.html").code == 0
     steps = tuple(("set_min_isr", {"minimum": 2 - number % 2}) for number in range(80))
     chosen = subject("elections", "default", {}, "fixed")
@@ -46,6 +44,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "counter.itf.json").write_text(json.dumps(STATES), encoding="utf-8")
     assert kraftcheck("trace", folder / "counter.itf.json", "--html", folder / "foreign.html").code == 0
     return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages."""
+    return write_pages(tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture

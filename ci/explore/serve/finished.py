@@ -85,5 +85,6 @@ def counterexample(path: Path, program: Program) -> dict[str, Any]:
         return {"name": name, "property": name, "fault": f"{path}: {error}"}
     steps = [step_of(program, instance) for instance in session.instances]
     return {
-        "name": name, "property": recipe.property, "shortest": recipe.shortest, "start": session.start, "steps": steps
+        "name": name, "property": recipe.property, "shortest": recipe.shortest, "loop": recipe.loop,
+        "start": session.start, "steps": steps,
     }  # fmt: skip

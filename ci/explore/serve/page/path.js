@@ -57,7 +57,7 @@ function examples() {
   return html`<section><h2>Counterexamples</h2><ul class="examples">${counterexamples.map((one) => html`<li key=${one.name}>
     ${one.fault ? html`<span class="fails">${one.fault}</span>`
       : html`<button onClick=${() => go({ start: one.start, steps: one.steps, view: "steps" })}>${one.property}</button>
-        ${" "}${count(one.steps.length, "step")}${one.shortest ? ", shortest" : ""}`}
+        ${" "}${count(one.steps.length, "step")}${one.shortest ? ", shortest" : ""}${one.loop === null ? "" : `, and from state ${one.loop} on again for ever`}`}
   </li>`)}</ul></section>`;
 }
 

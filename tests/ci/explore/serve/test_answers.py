@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -204,6 +205,18 @@ def test_a_trace_is_opened(run: Opened) -> None:
     assert (one["property"], opened.chosen.rules, opened.document) == ("slow", "base", None)
 
 
+def test_a_lasso_says_where_it_goes_on(tmp_path: Path) -> None:
+    """The counterexample of a liveness property has the state from which its end repeats."""
+    name = NAME.replace("LIFT", "UNFAIR")
+    assert kraftcheck("explore", name, "--quiet", "--out", tmp_path / "out").code == 13
+    with serving(opened_run(tmp_path / "out", name)) as server:
+        (one,) = server.ask("system")["counterexamples"]
+        path = server.ask("path", start=one["start"], steps=one["steps"])
+        again = server.ask("path", start=one["start"], steps=one["steps"], at=one["loop"])
+    assert [field["value"] for field in path["state"]] == [field["value"] for field in again["state"]]
+    assert {status["finding"] for status in path["properties"]} == {"whole runs"}
+
+
 def test_a_trace_that_does_not_fit_says_so_in_its_line(run: Opened) -> None:
     """A trace whose states are not those of the rules is listed with what is wrong; the others are usable."""
     broken = run.traces[0].with_name("broken.itf.json")
@@ -217,7 +230,7 @@ def test_a_trace_that_does_not_fit_says_so_in_its_line(run: Opened) -> None:
     assert "fault" not in first
 
 
-def test_folders_that_are_no_run_are_refused(run: Opened, tmp_path: object) -> None:
+def test_folders_that_are_no_run_are_refused(run: Opened) -> None:
     """An empty folder, one with traces of another setting, and a user's system that is not named, are refused."""
     place = run.traces[0].parent
     with pytest.raises(Refusal, match=r"holds neither a trace nor report\.json; give the folder of explore --out"):

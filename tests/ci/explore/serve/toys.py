@@ -11,6 +11,7 @@ from kraftcheck.model.language.system import Action, Property, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import choose, negate
 from kraftcheck.model.rules.choice import choice
+from kraftcheck.properties.kinds import leads_to
 
 
 @frozen
@@ -60,3 +61,12 @@ LIFT = System(
     rules=LiftRules,
 )  # fmt: skip
 NAME = "tests.ci.explore.serve.toys:LIFT"
+
+UNFAIR = evolve(
+    LIFT,
+    name="unfair",
+    properties=[
+        leads_to("grounded", "It comes down.", lambda state: state.floor == 1, lambda state: state.floor == 0),
+    ],
+)
+"""A lift that nobody has to use: a liveness property is refuted by a run that goes round for ever."""

@@ -203,7 +203,7 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     if bounded_only:
         sys.exit(run_bounded(request.subject(), effort, flags))
     with flags["reports"].of_unfinished(request.subject(), "prove"):
-        proof, judgements, seconds = _judgements(request, effort, flags)
+        proof, judgements, seconds = proof_judgements(request, effort, flags)
     if (flags["smt2"] is not None or flags["second"] is not None) and not proof.stopped:
         judgements = second_opinion(proof, judgements, flags["smt2"], flags["second"], effort, flags["workers"])
     code = worst_exit_code(judgement.verdict.verdict for judgement in judgements)
@@ -218,7 +218,7 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     sys.exit(code)
 
 
-def _judgements(
+def proof_judgements(
     request: ProofRequest, effort: Effort, flags: Mapping[str, Any]
 ) -> tuple[Proof, list[ClaimJudgement], float]:
     """The proof with its judgements, and the seconds that it took, the search for counterexamples aside."""

@@ -8,6 +8,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -20,7 +21,7 @@ from kraftcheck.solvers.program.verdict import DEADLOCK
 
 
 def find_system(name: str) -> System:
-    """A shipped system, or the `System` at `module:attribute`.
+    """A shipped system, or the `System` at `module:attribute` or `file.py:attribute`.
 
     Raises:
         Refusal: when there is no such system.
@@ -29,9 +30,9 @@ def find_system(name: str) -> System:
         try:
             return catalogue.find(name)
         except ScopeError as error:
-            raise Refusal(f"{error} (a system of your own is module:attribute)") from error
+            raise Refusal(f"{error} (a system of your own is module:attribute, or file.py:attribute)") from error
     module_name, _, attribute = name.partition(":")
-    module = _import(module_name)
+    module = _import_file(Path(module_name)) if module_name.endswith(".py") else _import(module_name)
     if not hasattr(module, attribute):
         systems = [key for key, value in vars(module).items() if isinstance(value, System)]
         raise Refusal(f"module {module_name} has no {attribute!r}; {nearest(attribute, systems)}")
@@ -56,6 +57,21 @@ def _import(name: str) -> Any:
         raise Refusal(f"cannot import {name}: {error}{hint}") from error
     except (Exception, SystemExit) as error:
         raise Refusal(f"importing {name} raised {type(error).__name__}: {error}") from error
+
+
+def _import_file(path: Path) -> Any:
+    """The module in a file, imported by the name that it has from the folder of its topmost package."""
+    if not path.is_file():
+        raise Refusal(f"there is no file {path}; a system of your own is module:attribute, or file.py:attribute")
+    folder, names = path.resolve().parent, [path.stem]
+    while (folder / "__init__.py").is_file():
+        folder, names = folder.parent, [folder.name, *names]
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    module = _import(".".join(names))
+    if Path(getattr(module, "__file__", None) or "").resolve() != path.resolve():
+        raise Refusal(f"{path} is imported as {'.'.join(names)}, which another file has already; rename one of them")
+    return module
 
 
 def properties_of(name: str, system: System, setting: Setting) -> tuple[Property, ...]:

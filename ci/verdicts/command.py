@@ -23,9 +23,12 @@ from kraftcheck.ci.terminal import options, time_limit
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.interrupts import Interrupted, abandon, stop_requested
+from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.table import Column, Table
+from kraftcheck.ci.verdicts.configured.command import CheckOptions, check_table
+from kraftcheck.ci.verdicts.configured.reading import RunTable, find_table
 from kraftcheck.ci.verdicts.proofs import ProofRow, prove_row
 from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
 from kraftcheck.ci.verdicts.reports.rows import judged_rows
@@ -114,6 +117,9 @@ def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Sequence[
 @click.argument("systems", nargs=-1)
 @click.option("--scope", "scopes", multiple=True, help="Only this scope; repeatable.")
 @click.option("--rules", multiple=True, help="Only this rule set; repeatable.")
+@click.option("--config", type=click.Path(path_type=Path), metavar="FILE",
+              help="The table of runs to execute; by default the nearest kraftcheck.toml or pyproject.toml with one.")
+@click.option("--built-in", is_flag=True, help="The systems that come with kraftcheck, also where there is a table.")
 @click.option("--vectors", multiple=True, type=click.Path(path_type=Path), help="Also run these vectors; repeatable.")
 @options.workers
 @options.memory
@@ -125,10 +131,14 @@ def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Sequence[
 @time_limit.time_limit
 @options.quiet
 def check_command(
-    systems: tuple[str, ...], scopes: tuple[str, ...], rules: tuple[str, ...], vectors: tuple[Path, ...],
-    workers: int, memory: int, out: Path | None, verbose: bool, target: str | None, reports: ReportFiles, quiet: bool,
+    systems: tuple[str, ...], scopes: tuple[str, ...], rules: tuple[str, ...], config: Path | None, built_in: bool,
+    vectors: tuple[Path, ...], workers: int, memory: int, out: Path | None, verbose: bool, target: str | None,
+    reports: ReportFiles, quiet: bool,
 ) -> None:  # fmt: skip
     """Explore every SYSTEM (default: all) at its scopes and rule sets and compare with the expected verdicts.
+
+    Where there is a table of runs, kraftcheck.toml or [tool.kraftcheck] in pyproject.toml, in this folder or above it
+    up to the repository's root, its runs are executed instead; SYSTEM, --scope and --rules choose among them.
 
     A known defect not found fails too. Some rows are also proven; some are large and need --scope.
 
@@ -142,15 +152,20 @@ def check_command(
       kraftcheck check
       kraftcheck check elections --scope tiny --rules fixed
     """
+    check_writable(target)
+    reports.check(json=target)
+    check_results("--out", out, target, *reports.paths)
+    table_of_runs = _table(config, built_in)
+    if table_of_runs is not None:
+        check_idle("is of the systems that come with kraftcheck (--built-in)", "vectors", "verbose")
+        wanted = CheckOptions(systems, scopes, rules, workers, memory, out, target, reports, quiet)
+        leave(check_table(table_of_runs, wanted))
     for name in systems:
         find_system(name)
     rows = plan(systems, scopes, rules)
-    check_writable(target)
-    reports.check(json=target)
     if vectors and any(reports.paths):
         raise Refusal("--junit and --sarif hold verdicts about systems; run `kraftcheck conform --vectors` apart")
     conformance = _conform(vectors)
-    check_results("--out", out, target, *reports.paths)
     screen = console(to_stderr=target == "-")
     with nullcontext() if out is None else results("--out", out) as place:
         runs, unexpected, proofs = _run_rows(screen, rows, SearchBudget(workers, memory), place, quiet)
@@ -193,6 +208,12 @@ def _run_rows(
         if any(proof.proof.stopped for proof in proofs):
             break
     return runs, unexpected + [verdict for proof in proofs for verdict in proof.unexpected], proofs
+
+
+def _table(config: Path | None, built_in: bool) -> RunTable | None:
+    if built_in and config is not None:
+        raise Refusal("--built-in and --config exclude each other; give one of them")
+    return None if built_in else find_table(config)
 
 
 def leave(code: int) -> NoReturn:

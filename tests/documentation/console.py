@@ -1,8 +1,8 @@
 """Console blocks of the documentation: which commands a page shows, with which files, and what they print.
 
 A page is one session: its commands run one after the other in one folder, which has a link to `tests/` and the files
-that the page says to write ("Put this into `lease.py`:", then a block of Python). A line `...` stands for any lines.
-A comment `<!-- nightly: REASON -->` above a block leaves it to the profile `nightly`.
+that the page says to write ("Put this into `lease.py`:", then a block of Python or TOML). A line `...` stands for any
+lines. A comment `<!-- nightly: REASON -->` above a block leaves it to the profile `nightly`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from attrs import frozen
 from tests.shared.places import DOCS, ROOT
 
 BLOCK = re.compile(r"(?:^<!-- (nightly): [^>]+ -->\n)?^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"[Pp]ut this into `([\w.]+)`:\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"[Pp]ut this into `([\w.]+)`:\n\n```(?:python|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 RATES = r"\([\d,]+ generated/s, [\d,]+ distinct/s, \d+ bytes a state\); compiled in [\d.]+ s( \(from cache\))?"
 VARYING = (

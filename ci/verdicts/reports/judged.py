@@ -17,6 +17,9 @@ from kraftcheck.solvers.walks.findings import WalkFinding
 from kraftcheck.solvers.walks.walks import Walks
 
 HOLDS, NOTHING_FOUND, SHOWN, NOT_JUDGED = "holds", "nothing found", "shown", "not judged"
+WALKED = ("always", "step", "sometimes", "happens", DEADLOCK)
+"""Kinds of properties that random walks judge: the others are about all runs at once."""
+
 UNDECIDED = ("incomplete", "unknown", NOT_JUDGED)
 """Verdicts that say neither yes nor no."""
 
@@ -172,7 +175,7 @@ def judged_by_walks(chosen: Subject, walks: Walks, findings: Sequence[WalkFindin
             word, detail = f"refuted {len(trace.steps)}", f"by a trace of {len(trace.steps)} steps, not surely shortest"
         elif goal and id_ not in missed:
             word, detail = SHOWN, size
-        elif kind not in ("always", "step", "sometimes", "happens", DEADLOCK):
+        elif kind not in WALKED:
             continue  # the report of walks names them: they are about all runs at once
         elif reason is not None:
             word, detail = "incomplete", reason

@@ -1,0 +1,174 @@
+"""`kraftcheck check` of a user's table: every run, every verdict beside the expected one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from attrs import frozen
+
+from kraftcheck.ci.explore.picture import html
+from kraftcheck.ci.systems import report
+from kraftcheck.ci.terminal import time_limit
+from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.terminal.files import folder, write, write_json
+from kraftcheck.ci.terminal.interrupts import Interrupted, stop_requested
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.result_folders import results
+from kraftcheck.ci.verdicts.configured.reading import RunTable
+from kraftcheck.ci.verdicts.configured.running import ExecutedRun, PreparedRun, execute, folder_name, prepare
+from kraftcheck.ci.verdicts.reports.files import ReportFiles
+from kraftcheck.ci.verdicts.reports.judged import JudgedProperty, JudgedRun, not_judged
+from kraftcheck.model.language.nearest import nearest
+from kraftcheck.solvers.drawings.drawing import drawing
+from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_UNKNOWN, worst_first
+from kraftcheck.solvers.traces import itf
+
+
+@frozen
+class CheckOptions:
+    """The options of the check that a table takes.
+
+    Attributes:
+        systems, scopes, rules: which of its runs; empty: all.
+        workers, memory: of each run.
+        out, target, reports: what to write.
+        quiet: no progress.
+    """
+
+    systems: Sequence[str]
+    scopes: Sequence[str]
+    rules: Sequence[str]
+    workers: int
+    memory: int
+    out: Path | None
+    target: str | None
+    reports: ReportFiles
+    quiet: bool
+
+
+def check_table(table: RunTable, wanted: CheckOptions) -> int:
+    """Execute the runs of a table, report, and return the exit code.
+
+    It is 12 where a verdict is another than the expected one, 20 and 22 where an engine could not tell.
+
+    Raises:
+        Refusal: for a fault in the table, before anything is executed.
+    """
+    prepared = [prepare(table, number) for number in _chosen(table, wanted)]
+    screen = console(to_stderr=wanted.target == "-")
+    screen.plain(f"runs of {table.path}")
+    with nullcontext() if wanted.out is None else results("--out", wanted.out) as place:
+        executed = _execute_all(screen, prepared, wanted, place)
+    rest = prepared[len(executed) :]
+    runs = [one.judged for one in executed] + [_left_out(one) for one in rest]
+    faulty = [(run, one) for run in runs for one in run.properties if not one.passed]
+    code = worst_first(exit_code(one) for _, one in faulty)
+    for run, one in faulty[: 0 if rest and not executed else None]:
+        if one.verdict != "not judged":
+            screen.plain(f"\n{run.text(one)}")
+    if wanted.target is not None:
+        write_json(wanted.target, document(table, executed, rest, code))
+    closing = last_line(runs, len(faulty), len(rest), code)
+    wanted.reports.write(screen, runs, code, closing)
+    screen.plain(closing)
+    return code
+
+
+def _chosen(table: RunTable, wanted: CheckOptions) -> list[int]:
+    """The numbers of the runs that the command line chooses; a name that no run has is refused."""
+    numbers = list(range(len(table.runs)))
+    for noun, key, names in (("system", "system", wanted.systems), ("scope", "scope", wanted.scopes),
+                             ("rule set", "rules", wanted.rules)):  # fmt: skip
+        offered = {number: {getattr(table.runs[number], key), *([table.runs[number].name] * (key == "system"))}
+                   for number in range(len(table.runs))}  # fmt: skip
+        every = sorted({value for values in offered.values() for value in values if value})
+        for name in names:
+            if name not in every:
+                raise Refusal(f"{table.path}: no run has the {noun} {name!r}; {nearest(name, every, '')}")
+        numbers = [number for number in numbers if not names or offered[number] & set(names)]
+    if not numbers:
+        raise Refusal(f"{table.path}: no run has this system, scope and rule set together")
+    return numbers
+
+
+def _execute_all(
+    screen: Screen, prepared: Sequence[PreparedRun], wanted: CheckOptions, place: Path | None
+) -> list[ExecutedRun]:
+    """Execute run by run, up to the one in which the work is stopped or the time is over."""
+    executed: list[ExecutedRun] = []
+    for one in prepared:
+        if stop_requested() or time_limit.passed():
+            break
+        try:
+            done = execute(one, wanted.workers, wanted.memory, wanted.quiet)
+        except Interrupted:
+            if not time_limit.passed():
+                raise
+            break
+        executed.append(done)
+        wrong = sum(not row.passed for row in done.judged.properties)
+        outcome = f"{wrong} UNEXPECTED" if wrong else "as expected"
+        screen.plain(f"{one.configured.title}: {done.size}, {_verdicts(len(done.judged.properties))}, {outcome}")
+        if place is not None:
+            _write_traces(place / folder_name(one), done)
+    return executed
+
+
+def _verdicts(count: int) -> str:
+    return f"{count} verdict{'s' * (count != 1)}"
+
+
+def _write_traces(place: Path, done: ExecutedRun) -> None:
+    """Each counterexample as ITF and as a page."""
+    chosen = done.judged.subject
+    for one in done.judged.properties:
+        if one.trace is not None:
+            name, shortest = quote(one.id, safe=" +"), done.judged.engine == "explore"
+            content = itf.document(one.trace, done.program, chosen.name, chosen.rules, shortest)
+            write(folder(place) / f"{name}.itf.json", itf.text(content))
+            write(place / f"{name}.html", html(drawing(one.trace, done.program, chosen.title())))
+
+
+def _left_out(prepared: PreparedRun) -> JudgedRun:
+    return prepared.judged(not_judged(prepared.subject, prepared.ids, "the check ended before this run"), 0.0, ())
+
+
+def exit_code(one: JudgedProperty) -> int:
+    """The exit code of a verdict that is not the expected one."""
+    if one.verdict == "unknown":
+        return EXIT_UNKNOWN
+    return EXIT_INCOMPLETE if one.undecided else EXIT_SAFETY
+
+
+def last_line(runs: Sequence[JudgedRun], faulty: int, left_out: int, code: int) -> str:
+    """The closing line: failures first, then the counts."""
+    count = sum(len(run.properties) for run in runs)
+    parts = [f"stopped: {left_out} runs NOT checked"] * (left_out > 0)
+    parts.append(f"{faulty} UNEXPECTED of {_verdicts(count)}" if faulty else f"{_verdicts(count)}, 0 unexpected")
+    return ", ".join(parts) + f" (exit {code})"
+
+
+def document(
+    table: RunTable, executed: Sequence[ExecutedRun], left_out: Sequence[PreparedRun], code: int
+) -> dict[str, Any]:
+    """The whole check as plain values: of each run the document of its engine, and the name of the run."""
+    return {
+        "version": report.DOCUMENT_VERSION,
+        "command": "check",
+        "configuration": str(table.path),
+        "exit_code": code,
+        "runs": [{**one.document, "name": one.prepared.configured.title} for one in executed],
+        "proofs": [],
+        "left_out": [one.configured.title for one in left_out],
+        "unexpected": [
+            {"name": one.prepared.configured.title, "system": one.judged.subject.name,
+             "scope": one.judged.subject.setting.scope, "rules": one.judged.subject.rules, "property": row.id,
+             "expected": row.expected, "actual": row.verdict}
+            for one in executed for row in one.judged.properties if not row.passed
+        ],
+        "versions": report.versions(),
+    }  # fmt: skip

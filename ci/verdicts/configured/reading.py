@@ -1,0 +1,216 @@
+"""Finds and reads the table of runs; every fault in it is one line with file, line, key and the nearest name."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from attrs import field, fields_dict, frozen
+
+from kraftcheck.ci.terminal.files import read_bytes
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.nearest import nearest
+
+FILE, PROJECT = "kraftcheck.toml", "pyproject.toml"
+MOST_BYTES = 1 << 20
+ENGINES = ("explore", "prove", "simulate")
+VERDICT = re.compile(r"holds|vacuous|refuted( (0|[1-9]\d{0,6}))?", re.ASCII)
+
+_ONLY = {"runs": "simulate", "steps": "simulate", "seed": "simulate", "timeout": "prove"}
+"""Keys that one engine alone takes."""
+
+
+@frozen
+class ConfiguredRun:
+    """A run of the table; its attributes are the keys.
+
+    Attributes:
+        system: a name, `module:NAME`, or `file.py:NAME` relative to the file of the table.
+        name: of the run; by default the system, its scope and its rules.
+        engine: which one judges.
+        scope, bounds, rules: the setting, as on the command line.
+        properties: the ones to judge; empty: all.
+        expect: the verdict that a property must have; all others must hold.
+        strict: whether what a declared cap cuts is incomplete too.
+        runs, steps, seed: of random walks.
+        timeout: seconds for each query of a proof.
+    """
+
+    system: str
+    name: str = ""
+    engine: str = "explore"
+    scope: str | None = None
+    bounds: Mapping[str, int] = field(factory=dict)
+    rules: str | None = None
+    properties: tuple[str, ...] = ()
+    expect: Mapping[str, str] = field(factory=dict)
+    strict: bool = False
+    runs: int = 1000
+    steps: int = 1000
+    seed: int = 1
+    timeout: int = 600
+
+    @property
+    def title(self) -> str:
+        """The name of the run, or what it is a run of."""
+        return self.name or " ".join(filter(None, (self.system, self.scope, self.rules, self.engine)))
+
+
+_LEAST = {"runs": 1, "steps": 1, "seed": 0, "timeout": 1}
+_TYPES: Mapping[str, tuple[type, str]] = {
+    "system": (str, "a text"), "name": (str, "a text"), "engine": (str, "a text"), "scope": (str, "a text"),
+    "rules": (str, "a text"), "bounds": (dict, "a table"), "expect": (dict, "a table"), "properties": (list, "a list"),
+    "strict": (bool, "true or false"), "runs": (int, "a number"), "steps": (int, "a number"),
+    "seed": (int, "a number"), "timeout": (int, "a number"),
+}  # fmt: skip
+
+
+@frozen
+class RunTable:
+    """The table of runs.
+
+    Attributes:
+        path: its file.
+        text: what the file holds.
+        runs: in order.
+    """
+
+    path: Path
+    text: str
+    runs: tuple[ConfiguredRun, ...] = ()
+
+    def refuse(self, number: int, key: str, fault: str) -> NoReturn:
+        """Refuse a run, at its line where that is known.
+
+        Args:
+            number: of the run, from 0.
+            key: the key at fault, with dots; empty: the run.
+            fault: what is wrong, and the mend.
+        """
+        line = self.line(number, key)
+        where = f"{self.path}: " + (f"line {line}: " if line else "") + f"runs[{number + 1}]{f'.{key}' if key else ''}"
+        raise Refusal(f"{where}: {fault}")
+
+    def line(self, number: int, key: str) -> int:
+        """The line of a key of a run, of the run where the key has none of its own, 0 where neither is known."""
+        head = re.compile(r"\s*\[\[\s*(?:tool\.kraftcheck\.)?runs\s*\]\]")
+        lines = self.text.splitlines()
+        begins = [position for position, line in enumerate(lines) if head.match(line)]
+        if number >= len(begins):
+            return 0
+        ends = begins[number + 1] if number + 1 < len(begins) else len(lines)
+        block = range(begins[number], ends)
+        for name in reversed(key.split(".")) if key else ():
+            wanted = re.compile(rf"[\s\"']*{re.escape(name)}[\"']?\s*=|\s*\[.*\.\s*{re.escape(name)}\s*\]|.*[{{,]\s*"
+                                rf"[\"']?{re.escape(name)}[\"']?\s*=")  # fmt: skip
+            found = next((position for position in block if wanted.match(lines[position])), None)
+            if found is not None:
+                return found + 1
+        return begins[number] + 1
+
+
+def find_table(config: Path | None) -> RunTable | None:
+    """The table in the file that is named, or in the nearest one from the working folder up to the repository's root.
+
+    Raises:
+        Refusal: for a file that cannot be read, or whose table has a fault.
+    """
+    if config is not None:
+        table = _read(config)
+        if table is None:
+            raise Refusal(f"{config}: it has no table [tool.kraftcheck]; add one, or name another file")
+        return table
+    for folder in _upward(Path()):
+        found = [table for name in (FILE, PROJECT) if (folder / name).is_file() and (table := _read(folder / name))]
+        if len(found) > 1:
+            raise Refusal(f"{found[0].path} and {found[1].path} both hold a table of runs; keep one of them")
+        if found:
+            return found[0]
+    return None
+
+
+def _upward(folder: Path) -> Iterator[Path]:
+    """The folder and those above it, as they are called from it."""
+    yield folder
+    while not (folder / ".git").exists() and folder.resolve() != folder.resolve().parent:
+        folder = folder / ".."
+        yield folder
+
+
+def _read(path: Path) -> RunTable | None:
+    """The table of a file; None for a pyproject.toml that has none."""
+    try:
+        text = read_bytes(path, MOST_BYTES).decode("utf-8")
+        document: Any = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        raise Refusal(f"{path}: not UTF-8 text") from error
+    except tomllib.TOMLDecodeError as error:
+        raise Refusal(f"{path}: not TOML: {error}") from error
+    if path.name == PROJECT:
+        document = document.get("tool", {}).get("kraftcheck")
+        if document is None:
+            return None
+    table = RunTable(path, text)
+    if not isinstance(document, dict):
+        raise Refusal(f"{path}: tool.kraftcheck is no table; write [[tool.kraftcheck.runs]]")
+    for key in document:
+        if key != "runs":
+            raise Refusal(f"{path}: {key}: unknown key; {nearest(key, ['runs'])}")
+    rows = document.get("runs", [])
+    if not isinstance(rows, list) or not rows:
+        raise Refusal(f"{path}: it has no run; write [[{'tool.kraftcheck.' * (path.name == PROJECT)}runs]]")
+    runs = tuple(_run(table, number, row) for number, row in enumerate(rows))
+    titles = [run.title for run in runs]
+    for number, title in enumerate(titles):
+        if title in titles[:number]:
+            table.refuse(number, "name", f"an earlier run has the name {title!r} too; give this one another")
+    return RunTable(path, text, runs)
+
+
+def _run(table: RunTable, number: int, row: Any) -> ConfiguredRun:
+    if not isinstance(row, dict):
+        table.refuse(number, "", f"not a table, but {row!r}")
+    for key, value in row.items():
+        if key not in _TYPES:
+            table.refuse(number, key, f"unknown key; {nearest(key, fields_dict(ConfiguredRun))}")
+        kind, words = _TYPES[key]
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            table.refuse(number, key, f"it takes {words}, not {value!r}")
+        if kind is str and not value:
+            table.refuse(number, key, "it is empty; give a value, or leave it out")
+        if key in _LEAST and isinstance(value, int) and value < _LEAST[key]:
+            table.refuse(number, key, f"it takes a number of at least {_LEAST[key]}, not {value}")
+    if "system" not in row:
+        table.refuse(number, "", "the key system is missing")
+    run = ConfiguredRun(**{**row, "properties": tuple(row.get("properties", ()))})
+    if run.engine not in ENGINES:
+        table.refuse(number, "engine", f"unknown engine {run.engine!r}; {nearest(run.engine, ENGINES)}")
+    for key, engine in _ONLY.items():
+        if key in row and run.engine != engine:
+            table.refuse(number, key, f"it is of the engine {engine}, not of {run.engine}; leave it out")
+    if "strict" in row and run.engine == "prove":
+        table.refuse(number, "strict", "it is of the engines explore and simulate; leave it out")
+    _check_values(table, number, run)
+    return run
+
+
+def _check_values(table: RunTable, number: int, run: ConfiguredRun) -> None:
+    for name, value in run.bounds.items():
+        if isinstance(value, bool) or not isinstance(value, int):
+            table.refuse(number, f"bounds.{name}", f"it takes a number, not {value!r}")
+    for property_ in run.properties:
+        if not isinstance(property_, str):
+            table.refuse(number, "properties", f"it takes a list of texts, and {property_!r} is none")
+    if run.properties != tuple(dict.fromkeys(run.properties)):
+        table.refuse(number, "properties", "a property is named twice; name it once")
+    for name, verdict in run.expect.items():
+        if verdict in ("incomplete", "unknown"):
+            table.refuse(number, f"expect.{name}", f"{verdict!r} is never a pass, and cannot be expected")
+        if not isinstance(verdict, str) or not VERDICT.fullmatch(verdict):
+            near = nearest(str(verdict), ["holds", "refuted", "refuted 3", "vacuous"])
+            table.refuse(number, f"expect.{name}", f"no verdict {verdict!r}; {near}")
+        if verdict == "holds" and run.engine == "simulate":
+            table.refuse(number, f"expect.{name}", "random walks do not say that a property holds; leave it out")

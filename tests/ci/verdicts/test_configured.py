@@ -1,0 +1,212 @@
+"""`kraftcheck check` of a user's own table of runs: found, executed, compared strictly, refused in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.ci.verdicts.reports.reading import cases, read_junit
+from tests.shared.commands import Ran, kraftcheck
+
+LAMP = '''
+import kraftcheck as kc
+from attrs import frozen
+
+@frozen
+class Lamp:
+    colour: kc.Word
+
+LAMP = kc.System(
+    name="lamp", summary="A lamp.", layout=Lamp(kc.ints(0, 3)), initial=[Lamp(0)],
+    actions=[kc.Action("next", lambda s: Lamp(kc.choose(s.colour == 2, 0, s.colour + 1)))],
+    properties=[
+        kc.always("known", "a colour is known", lambda s: s.colour <= 2),
+        kc.always("never-two", "two is never shown", lambda s: s.colour != 2),
+        kc.sometimes("shows-three", "three is shown", lambda s: s.colour == 3),
+    ],
+)
+'''
+
+TABLE = """
+[[runs]]
+name = "search"
+system = "lamps/lamp.py:LAMP"
+[runs.expect]
+never-two = "refuted 2"
+shows-three = "vacuous"
+
+[[runs]]
+name = "walks"
+system = "lamps/lamp.py:LAMP"
+engine = "simulate"
+runs = 5
+steps = 9
+expect = {never-two = "refuted", shows-three = "vacuous"}
+
+[[runs]]
+name = "proof"
+system = "lamps/lamp.py:LAMP"
+engine = "prove"
+properties = ["known"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a lamp and a table of runs, whose root is the working folder."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "lamps").mkdir()
+    (tmp_path / "lamps" / "lamp.py").write_text(LAMP, encoding="utf-8")
+    (tmp_path / "kraftcheck.toml").write_text(TABLE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(__import__("sys").modules, "lamp", raising=False)
+    return tmp_path
+
+
+def check(*words: object) -> Ran:
+    """The check of the table."""
+    return kraftcheck("check", "--quiet", "--workers", "1", *words)
+
+
+def test_every_run_is_executed_and_compared() -> None:
+    """Search, walks and proof are as the table expects: exit code 0, a line for each run."""
+    ran = check()
+    assert (ran.code, ran.last) == (0, "9 verdicts, 0 unexpected (exit 0)")
+    assert ran.out.startswith("runs of kraftcheck.toml\nsearch: 3 distinct states, depth 2, 4 verdicts, as expected\n")
+    assert [line.split(":")[0] for line in ran.out.splitlines()[1:4]] == ["search", "walks", "proof"]
+
+
+def test_it_is_found_from_a_folder_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a sub-folder the table above is found, and its files are found from the table's folder."""
+    monkeypatch.chdir("lamps")
+    ran = check("search")
+    assert (ran.code, ran.last) == (0, "4 verdicts, 0 unexpected (exit 0)")
+    assert ran.out.startswith("runs of ../kraftcheck.toml\n")
+
+
+def test_the_search_ends_at_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table above the root of the repository is not this repository's: the built-in rows are checked."""
+    (tmp_path / "inner" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "inner")
+    assert "no expected verdicts for scope 'none'" in check("--scope", "none").refusal()
+
+
+def test_pyproject_holds_a_table_too(repository: Path) -> None:
+    """`[[tool.kraftcheck.runs]]` in pyproject.toml is the same table; a pyproject.toml without one is passed over."""
+    project = repository / "pyproject.toml"
+    project.write_text("[project]\nname = 'lamps'\n", encoding="utf-8")
+    assert check("proof").code == 0
+    project.write_text(TABLE.replace("[runs", "[tool.kraftcheck.runs"), encoding="utf-8")
+    assert check("proof").refusal() == "kraftcheck.toml and pyproject.toml both hold a table of runs; keep one of them"
+    (repository / "kraftcheck.toml").unlink()
+    assert check("proof").last == "1 verdict, 0 unexpected (exit 0)"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('"refuted 2"', '"refuted 3"', "expected refuted 3, got refuted 2"),
+        ('"refuted 2"', '"holds"', "refuted 2: in 2 steps, shortest"),
+        ('shows-three = "vacuous"\n\n', "\n", "vacuous: no reachable case shows it"),
+        ('shows-three = "vacuous"\n\n', 'shows-three = "vacuous"\nknown = "refuted"\n', "expected refuted, got holds"),
+        ("[runs.expect]", '[runs.expect]\ndeadlock = "refuted"', "expected refuted, got holds"),
+    ],
+)
+def test_an_expected_verdict_that_does_not_come_is_exit_12(old: str, new: str, told: str, repository: Path) -> None:
+    """Another length, a defect that is gone, and a property that the table leaves out and that fails: each is 12."""
+    (repository / "kraftcheck.toml").write_text(TABLE.replace(old, new), encoding="utf-8")
+    ran = check("search")
+    assert ran.code == 12
+    assert told in ran.out
+    assert "again: kraftcheck explore lamps/lamp.py:LAMP --scope default --property " in ran.out
+    assert ran.last == "1 UNEXPECTED of 4 verdicts (exit 12)"
+
+
+def test_the_reports_of_a_table(repository: Path) -> None:
+    """Each counterexample is there as ITF and as a page; JUnit and the document have every run."""
+    ran = check("--out", "out", "--junit", "out.xml", "--json", "out.json")
+    assert ran.code == 0
+    for run in ("search", "walks"):
+        assert "<!doctype html>" in (repository / "out" / run / "never-two.html").read_text(encoding="utf-8")
+        shown = kraftcheck("trace", f"out/{run}/never-two.itf.json", "--system", "lamps/lamp.py:LAMP")
+        assert shown.code == 0
+    root = read_junit(repository / "out.xml")
+    assert [int(suite.get("tests")) for suite in root] == [4, 4, 1]
+    assert set(cases(root).values()) == {"pass"}
+    document = json.loads((repository / "out.json").read_text(encoding="utf-8"))
+    assert [run["name"] for run in document["runs"]] == ["search", "walks", "proof"]
+    assert (document["configuration"], document["unexpected"]) == ("kraftcheck.toml", [])
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('engine = "prov"', "engine: unknown engine 'prov'; did you mean prove?"),
+        ('scop = "x"', "scop: unknown key; did you mean scope"),
+        ('scope = "x"', "scope: lamp has no scope 'x'; did you mean default?"),
+        ('rules = "x"', "rules: lamps/lamp.py:LAMP takes no rule set"),
+        ("bounds = {a = 1}", "bounds: lamp has no bound 'a'"),
+        ("bounds = {a = true}", "bounds.a: it takes a number, not True"),
+        ('expect = {knwon = "holds"}', "expect.knwon: the run judges no such property; did you mean known"),
+        ('expect = {known = "unknown"}', "expect.known: 'unknown' is never a pass, and cannot be expected"),
+        ('expect = {known = "incomplete"}', "expect.known: 'incomplete' is never a pass, and cannot be expected"),
+        ('expect = {known = "refutd"}', "expect.known: no verdict 'refutd'; did you mean refuted"),
+        ('expect = {known = 3}', "expect.known: no verdict 3; "),
+        ('properties = ["knwon"]', "properties: lamps/lamp.py:LAMP has no property 'knwon' at this setting; did you"),
+        ('properties = ["known", "known"]', "properties: a property is named twice; name it once"),
+        ("seed = 3", "seed: it is of the engine simulate, not of explore; leave it out"),
+        ('engine = "simulate"\nruns = 0', "runs: it takes a number of at least 1, not 0"),
+        ('engine = "simulate"\nexpect = {known = "holds"}', "expect.known: random walks do not say that a property"),
+        ('engine = "prove"\nproperties = ["shows-three"]', "properties: lamps/lamp.py:LAMP has nothing to prove"),
+        ("strict = 1", "strict: it takes true or false, not 1"),
+        ("name = 3", "name: it takes a text, not 3"),
+    ],
+)
+def test_a_fault_is_one_line_with_its_place(line: str, told: str) -> None:
+    """File, line, key and the nearest name, before anything is executed."""
+    Path("bad.toml").write_text(f'[[runs]]\nsystem = "lamps/lamp.py:LAMP"\n{line}\n', encoding="utf-8")
+    number = 2 + len(line.splitlines())
+    assert check("--config", "bad.toml").refusal().startswith(f"bad.toml: line {number}: runs[1].{told}")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x = [\n", "bad.toml: not TOML: "),
+        ("[[run]]\n", "bad.toml: run: unknown key; did you mean runs?"),
+        ("", "bad.toml: it has no run; write [[runs]]"),
+        ("runs = [3]\n", "bad.toml: runs[1]: not a table, but 3"),
+        ('[[runs]]\nname = "a"\n', "bad.toml: line 1: runs[1]: the key system is missing"),
+        ('[[runs]]\nsystem = "lamps/lamb.py:LAMP"\n', "bad.toml: line 2: runs[1].system: there is no file"),
+        ('[[runs]]\nsystem = "lamps/lamp.py:LAMB"\n', "bad.toml: line 2: runs[1].system: module lamps/lamp.py has no"),
+        ('[[runs]]\nsystem = "election"\n', "bad.toml: line 2: runs[1].system: "),
+        ('[[runs]]\nsystem = "kraft"\n[[runs]]\nsystem = "kraft"\n', "bad.toml: line 3: runs[2].name: an earlier run"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_refused(text: str, told: str) -> None:
+    """What is no table of runs is refused with what it should be."""
+    Path("bad.toml").write_text(text, encoding="utf-8")
+    assert check("--config", "bad.toml").refusal().startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("serch",), "kraftcheck.toml: no run has the system 'serch'; did you mean search?"),
+        (("--scope", "x"), "kraftcheck.toml: no run has the scope 'x'"),
+        (("--config", "none.toml"), "cannot read none.toml: "),
+        (("--config", "kraftcheck.toml", "--built-in"), "--built-in and --config exclude each other"),
+        (("--vectors", "x"), "--vectors is of the systems that come with kraftcheck (--built-in); leave it out"),
+    ],
+)
+def test_what_a_table_does_not_take_is_refused(words: tuple[str, ...], told: str) -> None:
+    """Runs that are not in the table, and options of the built-in check, are refused."""
+    assert check(*words).refusal().startswith(told)
+
+
+def test_the_built_in_check_remains() -> None:
+    """`--built-in` checks the systems that come with kraftcheck, whatever the table says."""
+    ran = check("--built-in", "broker-ids", "--scope", "tiny", "--rules", "fixed")
+    assert (ran.code, "runs of" in ran.out) == (0, False)

@@ -27,7 +27,8 @@ from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.verdict import DEADLOCK, Trace
+from kraftcheck.solvers.program.verdict import DEADLOCK, RUN, Trace
+from kraftcheck.solvers.stepping.session import Session, StepRefused
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.cycles import BrokenTrace
 from kraftcheck.solvers.traces.failures import already_false, every_property
@@ -120,10 +121,10 @@ def trace_command(
     if export is not None and out is not None:
         screen.plain("\n".join(f"wrote {path}" for path in write_junit(out, junit(trace, traced, chosen.title()))))
         return
-    sentence = claim.sentence if claim is not None else "a state without successors is quiescent"
-    screen.plain(f"{trace.claim}: {sentence}\n{chosen.title()}")
+    screen.plain(f"{trace.claim}: {_sentence(claim, trace)}\n{chosen.title()}")
     screen.plain(_steps(traced, claim, trace, full, verbose))
-    screen.plain(f"     again: {chosen.again(trace.claim)}")
+    if trace.kind != RUN:
+        screen.plain(f"     again: {chosen.again(trace.claim)}")
     steps_dropped = len(recipe.steps) - len(trace.steps)
     shortest = recipe.shortest and not steps_dropped
     if out is not None:
@@ -140,6 +141,8 @@ def _replayed(recipe: itf.Recipe, traced: Program, shorten: bool) -> tuple[Prope
     Raises:
         TraceError, BrokenTrace: where the rules do not follow it.
     """
+    if recipe.property == RUN:
+        return None, _run(recipe, traced, shorten)
     claim = claim_of(recipe, traced)
     live = claim is not None and claim.kind in LIVENESS
     if live != (recipe.loop is not None):
@@ -151,6 +154,24 @@ def _replayed(recipe: itf.Recipe, traced: Program, shorten: bool) -> tuple[Prope
         raise BrokenTrace("a lasso is not shortened; its way into the cycle is shortest as it is explored")
     itf.check_states(recipe, trace)
     return claim, minimise(traced, claim, initial, instances) if shorten else trace
+
+
+def _run(recipe: itf.Recipe, traced: Program, shorten: bool) -> Trace:
+    """The run of a recipe that is about no property; raises as `_replayed` does."""
+    if shorten:
+        raise BrokenTrace("a run that is about no property cannot be shortened; leave out --minimise")
+    try:
+        session = Session.of_recipe(traced, recipe)
+    except StepRefused as error:
+        raise BrokenTrace(str(error)) from error
+    return Trace(session.initial, session.steps, RUN, RUN)
+
+
+def _sentence(claim: Property | None, trace: Trace) -> str:
+    """What the trace is about, in words."""
+    if claim is not None:
+        return claim.sentence
+    return "steps that somebody took" if trace.kind == RUN else "a state without successors is quiescent"
 
 
 def _check_shown(trace: Trace, drawn: bool) -> None:

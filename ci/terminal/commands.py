@@ -41,6 +41,7 @@ COMMANDS = {
     "check": ("ci.verdicts.command:check_command", "Every property against its expected verdict: the CI command."),
     "bugs": ("ci.verdicts.defects:bugs_command", "Each known defect against the properties that must refute it."),
     "explore": ("ci.explore.command:explore_command", "Exhaustive search of one system."),
+    "step": ("ci.explore.step.command:step_command", "Walk through a system step by step."),
     "simulate": ("ci.explore.simulate:simulate_command", "Random walks of one system."),
     "explain": ("ci.mutants.command:explain_command", "Which check carries which property."),
     "prove": ("ci.prove.command:prove_command", "Properties for any number of steps, in Z3."),

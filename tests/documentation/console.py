@@ -8,6 +8,7 @@ lines. A comment `<!-- nightly: REASON -->` above a block leaves it to the profi
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -45,6 +46,20 @@ class Command:
     line: str
     shown: tuple[str, ...]
     nightly: bool
+
+
+PIPE = re.compile(r"printf '([^']*)' \| (.*)", re.DOTALL)
+
+
+def typed(line: str) -> tuple[list[str], str]:
+    """The words of a command line, and what comes by a pipe from `printf`.
+
+    >>> typed(r"printf 'one\\ntwo\\n' | kraftcheck step elections")
+    (['kraftcheck', 'step', 'elections'], 'one\\ntwo\\n')
+    """
+    piped = PIPE.fullmatch(line)
+    text, command = ("", line) if piped is None else piped.groups()
+    return shlex.split(command), text.replace("\\n", "\n")
 
 
 def pages() -> list[Path]:

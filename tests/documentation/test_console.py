@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.documentation.console import Command, commands_of, files_of, fits, masked, pages
+from tests.documentation.console import Command, commands_of, files_of, fits, masked, pages, typed
 from tests.shared.places import ROOT
 
 PROGRAMS = {"kraftcheck": ["-m", "kraftcheck"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider", "--no-header"]}
@@ -33,9 +32,9 @@ def check(name: str, commands: list[Command], folder: Path) -> None:
         (folder / file).write_text(text, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120"}
     for command in commands:
-        program, *words = shlex.split(command.line)
+        (program, *words), text = typed(command.line)
         line = [sys.executable, *PROGRAMS[program], *words]
-        ran = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True)
+        ran = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, input=text)
         output = ran.stderr if ran.returncode == REFUSED else ran.stdout
         assert ran.returncode == REFUSED or ran.stderr == "", f"{name}: {command.line}"
         printed, shown = masked(output.splitlines()), masked(command.shown)
@@ -59,7 +58,7 @@ def test_long_commands_print_what_a_page_shows(name: str, tmp_path: Path) -> Non
 def test_console_blocks_are_commands_that_are_run() -> None:
     """Each console block begins with a program that is run here; a block for reading only is `text`."""
     blocks = [(name, body) for name, text in TEXTS.items() for body in re.findall(r"```console\n(.*?)```", text, re.S)]
-    starts = tuple(f"$ {program} " for program in PROGRAMS)
+    starts = ("$ printf '", *(f"$ {program} " for program in PROGRAMS))
     assert [(name, body[:60]) for name, body in blocks if not body.startswith(starts)] == []
     assert sum(len(commands) for commands in SESSIONS.values()) >= 12
     run = sum(body.count("\n$ ") + 1 for _, body in blocks)

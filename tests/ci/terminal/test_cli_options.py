@@ -23,6 +23,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "check": ("elections", "--scope", "tiny", "--rules", "fixed"),
     "bugs": ("hw-advances-under-min-isr",),
     "explore": (TOY, "--workers", "1"),
+    "step": (TOY,),
     "simulate": (TOY, "--runs", "2", "--steps", "2", "--workers", "1"),
     "explain": (TOY, "--workers", "1"),
     "prove": (TOY, "--workers", "1"),

@@ -1,0 +1,1 @@
+"""`kraftcheck step`: walking through a system in the terminal, or by a script."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import click
@@ -73,8 +74,9 @@ def given(name: str, option: click.Option, *values: str) -> Ran:
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files that an odd name makes are made in a folder of the test; no search takes long."""
+    """Files that an odd name makes are made in a folder of the test; no search takes long, and nothing is typed."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
     monkeypatch.setattr("kraftcheck.ci.verdicts.command.prove_row", lambda *_: [])
 
 

@@ -93,7 +93,7 @@ def check(seed: int) -> bool:
 
 def test_random_systems_have_the_naive_verdicts() -> None:
     """Of the first random systems, with random fairness of actions and of instances, every kind agrees."""
-    assert sum(check(seed) for seed in range(7)) >= 2
+    assert sum(check(seed) for seed in range(12)) >= 3
 
 
 @pytest.mark.slow

@@ -52,13 +52,13 @@ def properties(setting: Setting) -> list[Property]:
         leads_to("leader-elected", "a leaderless partition gets a leader, or loses every registered candidate",
                  lambda s: all_of(s.leader == NO_LEADER, candidate(s)),
                  lambda s: any_of(s.leader >= 0, negate(candidate(s))),
-                 "invariant 41; KIP-966", ("every-restart-is-unclean",),
+                 "invariant 41; KIP-966", ("unclean-cancel-is-silent",),
                  ("restart.clean-keeps-elr", "unfence.retries-leaderless", "timer.balance")),
         leads_to("unclean-leader-elected",
                  "where unclean election is allowed, a leaderless partition gets a leader, or loses every live replica",
                  lambda s: all_of(s.leader == NO_LEADER, volunteer(s)),
                  lambda s: any_of(s.leader >= 0, negate(volunteer(s))),
-                 "invariant 42; KIP-631", ("dead-last-known-leader-electable",),
+                 "invariant 42; KIP-631", ("dead-last-known-leader-electable+last-known-leader-may-be-none",),
                  ("timer.unclean",)),
     ]  # fmt: skip
 

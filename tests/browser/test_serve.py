@@ -274,6 +274,13 @@ def test_every_view_is_accessible(lift: Page) -> None:
         assert_accessible(lift)
 
 
+def test_a_narrow_page_needs_no_scrolling_sideways(lift: Page) -> None:
+    """At 400 pixels all of the page but the drawing is in view."""
+    lift.set_viewport_size({"width": 400, "height": 800})
+    take(lift, "rise(by=1)")
+    assert lift.evaluate("document.documentElement.scrollWidth") <= 400
+
+
 def test_nothing_comes_from_elsewhere(lift: Page, watch: Watch, server: Server) -> None:
     """Every request of the page goes to its own server, below the token."""
     take(lift, "rise(by=1)")

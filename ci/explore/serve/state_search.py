@@ -14,7 +14,7 @@ from kraftcheck.ci.explore.serve.questions import QuestionRefused
 from kraftcheck.ci.explore.serve.searches import progress_text
 from kraftcheck.ci.explore.serve.subjects import Subjects, clock
 from kraftcheck.ci.terminal.options import default_memory
-from kraftcheck.solvers.expressions.added import search_for
+from kraftcheck.solvers.expressions.expression import excluded, expression
 from kraftcheck.solvers.expressions.source import ExpressionError
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
@@ -33,10 +33,11 @@ def state_search(subjects: Subjects, session: Session, text: str, budget: int) -
     """
     chosen = subjects.chosen
     try:
-        wanted = search_for(chosen.system, text, chosen.system.layout(chosen.setting))
+        claim = excluded(expression(text, chosen.system.layout(chosen.setting)))
     except ExpressionError as error:
         raise QuestionRefused(str(error), 422) from error
-    system = evolve(wanted, initial=lambda _: [session.state])
+    # Where every state may rest, no deadlock ends the search before the state is met.
+    system = evolve(chosen.system, initial=[session.state], properties=[claim], quiescent=lambda _: True, fairness=[])
 
     def work(stop: threading.Event, note: Note) -> Mapping[str, Any]:
         note("compiling")

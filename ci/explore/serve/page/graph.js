@@ -170,7 +170,7 @@ export function graph() {
       ? "every state that can follow" : "the nearest; more states follow where the edge of a node is dashed"}.
       ${" "}<button onClick=${() => updatePart("graph", { zoom: zoom * 1.25 })} aria-label="larger">+</button>
       ${" "}<button onClick=${() => updatePart("graph", { zoom: zoom / 1.25 })} aria-label="smaller">−</button></p>
-      <p class="legend">Green: every property holds. <span class="fails">Red: one fails.</span> <span class="never">Orange: a step from there fails one.</span> Blue edge: the state in view.</p>
+      <p class="legend">Green: every property holds. <span class="fails">Red: one fails, of joined states in one of them.</span> <span class="never">Orange: a step from there fails one.</span> Blue edge: the state in view.</p>
       ${picture(drawn)}${selection(drawn)}${list(drawn)}`}
     ${drawn && !current && html`<p>The path has changed; draw again.</p>`}</section>`;
 }

@@ -6,11 +6,27 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from kraftcheck.ci.terminal.files import check_writable
+from kraftcheck.ci.terminal.refusal import Refusal
+
 FILES = Path(__file__).parent / "page"
 """Where styles and scripts of pages are."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """What the browser is told to load: nothing that is not in the page."""
+
+
+def check_drawable(option: str, path: Path | None) -> None:
+    """Refuse a place that no drawing can be written to, before work is spent on one; None passes.
+
+    Raises:
+        Refusal: for standard output, which holds the report, and for a file that cannot be written.
+    """
+    if path is None:
+        return
+    if str(path) == "-":
+        raise Refusal(f"{option} takes the name of a file, since standard output has the report; give one")
+    check_writable(str(path))
 
 
 def page(title: str, body: str, data: str, styles: Sequence[str], scripts: Sequence[str], more_style: str = "") -> str:

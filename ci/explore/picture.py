@@ -13,10 +13,10 @@ import attrs
 import click
 from attrs import frozen
 
-from kraftcheck.ci.explore.page_file import page
+from kraftcheck.ci.explore.page_file import check_drawable, page
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal.console import console
-from kraftcheck.ci.terminal.files import check_apart, check_writable, read_json, write
+from kraftcheck.ci.terminal.files import check_apart, read_json, write
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.drawings.dot import dot
@@ -100,8 +100,8 @@ _HELP = {
 
 def check_pictures(pictures: PictureOptions, out: Path | None) -> None:
     """Refuse places that cannot be written, two pictures in one file, and --beside without a page."""
-    for path in pictures.targets.values():
-        check_writable(str(path))
+    for name, path in pictures.targets.items():
+        check_drawable(f"--{name}", path)
     check_apart(out=out, **pictures.targets)
     if "html" not in pictures.targets:
         check_idle("is of --html", "beside")

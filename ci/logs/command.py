@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from kraftcheck.ci.explore.page_file import check_drawable
 from kraftcheck.ci.logs.format.read import LogFiles, find
 from kraftcheck.ci.logs.picture import check_one, draw, html
 from kraftcheck.ci.logs.replaying import ReplayOptions, settings_of
@@ -83,7 +84,7 @@ def replay_command(
       kraftcheck replay /var/kafka/__cluster_metadata-0 --html log.html
     """
     check_writable(target)
-    check_writable(None if page is None else str(page))
+    check_drawable("--html", page)
     check_apart(json=target, html=page)
     _check_engine(engine, out)
     try:

@@ -93,6 +93,7 @@ def test_a_foreign_trace_is_drawn_and_not_judged(tmp_path: Path) -> None:
         (("--svg", "x.svg", "--beside", "kip"), "--beside is of --html; leave it out"),
         (("--svg", "x", "--dot", "x"), "--svg and --dot cannot both write to x; give one another file"),
         (("--out", "x", "--html", "x"), "--out and --html cannot both write to x; give one another file"),
+        (("--svg", "-"), "--svg takes the name of a file, since standard output has the report; give one"),
         (("--html", "none/x.html"), "cannot write none/x.html: there is no folder none; choose another place"),
         (("--html", "x.html", "--beside", "kafka"), "unknown rule set 'kafka'"),
         (("--export", "junit", "--out", "y", "--html", "x"), "--html shows nothing with --export; leave it out"),

@@ -249,7 +249,7 @@ def test_a_state_is_found_by_an_expression(lift: Page, watch: Watch) -> None:
 
 
 def test_a_finished_run_is_shown(page: Page, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Its counterexamples are listed and opened, and its charts are there without another search."""
+    """Its counterexamples are listed, opened and left at any step; its charts are there without another search."""
     out = tmp_path_factory.mktemp("run") / "out"
     assert kraftcheck("explore", NAME, "--quiet", "--out", out).code == 12
     with serving(opened_run(out, NAME)) as server:
@@ -257,6 +257,9 @@ def test_a_finished_run_is_shown(page: Page, tmp_path_factory: pytest.TempPathFa
         expect(page.locator(".examples li")).to_have_text(["below-the-roof 1 step, shortest", "slow 1 step, shortest"])
         page.get_by_role("button", name="below-the-roof").click()
         expect(current(page)).to_contain_text("1 rise(by=3)")
+        page.keyboard.press("Home")  # from any step of a counterexample another way can be taken
+        page.locator("button.take", has_text="turn()").click()
+        expect(page.locator(".path li")).to_have_text([re.compile("initial"), re.compile("1 turn")])
         page.get_by_role("button", name="charts", exact=True).click()
         expect(page.get_by_text("10 distinct states")).to_be_visible()
 

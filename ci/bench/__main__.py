@@ -21,6 +21,7 @@ from attrs import asdict, evolve, frozen
 
 from kraftcheck.ci.bench import audit as bench_audit
 from kraftcheck.ci.bench import conformance as bench_conform
+from kraftcheck.ci.bench import frame as bench_frame
 from kraftcheck.ci.bench import liveness as bench_liveness
 from kraftcheck.ci.bench import logs as bench_logs
 from kraftcheck.ci.bench import serve as bench_serve
@@ -224,21 +225,22 @@ def spark(parser: argparse.ArgumentParser, cases: Sequence[str], target: Path | 
     return 0
 
 
-BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]]]] = {
-    "audit": (tuple(bench_audit.CASES), bench_audit.measure_cases),
-    "liveness": (tuple(bench_liveness.CASES), bench_liveness.measure_cases),
-    "walks": (tuple(bench_walks.CASES), bench_walks.measure_cases),
-    "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.WRITTEN), bench_logs.measure_cases),
-    "conform": (tuple(bench_conform.CASES), bench_conform.measure_cases),
-    "start": (tuple(bench_start.CASES), bench_start.measured),
-    "serve": (tuple(bench_serve.CASES), bench_serve.measured),
+BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]], str]] = {
+    "audit": (tuple(bench_audit.CASES), bench_audit.measure_cases, "the audit: its share of a run's time"),
+    "liveness": (tuple(bench_liveness.CASES), bench_liveness.measure_cases, "liveness: time and bytes beside the search"),
+    "walks": (tuple(bench_walks.CASES), bench_walks.measure_cases, "random walks: steps a second"),
+    "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.WRITTEN), bench_logs.measure_cases, "the replay of metadata logs: records a second"),
+    "conform": (tuple(bench_conform.CASES), bench_conform.measure_cases, "conformance with Kafka: cases a second"),
+    "start": (tuple(bench_start.CASES), bench_start.measured, "the start of commands that compute nothing"),
+    "serve": (tuple(bench_serve.CASES), bench_serve.measured, "the local page: milliseconds a step"),
+    "frame": (tuple(bench_frame.CASES), bench_frame.measure_cases, "data frames: seconds for a million states"),
 }
-"""Other things to measure, by option: the cases there are, and what measures them."""
+"""Other things to measure, by option: the cases there are, what measures them, and what is measured."""
 
 
 def run_benchmark(parser: argparse.ArgumentParser, options: argparse.Namespace, name: str) -> int:
     """Measure something else than the explorer."""
-    cases, measure_cases = BENCHMARKS[name]
+    cases, measure_cases, _ = BENCHMARKS[name]
     unknown = set(options.cases) - set(cases)
     if unknown:
         parser.error(f"unknown case: {', '.join(sorted(unknown))}; --{name} has {', '.join(cases)}")
@@ -259,14 +261,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3, help="runs of which the median counts (default 3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
     parser.add_argument("--spark", action="store_true", help="measure the Spark engine beside the native one")
-    parser.add_argument("--liveness", action="store_true", help="measure liveness: time and bytes beside the search")
-    parser.add_argument("--walks", action="store_true", help="measure random walks: steps a second")
-    parser.add_argument("--audit", action="store_true", help="measure the audit: its share of a run's time")
     parser.add_argument("--compilers", action="store_true", help="measure quick compiling beside thorough")
-    parser.add_argument("--logs", action="store_true", help="measure the replay of metadata logs: records a second")
-    parser.add_argument("--conform", action="store_true", help="measure conformance with Kafka: cases a second")
-    parser.add_argument("--start", action="store_true", help="measure the start of commands that compute nothing")
-    parser.add_argument("--serve", action="store_true", help="measure the local page: milliseconds a step")
+    for name, (_, _, text) in BENCHMARKS.items():
+        parser.add_argument(f"--{name}", action="store_true", help=f"measure {text}")
     options = parser.parse_args(arguments)
     for name in BENCHMARKS:
         if getattr(options, name):

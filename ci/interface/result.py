@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import io
 from collections.abc import Mapping
@@ -11,13 +12,18 @@ from attrs import field, frozen
 
 from kraftcheck.ci.interface.states import States
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.console import PLAIN_WIDTH, Screen
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import Property
+from kraftcheck.solvers.drawings.drawing import drawing
+from kraftcheck.solvers.drawings.svg import svg
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Trace, Verdict
 from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.traces.render import lines
+
+DRAWN = 3
+"""Most counterexamples that a notebook shows as drawings."""
 
 
 @frozen
@@ -105,6 +111,15 @@ class Result:
             raise ValueError("the states were not kept; explore with keep=True")
         return States(self.exploration)
 
+    def to_pandas(self) -> Any:
+        """Every reachable state as a row of a pandas data frame, as of `States.to_pandas`.
+
+        Raises:
+            ValueError: where there are no states, as of `states`.
+            Refusal: without pandas, which comes with `kraftcheck[notebook]`.
+        """
+        return self.states().to_pandas()
+
     def __str__(self) -> str:
         """The report as the command prints it with `-v`, counterexamples aside."""
         stream = io.StringIO()
@@ -113,16 +128,26 @@ class Result:
         return "\n".join([self.subject.title(), stream.getvalue(), *self.summary])
 
     def _repr_html_(self) -> str:
-        """The report for a notebook."""
+        """The report for a notebook: the table of verdicts, then the shortest counterexamples as drawings."""
         sentences = {claim.id: claim.sentence for claim in self.claims}
         rows = "".join(
             _row("td", one.claim, report.WORDS[type(one.verdict)], report.detail(one, self._shortest()),
                  sentences.get(one.claim, report.DEADLOCK_SAYS))
-            for one in self.judged
+            for one in report.in_order(self.judged)
         )  # fmt: skip
         notes = "<br>".join(html.escape(line) for line in self.summary)
         head = _row("th", "property", "verdict", "", "says")
-        return f"<p>{html.escape(self.subject.title())}</p><table>{head}{rows}</table><p>{notes}</p>"
+        title = f"<p>{html.escape(self.subject.title())}</p>"
+        return f"{title}<table>{head}{rows}</table>{self._drawings()}<p>{notes}</p>"
+
+    def _drawings(self) -> str:
+        """The shortest counterexamples as pictures, each with its text below it."""
+        refuting = [one.verdict.trace for one in self.judged if isinstance(one.verdict, Refuted)]
+        if not refuting:
+            return ""
+        traced = program(self.subject) if self.exploration is None else self.exploration.program
+        shortest = sorted(refuting, key=lambda trace: (len(trace.steps), trace.claim))[:DRAWN]
+        return "".join(_figure(trace, svg(drawing(trace, traced, self.subject.title()))) for trace in shortest)
 
     def _shortest(self) -> bool:
         return self.engine != "simulate"
@@ -130,6 +155,19 @@ class Result:
     def _failure(self, one: PropertyVerdict) -> str:
         text = f"{one.claim}: {report.word_of(one)} {report.detail(one, self._shortest())}".rstrip()
         return "\n".join([text, *lines(one.verdict.trace)]) if isinstance(one.verdict, Refuted) else text
+
+
+def _figure(trace: Trace, picture: str) -> str:
+    """A drawing as an image, so that its styles stay its own, and the trace as text that can be read and copied."""
+    name = html.escape(trace.claim)
+    source = base64.b64encode(picture.encode()).decode()
+    steps = f"{len(trace.steps)} step{'' if len(trace.steps) == 1 else 's'}"
+    text = html.escape("\n".join(lines(trace)))
+    return (
+        f'<figure><figcaption><b>{name}</b> is refuted in {steps}</figcaption>'
+        f'<img alt="{name}, {steps}; the text is below" src="data:image/svg+xml;base64,{source}">'
+        f"<details><summary>as text</summary><pre>{text}</pre></details></figure>"
+    )
 
 
 def _row(cell: str, *texts: str) -> str:

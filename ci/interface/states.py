@@ -6,11 +6,12 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from attrs import field, frozen
 
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import Flag
-from kraftcheck.solvers.program.columns import field_values
+from kraftcheck.solvers.program.columns import field_values, set_slots, set_texts
 from kraftcheck.solvers.search.explore import Exploration
 
 
@@ -35,7 +36,8 @@ class States:
 
     def columns(self) -> dict[str, Any]:
         """One NumPy array for each field of a state, by the field's path; a set of brokers is its mask."""
-        layout, packed = self.exploration.program.layout, self.exploration.packed()
+        layout = self.exploration.program.layout
+        packed = np.asfortranarray(self.exploration.packed())  # a field is read from one word of all states
         columns = {}
         for slot in layout.slots:
             values = field_values(packed, slot)
@@ -43,23 +45,28 @@ class States:
         return columns
 
     def arrow(self) -> Any:
-        """The states as an Arrow table, one row a state.
+        """The states as an Arrow table, one row a state; a set of brokers is its mask.
 
         Raises:
             Refusal: without pyarrow, which comes with `kraftcheck[spark]`.
         """
-        return _extra("pyarrow").table(self.columns())
+        return _extra("pyarrow", "spark").table(self.columns())
 
-    def pandas(self) -> Any:
-        """The states as a pandas data frame, one row a state.
+    def to_pandas(self) -> Any:
+        """The states as a pandas data frame: one row a state, one plain column a field.
+
+        Numbers are numbers, truths are truths, and a set of brokers is a string such as `{0,2}`.
 
         Raises:
-            Refusal: without pandas, which comes with `kraftcheck[spark]`.
+            Refusal: without pandas, which comes with `kraftcheck[notebook]`.
         """
-        return _extra("pandas").DataFrame(self.columns())
+        pandas, layout = _extra("pandas", "notebook"), self.exploration.program.layout
+        sets = {layout.name(path) for path in set_slots(layout)}
+        columns = {name: set_texts(values) if name in sets else values for name, values in self.columns().items()}
+        return pandas.DataFrame(columns, copy=False)  # the columns are nobody else's
 
 
-def _extra(package: str) -> Any:
+def _extra(package: str, extra: str) -> Any:
     """A package of an extra.
 
     Raises:
@@ -68,4 +75,4 @@ def _extra(package: str) -> Any:
     try:
         return importlib.import_module(package)
     except ModuleNotFoundError as error:
-        raise Refusal(f"{package} is not installed; pip install 'kraftcheck[spark]'") from error
+        raise Refusal(f"{package} is not installed; pip install 'kraftcheck[{extra}]'") from error

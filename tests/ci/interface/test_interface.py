@@ -114,17 +114,21 @@ def test_states_come_as_records_and_columns() -> None:
     states = kc.explore(tank()).states()
     records = {(one.level, one.valves.mask) for one in states}
     assert records == {(level, mask) for level in range(5) for mask in (0, 1)} - {(4, 0)}
-    table, frame = states.arrow(), states.pandas()
+    table, frame = states.arrow(), states.to_pandas()
     assert len(states) == table.num_rows == len(frame) == 9
     assert table.column_names == list(frame.columns) == ["level", "valves"]
     assert set(zip(table["level"].to_pylist(), table["valves"].to_pylist(), strict=True)) == records
+    told = {(level, "{0}" if mask else "{}") for level, mask in records}
+    assert set(zip(frame.level, frame.valves, strict=True)) == told
 
 
-@pytest.mark.parametrize(("form", "package"), [("arrow", "pyarrow"), ("pandas", "pandas")])
-def test_a_missing_package_is_named(form: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("form", "package", "extra"), [("arrow", "pyarrow", "spark"), ("to_pandas", "pandas", "notebook")]
+)
+def test_a_missing_package_is_named(form: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the package of an extra, its form of the states is refused in a line that says what to install."""
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(kc.Refusal, match=rf"{package} is not installed; pip install 'kraftcheck\[spark\]'"):
+    with pytest.raises(kc.Refusal, match=rf"{package} is not installed; pip install 'kraftcheck\[{extra}\]'"):
         getattr(kc.explore(tank()).states(), form)()
 
 

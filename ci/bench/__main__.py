@@ -225,11 +225,15 @@ def spark(parser: argparse.ArgumentParser, cases: Sequence[str], target: Path | 
     return 0
 
 
+LOG_CASES = (*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.WRITTEN)
+
 BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]], str]] = {
     "audit": (tuple(bench_audit.CASES), bench_audit.measure_cases, "the audit: its share of a run's time"),
-    "liveness": (tuple(bench_liveness.CASES), bench_liveness.measure_cases, "liveness: time and bytes beside the search"),
+    "liveness": (
+        tuple(bench_liveness.CASES), bench_liveness.measure_cases, "liveness: time and bytes beside the search"
+    ),
     "walks": (tuple(bench_walks.CASES), bench_walks.measure_cases, "random walks: steps a second"),
-    "logs": ((*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.WRITTEN), bench_logs.measure_cases, "the replay of metadata logs: records a second"),
+    "logs": (LOG_CASES, bench_logs.measure_cases, "the replay of metadata logs: records a second"),
     "conform": (tuple(bench_conform.CASES), bench_conform.measure_cases, "conformance with Kafka: cases a second"),
     "start": (tuple(bench_start.CASES), bench_start.measured, "the start of commands that compute nothing"),
     "serve": (tuple(bench_serve.CASES), bench_serve.measured, "the local page: milliseconds a step"),

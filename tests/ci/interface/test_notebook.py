@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 
-from tests.documentation.notebook import NOTEBOOK, outputs
+from tests.ci.interface.notebook import NOTEBOOK, outputs
 from tests.shared.places import DOCS, ROOT
 
 
@@ -20,11 +20,11 @@ def test_the_notebook_shows_what_is_kept_in_it(tmp_path: Path) -> None:
         "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"), "JUPYTER_PLATFORM_DIRS": "1",
     }  # fmt: skip
     target = tmp_path / "run.ipynb"
-    words = [sys.executable, "-m", "tests.documentation.notebook", str(target)]
+    words = [sys.executable, "-m", "tests.ci.interface.notebook", str(target)]
     ran = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr[-2000:]
     shown, kept = outputs(target), outputs(NOTEBOOK)
-    assert shown == kept, "run `python -m tests.documentation.notebook`"
+    assert shown == kept, "run `python -m tests.ci.interface.notebook`"
     assert len(shown) == 6
     [first] = shown[0]
     assert "data:image/svg+xml" in str(first)

@@ -1,6 +1,6 @@
 """The example notebook: runs its cells in a kernel, as Jupyter does, and writes what they show.
 
-`python -m tests.documentation.notebook` runs it in its place; with a file the result goes there instead.
+`python -m tests.ci.interface.notebook` runs it in its place; with a file the result goes there instead.
 """
 
 from __future__ import annotations

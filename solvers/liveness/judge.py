@@ -103,7 +103,8 @@ def search_liveness(
         search.cut = stop_reason(search.stop)
         return Liveness(None)
     arrays = [sweeps.cut, *(group.enabled for group in sweeps.groups)]
-    memory = edges.kept + sum(array.nbytes for array in arrays)
+    each = 8 * (truth_words(program) + 2)  # the truths of a state, its parent and its depth
+    memory = edges.kept + sum(array.nbytes for array in arrays) + edges.count * each
     return Liveness(findings, "", sweeps.sweeps, clock() - start, memory)
 
 

@@ -178,7 +178,7 @@ USED: dict[str, tuple[tuple[str | Path, ...], int]] = {
     "prove": (("lease:LEASE", "--quiet"), 0),
     "conform": (("--vectors", TESTS / "vectors" / "directory_id.json"), 0),
     "findings": (("ghost-elr-member",), 0),
-    "replay": ((LOG,), 0),
+    "replay": ((LOG, "--html", "log.html"), 0),
     "whatif": ((LOG, "--faults", "0"), 0),
     "trace": ((TESTS / "traces" / "B4.itf.json", "--html", "B4.html"), 0),
     "query": (("missing", "SELECT 1"), 2),

@@ -70,6 +70,10 @@ def test_an_expression_says_what_python_says(drawn: Drawn, states: list[Cluster]
         ("implies(recovering, ends[epoch] == 0)", True),
         ("count(b in isr for b in range(3)) == 2", True),
         ("last == []", True),
+        ("isr < isr", False),
+        ("isr > isr or elr < elr", False),
+        ("{0} < isr and isr > {1} and not isr <= elr", True),
+        ("isr ^ {1, 2} == {0, 2} and isr - {1} == {0} and isr | elr == {0, 1, 2}", True),
     ],
 )
 def test_each_form_in_a_state_that_can_be_read(text: str, answer: bool | None) -> None:

@@ -12,6 +12,7 @@ from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.table import Column, Table
+from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.system import Property, System
 from kraftcheck.model.rules import ruleset as rules
 from kraftcheck.model.rules.vocabulary import BASE
@@ -124,6 +125,16 @@ def _print_system(screen: Screen, system: System) -> None:
     prose = [Column(name, is_prose=True) for name in ("says", "source", "refuted by")]
     table = Table((Column("id"), Column("kind"), *prose))
     for claim in every_property(system.name, system).values():
-        sentence = claim.sentence + (f" (by {claim.recovery_actions()})" if claim.by else "")
+        sentence = claim.sentence + (f" (by {claim.recovery_actions()})" if claim.by else "") + _fairness(system, claim)
         table.add(claim.id, claim.kind, sentence, claim.source, ", ".join(claim.refuted_by))
     screen.table(table)
+
+
+def _fairness(system: System, claim: Property) -> str:
+    """What is fair in a liveness property, at the first scope and rule set; empty for other properties."""
+    if claim.kind not in LIVENESS:
+        return ""
+    words = words_of(system)
+    preset = None if words is None else next(iter(words.presets.values()))
+    fair = (*system.fairness(system.setting(rules=preset)), *claim.fairness)
+    return f" (under {', '.join(one.text for one in fair)})" if fair else " (without fairness)"

@@ -46,6 +46,14 @@ class Fairness:
     having: Mapping[str, Any] = field(factory=dict)
     unless: Callable[..., Any] | None = None
 
+    @property
+    def text(self) -> str:
+        """What is fair in words, as `WF(heartbeat(each broker))`."""
+        shown = [f"each {name}" for name in self.each]
+        shown += [f"{name}={' or '.join(map(str, several(value)))}" for name, value in self.having.items()]
+        action = " or ".join(self.actions) + (f"({', '.join(shown)})" if shown else "")
+        return f"{'SF' if self.strong else 'WF'}({action})"
+
     def fault(self, actions: Parameters) -> str | None:
         """What it names that the system does not have, with the nearest names; None where all exist."""
         for action in self.actions:

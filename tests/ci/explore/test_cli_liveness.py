@@ -10,6 +10,7 @@ import pytest
 
 import kraftcheck as kc
 from kraftcheck.ci.testing.judging import JudgementRequest
+from kraftcheck.properties.kinds import weak_fairness
 from kraftcheck.solvers.hypothesis.machine import machine
 from kraftcheck.solvers.reference.interpreter import Integers
 from tests.shared.commands import kraftcheck
@@ -143,3 +144,10 @@ def test_the_function_judges_liveness() -> None:
     result = kc.explore(LIFT, scope="fair")
     assert isinstance(result.verdict("bell"), kc.Holds)
     assert isinstance(kc.explore(LIFT, scope="weak").verdict("bell"), kc.Refuted)
+
+
+def test_list_shows_what_is_fair() -> None:
+    """`list` says of a liveness property what it takes to be fair."""
+    told = " ".join(kraftcheck("list", NAME).out.split())
+    assert "The lift comes to the top. (under WF(up), WF(down), WF(ring), SF(ring))" in told
+    assert weak_fairness("a", "b", each=["x"], having={"y": (1, 2)}).text == "WF(a or b(each x, y=1 or 2))"

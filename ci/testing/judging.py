@@ -9,9 +9,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from attrs import asdict, field, frozen
+from attrs import asdict, evolve, field, frozen
 
-from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import properties_of
 from kraftcheck.ci.systems.subject import Subject, program, subject
@@ -19,13 +18,20 @@ from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.testing.artefacts import write_artefacts
+from kraftcheck.ci.verdicts.reports.judged import (
+    WALKED,
+    JudgedProperty,
+    JudgedRun,
+    judged_by_walks,
+    judged_search,
+)
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Refuted
+from kraftcheck.solvers.program.verdict import DEADLOCK, Holds
 from kraftcheck.solvers.search.explore import explore
-from kraftcheck.solvers.traces.render import lines
 from kraftcheck.solvers.walks.findings import confirm_findings
 from kraftcheck.solvers.walks.walks import simulate
 
@@ -44,6 +50,7 @@ class JudgementRequest:
         runs, steps, seed: of a simulation.
         strict: whether steps that a declared cap leaves out make a verdict incomplete.
         fingerprint: of a system that does not come with kraftcheck, for two of these may have one name.
+        folder: where its module is found, seen from the working folder; empty: there.
     """
 
     chosen: Subject
@@ -55,6 +62,7 @@ class JudgementRequest:
     seed: int
     strict: bool = False
     fingerprint: str = ""
+    folder: str = ""
 
     @classmethod
     def of(
@@ -67,8 +75,8 @@ class JudgementRequest:
         Raises:
             Refusal: naming what is unknown or out of range.
         """
-        if engine not in ENGINES:
-            raise Refusal(f"unknown engine {engine!r}; {nearest(engine, ENGINES)}")
+        if not isinstance(engine, str) or engine not in ENGINES:
+            raise Refusal(f"unknown engine {engine!r}; {nearest(str(engine), ENGINES)}")
         chosen = subject(system, scope, bounds or {}, rules)
         check_switches(chosen)
         if engine == "simulate":
@@ -95,7 +103,7 @@ def properties(request: JudgementRequest) -> list[str]:
     """The properties that are items, deadlock last; a simulation leaves out those about all runs at once."""
     chosen = request.chosen
     claims = properties_of(chosen.name, chosen.system, chosen.setting)
-    return [*(c.id for c in claims if request.engine == "explore" or c.kind != "recovers"), DEADLOCK]
+    return [*(c.id for c in claims if request.engine == "explore" or c.kind in WALKED), DEADLOCK]
 
 
 @frozen
@@ -106,9 +114,11 @@ class PropertyJudgement:
         claim, kind: the property.
         verdict: in words: `holds`, `refuted 3`, `vacuous`, `nothing found`.
         engine, bound, states, seed: what the verdict is about; the seed is `none` for an exploration.
-        text: why the item fails, the trace included.
+        text: why the item fails: the sentence, the trace, the files, the command that judges it again.
         passed: whether the verdict is the one it must be.
         judged_by: the worker whose exploration it was.
+        files: paths of the counterexample, by kind: `itf`, `html`.
+        again: the command.
     """
 
     claim: str
@@ -121,9 +131,11 @@ class PropertyJudgement:
     text: str
     passed: bool
     judged_by: str = field(default="main")
+    files: Mapping[str, str] = field(factory=dict)
+    again: str = ""
 
 
-def judgement(request: JudgementRequest, name: str, folder: Path, worker: str) -> PropertyJudgement:
+def judgement(request: JudgementRequest, name: str, folder: Path, worker: str, artefacts: Path) -> PropertyJudgement:
     """The judgement of a property, from the file that the run's first worker to need it wrote.
 
     Args:
@@ -131,6 +143,7 @@ def judgement(request: JudgementRequest, name: str, folder: Path, worker: str) -
         name: the property.
         folder: shared by the workers of one run of the tests.
         worker: who asks.
+        artefacts: where counterexamples are written, a folder for each system at its setting.
     """
     stem = request.key().replace(":", "-").replace("/", "-")
     target = folder / f"kraftcheck-{stem}.json"
@@ -138,7 +151,7 @@ def judgement(request: JudgementRequest, name: str, folder: Path, worker: str) -
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not target.exists():
             judge = _judge_exploration if request.engine == "explore" else _judge_walks
-            judgements = judge(request, worker)
+            judgements = judge(request, worker, artefacts / stem)
             write(target, json.dumps([asdict(judgement_) for judgement_ in judgements]))
     rows = {row["claim"]: PropertyJudgement(**row) for row in json.loads(target.read_text(encoding="utf-8"))}
     return _with_expected(rows[name], request.expect.get(name))
@@ -154,50 +167,46 @@ def _with_expected(judgement: PropertyJudgement, expected: str | None) -> Proper
     return PropertyJudgement(**{**asdict(judgement), "passed": same, "text": text})
 
 
-def _judge_exploration(request: JudgementRequest, worker: str) -> list[PropertyJudgement]:
+def _judge_exploration(request: JudgementRequest, worker: str, place: Path) -> list[PropertyJudgement]:
     result = explore(
         program(request.chosen), clock=time.monotonic, threads=request.threads, cache_dir=cache_folder(), keep=False,
         strict=request.strict,
     )
-    judgements = []
-    for verdict in result.verdicts:
-        text = f"{verdict.claim}: {report.word_of(verdict)} {report.detail(verdict)}".rstrip()
-        if isinstance(verdict.verdict, Refuted):
-            text += "\n" + "\n".join(lines(verdict.verdict.trace)) + f"\nagain: {request.chosen.command()}"
-        bound = verdict.verdict.bound if isinstance(verdict.verdict, Holds) else request.chosen.title()
-        judgements.append(
-            PropertyJudgement(
-                verdict.claim, verdict.kind, report.word_of(verdict), "explore", bound, result.distinct, "none", text,
-                isinstance(verdict.verdict, Holds), worker,
-            )
-        )  # fmt: skip
-    return judgements
+    run = judged_search(request.chosen, result, ("--strict",) if request.strict else ())
+    run = evolve(run, folder=request.folder)
+    bounds = {one.claim: one.verdict.bound for one in result.verdicts if isinstance(one.verdict, Holds)}
+    return [
+        _judgement(request, run, one, bounds.get(one.id, request.chosen.title()), result.distinct, worker, place,
+                   result.program)
+        for one in run.properties
+    ]  # fmt: skip
 
 
-def _judge_walks(request: JudgementRequest, worker: str) -> list[PropertyJudgement]:
+def _judgement(
+    request: JudgementRequest, run: JudgedRun, one: JudgedProperty, bound: str, states: int, worker: str, place: Path,
+    program_: Program,
+) -> PropertyJudgement:  # fmt: skip
+    """A verdict as an item says it, with the files of its counterexample."""
+    files = {}
+    if one.trace is not None:
+        files = write_artefacts(place, one.trace, program_, request.chosen, request.engine == "explore")
+    text = "\n".join([run.text(one), *(f"{kind}: {path}" for kind, path in files.items())])
+    seed = str(request.seed) if request.engine == "simulate" else "none"
+    return PropertyJudgement(
+        one.id, one.kind, one.verdict, request.engine, bound, states, seed, text, one.passed, worker, files,
+        run.again(one.id),
+    )  # fmt: skip
+
+
+def _judge_walks(request: JudgementRequest, worker: str, place: Path) -> list[PropertyJudgement]:
     traced: Program = program(request.chosen)
     walks = simulate(
         traced, request.runs, request.steps, request.seed, clock=time.monotonic, threads=request.threads,
         cache_dir=cache_folder(), strict=request.strict,
     )  # fmt: skip
-    refuted = {finding.trace.claim: finding.trace for finding in confirm_findings(walks)}
-    goals_missed = {goal.id for goal in walks.goals_missed}
     bound = f"{walks.runs:,} runs, {walks.steps:,} steps of {request.chosen.title()}"
-    kinds = {claim.id: claim.kind for claim in request.chosen.system.properties(request.chosen.setting)}
-    judgements = []
-    for name in properties(request):
-        word, text = ("shown", "") if kinds.get(name) in ("sometimes", "happens") else ("nothing found", "")
-        if name in refuted:
-            word = f"refuted {len(refuted[name].steps)}"
-            text = "\n".join(lines(refuted[name]))
-        elif walks.fault is not None and (word == "nothing found" or name in goals_missed):
-            word, text = "incomplete", walks.fault
-        elif name in goals_missed:
-            word = "vacuous"
-        judgements.append(
-            PropertyJudgement(
-                name, kinds.get(name, DEADLOCK), word, "simulate", bound, walks.distinct, str(walks.seed),
-                f"{name}: {word} in {bound}\n{text}", word in ("shown", "nothing found"), worker,
-            )
-        )  # fmt: skip
-    return judgements
+    options: tuple[str, ...] = (f"--runs={request.runs}", f"--steps={request.steps}", f"--seed={request.seed}")
+    properties_ = judged_by_walks(request.chosen, walks, confirm_findings(walks))
+    options += ("--strict",) if request.strict else ()
+    run = JudgedRun(request.chosen, "simulate", properties_, 0.0, options, request.folder)
+    return [_judgement(request, run, one, bound, walks.distinct, worker, place, traced) for one in run.properties]

@@ -13,9 +13,14 @@ verdict is about (bound, states, seed) goes into the JUnit XML.
 
 from __future__ import annotations
 
+import inspect
+import os
+import sys
 from collections.abc import Generator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 
 if TYPE_CHECKING:  # a run of tests without the marker loads nothing of this
@@ -25,6 +30,13 @@ MARKER = "kraftcheck_system"
 FIXTURE = "kraftcheck_property"
 
 _JUDGEMENT = pytest.StashKey[Any]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add where counterexamples are written."""
+    text = "folder for the counterexamples of kraftcheck's items, relative to rootdir"
+    parser.getgroup("kraftcheck").addoption("--kraftcheck-out", metavar="DIR", help=f"{text}; default pytest's own")
+    parser.addini("kraftcheck_out", text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -48,14 +60,46 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     where = metafunc.definition.nodeid
     if FIXTURE not in metafunc.fixturenames:
         raise pytest.UsageError(f"{where}: a test with the marker {MARKER} takes the argument {FIXTURE}")
+    root = metafunc.config.rootpath
     try:
-        request = JudgementRequest.of(*marker.args, **marker.kwargs)
+        _check_arguments(marker, JudgementRequest.of)
+        named = _from(root, marker.args[0])
+        request = JudgementRequest.of(named, **marker.kwargs)
         names = properties(request)
     except (Refusal, TypeError) as error:
         raise pytest.UsageError(f"{where}: {MARKER}: {error}") from error
+    if ":" in request.chosen.name and named == marker.args[0] and root != Path.cwd():
+        request = attrs.evolve(request, folder=os.path.relpath(root))
     group = pytest.mark.xdist_group(request.key())
     cases = [pytest.param((request, name), id=name, marks=group) for name in names]
     metafunc.parametrize(FIXTURE, cases, indirect=True)
+
+
+def _check_arguments(marker: pytest.Mark, takes: Any) -> None:
+    """Refuse what the marker does not take, with the nearest name of what it does."""
+    from kraftcheck.ci.terminal.refusal import Refusal
+    from kraftcheck.model.language.nearest import nearest
+
+    names = list(inspect.signature(takes).parameters)[1:]
+    for name in marker.kwargs:
+        if name not in names:
+            raise Refusal(f"unknown argument {name!r}; {nearest(name, names)}")
+    if len(marker.args) != 1:
+        raise Refusal("it takes the system first and nothing else without a name, as in (SYSTEM, scope='default')")
+
+
+def _from(root: Path, system: Any) -> Any:
+    """The system as it is found from the root of the tests, wherever pytest was called."""
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    file, colon, name = system.partition(":") if isinstance(system, str) else ("", "", "")
+    return f"{os.path.relpath(root / file)}:{name}" if colon and file.endswith(".py") else system
+
+
+def _artefacts(config: pytest.Config, base: Path) -> Path:
+    """The folder of the counterexamples: the option, the ini value relative to the root, or the run's own folder."""
+    given = config.getoption("--kraftcheck-out") or config.getini("kraftcheck_out")
+    return config.rootpath / given if given else base / "kraftcheck"
 
 
 @pytest.fixture(name=FIXTURE)
@@ -68,9 +112,12 @@ def kraftcheck_property(request: pytest.FixtureRequest, tmp_path_factory: pytest
     judgement_request, name = request.param
     worker = getattr(request.config, "workerinput", {}).get("workerid", "main")
     base = tmp_path_factory.getbasetemp()
-    result = judgement(judgement_request, name, base.parent if worker != "main" else base, worker)
+    shared = base.parent if worker != "main" else base
+    result = judgement(judgement_request, name, shared, worker, _artefacts(request.config, shared))
     for key in ("verdict", "engine", "bound", "states", "seed", "judged_by"):
         request.node.user_properties.append((key, str(getattr(result, key))))
+    if not result.passed:
+        request.node.user_properties += [("again", result.again), *result.files.items()]
     request.node.stash[_JUDGEMENT] = result
     return result
 

@@ -35,7 +35,7 @@ def parse(line: str) -> click.Context:
     _, name, *words = shlex.split(line)
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
-    return command.make_context(name, words)
+    return command.make_context(name, words, parent=click.Context(cli, **cli.context_settings))
 
 
 def test_the_workflow_runs_what_the_page_shows() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import xml.etree.ElementTree as ET
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -73,8 +74,12 @@ def test_each_property_is_an_item(run) -> None:
         "*test_light[[]known[]] PASSED*", "*test_light[[]red[]] FAILED*", "*test_light[[]green[]] FAILED*",
         "*test_light[[]deadlock[]] PASSED*",
     ])  # fmt: skip
-    result.stdout.fnmatch_lines(["red: refuted 0 in 0 steps, shortest", "*fails: red*"])
-    result.stdout.fnmatch_lines(["green: vacuous no reachable case shows it"])
+    result.stdout.fnmatch_lines([
+        "red: Always red.", "refuted 0: in 0 steps, shortest", "*fails: red*",
+        "again: kraftcheck explore lights:LIGHT --scope default --property red",
+        "itf: *red.itf.json", "html: *red.html",
+    ])  # fmt: skip
+    result.stdout.fnmatch_lines(["green: Sometimes green.", "vacuous: no reachable case shows it"])
 
 
 def test_expected_verdicts_are_strict(run) -> None:
@@ -171,7 +176,7 @@ def test_an_item_fails_where_a_domain_is_left(run, arguments: str, passed: int, 
     result = run(PLAIN.replace('"lights:LIGHT"', arguments))
     result.assert_outcomes(passed=passed, failed=failed)
     words = "incomplete" if failed > 1 else "vacuous"
-    result.stdout.fnmatch_lines([f"full: {words}*"])
+    result.stdout.fnmatch_lines(["full: *", "tests.shared.capped:*", f"{words}: *"])
 
 
 @pytest.mark.parametrize(
@@ -181,7 +186,7 @@ def test_an_item_fails_where_a_domain_is_left(run, arguments: str, passed: int, 
         ('"lights:LIGHT", scope="big"', "light has no scope 'big'"),
         ('"lights:LIGHT", expect={"rde": "refuted 0"}', "unknown property 'rde'; did you mean red"),
         ('"lights:LIGHT", engine="prove"', "unknown engine 'prove'"),
-        ('"lights:LIGHT", scop="big"', "unexpected keyword argument 'scop'"),
+        ('"lights:LIGHT", scop="big"', "unknown argument 'scop'; did you mean scope"),
     ],
 )
 def test_bad_markers_are_usage_errors(run, arguments: str, told: str) -> None:
@@ -189,6 +194,43 @@ def test_bad_markers_are_usage_errors(run, arguments: str, told: str) -> None:
     result = run(PLAIN.replace('"lights:LIGHT"', arguments))
     assert result.ret != 0
     assert told in result.stdout.str() + result.stderr.str()
+
+
+def test_the_counterexample_of_an_item_is_there_as_files(run, pytester: pytest.Pytester) -> None:
+    """The files are in the folder that the option or the ini file names, and JUnit's properties name them."""
+    run(PLAIN, "--kraftcheck-out=shown", "--junitxml=out.xml")
+    told = properties_in(pytester.path / "out.xml")
+    for name, kind in (("itf", "red.itf.json"), ("html", "red.html")):
+        path = Path(told["test_light[red]"][name])
+        assert (path.name, path.is_file()) == (kind, True)
+        assert path.is_relative_to(pytester.path / "shown")
+    assert told["test_light[red]"]["again"].startswith("kraftcheck explore lights:LIGHT ")
+    assert "itf" not in told["test_light[known]"]
+    pytester.makeini("[pytest]\nkraftcheck_out = elsewhere\n")
+    run(PLAIN)
+    assert [path.name for path in (pytester.path / "elsewhere").rglob("*.html")] == ["red.html"]
+
+
+def test_walks_are_drawn_again_by_their_seed(run) -> None:
+    """The command under a failure of walks has the engine, the property and all that decides what is drawn."""
+    text = PLAIN.replace('"lights:LIGHT"', '"lights:LIGHT", engine="simulate", runs=5, steps=7, seed=9')
+    again = "again: kraftcheck simulate lights:LIGHT --scope default --runs=5 --steps=7 --seed=9 --property red"
+    assert again in run(text).outlines
+
+
+@pytest.mark.parametrize("system", ["lights:LIGHT", "lights.py:LIGHT"])
+def test_systems_are_found_from_the_root(run, pytester: pytest.Pytester, system: str) -> None:
+    """Called from a folder below, the plugin finds the system from rootdir, and its command works from there."""
+    below = pytester.mkdir("below")
+    pytester.makeini("[pytest]\n")
+    text = PLAIN.replace("lights:LIGHT", system)
+    (below / "test_below.py").write_text(text, encoding="utf-8")
+    pytester.makepyfile(lights=TOYS)
+    os.chdir(below)
+    result = pytester.runpytest_subprocess("-p", "no:hypothesispytest", "test_below.py")
+    result.assert_outcomes(passed=2, failed=2)
+    found = "cd .. && kraftcheck explore lights:LIGHT" if ".py" not in system else f"kraftcheck explore ../{system}"
+    result.stdout.fnmatch_lines([f"again: {found} --scope default --property red"])
 
 
 def test_marker_and_argument_need_each_other(run) -> None:

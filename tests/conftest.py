@@ -54,6 +54,7 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("GITHUB_ACTIONS", raising=False)  # commands would print annotations too
         patch.setenv("XDG_CACHE_HOME", os.environ.get("KRAFTCHECK_TEST_CACHE") or str(shared / "cache"))
         yield
 

@@ -18,6 +18,7 @@ _DIRECTORIES = {
     "no-copy-is-filled-over": "refuted 5",
     "failure-can-lead-away": "refuted 9",
     "decided-on-latest": "refuted 5",
+    "untold-failure-stops-broker": "refuted 2",
 }
 
 EXPECTED_LARGE: Mapping[tuple[str, str, str], Mapping[str, str]] = {
@@ -61,7 +62,9 @@ EXPECTED_LARGE: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "candidates-complete": "refuted 7",
         "isr-directory-online": "refuted 5",
         "no-copy-is-filled-over": "refuted 5",
-        "failure-can-lead-away": "refuted 3",
+        "fenced-until-settled": "refuted 4",
+        "failure-can-lead-away": "refuted 6",
+        "untold-failure-stops-broker": "refuted 6",
     },
     ("directories", "medium", "kafka-3.9"): _DIRECTORIES,
     ("replication", "one-crash", "fixed"): {},
@@ -95,6 +98,7 @@ EXPECTED_LARGE: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "second-leader-directory-online": "refuted 5",
         "second-isr-directory-online": "refuted 5",
         "second-failure-leads-away": "refuted 7",
+        "second-fenced-until-settled": "refuted 4",
     },
     ("kraft", "deletion", "kafka-3.9"): {
         "isr-active": "refuted 3",

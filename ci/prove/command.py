@@ -32,6 +32,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.time_limit import overdue, passed, time_limit, within
 from kraftcheck.ci.verdicts.reports.files import report_options
 from kraftcheck.ci.verdicts.reports.judged import judged_proof
+from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import System
@@ -70,6 +71,15 @@ class ProofRequest:
         added = Expressions(self.invariants)
         return subject(self.name, self.scope, self.bounds, self.rules, proof=proof, expressions=added)
 
+    def of_numbers(self, system: System, numbers: Mapping[str, int]) -> Subject:
+        """The subject with numbers for the bounds that are `any`; what those free is no larger than they are."""
+        preset, added = system.setting(self.scope).bounds, Expressions(self.invariants)
+        within = {
+            bound.name: min(preset[bound.name], numbers[bound.freed_by])
+            for bound in system.bounds if bound.freed_by in numbers and bound.name in preset
+        }  # fmt: skip
+        return subject(self.name, self.scope, {**self.bounds, **within, **numbers}, self.rules, expressions=added)
+
     def build(self) -> Theory:
         """The theory."""
         return traced(self.subject(), theory)
@@ -105,6 +115,8 @@ def search_evidence(
         most: states to explore; 0: none.
         explorer: stops there.
     """
+    if ANY in request.bounds.values() and most and not proof.stopped and not passed():
+        return evidence_of_numbers(request, proof, explorer)
     if not any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim)):
         return SearchEvidence()
     if not most or proof.stopped or passed():
@@ -115,6 +127,26 @@ def search_evidence(
     except (Refusal, LayoutError) as error:
         return SearchEvidence(reason=f"the explorer has no such scope: {error}")
     return SearchEvidence(explorer(explored_program))
+
+
+def evidence_of_numbers(
+    request: ProofRequest, proof: Proof, explorer: Callable[[Program], Exploration]
+) -> SearchEvidence:
+    """Searches with few brokers, for a proof about any number: the fewest always, one more where claims stay open.
+
+    What is proven for any number has to hold there too. What is not may be refuted there.
+    """
+    searches: list[Exploration] = []
+    system = proof.theory.program.system
+    free = [bound for bound in system.bounds if request.bounds.get(bound.name) == ANY]
+    open_claims = {claim for claim in proof.targets if not proof.proven(claim)}
+    for more in (0, 1):
+        finite = request.of_numbers(system, {bound.name: bound.lo + more for bound in free})
+        searches.append(explorer(program(with_lemmas(finite))))
+        evidence = SearchEvidence(others=tuple(searches))
+        if all(evidence.refutation(claim) for claim in open_claims):
+            break
+    return evidence
 
 
 def with_lemmas(chosen: Subject) -> Subject:

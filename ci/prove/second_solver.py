@@ -46,9 +46,9 @@ def check_solver(solver: str, second: str | None, bounded_only: bool) -> None:
 def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: bool) -> None:
     """Refuse queries that logs without bound do not allow."""
     if subject.endless and bounded_only:
-        raise Refusal("--bmc, --k and --pdr look at bounded logs; leave out --unbounded")
+        raise Refusal("--bmc, --k and --pdr need a number for every bound; leave out --unbounded")
     if subject.endless and "bitwuzla" in solvers:
-        raise Refusal("bitwuzla knows bit-vectors only, and offsets without bound are ints; use Z3, and cvc5 as second")
+        raise Refusal("bitwuzla knows bit-vectors only, and what has no bound is an int; use Z3, and cvc5 as second")
 
 
 def second_opinion(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.nearest import nearest
 
 EXPLORE_OPTIONS = "kraftcheck explore --help"
@@ -15,7 +16,7 @@ EXPLORE_OPTIONS = "kraftcheck explore --help"
 
 @frozen
 class CommandWords:
-    """The free words of a command line: one system, and flags with ints.
+    """The free words of a command line: one system, and flags with ints or `any`.
 
     Attributes:
         system: the system named.
@@ -26,7 +27,7 @@ class CommandWords:
     flags: Mapping[str, str]
 
     def bounds(self, names: Sequence[str], options: Sequence[str]) -> dict[str, int]:
-        """The flags as values of bounds.
+        """The flags as values of bounds; `any` is that of one that bounds nothing.
 
         Args:
             names: the bounds of the system.
@@ -39,9 +40,9 @@ class CommandWords:
             if name not in names:
                 flags = [f"--{bound}" for bound in names]
                 raise Refusal(f"unknown option --{name}; {nearest(f'--{name}', [*flags, *options], EXPLORE_OPTIONS)}")
-            if not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 20):
+            if value != "any" and not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 20):
                 raise Refusal(f"--{name} takes an int, not {value!r}")
-        return {name: int(value) for name, value in self.flags.items()}
+        return {name: ANY if value == "any" else int(value) for name, value in self.flags.items()}
 
 
 def parse_words(words: Sequence[str], options: Sequence[str]) -> CommandWords:

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from kraftcheck.ci.systems.expressions import expression_properties, judged
 from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import ScopeError, Setting, System
@@ -167,7 +168,7 @@ def traced(chosen: Subject, how: Callable[[System, Setting], Traced]) -> Traced:
 
 def cheaper(system: System, setting: Setting) -> str:
     """For a state that is too wide, the bound that saves most bits when lowered by one; else nothing."""
-    if not setting.bounds or _width(system, setting) <= WORD_BITS * MAX_WORDS:
+    if not setting.bounds or ANY in setting.bounds.values() or _width(system, setting) <= WORD_BITS * MAX_WORDS:
         return ""
     best, saved = _best_saving(system, setting)
     return f"; --{best} {setting.bounds[best] - 1} saves {saved}" if saved > 0 else ""

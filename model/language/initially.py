@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -13,11 +14,27 @@ class Anything:
 
 
 @frozen
+class Described:
+    """All states of which a rule holds, as initial states, in place of one; for systems without bound.
+
+    Attributes:
+        holds: `state -> named conjuncts`.
+    """
+
+    holds: Callable[[Any], Mapping[str, Any]]
+
+
+@frozen
 class Filled:
     """An endless sequence in an initial state: one word at place 0, and another everywhere else."""
 
     first: int
     rest: int
+
+
+def all_where(holds: Callable[[Any], Mapping[str, Any]]) -> Any:
+    """All states of which a rule holds, typed so that they can stand where an initial state is listed."""
+    return Described(holds)
 
 
 def anything() -> Any:

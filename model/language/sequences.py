@@ -69,6 +69,14 @@ class Sequence(Symbolic):
         return Sequence(self.graph, lambda at: choose(condition, self.at(at), other.at(at)))
 
 
+def symbol_of(value: Term | Sequence) -> Term:
+    """The term that names what stands for a leaf of a state or of an argument."""
+    if isinstance(value, Term):
+        return value
+    assert value.symbol is not None
+    return value.symbol
+
+
 def word_at(symbol: Term, place: Word) -> Term:
     """The word at a place of the sequence that a term names."""
     graph = symbol.graph
@@ -113,6 +121,43 @@ def last_place(graph: Graph, claim: Places, last: Word) -> Word:
         UntraceableRule: within `every` or `some`.
     """
     return _extreme_place(graph, "greatest", -1, claim, last)
+
+
+def cardinality(graph: Graph, claim: Places) -> Word:
+    """How many places a claim holds of; only where they are finitely many, as the members of a set are.
+
+    Raises:
+        UntraceableRule: within `every` or `some`.
+    """
+    return _single_word(graph, "cardinality", 0, _bound(graph, claim))
+
+
+def least_by(graph: Graph, claim: Places, key: Callable[[Word], Word]) -> Word:
+    """A place that a claim holds of and whose key is smallest; -1 where there is none.
+
+    Raises:
+        UntraceableRule: within `every` or `some`.
+    """
+    bound, body = _bound(graph, claim)
+    return _single_word(graph, "least_by", -1, (bound, body), key(bound))
+
+
+def above(graph: Graph, claim: Places) -> Word:
+    """A number that is larger than every place a claim holds of; only where they are finitely many.
+
+    Raises:
+        UntraceableRule: within `every` or `some`.
+    """
+    return _single_word(graph, "above", 0, _bound(graph, claim))
+
+
+def _single_word(graph: Graph, op: str, lo: int, claim: tuple[Term, Truth], *more: Word) -> Word:
+    bound, body = claim
+    if graph.binders:
+        raise graph.refusal(f"{op}() within every() or some()")
+    if body is False:
+        return lo
+    return graph.intern(op, (bound, graph.lift(body), *map(graph.lift, more)), 0, lo, bound.hi, False)
 
 
 def _bound(graph: Graph, claim: Places) -> tuple[Term, Truth]:

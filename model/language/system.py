@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from attrs import field, frozen
 
-from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.bound import ANY, Bound, freed, spelled
 from kraftcheck.model.language.fairness import Fairness, several
 from kraftcheck.model.language.legend import Legend
 from kraftcheck.model.language.nearest import nearest
@@ -55,7 +55,7 @@ class Setting:
 
     def values(self) -> dict[str, int | None]:
         """Every bound with its value, in order; None where it bounds nothing."""
-        return {name: None if name in self.freed else value for name, value in self.bounds.items()}
+        return {name: None if name in self.freed or value == ANY else value for name, value in self.bounds.items()}
 
     def text(self) -> str:
         """The bounds in words; `any` where one bounds nothing."""
@@ -263,9 +263,9 @@ class System:
         """
         setting = self.unlimited_setting(scope, overrides, rules)
         for bound in self.bounds:
-            value, largest = setting[bound.name], bound.largest(proof)
-            if value > largest:
-                raise ScopeError(f"{self.name}: {bound.name} = {value} is out of range {bound.lo}..{largest}")
+            if not bound.accepts(setting[bound.name], proof):
+                value = spelled(setting[bound.name])
+                raise ScopeError(f"{self.name}: {bound.name} = {value} is out of range {bound.range(proof)}")
         return setting
 
     def unlimited_setting(
@@ -291,10 +291,10 @@ class System:
                 raise ScopeError(f"{self.name} has no bound {key!r}; {nearest(key, declared)}")
             if value < declared[key].lo:
                 raise ScopeError(f"{self.name}: {key} = {value} is out of range {declared[key].lo}..{declared[key].hi}")
-        freed = tuple(bound.name for bound in self.bounds if values.get(bound.freed_by, 0))
+        unused = freed(declared, values)
         for key in overrides or {}:
-            if key in freed:
-                by = declared[key].freed_by
-                raise ScopeError(f"{self.name}: {key} bounds nothing with {by} = {values[by]}; leave out --{key}")
+            if key in unused:
+                by = f"{declared[key].freed_by} = {spelled(values[declared[key].freed_by])}"
+                raise ScopeError(f"{self.name}: {key} bounds nothing with {by}; leave out --{key}")
         rules = self.rules() if rules is None and isinstance(self.rules, type) else rules
-        return Setting(name, values, rules, freed, {bound.name: bound.lo for bound in self.bounds})
+        return Setting(name, values, rules, unused, {bound.name: bound.lo for bound in self.bounds})

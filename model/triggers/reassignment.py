@@ -114,7 +114,7 @@ def repeated(target: Brokers, current: Brokers) -> Brokers:
     if isinstance(target, IdList) and isinstance(current, IdList):
         return IdList((*target.ids, *current.ids))
     if not isinstance(target, Replicas) or not isinstance(current, Replicas):
-        raise TypeError(f"{target!r} and {current!r} are no replica lists of one family")
+        raise TypeError(f"a list that repeats replicas needs slots, not {type(target).__name__}: name a number")
     slots = list(target.slots)
     for position, slot in enumerate(current.slots):
         slots[-1 - position] = choose(slots[-1 - position] == NO_LEADER, slot, slots[-1 - position])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
@@ -145,7 +144,7 @@ def _candidate_kept(t: Step) -> Truth:
     """An unclean election may pass clean candidates over; an operator who unregisters a broker gives it up."""
     before: Elections = t.before
     # With ELR off the last ISR member is waited for, and others are eligible only where there is none.
-    eligible = choose(any_of(before.elr_enabled, before.isr.is_empty()), before.elr, BrokerSet())
+    eligible = choose(any_of(before.elr_enabled, before.isr.is_empty()), before.elr, before.elr.none())
     clean = before.isr.plus(eligible).keep(before.replicas).keep(before.registered)
     if t.action == "unregister":
         clean = clean.minus(clean.just(t.arguments["broker"]))
@@ -170,7 +169,7 @@ def _unclean_stop(t: Step) -> Truth:
 def _clean_restart(t: Step) -> Truth:
     if t.action != "new_incarnation":
         return True
-    broker = BrokerSet().just(t.arguments["broker"])
+    broker = t.before.elr.just(t.arguments["broker"])
     # While ISR and ELR together hold the broker, a clean stop gives no reason to forget it.
     kept = t.before.elr.keep(broker).within(t.after.elr)
     return implies(all_of(t.before.elr_enabled, t.arguments["clean"], negate(t.event.unclean)), kept)

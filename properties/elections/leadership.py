@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kraftcheck.model.language.anynumber.maps import each_broker
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
-from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.elections.state import Elections
@@ -94,22 +95,21 @@ def _directory_online(s: Elections) -> Conjuncts:
     return _online(s, lambda b: s.leader == b)
 
 
-def _online(s: Elections, concerned: Callable[[int], Truth]) -> Conjuncts:
+def _online(s: Elections, concerned: Callable[[Word], Truth]) -> Conjuncts:
     """Judged strictly, whatever the rule set believes: reserved ids other than LOST say nothing."""
-    parts: dict[str, Truth] = {}
-    for b, dirs in enumerate(s.online_dirs):
-        directory = s.directories.slots[b]
+
+    def online(b: Word) -> Truth:
+        directory = s.directories.of(b)
         unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
-        online = any_of(unknown, all_of(negate(directory == LOST), dirs.has(directory - FIRST_LOCAL)))
-        parts[f"broker {b}"] = implies(concerned(b), online)
-    return parts
+        listed = s.dirs_of(b).has(directory - FIRST_LOCAL)
+        return implies(concerned(b), any_of(unknown, all_of(negate(directory == LOST), listed)))
+
+    return each_broker(s.online_dirs, online)
 
 
 def _isr_active(s: Elections) -> Conjuncts:
     active = s.active()
-    return {
-        f"broker {b}": implies(all_of(s.leader >= 0, s.isr.has(b)), active.has(b)) for b in range(len(s.online_dirs))
-    }
+    return each_broker(s.online_dirs, lambda b: implies(all_of(s.leader >= 0, s.isr.has(b)), active.has(b)))
 
 
 def _new_epoch(t: Step) -> Conjuncts:
@@ -129,13 +129,14 @@ def _failures_recorded(t: Step) -> Truth:
 
 def _unfenced_where_known(t: Step) -> Conjuncts:
     before: Elections = t.before
-    parts: dict[str, Truth] = {}
-    for b, dirs in enumerate(before.online_dirs):
-        directory = before.directories.slots[b]
+
+    def known(b: Word) -> Truth:
+        directory = before.directories.of(b)
         unfenced = all_of(before.fenced.has(b), t.after.registered.has(b), negate(t.after.fenced.has(b)))
         unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
-        parts[f"broker {b}"] = negate(all_of(unfenced, before.replicas.has(b), dirs.size() > 1, unknown))
-    return parts
+        return negate(all_of(unfenced, before.replicas.has(b), before.dirs_of(b).size() > 1, unknown))
+
+    return each_broker(before.online_dirs, known)
 
 
 def _shutdown_stays(t: Step) -> Truth:

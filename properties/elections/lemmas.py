@@ -6,8 +6,10 @@ import functools
 import itertools
 from typing import Any
 
+from kraftcheck.model.language.anynumber.maps import each_broker
+from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.system import Conjuncts, Property, Setting
-from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, any_of, implies, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST
 from kraftcheck.model.systems.elections.state import Elections
@@ -34,6 +36,7 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                _one_online),
     )  # fmt: skip
     absent = {
+        "lemma-vacant-slots-last": setting["brokers"] == ANY,  # there are no slots
         "lemma-elr-needs-the-feature": setting.rules.partition.elr_downgrade,  # ELR may have been on before
         "lemma-one-directory-online": setting["directories"] > 1 or setting.bounds.get("reserved", 0) > 0,
     }
@@ -42,12 +45,19 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
 
 def _one_online(s: Elections) -> Conjuncts:
     """A broker that is not registered has none online, but its replicas are assigned to none else, either."""
-    parts: dict[str, Truth] = {}
-    for broker, (dirs, directory) in enumerate(zip(s.online_dirs, s.directories.slots, strict=True)):
-        parts[f"directory of broker {broker}"] = implies(s.registered.has(broker), dirs.has(0))
-        placed = all_of(negate(directory == LOST), directory <= FIRST_LOCAL)
-        parts[f"replica of broker {broker}"] = implies(s.replicas.has(broker), placed)
-    return parts
+
+    def online(broker: Word) -> Truth:
+        return implies(s.registered.has(broker), s.dirs_of(broker).has(0))
+
+    def placed(broker: Word) -> Truth:
+        directory = s.directories.of(broker)
+        return implies(s.replicas.has(broker), all_of(negate(directory == LOST), directory <= FIRST_LOCAL))
+
+    directories, replicas = each_broker(s.online_dirs, online), each_broker(s.online_dirs, placed)
+    return {
+        **{f"directory of {broker}": truth for broker, truth in directories.items()},
+        **{f"replica of {broker}": truth for broker, truth in replicas.items()},
+    }
 
 
 def _no_gap(s: Elections) -> Conjuncts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from kraftcheck.model.language.anynumber.brokers import AnyReplicas
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate, none_of
@@ -102,6 +103,8 @@ def _reassignments() -> list[Property]:
 
 
 def _distinct(s: Elections) -> Conjuncts:
+    if isinstance(s.replicas, AnyReplicas):
+        return {"there is a replica": negate(s.replicas.is_empty()), "it is a list": s.replicas.ranked()}
     slots = s.replicas.slots
     repeated = (
         (f"slots {i} and {j} differ", none_of(all_of(slots[i] == slots[j], slots[i] >= 0)))

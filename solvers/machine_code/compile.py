@@ -115,9 +115,10 @@ def load_library(
         library = _try_load(code, cache) if code is not None else None
         if library is not None:
             return library, True
+    module = emit(source)  # what cannot be emitted is refused, and nothing is compiled
     if on_compile is not None:
         on_compile()
-    code = object_code(emit(source), quick=quick)
+    code = object_code(module, quick=quick)
     library = Library(code)
     cache.put(own, code)
     return library, False

@@ -8,8 +8,9 @@ from typing import Any
 
 from attrs import field, frozen
 
-from kraftcheck.model.language.family import Family
-from kraftcheck.model.language.layout import Counter, Flag, Range, leaves, rebuild
+from kraftcheck.model.language import sequences
+from kraftcheck.model.language.anynumber.family import Family
+from kraftcheck.model.language.layout import Counter, Endless, Flag, Range, leaves, rebuild
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import Action
 from kraftcheck.model.language.terms import Graph, Term, Truth
@@ -82,7 +83,7 @@ def free_arguments(action: Action, graph: Graph) -> Choices:
             symbols = [_variable(graph, action, p, c) for p, c in zip(paths, zip(*rows, strict=True), strict=True)]
         feed = iter(symbols)
         arguments[name] = rebuild(shape, lambda feed=feed: next(feed))  # type: ignore[misc]
-        variables += symbols
+        variables += map(sequences.symbol_of, symbols)
         member = values.member(arguments[name]) if isinstance(values, Family) else _one_of(rows, symbols)
         allowed[name] = graph.lift(member)
     return Choices(arguments, tuple(variables), allowed=allowed)
@@ -111,7 +112,9 @@ def _variable(graph: Graph, action: Action, path: str, column: Sequence[int]) ->
     return graph.variable(name, min(column), max(column))
 
 
-def _of_domain(graph: Graph, name: str, domain: Range | Flag | Counter) -> Term:
+def _of_domain(graph: Graph, name: str, domain: Range | Flag | Counter | Endless) -> Any:
     if isinstance(domain, Flag):
         return graph.truth_variable(name)
+    if isinstance(domain, Endless):
+        return sequences.Sequence.of_state(graph, name, domain.lo, domain.hi)
     return graph.variable(name, domain.lo, domain.hi)

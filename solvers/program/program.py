@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.layout import Layout
@@ -75,6 +75,7 @@ class Program:
         initial: packed initial states, distinct, sorted.
         liveness: the properties about fair behaviours, and what is fair.
         reduction: the symmetries by which states are reduced, see `symmetry.reduced`.
+        initially: what is described of initial states by name, where they are not listed; only for provers.
     """
 
     system: System
@@ -94,6 +95,7 @@ class Program:
     initial: tuple[tuple[int, ...], ...]
     liveness: LivenessClaims = NO_LIVENESS
     reduction: Reduction | None = None
+    initially: Mapping[str, Term] = field(factory=dict)
 
     @property
     def claims(self) -> tuple[Property, ...]:

@@ -12,14 +12,6 @@ from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.arguments import SystemFault
 
 
-def term_of(symbol: Term | Sequence) -> Term:
-    """The term that names what stands for a leaf."""
-    if isinstance(symbol, Term):
-        return symbol
-    assert symbol.symbol is not None
-    return symbol.symbol
-
-
 def word_of(what: str, path: str, value: Any) -> Term:
     """The word of a sequence at any place: what stands for the sequence after an effect.
 

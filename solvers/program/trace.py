@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kraftcheck.model.language.initially import Anything, Filled
+from kraftcheck.model.language.initially import Anything, Described, Filled, anything
 from kraftcheck.model.language.layout import (
     UNBOUNDED,
     Domain,
@@ -17,6 +17,7 @@ from kraftcheck.model.language.layout import (
     leaves,
     rebuild,
 )
+from kraftcheck.model.language.sequences import symbol_of
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import UNNAMED, Action, Outcome, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Graph, Term, lower
@@ -26,7 +27,7 @@ from kraftcheck.solvers.program.live_claims import live_claims
 from kraftcheck.solvers.program.parts import ask, check_distinct, check_frozen, check_refusals, same_classes
 from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
 from kraftcheck.solvers.program.recovers import MAX_RECOVERS, RecoversClaim, unknown_recovery_action
-from kraftcheck.solvers.program.symbols import symbol, term_of, word_of
+from kraftcheck.solvers.program.symbols import symbol, word_of
 
 
 def trace(system: System, setting: Setting, free: bool = False, graph: Graph | None = None) -> Program:
@@ -65,7 +66,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         raise LayoutError(f"{system.name} has {first} action instances; the limit is {MAX_INSTANCES}: lower a bound")
     if len(grouped["recovers"]) > MAX_RECOVERS:
         raise SystemFault(f"{len(grouped['recovers'])} recovers properties; the limit is {MAX_RECOVERS}")
-    quiescent = system.quiescent
+    quiescent, states = system.quiescent, _states(system, setting)
     program = Program(
         system, setting, layout, graph, variables, tuple(kinds),
         grouped["always"], grouped["step"], grouped["sometimes"], grouped["happens"],
@@ -73,7 +74,8 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         tuple(truths.claim(p, state) for p in grouped["sometimes"]),
         truths.truth_of("quiescent", lambda: False if quiescent is None else quiescent(state)),
         tuple(_recovers_claim(truths, p, state, kinds) for p in grouped["recovers"]),
-        _initial(system, setting, layout), live_claims(truths, system, setting, properties, state, kinds),
+        _initial(layout, states), live_claims(truths, system, setting, properties, state, kinds),
+        initially=_initially(truths, states, state),
     )  # fmt: skip
     check_refusals(graph)
     return program
@@ -97,8 +99,23 @@ def _recovers_claim(truths: Truths, claim: Property, state: Any, kinds: Sequence
     return RecoversClaim(claim, concerned, truths.claim(claim, state), allowed)
 
 
-def _initial(system: System, setting: Setting, layout: Layout) -> tuple[tuple[int, ...], ...]:
+def _states(system: System, setting: Setting) -> list[Any]:
+    """What a system says of its initial states: a list of them, or a single description."""
     states = ask("initial", lambda: list(system.initial(setting)))
+    if len(states) > 1 and any(isinstance(state, Described) for state in states):
+        raise SystemFault("initial gave a description beside other states; it takes a single one")
+    return states
+
+
+def _initially(truths: Truths, states: Sequence[Any], state: Any) -> dict[str, Term]:
+    """What is described of initial states, as named truths; nothing where they are listed."""
+    parts = {name: part for some in states if isinstance(some, Described) for name, part in some.holds(state).items()}
+    return {name: truths.truth(f"initial {name}", part) for name, part in parts.items()}
+
+
+def _initial(layout: Layout, states: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
+    if any(isinstance(state, Described) for state in states):
+        return (tuple(anything() for _ in layout.slots),)
     try:
         packed = {layout.pack(state) if layout.packed else layout.values(state) for state in states}
     except (DomainError, LayoutError) as error:
@@ -162,7 +179,7 @@ def _state(graph: Graph, layout: Layout) -> tuple[tuple[Term, ...], Any]:
     symbols = [symbol(graph, slot) for slot in layout.slots]
     # A field of one value is a constant: rules that read it are traced the smaller for it.
     feed = iter([v if s.domain.bits else _only_value(s.domain) for v, s in zip(symbols, layout.slots, strict=True)])
-    return tuple(map(term_of, symbols)), rebuild(layout.shape, lambda: next(feed))
+    return tuple(map(symbol_of, symbols)), rebuild(layout.shape, lambda: next(feed))
 
 
 def _only_value(domain: Domain) -> int:

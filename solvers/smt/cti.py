@@ -103,7 +103,7 @@ def reachable_counterexample(run: Trace, explored: Exploration) -> Counterexampl
         explored: the search that found it.
     """
     step = evolve(run, initial=run.states[-2:][0], steps=run.steps[-1:])
-    where = f"among {explored.distinct:,} states of scope {explored.program.setting.scope}"
+    where = f"among {explored.distinct:,} states of {explored.program.setting.text()}"
     return Counterexample(step, REACHABLE, where, run)
 
 

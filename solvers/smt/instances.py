@@ -74,6 +74,8 @@ class Instances:
     _read: set[int] = field(factory=set)
     _ranged: set[int] = field(factory=set)
     _claims: dict[int, Term] = field(factory=dict)
+    _pairs: list[tuple[Term, Term, Term]] = field(factory=list)
+    _compared: set[tuple[int, int]] = field(factory=set)
     _sorts: Sorts = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -86,6 +88,7 @@ class Instances:
         copy = Instances(self.graph, [], [*self.places])
         copy._substitution = self._substitution
         copy._polarities, copy._read, copy._claims = dict(self._polarities), set(self._read), dict(self._claims)
+        copy._pairs, copy._compared = [*self._pairs], set(self._compared)
         copy._ranged, copy._sorts = set(self._ranged), self._sorts.copy()
         return copy
 
@@ -150,6 +153,8 @@ class Instances:
                     self._witness(term, part)
             elif term.op in ("least", "greatest"):
                 self._extreme_place(term)
+            elif term.op in ("least_by", "above", "cardinality"):
+                self._named_word(term)
             else:
                 pending.extend(arguments_with_polarity(term, fresh))
 
@@ -165,6 +170,9 @@ class Instances:
         if None not in (claim_sort, sort) and claim_sort != sort:
             return
         body = lower(self._substitution.at(claim, place))
+        if claim.op in ("least_by", "above", "cardinality"):
+            self._member(claim, place, body)
+            return
         if claim.op in ("least", "greatest"):
             body = negate(body)
             before = place < claim if claim.op == "least" else all_of(claim < place, place <= claim.args[2])
@@ -196,8 +204,85 @@ class Instances:
         self._add_place(claim, self._sorts.of(claim))
         self._general(claim)
 
+    def _named_word(self, claim: Term) -> None:
+        """A word that a binder names is what it says of one place, and of every member."""
+        if claim.index in self._claims:
+            return
+        self.facts += self._substitution.within(claim)
+        sort = self._sorts.of(claim)
+        if claim.op == "least_by":
+            body = self._substitution.at(claim, claim)
+            self._add_fact(any_of(claim == -1, all_of(claim >= 0, lower(body))))
+            self._unfold([(body, BOTH)], DeniedPart())
+            self._add_place(claim, sort)
+        if claim.op == "cardinality":
+            first, second = self._witnesses(claim)
+            for place, least in ((first, 1), (second, 2)):
+                body = self._substitution.at(claim, place)
+                self._add_fact(any_of(claim < least, all_of(place >= 0, lower(body))))
+                self._unfold([(body, BOTH)], DeniedPart())
+                self._add_place(place, sort)
+            self._add_fact(any_of(claim < 2, first != second))
+            others = [other for other in self._claims.values() if other.op == "cardinality"]
+            self._general(claim)
+            for other in others:
+                if self._same_sort(claim, other):
+                    self._compare(claim, other)
+                    self._compare(other, claim)
+            return
+        self._general(claim)
+
+    def _witnesses(self, claim: Term) -> tuple[Term, Term]:
+        named = self._substitution.named_place
+        return named(f"member of {claim.index}"), named(f"second member of {claim.index}")
+
+    def _same_sort(self, one: Term, other: Term) -> bool:
+        sorts = {self._sorts.of(one), self._sorts.of(other)} - {None}
+        return len(sorts) <= 1
+
+    def _member(self, claim: Term, place: Term, body: Truth) -> None:
+        """What a binder's word says of a place, if that is a member."""
+        outside = any_of(place < 0, negate(body))
+        if claim.op == "least_by":
+            key = self._substitution.key_at
+            smaller = lower(key(claim, claim)) <= lower(key(claim, place))
+            self._add_fact(any_of(outside, all_of(claim >= 0, smaller)))
+        elif claim.op == "above":
+            self._add_fact(any_of(outside, place < claim))
+        else:
+            first, _ = self._witnesses(claim)
+            self._add_fact(any_of(outside, all_of(claim >= 1, any_of(place == first, claim >= 2))))
+        self._unfold([(self.graph.lift(body), BOTH)], DeniedPart())
+
+    def _compare(self, one: Term, other: Term) -> None:
+        """A set that is not larger than another has a member outside it, or is within it and as large only if equal."""
+        if (one.index, other.index) in self._compared:
+            return
+        self._compared.add((one.index, other.index))
+        place = self._substitution.named_place(f"in {one.index}, not in {other.index}")
+        inside, outside = (self._substitution.at(claim, place) for claim in (one, other))
+        apart = all_of(place >= 0, lower(inside), negate(lower(outside)))
+        self._add_fact(any_of(one <= other, apart))
+        self._pairs.append((one, other, self.graph.lift(apart)))
+        self._unfold([(inside, BOTH), (outside, BOTH)], DeniedPart())
+        for at, sort in [*self.places]:
+            self._strictly(self._pairs[-1], at, sort)
+        self._add_place(place, self._sorts.of(one) or self._sorts.of(other))
+
+    def _strictly(self, pair: tuple[Term, Term, Term], place: Term, sort: Sort) -> None:
+        """A member of the other set alone makes that one larger, where the first is within it."""
+        one, other, apart = pair
+        claim_sort, sort = self._sorts.of(one) or self._sorts.of(other), self._sorts.current(sort)
+        if None not in (claim_sort, sort) and claim_sort != sort:
+            return
+        inside, outside = (self._substitution.at(claim, place) for claim in (other, one))
+        self._add_fact(any_of(place < 0, negate(lower(inside)), lower(outside), one < other, lower(apart)))
+        self._unfold([(inside, BOTH), (outside, BOTH)], DeniedPart())
+
     def _add_place(self, place: Term, sort: Sort) -> None:
         if all(place is not listed_place or sort != other_sort for listed_place, other_sort in self.places):
             self.places.append((place, sort))
             for claim in [*self._claims.values()]:
                 self._instance(claim, place, sort)
+            for pair in [*self._pairs]:
+                self._strictly(pair, place, sort)

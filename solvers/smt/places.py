@@ -8,7 +8,7 @@ from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.machine_code.lower import closure
 
-BINDERS = ("every", "least", "greatest")
+BINDERS = ("every", "least", "greatest", "least_by", "above", "cardinality")
 """Operators that speak of any place."""
 
 
@@ -39,9 +39,13 @@ class Substitution:
         return free - {node.args[0].value} if node.op in BINDERS else free
 
     def at(self, claim: Term, place: Term) -> Term:
-        """The body of an `every`, `least` or `greatest` at a place that depends on no bound one."""
+        """The body of a binder at a place that depends on no bound one."""
         bound, body = claim.args[:2]
         return self._with(body, bound, place)
+
+    def key_at(self, claim: Term, place: Term) -> Term:
+        """The key of a `least_by` at a place that depends on no bound one."""
+        return self._with(claim.args[2], claim.args[0], place)
 
     def _with(self, term: Term, bound: Term, place: Term) -> Term:
         if term is bound:

@@ -181,6 +181,7 @@ class Questions:
             for state in program.initial
         ]
         sequences = self._initial_sequences()
+        sequences |= {f"initial: {name}": term for name, term in program.initially.items()}
         truths = {"initial: state": disjunction(starts)}
         truths |= {name: read.expression(term) for name, term in sequences.items()}
         return Premises(truths, symbols, program.state, len(symbols), sequences)

@@ -30,7 +30,7 @@ class Sorts:
         return Sorts(self.substitution, dict(self._same), dict(self._read))
 
     def of(self, claim: Term) -> Sort:
-        """The sort of the places that an `every`, `least` or `greatest` speaks of."""
+        """The sort of the places that a binder speaks of."""
         if claim.index not in self._read:
             bound = claim.args[0]
             read = {
@@ -55,7 +55,7 @@ class Sorts:
 
     def _dependent_terms(self, claim: Term) -> list[Term]:
         """The terms of a claim that depend on its place: one that does not may bind another by the same number."""
-        bound, pending, terms = claim.args[0], [claim.args[1]], dict[int, Term]()
+        bound, pending, terms = claim.args[0], [*claim.args[1:]], dict[int, Term]()
         while pending:
             term = pending.pop()
             if term.index not in terms and bound.value in self.substitution.free(term):

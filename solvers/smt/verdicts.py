@@ -33,10 +33,20 @@ class SearchEvidence:
     Attributes:
         explored: the search of the scope, states kept; None where there is none.
         reason: why there is none.
+        others: searches of further scopes, where the claims are of any number of brokers; the smallest first.
     """
 
     explored: Exploration | None = None
     reason: str = "nothing was explored"
+    others: tuple[Exploration, ...] = ()
+
+    def refutation(self, claim: str) -> tuple[Refuted, Exploration] | None:
+        """The first search that refutes a claim, if any, and how: its trace is the shortest there."""
+        for search in self.others if self.explored is None else (self.explored, *self.others):
+            for verdict in search.verdicts:
+                if verdict.claim == claim and isinstance(verdict.verdict, Refuted):
+                    return verdict.verdict, search
+        return None
 
 
 def judge(proof: Proof, evidence: SearchEvidence) -> list[ClaimJudgement]:
@@ -53,10 +63,10 @@ def judge(proof: Proof, evidence: SearchEvidence) -> list[ClaimJudgement]:
 
 
 def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudgement:
-    claim, broken = proof.theory.claim(name), _search_refutation(name, evidence)
+    claim, broken = proof.theory.claim(name), evidence.refutation(name)
     if proof.proven(name):
         if broken is not None:
-            raise EngineDisagreement(f"{name} is proven, and a run of {len(broken.trace.steps)} steps refutes it")
+            raise EngineDisagreement(f"{name} is proven, and a run of {len(broken[0].trace.steps)} steps refutes it")
         proven = Unknown(f"proven, but no run shows {claim.case}") if claim.case else Holds(bound_text(proof))
         return ClaimJudgement(PropertyVerdict(name, claim.kind, proven))
     failures = proof.failures(name)
@@ -64,21 +74,14 @@ def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudg
     steps = [replay_countermodel(proof.theory, answer, proof.assumed()) for answer in refuted]
     counterexamples = [locate(step, claim, evidence.explored, evidence.reason) for step in steps]
     counterexample = min(counterexamples, key=lambda candidate: candidate.reach != REACHABLE, default=None)
-    if broken is not None and evidence.explored is not None:
+    if broken is not None:
+        refuted_verdict, search = broken
         # Z3's countermodel may start from a state that nothing reaches; the search has a run that ends in one.
-        if counterexample is not None and counterexample.reach != REACHABLE:
-            counterexample = reachable_counterexample(broken.trace, evidence.explored)
-        return ClaimJudgement(PropertyVerdict(name, claim.kind, broken, len(broken.trace.steps)), counterexample)
+        if counterexample is None or counterexample.reach != REACHABLE:
+            counterexample = reachable_counterexample(refuted_verdict.trace, search)
+        steps_taken = len(refuted_verdict.trace.steps)
+        return ClaimJudgement(PropertyVerdict(name, claim.kind, refuted_verdict, steps_taken), counterexample)
     return ClaimJudgement(PropertyVerdict(name, claim.kind, _verdict(proof, failures, counterexample)), counterexample)
-
-
-def _search_refutation(name: str, evidence: SearchEvidence) -> Refuted | None:
-    """The refutation by the search, if any: its trace is the shortest, whichever countermodel Z3 found."""
-    verdicts = (
-        {} if evidence.explored is None else {verdict.claim: verdict.verdict for verdict in evidence.explored.verdicts}
-    )
-    verdict = verdicts.get(name)
-    return verdict if isinstance(verdict, Refuted) else None
 
 
 def _verdict(proof: Proof, failures: list[ObligationAnswer], counterexample: Counterexample | None) -> Verdict:

@@ -17,6 +17,7 @@ from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.lower import LoweringError, closure
+from kraftcheck.solvers.smt.places import BINDERS
 
 z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and go on with the next query
 
@@ -249,7 +250,7 @@ class Z3Reader:
         return z3.SignExt(width - current, value) if term.lo < 0 else z3.ZeroExt(width - current, value)
 
 
-_ON_PLACES = frozenset({"bound", "read", "every", "least", "greatest"})
+_ON_PLACES = frozenset({"bound", "read", *BINDERS})
 _ON_TRUTHS = frozenset({"not", "and", "or", "eq", "lt", "ite"})
 
 

@@ -7,7 +7,7 @@ import time
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.language.family import Family
+from kraftcheck.model.language.anynumber.family import Family
 from kraftcheck.model.language.layout import Layout, leaves, rebuild
 from kraftcheck.model.language.system import ScopeError, Setting, System
 from kraftcheck.model.rules.ruleset import parse

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import evolve, fields, frozen
 
-from kraftcheck.model.language.brokersets import Brokers, BrokerSet, mask_of
+from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import Maybe, all_of, any_of, choose, negate, word
 from kraftcheck.model.partition.change import Build, build
@@ -41,7 +41,8 @@ class Progress:
 def start(state: Elections) -> Progress:
     """No pass yet."""
     event = ElectionsEvent(
-        0, 0, 0, False, False, False, False, False, False, False, False, BrokerSet(), state.effective_min_isr()
+        0, 0, 0, False, False, False, False, False, False, False, False, state.isr.none(),
+        state.effective_min_isr(),
     )
     return Progress(state.partition(), event)
 
@@ -79,7 +80,7 @@ def run(state: Elections, base: Partition, sofar: Progress, wanted: Pass, rules:
     after = evolve(after, partition_epoch=choose(written, after.partition_epoch, sofar.partition.partition_epoch))
     event = _note(base, sofar, when, built, written, after, able)
     event = evolve(event, stale_base=any_of(event.stale_base, _stale(base, sofar, written)))
-    stopped = BrokerSet(choose(when, mask_of(trig.unclean_shutdown), 0))
+    stopped = choose(when, trig.unclean_shutdown, trig.unclean_shutdown.none())
     event = evolve(event, unclean_shutdown=event.unclean_shutdown.plus(stopped))
     return Progress(after, event, (*sofar.changes, change))
 

@@ -11,15 +11,19 @@ from typing import cast
 
 from attrs import evolve, field, fields, frozen
 
-from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.anynumber.maps import brokers_where, record_of, with_record
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
-from kraftcheck.model.language.layout import ints, subset_of, truth
+from kraftcheck.model.language.initially import all_where
+from kraftcheck.model.language.layout import counter, ints, subset_of, truth
 from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import EMPTY, NO_LEADER, choose, pick
+from kraftcheck.model.language.words import EMPTY, NO_LEADER
 from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.systems.elections import any_number
 from kraftcheck.model.triggers.directory_assignment import default_directory
 from kraftcheck.model.triggers.leadership import active, replica_online
 from kraftcheck.model.triggers.min_isr import effective_min_isr
@@ -79,14 +83,12 @@ class Elections:
 
     def dirs_of(self, broker: Word) -> BrokerSet:
         """The registered directories of a broker."""
-        return pick(self.online_dirs, broker, self.online_dirs[0])
+        dirs: BrokerSet = record_of(self.online_dirs, broker)
+        return dirs
 
     def with_dirs(self, broker: Word, dirs: BrokerSet) -> Elections:
         """The state with other registered directories of one broker."""
-        return evolve(
-            self,
-            online_dirs=tuple(choose(broker == b, dirs, old) for b, old in enumerate(self.online_dirs)),
-        )
+        return evolve(self, online_dirs=with_record(self.online_dirs, broker, dirs))
 
 
 @frozen
@@ -123,31 +125,30 @@ class ElectionsEvent:
     min_isr: Word = field(metadata={"context": True})
 
 
-def directory_online(state: Elections, broker: int, directory: Word, rules: PartitionRules) -> Truth:
+def directory_online(state: Elections, broker: Word, directory: Word, rules: PartitionRules) -> Truth:
     """Whether the controller takes a replica's directory on a broker to be online."""
-    dirs = state.online_dirs[broker]
+    dirs = state.dirs_of(broker)
     # By the right rules a broker without directories has lost them all.
     untold = dirs.is_empty() if rules.empty_directory_list_means_no_change else False
     listed = dirs.has(directory - FIRST_LOCAL)
     return replica_online(directory, state.registered.has(broker), dirs.size(), untold, listed, rules)
 
 
-def replicas_online(state: Elections, rules: PartitionRules) -> BrokerSet:
+def replicas_online(state: Elections, rules: PartitionRules) -> Brokers:
     """Brokers whose replica sits in an online directory."""
-    mask: Word = 0
-    for b in range(len(state.online_dirs)):
-        mask = mask | choose(directory_online(state, b, state.directories.slots[b], rules), 1 << b, 0)
-    return BrokerSet(mask)
+    return brokers_where(state.online_dirs, lambda b: directory_online(state, b, state.directories.of(b), rules))
 
 
-def replicas_offline(state: Elections, rules: PartitionRules) -> BrokerSet:
+def replicas_offline(state: Elections, rules: PartitionRules) -> Brokers:
     """Replicas that are in no online directory."""
-    return BrokerSet(state.replicas.mask).minus(replicas_online(state, rules))
+    return state.isr.none().plus(state.replicas).minus(replicas_online(state, rules))
 
 
 def layout(setting: Setting) -> Elections:
     """The domain of each field; see `Elections`."""
     brokers, dirs = setting["brokers"], setting["directories"]
+    if brokers == ANY:
+        return _layout_of_any(dirs)
     broker, some = ints(NO_LEADER, brokers - 1), BrokerSet(subset_of(brokers))
     return Elections(
         replicas=Replicas((broker,) * brokers),
@@ -163,8 +164,22 @@ def layout(setting: Setting) -> Elections:
     )  # fmt: skip
 
 
+def _layout_of_any(dirs: int) -> Elections:
+    """The domain of each field for any number of brokers."""
+    broker, some = counter(NO_LEADER), any_number.some_set()
+    return Elections(
+        replicas=any_number.some_replicas(), directories=any_number.some_directories(dirs),
+        isr=some, elr=some, last_known_elr=AtMostOne(counter(EMPTY)), removing=some, adding=some,
+        leader=broker, recovering=truth(), registered=some, fenced=some, shutting_down=some,
+        online_dirs=any_number.directories_by_broker(dirs), min_insync_replicas=counter(1),
+        unclean_election=truth(), elr_enabled=truth(),
+    )  # fmt: skip
+
+
 def initial(setting: Setting) -> list[Elections]:
     """A new topic on live brokers, for each replication factor and min ISR of the scope."""
+    if setting["brokers"] == ANY:
+        return [all_where(lambda state: any_number.new_topic(state, setting["directories"]))]
     brokers, everyone = setting["brokers"], BrokerSet.of(range(setting["brokers"]))
     dirs = setting["directories"]
     first = default_directory(True, dirs, FIRST_LOCAL, True, setting.rules.partition)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.anynumber.family import Family
+from kraftcheck.model.language.bound import ANY, Bound
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
-from kraftcheck.model.language.family import Family
 from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.symmetry import Symmetry
@@ -21,6 +21,7 @@ from kraftcheck.model.rules.data_plane import DataPlaneRules
 from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.elections import any_number
 from kraftcheck.model.systems.elections.legend import LEGEND
 from kraftcheck.model.systems.elections.passes import eligible
 from kraftcheck.model.systems.elections.state import Elections, initial, layout, replicas_offline
@@ -31,9 +32,9 @@ from kraftcheck.model.triggers.heartbeat import directory_known
 from kraftcheck.model.triggers.table import needs_leader, needs_preferred
 
 BOUNDS = (
-    Bound("brokers", 2, 5, "number of brokers", proven_to=9),
+    Bound("brokers", 2, 5, "number of brokers", proven_to=9, takes_any=True),
     Bound("directories", 1, 2, "log directories of each broker"),
-    Bound("replication", 1, 5, "largest replication factor", proven_to=9),
+    Bound("replication", 1, 5, "largest replication factor", proven_to=9, freed_by="brokers"),
     Bound("reassignment", 0, 1, "whether replicas may be reassigned (0: fixed, replication factor exact)"),
     Bound("reserved", 0, 1, "whether AssignReplicasToDirs may name MIGRATING, UNASSIGNED and LOST"),
 )
@@ -145,7 +146,9 @@ def other_min_isr(state: Elections, minimum: Word) -> Conjuncts:
 
 
 def replica_lists(brokers: int, largest: int) -> Family:
-    """Every replica list of 1..largest distinct brokers."""
+    """Every replica list of 1..largest distinct brokers; of any number of brokers, every list."""
+    if brokers == ANY:
+        return any_number.lists()
 
     def listed() -> Iterator[Replicas]:
         for size in range(1, largest + 1):
@@ -170,11 +173,23 @@ def _nonempty_sets(count: int) -> list[BrokerSet]:
     return [BrokerSet(mask) for mask in range(1, 1 << count)]
 
 
+def _ids(brokers: int) -> Sequence[int]:
+    return any_number.numbers() if brokers == ANY else tuple(range(brokers))
+
+
+def _proposals(brokers: int) -> Sequence[BrokerSet]:
+    return any_number.sets() if brokers == ANY else _nonempty_sets(brokers)
+
+
+def _minimums(setting: Setting) -> Sequence[int]:
+    return any_number.numbers(1) if setting["brokers"] == ANY else tuple(range(1, setting["replication"] + 1))
+
+
 def actions(setting: Setting) -> list[Action]:
     """Every trigger of semantics 3."""
     brokers, dirs, rules = setting["brokers"], setting["directories"], setting.rules
     do = Triggers(rules)
-    each = {"broker": tuple(range(brokers))}
+    each = {"broker": _ids(brokers)}
     dir_sets = _nonempty_sets(dirs)
     listed = [
         Action("fence", do.fence, unfenced, each, "handleBrokerFenced"),
@@ -187,14 +202,14 @@ def actions(setting: Setting) -> list[Action]:
                "handleAssignReplicasToDirs"),
         Action("alter_partition", do.alter_partition,
                lambda state, isr, recovering: may_alter(state, isr, recovering, rules),
-               {"isr": _nonempty_sets(brokers), "recovering": (False, True)}, "alterPartition"),
+               {"isr": _proposals(brokers), "recovering": (False, True)}, "alterPartition"),
         Action("elect_preferred", do.elect_preferred, not_preferred, {}, "electLeaders PREFERRED"),
         Action("elect_unclean", do.elect_unclean, leaderless, {}, "electLeaders UNCLEAN"),
         Action("unclean_timer", do.elect_unclean, leaderless_and_unclean, {},
                "maybeElectUncleanLeaders"),
         Action("balance_timer", do.elect_preferred, not_preferred, {}, "maybeBalancePartitionLeaders"),
         Action("set_min_isr", do.set_min_isr, other_min_isr,
-               {"minimum": tuple(range(1, setting["replication"] + 1))}, "min.insync.replicas"),
+               {"minimum": _minimums(setting)}, "min.insync.replicas"),
         Action("set_unclean_election", do.set_unclean_election, None, {}, "unclean.leader.election.enable"),
     ]  # fmt: skip
     if dirs > 1:  # A broker halts when its only directory fails; to the controller that is a fence.

@@ -12,7 +12,7 @@ from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate, word
+from kraftcheck.model.language.words import all_of, choose, negate, word
 from kraftcheck.model.partition.directories import FIRST_LOCAL
 from kraftcheck.model.partition.registration import Partition, merge
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -153,9 +153,7 @@ class Triggers:
         return finish(state, state, self._decided(state, *wanted))
 
     def _online(self, state: Elections, broker: Word, directory: Word) -> Truth:
-        brokers = range(len(state.online_dirs))
-        rules = self.rules.partition
-        return any_of(*(all_of(broker == b, directory_online(state, b, directory, rules)) for b in brokers))
+        return directory_online(state, broker, directory, self.rules.partition)
 
     def alter_partition(self, state: Elections, isr: BrokerSet, recovering: Truth) -> Outcome:
         """The leader proposes another ISR."""

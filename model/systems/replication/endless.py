@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.family import Family
+from kraftcheck.model.language.anynumber.family import Family
 from kraftcheck.model.language.layout import LayoutError, counter
 from kraftcheck.model.language.sequences import Sequence, every, first_place
 from kraftcheck.model.language.system import Setting

@@ -206,7 +206,8 @@ def test_equal_claims_are_one_term() -> None:
         (("prove", "elections", "--unbounded", "1"), "unknown option --unbounded"),
         (("prove", "replication", "--unbounded", "1", "--records", "2"),
          "replication: records bounds nothing with unbounded = 1; leave out --records"),
-        (("prove", "replication", "--unbounded", "1", "--bmc", "3"), "--bmc, --k and --pdr look at bounded logs"),
+        (("prove", "replication", "--unbounded", "1", "--bmc", "3"),
+         "--bmc, --k and --pdr need a number for every bound; leave out --unbounded"),
     ],
 )
 def test_what_cannot_be_asked_without_bound_is_refused(words: tuple[str, ...], refusal: str) -> None:

@@ -1,0 +1,160 @@
+"""Collections of any number of brokers mean what bit masks and slots mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import frozen
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraftcheck.model.language.anynumber.brokers import AnyReplicas, AnySet, PerBroker
+from kraftcheck.model.language.anynumber.maps import brokers_where, each_broker, record_of, with_record
+from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
+from kraftcheck.model.language.sequences import Sequence
+from kraftcheck.model.language.terms import Graph
+from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.language.words import NO_LEADER
+from tests.shared.interpretation import Places
+
+COUNT = 5
+"""Brokers 0..4 may be members."""
+
+SETS = st.sets(st.integers(0, COUNT - 1))
+LISTS = st.lists(st.integers(0, COUNT - 1), unique=True)
+BROKERS = st.integers(NO_LEADER, COUNT - 1)
+
+
+@frozen
+class Twin:
+    """A collection of any number of brokers, and the same of a fixed number."""
+
+    any: Any
+    fixed: Any
+
+
+class World:
+    """Collections of one graph with what they hold."""
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self.words: dict[str, list[int]] = {}
+
+    def sequence(self, words: list[int]) -> Sequence:
+        """A sequence that starts with these words."""
+        name = f"sequence {len(self.words)}"
+        self.words[name] = words
+        return Sequence.of_state(self.graph, name, 0, 1 << 1000)
+
+    def members(self, ids: set[int] | list[int]) -> Sequence:
+        """1 for each id."""
+        return self.sequence([int(b in ids) for b in range(COUNT)])
+
+    def set(self, ids: set[int]) -> Twin:
+        """A set."""
+        return Twin(AnySet(self.members(ids)), BrokerSet.of(ids))
+
+    def list(self, ids: list[int]) -> Twin:
+        """A list; its ranks have gaps, and say nothing of other brokers."""
+        ranks = [3 * ids.index(b) + 1 if b in ids else 7 for b in range(COUNT)]
+        any_list = AnyReplicas(self.members(ids), self.sequence(ranks), 3 * len(ids) + 2)
+        return Twin(any_list, Replicas.of(ids, 2 * COUNT))
+
+    def value(self, word: Any) -> int:
+        """A word or truth as this world has it."""
+        return Places(COUNT, self.words).value(word)
+
+    def holds(self, some: Brokers) -> list[int]:
+        """The members of a collection of any number, a list in its order."""
+        ids = [b for b in range(COUNT) if self.value(some.has(b))]
+        if isinstance(some, AnyReplicas):
+            assert self.value(some.ranked())
+            ids.sort(key=lambda b: self.value(some.ranks.at(b)))
+        return ids
+
+
+def twins(world: World, one: Any, other: Any, ordered: bool) -> tuple[Twin, Twin]:
+    """Two collections of one kind."""
+    return (world.list(one), world.list(other)) if ordered else (world.set(set(one)), world.set(set(other)))
+
+
+@given(LISTS, LISTS, SETS, BROKERS, st.booleans())
+def test_collections_are_those_of_fixed_number(
+    one: list[int], other: list[int], more: set[int], broker: int, ordered: bool
+) -> None:
+    """Every operation that gives a collection has the members, and of lists the order, of masks and slots."""
+    world = World()
+    (a, x), (b, y) = ((t.any, t.fixed) for t in twins(world, one, other, ordered))
+    plain = world.set(more)
+    pairs = [
+        (a.minus(plain.any), x.minus(plain.fixed)),
+        (a.keep(plain.any), x.keep(plain.fixed)),
+        (a.plus(b), x.plus(y)),
+        (a.minus(b).plus(b), x.minus(y).plus(y)),
+        (a.none(), x.none()),
+        (a.ascending(), x.ascending()),
+        (a.minus(b).ascending().plus(b.ascending()), x.minus(y).ascending().plus(y.ascending())),
+        (plain.any.none().plus(a), plain.fixed.none().plus(x)),
+    ]
+    if broker >= 0:
+        pairs.append((a.just(broker), x.just(broker)))
+    for found, expected in pairs:
+        assert world.holds(found) == list(expected)
+
+
+@given(LISTS, LISTS, BROKERS, st.booleans())
+def test_questions_have_the_answers_of_fixed_number(
+    one: list[int], other: list[int], broker: int, ordered: bool
+) -> None:
+    """Membership, size, first member, inclusion and equality are those of masks and slots."""
+    world = World()
+    (a, x), (b, y) = ((t.any, t.fixed) for t in twins(world, one, other, ordered))
+    for found, expected in (
+        (a.has(broker), x.has(broker)),
+        (a.size(), x.size()),
+        (a.is_empty(), x.is_empty()),
+        (a.first(), x.first()),
+        (a.first_in(b), x.first_in(y)),
+        (a.within(b), x.within(y)),
+        (a.same(b), x.same(y)),
+        (a.same(b.minus(a).plus(a)), x.same(y.minus(x).plus(x))),
+    ):
+        assert world.value(found) == expected
+
+
+@given(st.lists(st.integers(0, 3), min_size=COUNT, max_size=COUNT), BROKERS.filter(lambda b: b >= 0), st.integers(0, 3))
+def test_records_by_broker_are_those_of_a_tuple(masks: list[int], broker: int, mask: int) -> None:
+    """Reading, replacing, collecting and judging the records of brokers is the same of any and of a fixed number."""
+    world = World()
+    of_any, fixed = PerBroker(BrokerSet(world.sequence(masks))), tuple(map(BrokerSet, masks))
+    for records, changed in (
+        (of_any, with_record(of_any, broker, BrokerSet(mask))),
+        (fixed, with_record(fixed, broker, BrokerSet(mask))),
+    ):
+        assert world.value(record_of(records, broker).mask) == masks[broker]
+        expected = [mask if b == broker else old for b, old in enumerate(masks)]
+        assert [world.value(record_of(changed, b).mask) for b in range(COUNT)] == expected
+        full = brokers_where(records, lambda b, records=records: record_of(records, b).mask == 3)
+        assert [b for b in range(COUNT) if world.value(full.has(b))] == [b for b in range(COUNT) if masks[b] == 3]
+        parts = each_broker(records, lambda b, records=records: record_of(records, b).mask < 3).values()
+        assert all(map(world.value, parts)) == (3 not in masks)
+
+
+def test_a_size_within_a_claim_of_every_broker_is_refused() -> None:
+    """A word that speaks of every broker cannot be read once for each of them."""
+    world = World()
+    some = world.set({1}).any
+    with pytest.raises(UntraceableRule, match=r"cardinality\(\) within every\(\) or some\(\)"):
+        some.within(BrokersOfSize(some))
+
+
+@frozen
+class BrokersOfSize:
+    """A collection whose members depend on a size."""
+
+    some: AnySet
+
+    def has(self, broker: Any) -> Any:
+        """Whether the broker is the number of members."""
+        return self.some.size() == broker

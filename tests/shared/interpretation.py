@@ -1,0 +1,56 @@
+"""The meaning of terms that speak of places, evaluated place by place up to a number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import frozen
+
+from kraftcheck.model.language.algebra import evaluate
+from kraftcheck.model.language.terms import Term
+
+
+@frozen
+class Places:
+    """An interpretation: each sequence by the words at its first places; it is 0 at all others.
+
+    Attributes:
+        count: how many places a binder looks at; what is said of others must be false there.
+        words: the words of a sequence by the name of its symbol.
+    """
+
+    count: int
+    words: Mapping[str, Sequence[int]]
+
+    def value(self, term: Term | int, bound: Mapping[int, int] | None = None) -> int:
+        """The value of a term, where bound places stand for some."""
+        if not isinstance(term, Term):
+            return int(term)
+        env = bound or {}
+        match term.op:
+            case "const":
+                return term.value
+            case "var":
+                return self.words[term.graph.variables[term.value]][0]
+            case "bound":
+                return env[term.value]
+            case "read":
+                words, at = self.words[term.graph.variables[term.args[0].value]], self.value(term.args[1], env)
+                return words[at] if 0 <= at < len(words) else 0
+            case "ite":
+                return self.value(term.args[1] if self.value(term.args[0], env) else term.args[2], env)
+            case "every" | "cardinality" | "least_by" | "above":
+                return self._of_every_place(term, env)
+        return int(evaluate(term.op, [self.value(arg, env) for arg in term.args]))
+
+    def _of_every_place(self, term: Term, env: Mapping[int, int]) -> int:
+        place = term.args[0].value
+        members = [at for at in range(self.count) if self.value(term.args[1], {**env, place: at})]
+        match term.op:
+            case "every":
+                return len(members) == self.count
+            case "cardinality":
+                return len(members)
+            case "above":
+                return max(members, default=-1) + 1
+        return min(members, key=lambda at: self.value(term.args[2], {**env, place: at}), default=-1)

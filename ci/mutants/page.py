@@ -21,7 +21,7 @@ Which check carries which property: every condition of the rules is dropped, one
 explored again under the properties of `kraftcheck list`.
 
 This page has the totals, and what they show. The table itself, a row for each mutant, is
-[load-bearing.json](load-bearing.json). On the site it is [a page to filter](load-bearing-table.html); this command
+[load-bearing.json](load-bearing.json). On the site `load-bearing-table.html` is a page to filter; this command
 writes the same page in a second:
 
 ```text

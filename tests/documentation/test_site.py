@@ -31,7 +31,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     table = (tmp_path / "reference" / "load-bearing-table.html").read_text(encoding="utf-8")
     assert table.count("<tr data-system=") > 1000
     findings = (tmp_path / "reference" / "load-bearing.html").read_text(encoding="utf-8")
-    assert 'href="load-bearing-table.html"' in findings
+    assert "load-bearing-table.html" in findings
     shown = (tmp_path / "api" / "model" / "partition.html").read_text(encoding="utf-8")
     assert 'id="kraftcheck.model.partition.change' in shown
 

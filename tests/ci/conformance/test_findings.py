@@ -127,6 +127,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path, monkeypatch: pytest.
     assert recorded() == {(row.finding, row.release): row for row in rows}
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("kafka")
 def test_the_newest_release_is_as_recorded(tmp_path: Path) -> None:
     """On the newest release some traces are found again, its classes take the steps, and both are written."""

@@ -67,6 +67,7 @@ def test_a_lost_executor_changes_nothing(tmp_path: Path) -> None:
     assert not set(told["before"]) <= set(told["after"])
 
 
+@pytest.mark.slow
 def test_a_killed_driver_resumes(shared: None, tmp_path: Path) -> None:
     """A driver killed within a level leaves whole levels; --resume ends with the counts of an uninterrupted run."""
     words = ("explore", "tests.toys:TWO_PHASE", "--scope", 7, "--engine", "spark", "--handover", 20_000, "--quiet")

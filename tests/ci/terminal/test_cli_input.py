@@ -124,7 +124,7 @@ def test_unusable_words_are_refused(words: str, told: str) -> None:
         ("RAISING_PROPERTIES", "properties raised RuntimeError"),
         ("RAISING_PROPERTY", "property boom raised RuntimeError"),
         ("WRONG_PROPERTY", "not a truth"),
-        ("ODD_KIND", "property odd has kind 'allways'; did you mean always?"),
+        ("ODD_KIND", "property odd has kind 'allways'; did you mean always, "),
         ("NOT_A_PROPERTY", "properties gave 'noon', not a kraftcheck.Property"),
         ("TWICE", "two properties have the id 'same'"),
         ("NO_SCOPES", "scopes is empty"),

@@ -201,7 +201,7 @@ def test_a_wrong_native_result_is_a_disagreement_not_a_verdict(monkeypatch: pyte
     """Code of another system than the one asked about is caught when its witness is replayed on ints."""
     program = program_of(toys.TWO_PHASE, "3")
     tampered = evolve(load_kernel(program_of(toys.HASTY, "3")), program=program)
-    monkeypatch.setattr(native, "load_kernel", lambda program, cache_dir, quick: tampered)
+    monkeypatch.setattr(native, "load_kernel", lambda program, cache_dir, quick, on_compile: tampered)
     with pytest.raises(EngineDisagreement, match=r"TMCommit.* is not enabled .* on ints"):
         explored(program)
 

@@ -36,7 +36,8 @@ def counts(document: Any) -> Any:
     ["tests.toys:HASTY --scope 3 --handover 0", "tests.toys:DIGRAPH --handover 0",
      "tests.shared.capped:DRAINED --handover 0",
      pytest.param("tests.shared.capped:CAPPED --strict --handover 0", marks=pytest.mark.slow),
-     pytest.param("tests.toys:VALVE --handover 0", marks=pytest.mark.slow), "tests.toys:VALVE --scope bound --max-depth 3 --handover 0",
+     pytest.param("tests.toys:VALVE --handover 0", marks=pytest.mark.slow),
+     "tests.toys:VALVE --scope bound --max-depth 3 --handover 0",
      "elections --scope tiny --rules kafka-3.9 --handover 1500",
      pytest.param("replication --scope tiny --handover 1000", marks=pytest.mark.slow)],
 )  # fmt: skip

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -82,6 +82,10 @@ def _cache(cache: bool) -> Path | None:
     return cache_folder() if cache else None
 
 
+POLL_SECONDS = 0.2
+"""How long a Ctrl-C may go unnoticed."""
+
+
 def _interruptible(name: str, work: Callable[[threading.Event], Answer]) -> Answer:
     """The result of work on a thread of its own; Ctrl-C in the caller's stops it, and is raised there.
 
@@ -92,6 +96,9 @@ def _interruptible(name: str, work: Callable[[threading.Event], Answer]) -> Answ
     with ThreadPoolExecutor(1, thread_name_prefix="kraftcheck") as pool:
         future = pool.submit(work, stop)
         try:
+            # Python may miss a signal that arrives just before it begins to wait, so no wait is long.
+            while not wait((future,), timeout=POLL_SECONDS).done:
+                pass
             return future.result()
         except LoweringError as error:
             raise Refusal(f"{name}: {error}") from error

@@ -7,18 +7,23 @@ from collections.abc import Iterable, Sequence
 from attrs import evolve
 
 from kraftcheck.model.language.system import Property
-from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Vacuous
+from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Unknown, Vacuous
 
 
 def vacuous_without_case(verdicts: Sequence[PropertyVerdict], claims: Iterable[Property]) -> list[PropertyVerdict]:
-    """The verdicts, where what would hold is vacuous if no state shows its case (`Property.case`)."""
+    """The verdicts, where what would hold is vacuous if no state shows its case (`Property.case`).
+
+    It is unknown where no goal of that name was judged.
+    """
     cases = {claim.id: claim.case for claim in claims if claim.case}
-    unreached = {one.claim for one in verdicts if isinstance(one.verdict, Vacuous)}
+    goals = {one.claim: one.verdict for one in verdicts if one.kind == "sometimes"}
 
     def judged(one: PropertyVerdict) -> PropertyVerdict:
         case = cases.get(one.claim)
-        if case not in unreached or not isinstance(one.verdict, Holds):
+        if case is None or not isinstance(one.verdict, Holds) or isinstance(goals.get(case), Holds):
             return one
-        return evolve(one, verdict=Vacuous(case, f"no reachable state has {case}"))
+        if isinstance(goals.get(case), Vacuous):
+            return evolve(one, verdict=Vacuous(case, f"no reachable state has {case}"))
+        return evolve(one, verdict=Unknown(f"no goal {case!r} was judged, so nothing shows a case of it"))
 
     return [judged(one) for one in verdicts]

@@ -29,6 +29,11 @@ class Ran:
     err: str
 
     @property
+    def text(self) -> str:
+        """Standard output without its line breaks: where a table breaks a cell depends on the widths of its times."""
+        return " ".join(self.out.split())
+
+    @property
     def last(self) -> str:
         """The last line of standard output."""
         return self.out.rstrip("\n").rpartition("\n")[2]

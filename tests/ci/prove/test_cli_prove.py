@@ -34,7 +34,7 @@ def test_without_a_search_nothing_is_refuted() -> None:
     """With --search 0 a counterexample stays undecided, and the exit code is that of unknown."""
     ran = kraftcheck(*TINY, "--rules", "kafka-4.0", "--property", "leader-active", "--search", "0")
     assert ran.code == 22
-    assert "counterexample to induction, not decided (--search 0)" in ran.out
+    assert "counterexample to induction, not decided (--search 0)" in ran.text
     assert "some state" in ran.out
 
 
@@ -43,7 +43,7 @@ def test_out_of_time_is_unknown() -> None:
     ran = kraftcheck("prove", "elections", "--brokers", "5", "--replication", "5", "--rules", "fixed", "--quiet",
                      "--workers", "1", "--property", "elr-empty-at-min-isr", "--timeout", "0.001")  # fmt: skip
     assert ran.code == 22
-    assert "no answer: " in ran.out
+    assert "no answer: " in ran.text
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_without_lemmas(claim: str, flags: tuple[str, ...], code: int, says: str
     """K-induction, Spacer and bounded checking say what they found; what is not proven is no pass."""
     ran = kraftcheck(*TINY, "--rules", "fixed", "--property", claim, *flags)
     assert (ran.code, ran.err) == (code, "")
-    assert says in ran.out
+    assert says in ran.text
     assert ran.last.endswith(f"(exit {code})")
 
 

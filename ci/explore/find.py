@@ -72,9 +72,7 @@ def print_located(screen: Screen, chosen: Subject, result: Exploration) -> Explo
 def last_line(result: Exploration, code: int) -> str:
     """What came of it, with the exit code."""
     (verdict,) = result.verdicts
-    words = {Holds: f"found in {_steps(verdict.depth)}", Vacuous: "not reachable"}
+    words = {Holds: f"found in {report.steps_text(verdict.depth or 0)}", Vacuous: "not reachable"}
     return f"{words.get(type(verdict.verdict), 'incomplete')} (exit {code})"
 
 
-def _steps(count: int | None) -> str:
-    return f"{count} step{'' if count == 1 else 's'}"

@@ -17,6 +17,7 @@ from kraftcheck.ci.explore.picture import (
     picture_options,
 )
 from kraftcheck.ci.systems.lookup import find_system
+from kraftcheck.ci.systems.report import steps_text
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_named, check_writable, read_json, write
@@ -200,6 +201,6 @@ def _check_out(out: Path | None, export: str | None) -> None:
 def _length(steps: int, steps_dropped: int, shortest: bool, shorten: bool) -> str:
     """The length of the trace, and whether a shorter one may exist."""
     length_text = "shortest as the file says" if shortest else "no step can be dropped" if shorten else "not minimised"
-    return f"{steps} step{'' if steps == 1 else 's'}, {length_text}" + (
+    return f"{steps_text(steps)}, {length_text}" + (
         f", {steps_dropped} dropped" if steps_dropped else ""
     )

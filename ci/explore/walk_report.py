@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kraftcheck.ci.systems import assurance
-from kraftcheck.ci.systems.report import DOCUMENT_VERSION, pruning_rows, versions
+from kraftcheck.ci.systems.report import DOCUMENT_VERSION, pruning_rows, steps_text, versions
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.solvers.program.verdict import (
     EXIT_DEADLOCK,
@@ -94,7 +94,7 @@ def _counterexamples(chosen: Subject, findings: Sequence[WalkFinding], limit: in
     for finding in findings[:limit]:
         claim = finding.trace.claim
         yield f"\n{claim} is refuted: {sentences.get(claim, 'a state that is not quiescent has no successor')}"
-        yield f"  run {finding.run}, {_steps(finding.steps)}, shortened to {_steps(len(finding.trace.steps))}"
+        yield f"  run {finding.run}, {steps_text(finding.steps)}, shortened to {steps_text(len(finding.trace.steps))}"
         yield "\n".join(traces.lines(finding.trace))
         yield f"     shortest: {chosen.again(claim)}"
     if len(findings) > limit:
@@ -102,8 +102,6 @@ def _counterexamples(chosen: Subject, findings: Sequence[WalkFinding], limit: in
         yield f"\nalso refuted (--traces {len(findings)} shows all): {others}"
 
 
-def _steps(count: int) -> str:
-    return f"{count:,} step{'' if count == 1 else 's'}"
 
 
 def last_line(walks: Walks, findings: Sequence[WalkFinding], code: int) -> str:

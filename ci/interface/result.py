@@ -161,7 +161,7 @@ def _figure(trace: Trace, picture: str) -> str:
     """A drawing as an image, so that its styles stay its own, and the trace as text that can be read and copied."""
     name = html.escape(trace.claim)
     source = base64.b64encode(picture.encode()).decode()
-    steps = f"{len(trace.steps)} step{'' if len(trace.steps) == 1 else 's'}"
+    steps = report.steps_text(len(trace.steps))
     text = html.escape("\n".join(lines(trace)))
     return (
         f'<figure><figcaption><b>{name}</b> is refuted in {steps}</figcaption>'

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from attrs import evolve, frozen
 
+from kraftcheck.ci.systems.report import steps_text
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.model.language.words import BRANCH, CONJUNCT
 from kraftcheck.properties.mutants.survivors import JUDGEMENTS, Judgement
@@ -97,7 +98,7 @@ class MutantRow:
 
 
 def _length(steps: Sequence[str], shortest: bool) -> str:
-    text = f"{'' if shortest else 'at most '}{len(steps)} step{'' if len(steps) == 1 else 's'}"
+    text = f"{'' if shortest else 'at most '}{steps_text(len(steps))}"
     return f"{text}, {' '.join(steps)}" if len(steps) <= SHORT else text
 
 

@@ -49,11 +49,11 @@ def detail(verdict: PropertyVerdict, shortest: bool = True) -> str:
     """The detail of a verdict, for a table; random walks find traces that are not the shortest."""
     match verdict.verdict:
         case Refuted(trace) if trace.loop is not None:
-            return f"a run of {_steps(trace.loop.start)} into {_cycle(len(trace.steps) - trace.loop.start)}"
-        case Refuted():
-            return f"in {verdict.depth} step{'' if verdict.depth == 1 else 's'}{', shortest' * shortest}"
+            return f"a run of {steps_text(trace.loop.start)} into {_cycle(len(trace.steps) - trace.loop.start)}"
+        case Refuted(trace):
+            return f"in {steps_text(len(trace.steps))}{', shortest' * shortest}"
         case Holds(_, witness) if witness is not None:
-            return f"shown in {verdict.depth} step{'' if verdict.depth == 1 else 's'}"
+            return f"shown in {steps_text(len(witness.steps))}"
         case Holds(_, _, cases) if cases is not None:
             return f"{cases:,} state{'s' * (cases != 1)} recover{'s' * (cases == 1)}"
         case Incomplete(cut):
@@ -65,8 +65,9 @@ def detail(verdict: PropertyVerdict, shortest: bool = True) -> str:
     return ""
 
 
-def _steps(count: int) -> str:
-    return f"{count} step{'' if count == 1 else 's'}"
+def steps_text(count: int) -> str:
+    """A number of steps in words."""
+    return f"{count:,} step{'' if count == 1 else 's'}"
 
 
 def _cycle(length: int) -> str:

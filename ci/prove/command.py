@@ -115,13 +115,14 @@ def search_evidence(
         most: states to explore; 0: none.
         explorer: stops there.
     """
-    if ANY in request.bounds.values() and most and not proof.stopped and not passed():
-        return evidence_of_numbers(request, proof, explorer)
-    if not any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim)):
+    of_any = ANY in request.bounds.values()
+    if not of_any and not any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim)):
         return SearchEvidence()
     if not most or proof.stopped or passed():
         late = "no time is left" if most else "--search 0"
         return SearchEvidence(reason=proof.stop_reason if proof.stopped else late)
+    if of_any:
+        return evidence_of_numbers(request, proof, explorer)
     try:
         explored_program = program(with_lemmas(request.subject(proof=False)))
     except (Refusal, LayoutError) as error:

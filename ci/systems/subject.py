@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from kraftcheck.ci.systems.expressions import expression_properties, judged
 from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.bound import ANY, spelled
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import ScopeError, Setting, System
@@ -60,7 +60,7 @@ class Subject:
     def command(self, engine: str = "explore") -> str:
         """The command that explores this subject again, or asks another engine about it."""
         preset = self.system.scopes.get(self.setting.scope, {})
-        bounds = [f"--{k} {v}" for k, v in self.setting.bounds.items() if preset.get(k) != v]
+        bounds = [f"--{k} {spelled(v)}" for k, v in self.setting.bounds.items() if preset.get(k) != v]
         rules = [] if self.rules is None else [f"--rules {self.rules}"]
         scope = f"--scope {shlex.quote(self.setting.scope)}"
         return " ".join([f"kraftcheck {engine}", shlex.quote(self.name), scope, *bounds, *rules])

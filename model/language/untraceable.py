@@ -13,6 +13,8 @@ _MACHINERY = (
     "kraftcheck/model/language/brokersets.py",
     "kraftcheck/model/language/idlists.py",
     "kraftcheck/model/language/sequences.py",
+    "kraftcheck/model/language/anynumber/brokers.py",
+    "kraftcheck/model/language/anynumber/maps.py",
     "attr/_make.py",
 )
 

@@ -132,6 +132,11 @@ def implies(premise: Truth, conclusion: Truth) -> Truth:
     return any_of(negate(premise), conclusion)
 
 
+def same_truth(a: Truth, b: Truth) -> Truth:
+    """Whether two truths are equal."""
+    return choose(a, b, negate(b))
+
+
 def word(value: Truth) -> Word:
     """A truth as the word 1 or 0."""
     return choose(value, 1, 0)

@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, Maybe, absent, all_of, any_of, choose, negate
+from kraftcheck.model.language.words import NO_LEADER, Maybe, absent, all_of, any_of, choose, negate, same_truth
 from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.election import Candidates, Election, designate, elect
 from kraftcheck.model.partition.elr import Eligible, ElrInputs, by_leadership, elr_fields, populate
@@ -84,7 +84,7 @@ def build(p: Partition, target: Target, context: BuildContext, rules: PartitionR
     change = _isr_field(p, change, isr, context, rules)
     change = _last_known_leader(p, change, target.replicas, context, rules)
     change = _assignment(p, change, target, context)
-    recovering = negate(_same_truth(target.recovering, p.recovering))
+    recovering = negate(same_truth(target.recovering, p.recovering))
     if not rules.alter_partition_erases_recovering:
         recovering = all_of(recovering, negate(election.unclean))
     change = evolve(change, recovering=change.recovering.set_when(recovering, target.recovering))
@@ -280,7 +280,3 @@ def _assignment(p: Partition, change: PartitionChange, target: Target, context: 
         removing=change.removing.set_when(negate(target.removing.same(p.removing)), target.removing),
         adding=change.adding.set_when(negate(target.adding.same(p.adding)), target.adding),
     )
-
-
-def _same_truth(a: Truth, b: Truth) -> Truth:
-    return choose(a, b, negate(b))

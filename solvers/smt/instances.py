@@ -20,7 +20,7 @@ from kraftcheck.model.language.terms import Graph, Term, Truth, lower
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.places import Substitution
-from kraftcheck.solvers.smt.sorts import Sort, Sorts
+from kraftcheck.solvers.smt.sorts import Sort, Sorts, apart
 
 POSITIVE, NEGATIVE = 1, 2
 BOTH = POSITIVE | NEGATIVE
@@ -75,7 +75,6 @@ class Instances:
     _ranged: set[int] = field(factory=set)
     _claims: dict[int, Term] = field(factory=dict)
     _pairs: list[tuple[Term, Term, Term]] = field(factory=list)
-    _compared: set[tuple[int, int]] = field(factory=set)
     _sorts: Sorts = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -88,7 +87,7 @@ class Instances:
         copy = Instances(self.graph, [], [*self.places])
         copy._substitution = self._substitution
         copy._polarities, copy._read, copy._claims = dict(self._polarities), set(self._read), dict(self._claims)
-        copy._pairs, copy._compared = [*self._pairs], set(self._compared)
+        copy._pairs = [*self._pairs]
         copy._ranged, copy._sorts = set(self._ranged), self._sorts.copy()
         return copy
 
@@ -166,8 +165,7 @@ class Instances:
                 self._instance(claim, place, sort)
 
     def _instance(self, claim: Term, place: Term, sort: Sort) -> None:
-        claim_sort, sort = self._sorts.of(claim), self._sorts.current(sort)
-        if None not in (claim_sort, sort) and claim_sort != sort:
+        if apart(self._sorts.of(claim), self._sorts.current(sort)):
             return
         body = lower(self._substitution.at(claim, place))
         if claim.op in ("least_by", "above", "cardinality"):
@@ -208,37 +206,31 @@ class Instances:
         """A word that a binder names is what it says of one place, and of every member."""
         if claim.index in self._claims:
             return
+        others = [other for other in self._claims.values() if claim.op == other.op == "cardinality"]
         self.facts += self._substitution.within(claim)
-        sort = self._sorts.of(claim)
+        self._general(claim)
         if claim.op == "least_by":
-            body = self._substitution.at(claim, claim)
-            self._add_fact(any_of(claim == -1, all_of(claim >= 0, lower(body))))
-            self._unfold([(body, BOTH)], DeniedPart())
-            self._add_place(claim, sort)
-        if claim.op == "cardinality":
+            self._member_unless(claim, claim, claim == -1)
+        elif claim.op == "cardinality":
             first, second = self._witnesses(claim)
-            for place, least in ((first, 1), (second, 2)):
-                body = self._substitution.at(claim, place)
-                self._add_fact(any_of(claim < least, all_of(place >= 0, lower(body))))
-                self._unfold([(body, BOTH)], DeniedPart())
-                self._add_place(place, sort)
+            self._member_unless(claim, first, claim < 1)
+            self._member_unless(claim, second, claim < 2)
             self._add_fact(any_of(claim < 2, first != second))
-            others = [other for other in self._claims.values() if other.op == "cardinality"]
-            self._general(claim)
             for other in others:
-                if self._same_sort(claim, other):
+                if not apart(self._sorts.of(claim), self._sorts.of(other)):
                     self._compare(claim, other)
                     self._compare(other, claim)
-            return
-        self._general(claim)
+
+    def _member_unless(self, claim: Term, place: Term, none: Truth) -> None:
+        """A place is a member, unless there is none."""
+        body = self._substitution.at(claim, place)
+        self._add_fact(any_of(none, all_of(place >= 0, lower(body))))
+        self._unfold([(body, BOTH)], DeniedPart())
+        self._add_place(place, self._sorts.of(claim))
 
     def _witnesses(self, claim: Term) -> tuple[Term, Term]:
         named = self._substitution.named_place
         return named(f"member of {claim.index}"), named(f"second member of {claim.index}")
-
-    def _same_sort(self, one: Term, other: Term) -> bool:
-        sorts = {self._sorts.of(one), self._sorts.of(other)} - {None}
-        return len(sorts) <= 1
 
     def _member(self, claim: Term, place: Term, body: Truth) -> None:
         """What a binder's word says of a place, if that is a member."""
@@ -256,14 +248,11 @@ class Instances:
 
     def _compare(self, one: Term, other: Term) -> None:
         """A set that is not larger than another has a member outside it, or is within it and as large only if equal."""
-        if (one.index, other.index) in self._compared:
-            return
-        self._compared.add((one.index, other.index))
         place = self._substitution.named_place(f"in {one.index}, not in {other.index}")
         inside, outside = (self._substitution.at(claim, place) for claim in (one, other))
-        apart = all_of(place >= 0, lower(inside), negate(lower(outside)))
-        self._add_fact(any_of(one <= other, apart))
-        self._pairs.append((one, other, self.graph.lift(apart)))
+        beyond = all_of(place >= 0, lower(inside), negate(lower(outside)))
+        self._add_fact(any_of(one <= other, beyond))
+        self._pairs.append((one, other, self.graph.lift(beyond)))
         self._unfold([(inside, BOTH), (outside, BOTH)], DeniedPart())
         for at, sort in [*self.places]:
             self._strictly(self._pairs[-1], at, sort)
@@ -271,12 +260,11 @@ class Instances:
 
     def _strictly(self, pair: tuple[Term, Term, Term], place: Term, sort: Sort) -> None:
         """A member of the other set alone makes that one larger, where the first is within it."""
-        one, other, apart = pair
-        claim_sort, sort = self._sorts.of(one) or self._sorts.of(other), self._sorts.current(sort)
-        if None not in (claim_sort, sort) and claim_sort != sort:
+        one, other, beyond = pair
+        if apart(self._sorts.of(one) or self._sorts.of(other), self._sorts.current(sort)):
             return
         inside, outside = (self._substitution.at(claim, place) for claim in (other, one))
-        self._add_fact(any_of(place < 0, negate(lower(inside)), lower(outside), one < other, lower(apart)))
+        self._add_fact(any_of(place < 0, negate(lower(inside)), lower(outside), one < other, lower(beyond)))
         self._unfold([(inside, BOTH), (outside, BOTH)], DeniedPart())
 
     def _add_place(self, place: Term, sort: Sort) -> None:

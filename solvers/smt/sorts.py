@@ -13,6 +13,11 @@ Sort = int | None
 """The number of one of the sequences read at such places; None: any place will do."""
 
 
+def apart(one: Sort, other: Sort) -> bool:
+    """Whether places of two sorts are never places of both."""
+    return None not in (one, other) and one != other
+
+
 @define
 class Sorts:
     """Sequences that some claim reads at one place have places of one sort.

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 from attrs import frozen
 
 from kraftcheck.model.language.brokersets import Brokers
-from kraftcheck.model.language.layout import endless, leaves, rebuild
+from kraftcheck.model.language.layout import leaves, rebuild
 from kraftcheck.model.language.sequences import Places, Sequence, above, cardinality, every, least_by
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, word
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, same_truth, word
 
 Item = TypeVar("Item")
 
@@ -27,8 +27,8 @@ def where(graph: Graph, claim: Places) -> AnySet:
 
 
 @frozen
-class AnySet:
-    """A finite set of brokers of any number.
+class _Members:
+    """A finite collection of brokers of any number.
 
     Attributes:
         members: 1 for each member, 0 for the others.
@@ -47,6 +47,27 @@ class AnySet:
         if not isinstance(broker, Term) and broker < 0:
             return False
         return all_of(broker >= 0, self.members.at(broker) == 1)
+
+    def is_empty(self) -> Truth:
+        """See `Brokers.is_empty`."""
+        return every(self.graph, lambda at: negate(self.has(at)))
+
+    def size(self) -> Word:
+        """See `Brokers.size`."""
+        return cardinality(self.graph, self.has)
+
+    def within(self, other: Brokers) -> Truth:
+        """See `Brokers.within`."""
+        return every(self.graph, lambda at: implies(self.has(at), other.has(at)))
+
+    def _same_members(self, other: Brokers) -> Truth:
+        """Whether both have the same members, in whatever order."""
+        return every(self.graph, lambda at: same_truth(self.has(at), other.has(at)))
+
+
+@frozen
+class AnySet(_Members):
+    """A finite set of brokers of any number."""
 
     def minus(self, other: Brokers) -> AnySet:
         """See `Brokers.minus`."""
@@ -72,21 +93,9 @@ class AnySet:
         """See `Brokers.ascending`: a set has no other order."""
         return self
 
-    def is_empty(self) -> Truth:
-        """See `Brokers.is_empty`."""
-        return every(self.graph, lambda at: negate(self.has(at)))
-
-    def size(self) -> Word:
-        """See `Brokers.size`."""
-        return cardinality(self.graph, self.has)
-
-    def within(self, other: Brokers) -> Truth:
-        """See `Brokers.within`."""
-        return every(self.graph, lambda at: implies(self.has(at), other.has(at)))
-
     def same(self, other: Brokers) -> Truth:
         """Equality as sets: order is forgotten."""
-        return every(self.graph, lambda at: same_truth(self.has(at), other.has(at)))
+        return self._same_members(other)
 
     def first(self) -> Word:
         """See `Brokers.first`."""
@@ -98,33 +107,21 @@ class AnySet:
 
 
 @frozen
-class AnyReplicas:
+class AnyReplicas(_Members):
     """An ordered list of any number of distinct brokers.
 
     Attributes:
-        members: 1 for each member, 0 for the others.
         ranks: for each member its rank; the list goes from the smallest to the largest. No two members share one.
         top: a number above every member's rank.
     """
 
-    members: Any
     ranks: Any
     top: Word
-
-    @property
-    def graph(self) -> Graph:
-        """Where its words are terms."""
-        sequence: Sequence = self.members
-        return sequence.graph
 
     def _where(self, claim: Places) -> AnyReplicas:
         """The list of those members that a claim holds of."""
         kept = where(self.graph, lambda at: all_of(self.has(at), claim(at)))
         return AnyReplicas(kept.members, self.ranks, self.top)
-
-    def has(self, broker: Word) -> Truth:
-        """See `Brokers.has`."""
-        return AnySet(self.members).has(broker)
 
     def minus(self, other: Brokers) -> AnyReplicas:
         """See `Brokers.minus`."""
@@ -155,18 +152,6 @@ class AnyReplicas:
         """See `Brokers.ascending`."""
         return AnyReplicas(self.members, Sequence(self.graph, lambda at: at), above(self.graph, self.has))
 
-    def is_empty(self) -> Truth:
-        """See `Brokers.is_empty`."""
-        return AnySet(self.members).is_empty()
-
-    def size(self) -> Word:
-        """See `Brokers.size`."""
-        return AnySet(self.members).size()
-
-    def within(self, other: Brokers) -> Truth:
-        """See `Brokers.within`."""
-        return AnySet(self.members).within(other)
-
     def same(self, other: Brokers) -> Truth:
         """Equality as lists: the same members in the same order."""
         more = self._list(other)
@@ -176,7 +161,7 @@ class AnyReplicas:
             return implies(all_of(self.has(at), self.has(later)), before)
 
         order = every(self.graph, lambda at: every(self.graph, lambda later: ordered(at, later)))
-        return all_of(AnySet(self.members).same(other), order)
+        return all_of(self._same_members(other), order)
 
     def first(self) -> Word:
         """See `Brokers.first`."""
@@ -233,16 +218,6 @@ class PerBroker:
         """Where its words are terms."""
         sequence: Sequence = next(iter(leaves(self.item)))[1]
         return sequence.graph
-
-
-def any_set() -> AnySet:
-    """The domain of a set of any number of brokers."""
-    return AnySet(endless(0, 1))
-
-
-def same_truth(a: Truth, b: Truth) -> Truth:
-    """Whether two truths are equal."""
-    return choose(a, b, negate(b))
 
 
 Claim = Callable[[Word], Truth]

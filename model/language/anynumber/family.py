@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
+from kraftcheck.model.language.layout import LayoutError, counter
 from kraftcheck.model.language.terms import Truth
 
 
@@ -37,3 +38,17 @@ class Family(Sequence[Any]):
     def __getitem__(self, position: Any) -> Any:
         """The value at a position."""
         return self._all()[position]
+
+
+def unlisted() -> NoReturn:
+    """What lists a family that has no end.
+
+    Raises:
+        LayoutError: always; provers do not list.
+    """
+    raise LayoutError("arguments without bound cannot be listed; only `kraftcheck prove` takes them")
+
+
+def numbers(least: int = 0) -> Family:
+    """Every number from a least one on, as values of an argument."""
+    return Family(counter(least), lambda _: True, unlisted)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.model.language.anynumber.brokers import AnyReplicas, PerBroker, any_set
-from kraftcheck.model.language.anynumber.family import Family
+from kraftcheck.model.language.anynumber.brokers import AnyReplicas, AnySet, PerBroker
+from kraftcheck.model.language.anynumber.family import Family, unlisted
 from kraftcheck.model.language.anynumber.maps import each_broker
 from kraftcheck.model.language.brokersets import Brokers, BrokerSet
-from kraftcheck.model.language.layout import LayoutError, counter, endless
+from kraftcheck.model.language.layout import counter, endless
 from kraftcheck.model.language.sequences import Sequence, every
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import Conjuncts
@@ -57,7 +57,7 @@ class AnyDirectories:
 
 def some_set() -> Any:
     """The domain of a set of brokers."""
-    return any_set()
+    return AnySet(endless(0, 1))
 
 
 def some_replicas() -> Any:
@@ -75,23 +75,14 @@ def directories_by_broker(dirs: int) -> Any:
     return PerBroker(BrokerSet(endless(0, (1 << dirs) - 1)))
 
 
-def numbers(least: int = 0) -> Family:
-    """Every number from a least one on, as values of an argument."""
-    return Family(counter(least), lambda _: True, _refuse)
-
-
 def sets() -> Family:
     """Every set of brokers with a member."""
-    return Family(any_set(), lambda members: negate(members.is_empty()), _refuse)
+    return Family(some_set(), lambda members: negate(members.is_empty()), unlisted)
 
 
 def lists() -> Family:
     """Every list of distinct brokers with a member."""
-    return Family(some_replicas(), lambda some: all_of(negate(some.is_empty()), some.ranked()), _refuse)
-
-
-def _refuse() -> NoReturn:
-    raise LayoutError("arguments without bound cannot be listed; only `kraftcheck prove` takes them")
+    return Family(some_replicas(), lambda some: all_of(negate(some.is_empty()), some.ranked()), unlisted)
 
 
 def new_topic(state: Any, dirs: int) -> Conjuncts:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from kraftcheck.model.language.anynumber.family import Family
+from kraftcheck.model.language.anynumber.family import Family, numbers
 from kraftcheck.model.language.bound import ANY, Bound
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.layout import ints
@@ -174,7 +174,7 @@ def _nonempty_sets(count: int) -> list[BrokerSet]:
 
 
 def _ids(brokers: int) -> Sequence[int]:
-    return any_number.numbers() if brokers == ANY else tuple(range(brokers))
+    return numbers() if brokers == ANY else tuple(range(brokers))
 
 
 def _proposals(brokers: int) -> Sequence[BrokerSet]:
@@ -182,7 +182,7 @@ def _proposals(brokers: int) -> Sequence[BrokerSet]:
 
 
 def _minimums(setting: Setting) -> Sequence[int]:
-    return any_number.numbers(1) if setting["brokers"] == ANY else tuple(range(1, setting["replication"] + 1))
+    return numbers(1) if setting["brokers"] == ANY else tuple(range(1, setting["replication"] + 1))
 
 
 def actions(setting: Setting) -> list[Action]:

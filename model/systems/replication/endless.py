@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.anynumber.family import Family
-from kraftcheck.model.language.layout import LayoutError, counter
 from kraftcheck.model.language.sequences import Sequence, every, first_place
 from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Truth, Word
@@ -18,15 +16,6 @@ from kraftcheck.model.systems.replication.log import VACANT, Claim, Log, larger,
 def unbounded(setting: Setting) -> bool:
     """Whether logs have no bound."""
     return setting["unbounded"] > 0
-
-
-def any_number() -> Family:
-    """The numbers 0, 1, 2, ... as values of an argument."""
-
-    def refuse() -> NoReturn:
-        raise LayoutError("arguments without bound cannot be listed; only `kraftcheck prove` takes them")
-
-    return Family(counter(), lambda _: True, refuse)
 
 
 @frozen

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from attrs import evolve, field, frozen
 
+from kraftcheck.model.language.anynumber.maps import record_of, with_record
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
@@ -230,12 +231,12 @@ class Replication:
 
     def broker(self, number: Word) -> Broker:
         """A broker."""
-        return pick(self.brokers, number, self.brokers[0])
+        broker: Broker = record_of(self.brokers, number)
+        return broker
 
     def with_broker(self, number: Word, broker: Broker) -> Replication:
         """The state with one broker replaced."""
-        brokers = tuple(choose(number == b, broker, old) for b, old in enumerate(self.brokers))
-        return evolve(self, brokers=brokers)
+        return evolve(self, brokers=with_record(self.brokers, number, broker))
 
     def leads(self, number: Word, broker: Broker) -> Truth:
         """Whether a running broker believes that it leads."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import evolve
 
+from kraftcheck.model.language.anynumber.family import numbers
 from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Action, Setting, System
@@ -17,7 +18,7 @@ from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.systems.elections.system import replica_lists
 from kraftcheck.model.systems.replication.control import Control
 from kraftcheck.model.systems.replication.dataplane import DataPlane
-from kraftcheck.model.systems.replication.endless import any_number, unbounded
+from kraftcheck.model.systems.replication.endless import unbounded
 from kraftcheck.model.systems.replication.late import LateReplies
 from kraftcheck.model.systems.replication.legend import LEGEND
 from kraftcheck.model.systems.replication.metadata import Metadata
@@ -82,8 +83,8 @@ def unsettled_actions(setting: Setting) -> list[Action]:
     pair = {**each, "follower": tuple(range(brokers))}
     amounts: Sequence[Any] = tuple(sorted({0, 1, setting["records"]}))  # the reply is lost, or has one record, or all
     if unbounded(setting):
-        amounts = any_number()
-    known = {**each, "epoch": any_number() if unbounded(setting) else tuple(range(setting["epochs"] + 1))}
+        amounts = numbers()
+    known = {**each, "epoch": numbers() if unbounded(setting) else tuple(range(setting["epochs"] + 1))}
     always_there = [
         Action("produce", data.produce, data.may_produce, each, "Partition.appendRecordsToLeader"),
         Action("produce_acks_1", data.produce, data.may_produce_locally, each, "Partition.appendRecordsToLeader"),
@@ -120,7 +121,7 @@ def _failures(setting: Setting, control: Control, data: DataPlane, each: Paramet
     """What breaks, as far as there is budget for it."""
     listed = []
     if setting["unclean-stops"]:
-        amounts = any_number() if unbounded(setting) else tuple(range(setting["loss"] + 1))
+        amounts = numbers() if unbounded(setting) else tuple(range(setting["loss"] + 1))
         lost = {**each, "lost": amounts}
         listed.append(Action("crash", control.crash, control.may_crash, lost, "power failure"))
         if setting.rules.data_plane.clean_marker_written_early:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,8 +19,8 @@ from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.ci.verdicts.reports.judged import judged_proof
 from kraftcheck.solvers.program.stop import StopFlag
 from kraftcheck.solvers.program.verdict import Incomplete, PropertyVerdict, Refuted, Unknown, Verdict, worst_exit_code
-from kraftcheck.solvers.smt.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.queries import Effort
+from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.spacer import Inference, infer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.traces.plain import trace_document
@@ -37,7 +38,7 @@ class BoundedResult:
 def run_bounded(chosen: Subject, effort: Effort, flags: Mapping[str, Any]) -> int:
     """Check as the flags say, report, and return the exit code."""
     start = time.monotonic()
-    subject = traced(chosen, lambda system, setting: theory(system, setting, use_lemmas=False))
+    subject = traced(chosen, functools.partial(theory, use_lemmas=False, use_liveness=flags["bmc"] is not None))
     claims = [c.id for c in subject.claims if not flags["only"] or c.id in flags["only"]]
     result = _search(subject, claims, effort, flags)
     verdicts = [_property_verdict(subject, claim, time_limit.overdue(result.verdicts[claim])) for claim in claims]

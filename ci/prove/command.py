@@ -46,7 +46,7 @@ from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.verdicts import ClaimJudgement, SearchEvidence, judge
 
-OTHERS = ", and --property NAME proves another one here"
+OTHERS = ", --bmc K looks for lassos of at most K steps, and --property NAME proves another one here"
 """What to do about liveness in proofs."""
 
 
@@ -156,8 +156,10 @@ def with_lemmas(chosen: Subject) -> Subject:
     return evolve(chosen, system=evolve(chosen.system, properties=lambda _: both))
 
 
-def buildable(request: ProofRequest, only: Sequence[str]) -> Theory:
-    """The theory of a request for proofs of properties, none of which is about fair behaviours."""
+def buildable(request: ProofRequest, only: Sequence[str], for_lassos: bool = False) -> Theory:
+    """The theory of a request for proofs: only where lassos are looked for may properties be about fair behaviours."""
+    if for_lassos:
+        return traced(request.subject(), functools.partial(theory, use_liveness=True))
     refuse_liveness(request.subject(), "prove judges", only, OTHERS)
     return request.build()
 
@@ -206,10 +208,11 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     Each bound of the system is a flag too, such as --brokers 5. An invariant is
     proven when it holds initially and every action keeps it. A counterexample
     to induction is replayed on ints and looked up among the reachable states.
+    --bmc looks for lassos too, which break liveness under its fairness.
 
     \b
-    Exit codes: 0 all proven, 12 a property is refuted, 20 stopped (and --bmc
-    without a counterexample), 22 a proof failed or ran out of time, 2 bad input.
+    Exit codes: 0 all proven, 12 a property is refuted, 13 liveness is, 20 stopped
+    (and --bmc without a counterexample), 22 a proof failed or ran out of time, 2 bad input.
 
     \b
     Examples:
@@ -223,7 +226,7 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     parsed = parse_words(words, flag_names)
     bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], flag_names)
     request = ProofRequest(parsed.system, flags["scope"], bounds, flags["rules"], flags["invariants"])
-    theory_ = buildable(request, flags["only"])
+    theory_ = buildable(request, flags["only"], for_lassos=flags["bmc"] is not None)
     check_switches(request.subject(), theory)
     flags["only"] = check_only(parsed.system, theory_, flags["only"], flags["invariants"])
     check_writable(flags["target"])

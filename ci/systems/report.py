@@ -26,7 +26,7 @@ from kraftcheck.solvers.program.verdict import (
 )
 from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY
-from kraftcheck.solvers.traces.plain import trace_document
+from kraftcheck.solvers.traces.plain import loop_document, trace_document
 
 DOCUMENT_VERSION = 1
 
@@ -241,15 +241,6 @@ def _closure(verdict: PropertyVerdict) -> dict[str, Any] | None:
     return None if closure is None else {"states": closure.states, "complete": closure.complete}
 
 
-def _loop(verdict: PropertyVerdict) -> dict[str, Any] | None:
-    """The cycle of a counterexample to liveness, and how it satisfies each fairness constraint."""
-    loop = verdict.verdict.trace.loop if isinstance(verdict.verdict, Refuted) else None
-    if loop is None:
-        return None
-    fair = [{"name": o.name, "taken": list(o.taken), "disabled": list(o.disabled)} for o in loop.fairness]
-    return {"start": loop.start, "fairness": fair}
-
-
 def _property(verdict: PropertyVerdict, result: Exploration) -> dict[str, Any]:
     claim = next((c for c in result.program.claims if c.id == verdict.claim), None)
     return {
@@ -261,7 +252,7 @@ def _property(verdict: PropertyVerdict, result: Exploration) -> dict[str, Any]:
         "bound": verdict.verdict.bound if isinstance(verdict.verdict, Holds) else None,
         "failing": list(verdict.verdict.trace.failing) if isinstance(verdict.verdict, Refuted) else [],
         "closure": _closure(verdict),
-        "loop": _loop(verdict),
+        "loop": loop_document(verdict.verdict.trace) if isinstance(verdict.verdict, Refuted) else None,
         "trace": trace_document(verdict.verdict),
         "sentence": claim.sentence if claim else None,
         "source": claim.source if claim else None,

@@ -6,15 +6,16 @@ after it, and steps are enabled where one of them changes the state, also where 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kraftcheck.model.language.fairness import LIVENESS, FairSteps, constraints
 from kraftcheck.model.language.layout import DomainError
-from kraftcheck.model.language.system import Property
+from kraftcheck.model.language.system import Action, Property
 from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.verdict import FairnessShown, Loop, Trace
+from kraftcheck.solvers.program.verdict import FairnessShown, Loop, Trace, TraceStep
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, run
 
 
@@ -36,10 +37,24 @@ def confirm_lasso(
 
     Raises:
         EngineDisagreement: when it is no run of the system.
+        NoCounterexample: as `lasso_trace` says.
+    """
+    return lasso_trace(program, claim, *run(program, initial, instances), start)
+
+
+def lasso_trace(program: Program, claim: Property, first: Any, steps: Sequence[TraceStep], start: int) -> Trace:
+    """A run of the system that ends in a cycle, as a trace.
+
+    Args:
+        program: of the system.
+        claim: the liveness property that it breaks.
+        first, steps: the run.
+        start: the number of the state where the cycle begins.
+
+    Raises:
         NoCounterexample: when it does not end where the cycle begins, breaks a constraint, or not the property.
     """
     assert claim.kind in LIVENESS, claim.kind
-    first, steps = run(program, initial, instances)
     states = [first, *(step.state for step in steps)]
     if not 0 <= start < len(states):
         raise NoCounterexample(f"{claim.id}: there is no state {start} where a cycle could begin")
@@ -57,7 +72,7 @@ def confirm_lasso(
             again = "again and again " if steps_.fairness.strong else ""
             raise NoCounterexample(f"{claim.id}: the cycle is not fair: {one.name} is {again}enabled and never taken")
         shown.append(one)
-    return Trace(first, steps, claim.id, claim.kind, loop=Loop(start, tuple(shown)))
+    return Trace(first, tuple(steps), claim.id, claim.kind, loop=Loop(start, tuple(shown)))
 
 
 def _kept(claim: Property, states: Sequence[Any], start: int) -> str:
@@ -92,9 +107,8 @@ def _successors(program: Program, steps: FairSteps, state: Any) -> list[Any]:
     if all_of(steps.excused(state)):
         return []
     found: list[Any] = []
-    for number in range(program.instances):
-        action, arguments = program.instance(number)
-        if not steps.covers(action.name, arguments) or not action.enabled(state, arguments):
+    for action, arguments in _instances(program, steps):
+        if not action.enabled(state, arguments):
             continue
         after = action.outcome(state, arguments).state
         try:
@@ -105,3 +119,13 @@ def _successors(program: Program, steps: FairSteps, state: Any) -> list[Any]:
         if after != state:
             found.append(after)
     return found
+
+
+def _instances(program: Program, steps: FairSteps) -> Iterator[tuple[Action, Mapping[str, Any]]]:
+    """The action instances that a constraint is about."""
+    for kind in program.kinds:
+        action, names = kind.action, list(kind.action.parameters)
+        for row in itertools.product(*action.parameters.values()):
+            arguments = dict(zip(names, row, strict=True))
+            if steps.covers(action.name, arguments):
+                yield action, arguments

@@ -63,6 +63,22 @@ def step_on_ints(subject: Theory, before: Any, chosen: ModelAction) -> TraceStep
     return TraceStep(chosen.action, arguments, outcome.state, outcome.event)
 
 
+def run_on_ints(
+    subject: Theory, first: Sequence[int], actions: Sequence[ModelAction]
+) -> tuple[Any, tuple[TraceStep, ...]]:
+    """The state of some leaves, and the steps of actions from there.
+
+    Raises:
+        EngineDisagreement: when a step is not enabled on ints, or leaves the layout.
+    """
+    initial = state = subject.program.layout.state(first)
+    steps: list[TraceStep] = []
+    for chosen in actions:
+        steps.append(step_on_ints(subject, state, chosen))
+        state = steps[-1].state
+    return initial, tuple(steps)
+
+
 def trace_on_ints(subject: Theory, claim: Property, first: Sequence[int], actions: Sequence[ModelAction]) -> Trace:
     """The run from a state that breaks a claim at its end.
 
@@ -75,12 +91,8 @@ def trace_on_ints(subject: Theory, claim: Property, first: Sequence[int], action
     Raises:
         EngineDisagreement: when ints do not agree.
     """
-    initial = state = before = subject.program.layout.state(first)
-    steps: list[TraceStep] = []
-    for chosen in actions:
-        before = state
-        steps.append(step_on_ints(subject, before, chosen))
-        state = steps[-1].state
+    initial, steps = run_on_ints(subject, first, actions)
+    before, state = [initial, initial, *(step.state for step in steps)][-2:]
     subject_judged: Any = state
     if claim.kind == "step":
         if not steps:
@@ -89,4 +101,4 @@ def trace_on_ints(subject: Theory, claim: Property, first: Sequence[int], action
     failing = tuple(name for name, part in claim.parts(subject_judged).items() if not part)
     if not failing:
         raise EngineDisagreement(f"{claim.id}: Z3 and ints differ on {subject_judged}")
-    return Trace(initial, tuple(steps), claim.id, claim.kind, failing)
+    return Trace(initial, steps, claim.id, claim.kind, failing)

@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.layout import Endless
 from kraftcheck.model.language.system import Property, Setting, Step, System
 from kraftcheck.model.language.terms import Term
@@ -34,12 +35,14 @@ class Theory:
         invariants: the `always` properties and the lemmas.
         lemmas: ids of the lemmas among them.
         steps: the step properties.
+        liveness: properties about fair behaviours, which bounded runs look for lassos of; proofs have none.
     """
 
     program: Program
     invariants: tuple[Property, ...]
     lemmas: frozenset[str]
     steps: tuple[Property, ...]
+    liveness: tuple[Property, ...] = ()
     _positions: Mapping[str, int] = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -49,8 +52,8 @@ class Theory:
 
     @property
     def claims(self) -> tuple[Property, ...]:
-        """Everything to be proven: invariants, then step properties."""
-        return (*self.invariants, *self.steps)
+        """Everything to be proven: invariants, then step properties; then liveness."""
+        return (*self.invariants, *self.steps, *self.liveness)
 
     @property
     def endless(self) -> bool:
@@ -70,12 +73,13 @@ class Theory:
         return kind.steps[self._positions[claim]]
 
 
-def theory(system: System, setting: Setting, use_lemmas: bool = True) -> Theory:
+def theory(system: System, setting: Setting, use_lemmas: bool = True, use_liveness: bool = False) -> Theory:
     """The theory of a system at a setting.
 
     Args:
         system, setting: what to prove; goals are left out.
         use_lemmas: whether the system's lemmas are claims too.
+        use_liveness: whether its properties about fair behaviours are.
 
     Raises:
         SystemFault, UntraceableRule, LayoutError: as `trace` does.
@@ -84,9 +88,10 @@ def theory(system: System, setting: Setting, use_lemmas: bool = True) -> Theory:
     lemmas = tuple(system.lemmas(setting)) if use_lemmas else ()
     invariants = (*(p for p in properties if p.kind == "always"), *lemmas)
     steps = tuple(p for p in properties if p.kind == "step")
-    claims = (*invariants, *steps, *map(stays, invariants))
+    live = tuple(p for p in properties if use_liveness and p.kind in LIVENESS)
+    claims = (*invariants, *steps, *map(stays, invariants), *live)
     program = trace(evolve(system, properties=lambda _: claims), setting, free=True)
-    return Theory(program, invariants, frozenset(lemma.id for lemma in lemmas), steps)
+    return Theory(program, invariants, frozenset(lemma.id for lemma in lemmas), steps, live)
 
 
 def stays(claim: Property) -> Property:

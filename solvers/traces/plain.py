@@ -25,7 +25,16 @@ def trace_document(verdict: Verdict | Trace) -> dict[str, Any] | None:
         "failing": list(trace.failing),
         "initial": _record(trace.initial),
         "steps": [_step(step) for step in trace.steps],
+        "loop": loop_document(trace),
     }
+
+
+def loop_document(trace: Trace) -> dict[str, Any] | None:
+    """The cycle of a lasso, and how it satisfies each fairness constraint; None for other traces."""
+    if trace.loop is None:
+        return None
+    fair = [{"name": o.name, "taken": list(o.taken), "disabled": list(o.disabled)} for o in trace.loop.fairness]
+    return {"start": trace.loop.start, "fairness": fair}
 
 
 def _step(step: TraceStep) -> dict[str, Any]:

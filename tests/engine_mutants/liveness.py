@@ -5,6 +5,7 @@ from __future__ import annotations
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.liveness import test_engine, test_sweeps
+from tests.solvers.smt import test_lassos
 
 GRAPHS = Killer(test_sweeps.test_the_sweeps_say_what_components_say, (0,))
 LIFT_IDLE = Killer(test_engine.test_the_lift_under_more_and_more_fairness, (0,))
@@ -74,10 +75,50 @@ VERDICTS = (
            "solvers.liveness.judge:search_liveness", "program.reduction is not None", "False", SYMMETRIC,
            (EngineDisagreement,)),
     Mutant("unfair-lasso-confirmed", "Ints confirm a cycle that breaks fairness.",
-           "solvers.reference.lasso:confirm_lasso",
+           "solvers.reference.lasso:lasso_trace",
            "not (one.taken or (one.always if steps_.fairness.strong else one.disabled))", "False", NO_LASSO),
     Mutant("open-lasso-confirmed", "Ints confirm a cycle that does not close.",
-           "solvers.reference.lasso:confirm_lasso", "states[-1] != states[start]", "False", NO_LASSO),
+           "solvers.reference.lasso:lasso_trace", "states[-1] != states[start]", "False", NO_LASSO),
     Mutant("goal-on-the-cycle-confirmed", "Ints confirm a cycle that satisfies the property.",
            "solvers.reference.lasso:_kept", "last >= start", "False", NO_LASSO),
 )
+
+SHORT_IDLE = Killer(test_lassos.test_the_lift_has_the_lassos_of_the_native_engine, (0,))
+SHORT_WEAK = Killer(test_lassos.test_the_lift_has_the_lassos_of_the_native_engine, (2,))
+SHORT_FAIR = Killer(test_lassos.test_the_lift_has_the_lassos_of_the_native_engine, (3,))
+SHORT_EACH = Killer(test_lassos.test_fairness_is_of_the_action_or_of_each_instance, (1,))
+SHORT_EXCUSED = Killer(test_lassos.test_fairness_is_of_the_action_or_of_each_instance, (3,))
+SHORT_NO_STEP = Killer(test_lassos.test_fairness_is_of_the_action_or_of_each_instance, (4,))
+SHORT_WAIT = Killer(test_lassos.test_a_wait_begins_at_its_premise_and_ends_at_any_later_goal, (0,))
+SHORT_ROUND = Killer(test_lassos.test_a_wait_begins_at_its_premise_and_ends_at_any_later_goal, (1,))
+
+LASSOS = (
+    Mutant("cycle-left-open", "The last state need not be the one where the cycle begins.",
+           "solvers.smt.runs.lassos:Lassos.broken", "[disjunction(begins), *closed, *fair,",
+           "[disjunction(begins), *fair,", SHORT_WEAK),
+    Mutant("halt-forgotten", "A behaviour that stays where it is is no lasso.",
+           "solvers.smt.runs.lassos:Lassos.broken", "[disjunction(begins), *closed",
+           "[disjunction(begins[:-1]), *closed", SHORT_IDLE),
+    Mutant("fairness-forgotten", "A lasso need not be fair.",
+           "solvers.smt.runs.lassos:Lassos.broken", "*closed, *fair,", "*closed,", SHORT_FAIR),
+    Mutant("strong-as-weak", "Strong fairness is judged as weak.",
+           "solvers.smt.runs.lassos:Lassos._fair", "if self._constraints[number].strong:", "if False:", SHORT_FAIR),
+    Mutant("weak-as-strong", "Weak fairness is judged as strong.",
+           "solvers.smt.runs.lassos:Lassos._fair", "if self._constraints[number].strong:", "if True:", SHORT_WEAK),
+    Mutant("taken-before-the-cycle", "A step before the cycle satisfies fairness.",
+           "solvers.smt.runs.lassos:Lassos._fair", "z3.And(inside, one) for inside, one in zip(within, taken",
+           "one for inside, one in zip(within, taken", SHORT_EACH),
+    Mutant("excuse-forgotten", "Fairness has no excuse.",
+           "solvers.smt.runs.lassos:FairReader.truths", "z3.Not(self._read.expression(constraint.excused))",
+           "z3.BoolVal(True)", SHORT_EXCUSED),
+    Mutant("every-instance-is-fair", "Fairness of each instance is satisfied by any.",
+           "solvers.smt.runs.lassos:FairReader._instances",
+           "if constraint.steps.covers(kind.action.name, dict(zip(names, row, strict=True))):", "if True:", SHORT_EACH),
+    Mutant("stuttering-is-a-step", "An action that changes nothing is enabled.",
+           "solvers.smt.runs.lassos:FairReader._instances", "z3.And(guard, z3.Not(same))", "guard", SHORT_NO_STEP),
+    Mutant("goal-before-the-wait", "A goal before the premise ends the wait.",
+           "solvers.smt.runs.lassos:Lassos._breaks", "*bad[number:]]", "*bad]", SHORT_WAIT),
+    Mutant("goal-on-the-cycle", "A wait may begin on the cycle and the goal be there.",
+           "solvers.smt.runs.lassos:Lassos._breaks", "conjunction([*never_again, disjunction(waits)])",
+           "disjunction(waits)", SHORT_ROUND),
+)  # fmt: skip

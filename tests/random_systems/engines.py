@@ -15,9 +15,9 @@ from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, Refuted, Trace
 from kraftcheck.solvers.reference.confirm import confirm
 from kraftcheck.solvers.reference.interpreter import Integers
-from kraftcheck.solvers.smt.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import Effort
+from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.render import replay_trace

@@ -17,8 +17,8 @@ from kraftcheck.properties.expected.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
 from kraftcheck.solvers.search.explore import explore
-from kraftcheck.solvers.smt.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.queries import Effort
+from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.spacer import Horn, infer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from tests import toys

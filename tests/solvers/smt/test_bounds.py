@@ -15,10 +15,10 @@ from attrs import evolve
 from kraftcheck.model.language.layout import Range
 from kraftcheck.model.language.system import Property, System
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
-from kraftcheck.solvers.smt.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.bounds import capped_texts, domain_obligations
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import Effort, new_solver
+from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.spacer import infer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
@@ -93,9 +93,8 @@ class Undecided:
 def test_a_domain_that_z3_gives_up_may_be_left(given_up: list[int], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What Z3 gave up, of all fields and then of one, counts as left, and another solver is asked what comes next."""
     asked = itertools.count()
-    monkeypatch.setattr(
-        "kraftcheck.solvers.smt.bounded.new_solver", lambda *given: Undecided(new_solver(*given), asked, given_up)
-    )
+    place = "kraftcheck.solvers.smt.runs.unrolling.new_solver"
+    monkeypatch.setattr(place, lambda *given: Undecided(new_solver(*given), asked, given_up))
     found = check_bounded(theory_of(WITHIN), ["below-six"], 1, EFFORT, threading.Event())
     assert found == {"below-six": Incomplete(told)}
 

@@ -17,10 +17,11 @@ from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.smt.bounded import Unrolling, check_bounded, check_inductive
 from kraftcheck.solvers.smt.countermodels import ModelAction, trace_on_ints
 from kraftcheck.solvers.smt.induction import obligations, prove
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, UNDECIDED, Effort, Questions, new_solver
+from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
+from kraftcheck.solvers.smt.runs.unrolling import Unrolling
 from kraftcheck.solvers.smt.session import Z3Engine
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
@@ -106,13 +107,13 @@ class Mute:
 
 def test_a_run_that_z3_gives_up_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Z3 does not decide, a bounded run is neither found nor excluded, and nothing is proven by k-induction."""
-    monkeypatch.setattr("kraftcheck.solvers.smt.bounded.new_solver", lambda *_: Mute())
+    monkeypatch.setattr("kraftcheck.solvers.smt.runs.unrolling.new_solver", lambda *_: Mute())
     assert Unrolling(of(APART), EFFORT, initial=True).broken("not-8") == "mute"
     silent = {"not-8": Unknown("no answer at depth 0: mute")}
     assert check_bounded(of(APART), ["not-8"], 2, EFFORT, threading.Event()) == silent
     assert check_inductive(of(APART), ["not-8"], 1, EFFORT, threading.Event()) == silent
     base = itertools.chain([new_solver], itertools.repeat(lambda *_: Mute()))
-    monkeypatch.setattr("kraftcheck.solvers.smt.bounded.new_solver", lambda *given: next(base)(*given))
+    monkeypatch.setattr("kraftcheck.solvers.smt.runs.unrolling.new_solver", lambda *given: next(base)(*given))
     assert check_inductive(of(APART), ["not-8"], 1, EFFORT, threading.Event()) == {
         "not-8": Unknown("not 1-inductive: mute")
     }

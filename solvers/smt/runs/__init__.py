@@ -1,0 +1,1 @@
+"""Runs of a bounded number of steps in Z3: unrolled, searched for what breaks a claim, and for lassos."""

@@ -16,7 +16,7 @@ from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.system import Property, System
 from kraftcheck.model.rules import ruleset as rules
 from kraftcheck.model.rules.vocabulary import BASE
-from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 
 BASE_NOTE = "each choice of the system off"
 
@@ -77,7 +77,7 @@ def list_command(system: str | None, target: str | None) -> None:
     """
     chosen = None if system is None else find_system(system)
     if target is not None:
-        write_json(target, catalogue(tuple(SYSTEMS.values()) if chosen is None else (chosen,)))
+        write_json(target, catalogue((*SYSTEMS.values(), *FAIR_SYSTEMS.values()) if chosen is None else (chosen,)))
         return
     screen = console()
     if chosen is not None:
@@ -85,6 +85,10 @@ def list_command(system: str | None, target: str | None) -> None:
         return
     screen.heading("systems", "(kraftcheck list SYSTEM shows properties)")
     for listed in SYSTEMS.values():
+        screen.plain(f"  {listed.name}: {listed.summary}")
+    screen.plain("")
+    screen.heading("systems with fairness", "(what must finally happen; explore and check judge them)")
+    for listed in FAIR_SYSTEMS.values():
         screen.plain(f"  {listed.name}: {listed.summary}")
     screen.plain("")
     screen.heading("rule sets")

@@ -40,9 +40,12 @@ STYLES = {"holds": "green", "refuted": "red", "incomplete": "yellow", "unknown":
 
 
 def word_of(verdict: PropertyVerdict) -> str:
-    """A verdict in a word, with the length of its trace: `holds`, `refuted 7`, `vacuous`."""
+    """A verdict in a word, with the length of its trace, or of the run into its cycle: `holds`, `refuted 7`."""
     word = WORDS[type(verdict.verdict)]
-    return f"{word} {verdict.depth}" if isinstance(verdict.verdict, Refuted) else word
+    if not isinstance(verdict.verdict, Refuted):
+        return word
+    loop = verdict.verdict.trace.loop
+    return f"{word} {verdict.depth if loop is None else loop.start}"
 
 
 def detail(verdict: PropertyVerdict, shortest: bool = True) -> str:

@@ -19,7 +19,7 @@ from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import ScopeError, Setting, System
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.rules.vocabulary import KAFKA
-from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from kraftcheck.solvers.audit.traced_sample import check_sample
 from kraftcheck.solvers.expressions.added import FIND, NO_EXPRESSIONS, Expressions
 from kraftcheck.solvers.machine_code.lower import LoweringError
@@ -55,7 +55,7 @@ class Subject:
     @property
     def shipped(self) -> bool:
         """Whether the system comes with kraftcheck; the rules of any other are compared with ints in a sample."""
-        return SYSTEMS.get(self.name) is self.whole
+        return self.whole in (SYSTEMS.get(self.name), FAIR_SYSTEMS.get(self.name))
 
     def command(self, engine: str = "explore") -> str:
         """The command that explores this subject again, or asks another engine about it."""

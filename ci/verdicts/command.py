@@ -34,7 +34,7 @@ from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
 from kraftcheck.ci.verdicts.reports.rows import judged_rows
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
 from kraftcheck.model.language.nearest import nearest
-from kraftcheck.properties.expected.verdicts import EVERY, EXPECTED, Row, expected
+from kraftcheck.properties.expected.verdicts import EVERY, Row, expected, rows_named
 from kraftcheck.solvers.program.stop import is_stop
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, PropertyVerdict, exit_code, worst_first
 from kraftcheck.solvers.search.explore import Exploration
@@ -54,7 +54,7 @@ def unexpected_verdicts(row: Row, result: Exploration) -> Iterator[UnexpectedVer
 
 
 def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) -> list[Row]:
-    """The rows to check: those with expected verdicts, filtered; large scopes only where they are named.
+    """The rows to check: those with expected verdicts, filtered.
 
     Raises:
         Refusal: for a name no row has.
@@ -65,8 +65,7 @@ def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) ->
             if name not in offered_names:
                 raise Refusal(f"no expected verdicts for {noun} {name!r}; {nearest(name, offered_names)}")
     filters = (systems, scopes, rules)
-    candidates = EVERY if scopes else EXPECTED
-    rows = [r for r in candidates if all(not names or r[i] in names for i, names in enumerate(filters))]
+    rows = [r for r in rows_named(systems, scopes) if all(not n or r[i] in n for i, n in enumerate(filters))]
     if not rows:
         raise Refusal("no row has expected verdicts for this system, scope and rule set together")
     return rows

@@ -8,12 +8,13 @@ longer found is as much a failure as a new one.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from kraftcheck.properties.expected.broker_ids import BROKER_IDS
 from kraftcheck.properties.expected.directories import DIRECTORIES_EXPECTED
 from kraftcheck.properties.expected.elr_index import ELR_INDEX
 from kraftcheck.properties.expected.large_scopes import EXPECTED_LARGE
+from kraftcheck.properties.expected.liveness import EXPECTED_LIVENESS
 from kraftcheck.properties.expected.sessions import SESSIONS
 from kraftcheck.properties.expected.unclean_recovery import UNCLEAN_RECOVERY
 from kraftcheck.properties.expected.zookeeper import ZK
@@ -172,10 +173,16 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
 }
 
 
-EVERY: Mapping[Row, Mapping[str, str]] = ChainMap(dict(EXPECTED_LARGE), EXPECTED)  # type: ignore[arg-type]
-"""With the rows of scopes that are explored only where they are named."""
+EVERY: Mapping[Row, Mapping[str, str]] = ChainMap(dict(EXPECTED_LIVENESS), dict(EXPECTED_LARGE), EXPECTED)  # type: ignore[arg-type]
+"""With the rows of scopes, and of systems with fairness, that are explored only where they are named."""
 
 
 def expected(row: Row, claim: str) -> str:
     """The expected verdict of a property, as `holds` or `refuted N`."""
     return EVERY[row].get(claim, "holds")
+
+
+def rows_named(systems: Collection[str], scopes: Collection[str]) -> list[Row]:
+    """The rows to explore: large scopes only where a scope is named, systems with fairness only where they are."""
+    fair = [row for row in EXPECTED_LIVENESS if row[0] in systems]
+    return [*EXPECTED, *(EXPECTED_LARGE if scopes else ()), *fair]

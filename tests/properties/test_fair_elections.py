@@ -38,17 +38,6 @@ def test_a_partition_of_4_0_may_wait_for_ever() -> None:
     assert isinstance(found.verdict("leader-elected").verdict, Refuted)
 
 
-CLAIMS = FAIR_ELECTIONS.properties(FAIR_ELECTIONS.setting("tiny", rules=parse("fixed")))
-
-
-@pytest.mark.parametrize(("claim", "variant"), [(claim.id, v) for claim in CLAIMS for v in claim.refuted_by])
-def test_each_can_fail(claim: str, variant: str) -> None:
-    """The variant that a property names for it refutes it, by a lasso."""
-    verdict = explored(f"fixed+{variant}").verdict(claim).verdict
-    assert isinstance(verdict, Refuted)
-    assert verdict.trace.loop is not None
-
-
 @pytest.mark.slow
 def test_the_mended_rules_elect_among_three() -> None:
     """So it is with three brokers."""

@@ -13,7 +13,7 @@ from kraftcheck.ci.explore import native
 from kraftcheck.ci.systems import subject as settings
 from kraftcheck.ci.terminal.commands import COMMANDS
 from kraftcheck.model.rules.ruleset import PRESETS, variants
-from kraftcheck.properties.catalogue import ELECTIONS, SYSTEMS
+from kraftcheck.properties.catalogue import ELECTIONS, FAIR_SYSTEMS, SYSTEMS
 from tests.shared.commands import kraftcheck
 
 
@@ -85,7 +85,7 @@ def test_list_document_is_pure_json() -> None:
     """`list --json -` prints one document of systems, rule sets and variants, of one system where asked."""
     told = kraftcheck("list", "--json", "-").document()
     assert (told["version"], told["command"]) == (1, "list")
-    assert [system["name"] for system in told["systems"]] == list(SYSTEMS)
+    assert [system["name"] for system in told["systems"]] == [*SYSTEMS, *FAIR_SYSTEMS]
     assert set(told["rules"]) == set(PRESETS)
     assert {variant["name"] for variant in told["variants"]} == set(variants())
     one = kraftcheck("list", "tests.toys:CLOCK", "--json", "-").document()

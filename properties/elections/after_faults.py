@@ -1,0 +1,139 @@
+"""Liveness of `elections` once faults end and operators rest: what a partition finally comes back to.
+
+`HEALING_ELECTIONS` is the system whose faults may end, with these properties alone: `explore` judges them.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.fairness import Fairness
+from kraftcheck.model.language.layout import subset_of
+from kraftcheck.model.language.system import Action, Outcome, Property, Setting
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.partition.directories import FIRST_LOCAL
+from kraftcheck.model.partition.reassignment import in_progress
+from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.model.systems.elections.system import ELECTIONS
+from kraftcheck.model.systems.ending_faults import Healing, with_ending_faults
+from kraftcheck.properties.elections.fairness import fairness
+from kraftcheck.properties.elections.healing import replicas, targets
+from kraftcheck.properties.kinds import leads_to, weak_fairness
+
+
+@frozen
+class HealingElections(Elections):
+    """The state with what liveness asks for besides.
+
+    Attributes:
+        faults_over: no fault comes any more.
+        asked: the replicas of the reassignment that was asked for last; empty: none since the last cancellation.
+    """
+
+    faults_over: Truth = False
+    asked: BrokerSet = BrokerSet()  # noqa: RUF009
+
+
+def healing(setting: Setting) -> Healing:
+    """Brokers come back after a clean stop and say where their replica is; timers run, and the leader asks for its ISR.
+
+    A broker that works is not started again; who was unregistered may come back, and need not.
+    """
+    local, everything = FIRST_LOCAL, BrokerSet.of(range(setting["directories"])).mask
+
+    def comes_back(s: Elections, broker: Word, clean: Truth, dirs: BrokerSet) -> Truth:
+        works = all_of(s.registered.has(broker), negate(s.shutting_down.has(broker)))
+        return all_of(clean, dirs.mask == everything, negate(works))
+
+    return {
+        "unfence": None,
+        "assign": lambda s, broker, directory: directory >= local,
+        "new_incarnation": comes_back,
+        "alter_partition": lambda s, isr, recovering: all_of(negate(recovering), s.isr.within(isr)),
+        "balance_timer": None,
+        "unclean_timer": None,
+    }
+
+
+def remembering(action: Action) -> Action:
+    """A reassignment, or its cancellation, with what was asked for last noted; any other action as it is."""
+    if action.name not in ("reassign", "cancel"):
+        return action
+
+    def noting(state: HealingElections, **arguments: Replicas) -> Outcome:
+        done = action.outcome(state, arguments)
+        target = BrokerSet(arguments["target"].mask) if arguments else BrokerSet()
+        return evolve(done, state=evolve(done.state, asked=choose(done.event.resigned, state.asked, target)))
+
+    return evolve(action, effect=noting)
+
+
+def active_replicas(s: Elections) -> BrokerSet:
+    """The replicas that may be in the ISR: registered, unfenced, not shutting down."""
+    return replicas(s).keep(s.active())
+
+
+def proposing() -> Fairness:
+    """A leader that lacks active replicas in its ISR asks for them, once they have caught up."""
+
+    def needless(s: Elections, isr: BrokerSet) -> Truth:
+        return any_of(negate(isr.same(active_replicas(s))), isr.same(s.isr))
+
+    return weak_fairness("alter_partition", each=["isr"], having={"recovering": False}, unless=needless)
+
+
+def properties(setting: Setting) -> list[Property]:
+    """What finally comes about once faults have ended."""
+
+    def led(s: HealingElections) -> Truth:
+        return all_of(s.faults_over, s.leader >= 0)
+
+    claims = [
+        leads_to("isr-is-refilled", "once faults end, a led partition gets every registered replica into its ISR",
+                 led, lambda s: replicas(s).keep(s.registered).within(s.isr), "KIP-497",
+                 ("dead-last-known-leader-electable", "removed-replicas-stay-in-elr"),
+                 ("election.last-known.alive", "elr.within-replicas"), fairness=[proposing()]),
+        leads_to("recovery-ends", "once faults end, a led partition is RECOVERING only while no other replica is "
+                 "registered",
+                 lambda s: all_of(led(s), s.recovering),
+                 lambda s: any_of(negate(s.recovering), replicas(s).keep(s.registered).size() <= 1),
+                 "invariant 33; KIP-704", ("recovering-isr-may-grow", "unfence-rejoins-isr"),
+                 ("alter-partition.recovering-isr-of-one", "unfence.does-not-rejoin-isr"), fairness=[proposing()]),
+        leads_to("preferred-leader-leads", "once faults end, the first replica leads, if it is registered",
+                 lambda s: all_of(led(s), s.registered.has(s.replicas.first())),
+                 lambda s: s.leader == s.replicas.first(), "KIP-460; semantics 3",
+                 ("dead-last-known-leader-electable", "removed-replicas-stay-in-elr"),
+                 ("timer.balance", "election.last-known.alive"), fairness=[proposing()]),
+    ]  # fmt: skip
+    if setting["reassignment"]:
+        claims.append(
+            leads_to("reassignment-ends-as-asked",
+                     "once faults end, a led reassignment to registered brokers ends with the replicas asked for last",
+                     lambda s: all_of(led(s), in_progress(s.removing, s.adding), targets(s).within(s.registered)),
+                     _as_asked, "invariant 43; KIP-455",
+                     ("retarget-keeps-old-reassignment", "completion-keeps-removing", "completion-needs-every-replica"),
+                     ("reassignment.completion.every-build",), fairness=[proposing()])
+        )  # fmt: skip
+    return claims
+
+
+def _as_asked(s: HealingElections) -> Truth:
+    asked = any_of(s.asked.is_empty(), replicas(s).same(s.asked))
+    return all_of(negate(in_progress(s.removing, s.adding)), asked)
+
+
+
+_ENDING = with_ending_faults(ELECTIONS, HealingElections, healing, "operator")
+
+HEALING_ELECTIONS = evolve(
+    _ENDING,
+    name="healing-elections",
+    summary="elections, whose faults may end: what a partition finally comes back to",
+    layout=lambda setting: evolve(_ENDING.layout(setting), asked=BrokerSet(subset_of(setting["brokers"]))),
+    actions=lambda setting: [remembering(action) for action in _ENDING.actions(setting)],
+    properties=properties,
+    fairness=fairness,
+)
+"""The system whose faults may end, with its liveness."""

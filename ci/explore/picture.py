@@ -45,16 +45,26 @@ BODY = """<h1>{claim}</h1>
 <div class="panels">
 <section><h2>What changed</h2><table><tbody id="changes"></tbody></table></section>
 <section><h2>State</h2><table><tbody id="state"></tbody></table></section>
-</div>
+{cycle}</div>
 """
 
 
 def html(drawing: Drawing) -> str:
     """The drawing as one page that needs nothing from elsewhere: pictures, states, and a script to step through it."""
     texts = {"claim": drawing.claim, "sentence": drawing.sentence, "title": drawing.title}
-    body = BODY.format(**{name: escape(text) for name, text in texts.items()}, picture=svg(drawing))
+    written = {name: escape(text) for name, text in texts.items()}
+    body = BODY.format(**written, picture=svg(drawing), cycle=_cycle(drawing))
     data = json.dumps(attrs.asdict(drawing), ensure_ascii=True)
     return page(drawing.claim, body, data, ("page.css",), ("page.js",))
+
+
+def _cycle(drawing: Drawing) -> str:
+    """What is repeated for ever at the end of a lasso, and how that is fair; empty where nothing is."""
+    if drawing.cycle is None:
+        return ""
+    fair = "".join(f"<li>{escape(text)}</li>" for text in drawing.cycle.fairness)
+    told = f"<p>{escape(drawing.cycle.text)}</p>\n" + (f"<p>It is fair:</p>\n<ul>{fair}</ul>\n" if fair else "")
+    return f'<section id="cycle"><h2>The cycle</h2>\n{told}</section>\n'
 
 
 FORMATS: Mapping[str, Callable[[Drawing], str]] = {"html": html, "svg": svg, "mermaid": mermaid, "dot": dot}

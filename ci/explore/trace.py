@@ -114,8 +114,8 @@ def trace_command(
     other = other_rules(chosen, pictures)
     traced = program(chosen)
     try:
-        claim, trace = _replayed(recipe, traced, shorten)
-        _check_shown(trace, export is not None or bool(pictures.targets))
+        claim, trace = replayed(recipe, traced, shorten)
+        _check_exported(trace, export)
     except (itf.TraceError, BrokenTrace) as error:
         raise Refusal(f"{file}: {error}") from error
     screen = console()
@@ -133,10 +133,10 @@ def trace_command(
         screen.plain(f"wrote {out}")
     for path in draw(trace, traced, chosen, other, pictures):
         screen.plain(f"wrote {path}")
-    screen.plain(_length(len(trace.steps), steps_dropped, shortest, shorten))
+    screen.plain(_length(trace, steps_dropped, shortest, shorten))
 
 
-def _replayed(recipe: itf.Recipe, traced: Program, shorten: bool) -> tuple[Property | None, Trace]:
+def replayed(recipe: itf.Recipe, traced: Program, shorten: bool = False) -> tuple[Property | None, Trace]:
     """The property that a recipe is about, and its trace as the rules run it.
 
     Raises:
@@ -151,14 +151,12 @@ def _replayed(recipe: itf.Recipe, traced: Program, shorten: bool) -> tuple[Prope
         raise itf.TraceError(f"key loop: {fault} {recipe.property}")
     initial, instances = itf.instances(recipe, traced)
     trace = replay_trace(traced, claim, initial, instances, recipe.loop)
-    if live and shorten:
-        raise BrokenTrace("a lasso is not shortened; its way into the cycle is shortest as it is explored")
     itf.check_states(recipe, trace)
-    return claim, minimise(traced, claim, initial, instances) if shorten else trace
+    return claim, minimise(traced, claim, initial, instances, recipe.loop) if shorten else trace
 
 
 def _run(recipe: itf.Recipe, traced: Program, shorten: bool) -> Trace:
-    """The run of a recipe that is about no property; raises as `_replayed` does."""
+    """The run of a recipe that is about no property; raises as `replayed` does."""
     if shorten:
         raise BrokenTrace("a run that is about no property cannot be shortened; leave out --minimise")
     try:
@@ -175,10 +173,10 @@ def _sentence(claim: Property | None, trace: Trace) -> str:
     return "steps that somebody took" if trace.kind == RUN else "a state without successors is quiescent"
 
 
-def _check_shown(trace: Trace, drawn: bool) -> None:
-    """Refuse to draw or to export a lasso, whose cycle no picture shows yet."""
-    if trace.loop is not None and drawn:
-        raise BrokenTrace("the trace is a lasso, which is shown as text only; leave out --export and the pictures")
+def _check_exported(trace: Trace, export: str | None) -> None:
+    """Refuse a lasso as a test: what happens for ever cannot be run to its end."""
+    if trace.loop is not None and export is not None:
+        raise BrokenTrace("the trace is a lasso, which never ends, so no test can take all its steps; draw it instead")
 
 
 def _steps(traced: Program, claim: Property | None, trace: Trace, full: bool, verbose: bool) -> str:
@@ -198,9 +196,12 @@ def _check_out(out: Path | None, export: str | None) -> None:
     check_results("--out", out)
 
 
-def _length(steps: int, steps_dropped: int, shortest: bool, shorten: bool) -> str:
-    """The length of the trace, and whether a shorter one may exist."""
+def _length(trace: Trace, steps_dropped: int, shortest: bool, shorten: bool) -> str:
+    """The length of the trace, and whether a shorter one may exist; of a lasso only the way into it is shortest."""
     length_text = "shortest as the file says" if shortest else "no step can be dropped" if shorten else "not minimised"
-    return f"{steps_text(steps)}, {length_text}" + (
-        f", {steps_dropped} dropped" if steps_dropped else ""
-    )
+    if shortest and trace.loop is not None:
+        around = len(trace.steps) - trace.loop.start
+        if around:
+            length_text = f"{trace.loop.start} into the cycle ({length_text}) and {around} around"
+    dropped = f", {steps_dropped} dropped" if steps_dropped else ""
+    return f"{steps_text(len(trace.steps))}, {length_text}{dropped}"

@@ -1,4 +1,4 @@
-"""A drawing as a graph for Graphviz: a node for each state, an edge for each step."""
+"""A drawing as a graph for Graphviz: a node for each state, an edge for each step, a dashed one back to a cycle."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ def _lines(drawing: Drawing) -> Iterator[str]:
         yield f"    s{column.number} [label={_quoted(_label(drawing, column))}{colour}];"
     for column in drawing.columns[1:]:
         yield f"    s{column.number - 1} -> s{column.number} [label={_quoted(column.action)}];"
+    if drawing.cycle is not None:
+        again = "\n".join([drawing.cycle.text, *(f"fair: {text}" for text in drawing.cycle.fairness)])
+        yield f"    s{len(drawing.columns) - 1} -> s{drawing.cycle.start} [style=dashed, label={_quoted(again)}];"
 
 
 def _label(drawing: Drawing, column: Column) -> str:

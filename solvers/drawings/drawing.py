@@ -11,6 +11,7 @@ from kraftcheck.model.language.legend import Arrow, Legend
 from kraftcheck.solvers.drawings.default import default_legend
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
+from kraftcheck.solvers.traces.cycles import fairness_texts, repeated_text
 from kraftcheck.solvers.traces.failures import false_parts
 from kraftcheck.solvers.traces.render import call, event_text, fields, show
 
@@ -63,6 +64,21 @@ class Column:
 
 
 @frozen
+class DrawnCycle:
+    """The cycle at the end of a lasso.
+
+    Attributes:
+        start: number of the column where it begins, whose state the last one is again; the last one: it stays there.
+        text: what is repeated, and whether for ever.
+        fairness: how it satisfies each constraint.
+    """
+
+    start: int
+    text: str
+    fairness: tuple[str, ...] = ()
+
+
+@frozen
 class Drawing:
     """A trace as it is drawn.
 
@@ -73,6 +89,7 @@ class Drawing:
         labels: of the strip above the lanes.
         columns: the states, the initial one first.
         other: how the same actions go under other rules; None where there are none.
+        cycle: of a lasso, what is repeated for ever; None: it ends with the last column.
     """
 
     title: str
@@ -82,6 +99,7 @@ class Drawing:
     labels: tuple[str, ...]
     columns: tuple[Column, ...]
     other: OtherRules | None = None
+    cycle: DrawnCycle | None = None
 
 
 @frozen
@@ -124,7 +142,15 @@ def drawing(trace: Trace, program: Program, title: str) -> Drawing:
     return Drawing(
         title, trace.claim, "a state that is not quiescent has a successor" if claim is None else claim.sentence,
         lanes, tuple(legend.strip), columns(trace.initial, trace.steps, legend, lanes, {**failing, **last}),
+        cycle=_cycle(trace),
     )  # fmt: skip
+
+
+def _cycle(trace: Trace) -> DrawnCycle | None:
+    if trace.loop is None:
+        return None
+    start = trace.loop.start
+    return DrawnCycle(start, f"for ever: {repeated_text(start, len(trace.steps))}", tuple(fairness_texts(trace.loop)))
 
 
 def columns(

@@ -7,7 +7,8 @@ from typing import Any
 
 from itf_py import value_from_json
 
-from kraftcheck.solvers.drawings.drawing import Column, Drawing, changes
+from kraftcheck.solvers.drawings.drawing import Column, Drawing, DrawnCycle, changes
+from kraftcheck.solvers.traces.cycles import repeated_text
 from kraftcheck.solvers.traces.itf import ACTION, PICKS, TraceError
 
 
@@ -34,7 +35,17 @@ def foreign_drawing(document: Any, title: str) -> Drawing:
         columns.append(Column(number, action, (), strip, changes(names, before, values), values))
     meta = document.get("#meta")
     about = str(meta.get("description", "")) if isinstance(meta, dict) else ""
-    return Drawing(title, about or title, "", (), names, tuple(columns))
+    return Drawing(title, about or title, "", (), names, tuple(columns), cycle=_cycle(document, len(states) - 1))
+
+
+def _cycle(document: Mapping[str, Any], last: int) -> DrawnCycle | None:
+    """The cycle of a lasso: ITF's `loop` is the number of the state that the last one is again."""
+    if "loop" not in document:
+        return None
+    start = document["loop"]
+    if type(start) is not int or not 0 <= start <= last:
+        raise TraceError(f"key loop: not the number of a state, 0 to {last}")
+    return DrawnCycle(start, f"for ever: {repeated_text(start, last)}")
 
 
 def _texts(state: Any, number: int) -> dict[str, str]:

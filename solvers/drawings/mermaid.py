@@ -8,7 +8,10 @@ from kraftcheck.solvers.drawings.drawing import Column, Drawing
 
 
 def mermaid(drawing: Drawing) -> str:
-    """The drawing as a sequence diagram: a participant for each lane, a note for each event and each failure."""
+    """The drawing as a sequence diagram: a participant for each lane, a note for each event and each failure.
+
+    The steps of a cycle are in a `loop`.
+    """
     return "\n".join(("sequenceDiagram", *_lines(drawing))) + "\n"
 
 
@@ -16,8 +19,16 @@ def _lines(drawing: Drawing) -> Iterator[str]:
     lanes = drawing.lanes or ("state",)
     for number, name in enumerate(lanes):
         yield f"    participant L{number} as {_escaped(name)}"
+    cycle, end = drawing.cycle, len(drawing.columns) - 1
     for column in drawing.columns:
+        if cycle is not None and column.number == cycle.start + 1:
+            yield "    loop for ever"
         yield from _column(drawing, column, len(lanes) - 1)
+    if cycle is not None:
+        if cycle.start < end:
+            yield "    end"
+        parts = [cycle.text, *(f"fair: {text}" for text in cycle.fairness)]
+        yield f"    Note over L0,L{len(lanes) - 1}: {_escaped('<br/>'.join(parts))}"
 
 
 def _column(drawing: Drawing, column: Column, last: int) -> Iterator[str]:

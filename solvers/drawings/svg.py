@@ -7,7 +7,7 @@ from html import escape
 
 from attrs import frozen
 
-from kraftcheck.solvers.drawings.drawing import Column, Drawing, DrawnArrow
+from kraftcheck.solvers.drawings.drawing import Column, Drawing, DrawnArrow, DrawnCycle
 
 CHARACTER, LINE, PAD = 6.6, 15, 8
 """Width of a character, height of a line of text, and the space around it, in pixels."""
@@ -20,7 +20,8 @@ svg { font: 11px ui-monospace, Menlo, Consolas, monospace; color: #1f2328; fill:
 .paper { fill: #ffffff } .lane { stroke: currentColor; stroke-opacity: .25 } .name, .label { font-weight: bold }
 .arrow { stroke: #1f6feb; stroke-width: 1.5; fill: none } .head, .dot { fill: #1f6feb; stroke: none }
 .changed { fill: #8f4700; font-weight: bold } .why { fill: #b31d28; font-weight: bold }
-rect.fails { fill: #d1242f; fill-opacity: .14 }
+rect.fails { fill: #d1242f; fill-opacity: .14 } rect.cycle { fill: #1f6feb; fill-opacity: .07 }
+.again { font-weight: bold }
 .sent { font-size: 10px; stroke: #ffffff; stroke-width: 3px; paint-order: stroke }
 .other { stroke: #8250df; stroke-width: 2; stroke-dasharray: 5 3 } .otherwise { fill: #7340cf; font-weight: bold }
 @media (prefers-color-scheme: dark) {
@@ -61,12 +62,12 @@ class _Grid:
 def svg(drawing: Drawing) -> str:
     """The drawing as an SVG document, without a script or anything from elsewhere."""
     grid = _grid(drawing)
-    below = 2 + max(len(column.failing) for column in drawing.columns)
-    width, height = grid.left[-1] + PAD, grid.bottom + LINE * below + PAD
+    width, height = _size(drawing, grid)
     columns = (part for column in drawing.columns for part in _column(drawing, column, grid))
     paper = f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>'
     names = _names(drawing, grid, height)
-    body = "\n".join((paper, *_lanes(drawing, grid), *columns, *_divergence(drawing, grid), *names))
+    cycle = _cycle(drawing, grid)
+    body = "\n".join((paper, *_lanes(drawing, grid), *cycle, *columns, *_divergence(drawing, grid), *names))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(_summary(drawing))}" '
         f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">\n'
@@ -74,8 +75,43 @@ def svg(drawing: Drawing) -> str:
     )
 
 
+def _size(drawing: Drawing, grid: _Grid) -> tuple[float, float]:
+    """Width and height, with what is below the lanes: failing parts, and the cycle with its fairness."""
+    width, height, cycle = grid.left[-1] + PAD, _cycle_top(drawing, grid) + PAD, drawing.cycle
+    if cycle is not None:
+        texts = _cycle_texts(cycle)
+        width = max(width, grid.left[0] + CHARACTER * 1.1 * max(map(len, texts)) + PAD)
+        height += LINE * (len(texts) + 1)
+    return width, height
+
+
+def _cycle_top(drawing: Drawing, grid: _Grid) -> float:
+    return grid.bottom + LINE * (2 + max(len(column.failing) for column in drawing.columns))
+
+
+def _cycle_texts(cycle: DrawnCycle) -> list[str]:
+    return [cycle.text, *(f"fair: {text}" for text in cycle.fairness)]
+
+
+def _cycle(drawing: Drawing, grid: _Grid) -> Iterator[str]:
+    """The columns of the cycle in a colour, an arrow below them from the last back to the first, and what it says."""
+    if drawing.cycle is None:
+        return
+    start, last = drawing.cycle.start, len(drawing.columns) - 1
+    left, right = grid.left[start], grid.left[last + 1]
+    yield f'<rect class="cycle" x="{left:.0f}" y="0" width="{right - left:.0f}" height="{grid.bottom:.0f}"/>'
+    aside = 12 if start == last else 0  # where it stays, the arrow goes around
+    x, begin, turn = grid.middle(start) - aside, grid.middle(last) + aside, _cycle_top(drawing, grid)
+    tip, neck = grid.bottom, grid.bottom + 6
+    yield f'<path class="arrow" d="M{begin:.0f} {tip:.0f} V{turn:.0f} H{x:.0f} V{neck:.0f}"/>'
+    yield f'<polygon class="head" points="{x - 4:.0f},{neck:.0f} {x + 4:.0f},{neck:.0f} {x:.0f},{tip:.0f}"/>'
+    for row, text in enumerate(_cycle_texts(drawing.cycle), start=1):
+        yield _text(grid.left[0], turn + LINE * row, text, "again" if row == 1 else "", "start")
+
+
 def _summary(drawing: Drawing) -> str:
-    return f"{drawing.claim} of {drawing.title}: {len(drawing.columns) - 1} steps"
+    steps = f"{drawing.claim} of {drawing.title}: {len(drawing.columns) - 1} steps"
+    return steps if drawing.cycle is None else f"{steps}; {drawing.cycle.text}"
 
 
 def action_lines(action: str) -> list[str]:

@@ -25,17 +25,29 @@ def cycle_begin(trace: Trace, number: int) -> list[str]:
 
 def cycle_lines(trace: Trace, loop: Loop) -> list[str]:
     """What is repeated for ever at the end of a lasso, and why that is fair."""
-    last = len(trace.steps)
-    if loop.start == last:
-        repeated = "nothing happens any more"
-    else:
-        repeated = f"steps {loop.start + 1} to {last} again, for state {last} is state {loop.start}"
+    repeated = repeated_text(loop.start, len(trace.steps))
     lines = [f"     breaks: {trace.claim}", f"{INDENT}for ever: {repeated}"]
-    return lines + [f"{INDENT}fair: {one.name}: {_satisfied(one)}" for one in loop.fairness]
+    return lines + [f"{INDENT}fair: {text}" for text in fairness_texts(loop)]
+
+
+def repeated_text(start: int, last: int) -> str:
+    """What is repeated for ever where the last state is the one of a number, which may be its own.
+
+    >>> repeated_text(1, 4), repeated_text(3, 4), repeated_text(4, 4)
+    ('steps 2 to 4 again, for state 4 is state 1', 'step 4 again, for state 4 is state 3', 'nothing happens any more')
+    """
+    if start == last:
+        return "nothing happens any more"
+    steps = f"steps {start + 1} to {last}" if start + 1 < last else f"step {last}"
+    return f"{steps} again, for state {last} is state {start}"
+
+
+def fairness_texts(loop: Loop) -> list[str]:
+    """How the cycle satisfies each constraint, in words: `WF(up): taken in step 1`."""
+    return [f"{one.name}: {_satisfied(one)}" for one in loop.fairness]
 
 
 def _satisfied(shown: FairnessShown) -> str:
-    """How the cycle satisfies a constraint."""
     if shown.taken:
         return f"taken in {_numbered('step', shown.taken)}"
     if shown.always:

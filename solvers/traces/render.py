@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -13,7 +13,11 @@ from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm, successor
+from kraftcheck.solvers.reference.lasso import confirm_lasso
 from kraftcheck.solvers.traces.cycles import INDENT, BrokenTrace, cycle_begin, cycle_lines, replay_lasso
+
+MarkedStep = tuple[int, bool]
+"""An action instance, and whether it is a step of the cycle."""
 
 
 def show(value: Any, name: str = "") -> str:
@@ -167,21 +171,36 @@ def _missing_text(claim: Property | None) -> str:
     return f"{claim.id} {'is not shown' if claim.kind in ('sometimes', 'happens') else 'holds'}"
 
 
-def minimise(program: Program, claim: Property | None, initial: Sequence[int], instances: Sequence[int]) -> Trace:
+def minimise(
+    program: Program, claim: Property | None, initial: Sequence[int], instances: Sequence[int], loop: int | None = None
+) -> Trace:
     """A trace that fails the same property and from which no single step can be dropped.
 
-    Runs of steps are dropped first: a detour leaves together or not at all.
+    Runs of steps are dropped first: a detour leaves together or not at all. Of a lasso, steps are dropped on the way
+    to the cycle and on the cycle, as long as it is fair and breaks the property.
+
+    Args:
+        program, claim, initial, instances: the trace.
+        loop: of a lasso, the number of the state where its cycle begins.
 
     Raises:
         EngineDisagreement: when the trace given does not fail the property.
         BrokenTrace: when too much follows its end to be sure on ints that a shorter trace never recovers.
     """
-    shortest, run = confirm(program, claim, initial, instances, None), list(instances)
+    run = [(instance, loop is not None and number >= loop) for number, instance in enumerate(instances)]
+
+    def judged(steps: Sequence[MarkedStep]) -> Trace:
+        taken = [instance for instance, _ in steps]
+        if claim is None or loop is None:
+            return confirm(program, claim, initial, taken, None)
+        return confirm_lasso(program, claim, initial, taken, sum(not on_cycle for _, on_cycle in steps))
+
+    shortest = judged(run)
     if shortest.closure is not None and not shortest.closure.complete:
         raise BrokenTrace(f"more than {shortest.closure.states:,} states can follow: it cannot be shortened on ints")
     length = len(run)
     while length > 0:
-        shorter = _shorter(program, claim, initial, run, length)
+        shorter = _shorter(judged, run, length)
         if shorter is None:
             length = length // 2 if length > 8 else length - 1
         else:
@@ -191,13 +210,13 @@ def minimise(program: Program, claim: Property | None, initial: Sequence[int], i
 
 
 def _shorter(
-    program: Program, claim: Property | None, initial: Sequence[int], run: Sequence[int], length: int
-) -> tuple[Trace, list[int]] | None:
+    judged: Callable[[Sequence[MarkedStep]], Trace], run: Sequence[MarkedStep], length: int
+) -> tuple[Trace, list[MarkedStep]] | None:
     """The trace without some run of so many steps, the last such run first; None where each is needed."""
     for position in range(len(run) - length, -1, -1):
         rest = [*run[:position], *run[position + length :]]
         try:
-            trace = confirm(program, claim, initial, rest, None)
+            trace = judged(rest)
         except EngineDisagreement:
             continue
         if trace.closure is None or trace.closure.complete:

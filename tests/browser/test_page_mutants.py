@@ -46,6 +46,8 @@ TRACE: dict[str, tuple[str, str, str, Check]] = {
     "width": ("eighty", ".scroll { overflow-x: auto", ".scroll { overflow-x: visible",
               lambda p, w, f: trace.test_eighty_steps_stay_usable(p, f, 360)),
     "repeat": ("eighty", "!event.repeat", "true", lambda p, w, f: trace.test_a_held_key_leaves_one_entry(p, f)),
+    "round": ("lasso", "drawing.cycle.start + 1", "drawing.cycle.start",
+              lambda p, w, f: trace.test_one_walks_round_the_cycle_of_a_lasso(p, f)),
     "variables": ("foreign", 'class="label"', 'class="name"',
                   lambda p, w, f: trace.test_a_foreign_trace_has_variables_and_no_lanes(p, f)),
 }  # fmt: skip

@@ -17,6 +17,7 @@ from tests.browser.watching import Watch
 from tests.shared.commands import kraftcheck
 from tests.shared.places import TESTS
 from tests.solvers.drawings.test_drawings import ELECTIONS, STATES, walk
+from tests.solvers.drawings.test_lasso_drawings import lasso
 
 DRAWN = """() => {
     const middle = (part) => { const box = part.getBoundingClientRect(); return (box.top + box.bottom) / 2; };
@@ -43,6 +44,8 @@ def write_pages(folder: Path) -> Path:
     )
     (folder / "counter.itf.json").write_text(json.dumps(STATES), encoding="utf-8")
     assert kraftcheck("trace", folder / "counter.itf.json", "--html", folder / "foreign.html").code == 0
+    (folder / "lasso.html").write_text(html(lasso("weak", "bell")), encoding="utf-8")
+    (folder / "halt.html").write_text(html(lasso("idle", "up")), encoding="utf-8")
     return folder
 
 
@@ -180,7 +183,7 @@ def test_other_rules_are_beside(four: Page) -> None:
     expect(four.locator("#other")).to_have_text("the same under fixed")
 
 
-@pytest.mark.parametrize("name", ["four", "foreign"])
+@pytest.mark.parametrize("name", ["four", "foreign", "lasso"])
 def test_a_page_needs_no_network_and_serves_everyone(page: Page, watch: Watch, folder: Path, name: str) -> None:
     """A page asks for nothing but itself, and has no grave fault of access, light or dark."""
     address = (folder / f"{name}.html").as_uri()
@@ -214,6 +217,31 @@ def test_a_held_key_leaves_one_entry(page: Page, folder: Path) -> None:
     expect(page.locator("#place")).to_have_text("step 30 of 80")
     page.go_back()
     expect(page.locator("#place")).to_have_text("step 0 of 80")
+
+
+def test_one_walks_round_the_cycle_of_a_lasso(page: Page, folder: Path) -> None:
+    """After the last step the first of the cycle follows, by key and by button; the page says which one."""
+    page.goto((folder / "lasso.html").as_uri())
+    place = page.locator("#place")
+    expect(place).to_have_text("step 4 of 4, then step 1 again")
+    page.keyboard.press("ArrowRight")
+    expect(place).to_have_text("step 1 of 4, in the cycle")
+    page.keyboard.press("End")
+    page.get_by_role("button", name="forward").click()
+    expect(place).to_have_text("step 1 of 4, in the cycle")
+    expect(page.locator("#cycle li")).to_have_text([
+        "WF(up): taken in steps 1, 2, 3", "WF(down): taken in step 4", "WF(ring): not enabled in states 0, 1, 3",
+    ])  # fmt: skip
+
+
+def test_a_behaviour_that_stays_goes_no_further(page: Page, folder: Path) -> None:
+    """At the end of a lasso that stays where it is nothing follows; before it the page says nothing of a cycle."""
+    page.goto((folder / "halt.html").as_uri())
+    place = page.locator("#place")
+    expect(place).to_have_text("step 1 of 1, and for ever")
+    expect(page.get_by_role("button", name="forward")).to_be_disabled()
+    page.keyboard.press("ArrowLeft")
+    expect(place).to_have_text("step 0 of 1")
 
 
 def test_a_foreign_trace_has_variables_and_no_lanes(page: Page, folder: Path) -> None:

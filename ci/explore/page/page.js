@@ -3,6 +3,7 @@ const drawing = JSON.parse(document.getElementById("drawing").textContent);
 const steps = [...document.querySelectorAll(".step")];
 const scroll = document.querySelector(".scroll");
 const last = drawing.columns.length - 1;
+const round = drawing.cycle && drawing.cycle.start < last ? drawing.cycle.start + 1 : null; // the step after the last
 let current = 0;
 
 function row(cells, changed) {
@@ -29,6 +30,17 @@ function otherText(number) {
   return `cannot be taken under ${other.rules} after step ${other.columns.length - 1}: ${other.stopped}`;
 }
 
+function placeText() {
+  const cycle = drawing.cycle;
+  const place = `step ${current} of ${last}`;
+  if (!cycle || current < cycle.start) return place;
+  if (current < last) return `${place}, in the cycle`;
+  return round === null ? `${place}, and for ever` : `${place}, then step ${round} again`;
+}
+
+// The step that follows; after the last one of a cycle its first.
+function next() { return current === last && round !== null ? round : current + 1; }
+
 // Shows a step. What the reader chose gets an entry of the browser's history, so that its back button leads back;
 // a key that is held down passes through many steps, and replaces the entry.
 function go(number, move, remember) {
@@ -47,14 +59,14 @@ function go(number, move, remember) {
   document.getElementById("other").textContent = otherText(current);
   const changes = column.changes.map((change) => row([change.name, change.before, "→", change.after], true));
   fill("changes", changes.length ? changes : [row(["nothing"], false)]);
-  document.getElementById("place").textContent = `step ${current} of ${last}`;
+  document.getElementById("place").textContent = placeText();
   const names = new Set(column.changes.map((change) => change.name));
   fill("state", Object.entries(column.state).map(([name, value]) => {
     const differs = other !== undefined && other.state[name] !== value;
     return row([name, value, differs ? `${drawing.other.rules}: ${other.state[name]}` : ""], names.has(name));
   }));
   document.getElementById("back").disabled = current === 0;
-  document.getElementById("forward").disabled = current === last;
+  document.getElementById("forward").disabled = current === last && round === null;
   if (remember && current !== before) history.pushState(null, "", `#${current}`);
   else history.replaceState(null, "", `#${current}`);
 }
@@ -63,9 +75,9 @@ function addressed() { return location.hash ? Number(location.hash.slice(1)) || 
 
 steps.forEach((step, index) => step.addEventListener("click", () => go(index, false, true)));
 document.getElementById("back").addEventListener("click", () => go(current - 1, true, true));
-document.getElementById("forward").addEventListener("click", () => go(current + 1, true, true));
+document.getElementById("forward").addEventListener("click", () => go(next(), true, true));
 document.addEventListener("keydown", (event) => {
-  const moves = { ArrowLeft: current - 1, ArrowRight: current + 1, Home: 0, End: last };
+  const moves = { ArrowLeft: current - 1, ArrowRight: next(), Home: 0, End: last };
   if (event.key in moves && !event.ctrlKey && !event.metaKey && !event.altKey) {
     event.preventDefault();
     go(moves[event.key], true, !event.repeat);

@@ -11,7 +11,7 @@ from kraftcheck.ci.explore.serve.numbering import step_of, system_key
 from kraftcheck.ci.explore.serve.subjects import Other, Subjects
 from kraftcheck.ci.systems.lookup import words_of
 from kraftcheck.model.language.system import UNNAMED
-from kraftcheck.solvers.drawings.drawing import Column, Drawing, OtherRules
+from kraftcheck.solvers.drawings.drawing import Column, Drawing, DrawnCycle, OtherRules
 from kraftcheck.solvers.drawings.other_rules import set_beside
 from kraftcheck.solvers.drawings.svg import STYLE, svg
 from kraftcheck.solvers.neighbourhood.groups import Grouped, field_names
@@ -19,6 +19,7 @@ from kraftcheck.solvers.neighbourhood.places import Place
 from kraftcheck.solvers.neighbourhood.states import Neighbourhood
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.stepping.session import Choice, Session
+from kraftcheck.solvers.traces.cycles import repeated_text
 from kraftcheck.solvers.traces.render import fields, show
 
 
@@ -89,13 +90,22 @@ def path_document(subjects: Subjects, sessions: Sequence[Session], at: int, othe
         "actions": _actions(here),
         "svg": svg(drawn).replace(f"<style>{STYLE}</style>\n", ""),  # the page's policy allows no style inside
         "other": None if drawn.other is None else _other(drawn.other, at),
+        "again": None if drawn.cycle is None else drawn.cycle.start,
     }
 
 
 def _drawing(subjects: Subjects, sessions: Sequence[Session]) -> Drawing:
     """The path as it is drawn, with every property that fails at each step."""
-    paths = subjects.paths
-    return Drawing(subjects.chosen.title(), "path", "", paths.lanes, tuple(paths.legend.strip), paths.columns(sessions))
+    paths, strip = subjects.paths, tuple(subjects.paths.legend.strip)
+    title, drawn = subjects.chosen.title(), paths.columns(sessions)
+    return Drawing(title, "path", "", paths.lanes, strip, drawn, cycle=_cycle(sessions))
+
+
+def _cycle(sessions: Sequence[Session]) -> DrawnCycle | None:
+    """The cycle that a path may go round for ever: its last state is an earlier one. Nothing is said of fairness."""
+    last = len(sessions) - 1
+    again = next((n for n in range(last) if sessions[n].state == sessions[last].state), None)
+    return None if again is None else DrawnCycle(again, f"perhaps for ever: {repeated_text(again, last)}")
 
 
 def _column(column: Column, session: Session) -> dict[str, Any]:

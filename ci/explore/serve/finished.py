@@ -10,13 +10,14 @@ from attrs import field, frozen
 
 from kraftcheck.ci.explore.command import REPORT, TRACE
 from kraftcheck.ci.explore.serve.numbering import step_of
-from kraftcheck.ci.explore.trace import load
+from kraftcheck.ci.explore.trace import load, replayed
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.files import check_named, read_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.stepping.session import Session, StepRefused
 from kraftcheck.solvers.traces import itf
+from kraftcheck.solvers.traces.cycles import BrokenTrace, fairness_texts, repeated_text
 
 
 @frozen
@@ -76,15 +77,32 @@ def _subject_of(path: Path, report: Any, system: str | None) -> Subject:
 
 
 def counterexample(path: Path, program: Program) -> dict[str, Any]:
-    """A trace file as the page lists it: its property and its steps, or in one line why it does not fit."""
+    """A trace file as the page lists it: its property and its steps, or in one line why it does not fit.
+
+    Of a lasso there are the state where its cycle begins, what is repeated, and how it is fair.
+    """
     name = path.name.removesuffix(TRACE)
     try:
         recipe = itf.recipe(read_json(path))
         session = Session.of_recipe(program, recipe)
-    except (Refusal, itf.TraceError, StepRefused) as error:
+        cycle = _cycle(program, recipe)
+    except (Refusal, itf.TraceError, StepRefused, BrokenTrace) as error:
         return {"name": name, "property": name, "fault": f"{path}: {error}"}
     steps = [step_of(program, instance) for instance in session.instances]
     return {
-        "name": name, "property": recipe.property, "shortest": recipe.shortest, "loop": recipe.loop,
+        "name": name, "property": recipe.property, "shortest": recipe.shortest, "cycle": cycle,
         "start": session.start, "steps": steps,
     }  # fmt: skip
+
+
+def _cycle(program: Program, recipe: itf.Recipe) -> dict[str, Any] | None:
+    """The cycle of a lasso; None for another trace.
+
+    Raises:
+        TraceError, BrokenTrace: for a lasso that is none.
+    """
+    trace = replayed(recipe, program)[1] if recipe.loop is not None else None
+    if trace is None or trace.loop is None:
+        return None
+    text = repeated_text(trace.loop.start, len(trace.steps))
+    return {"start": trace.loop.start, "text": text, "fairness": fairness_texts(trace.loop)}

@@ -29,6 +29,7 @@ from kraftcheck.ci.verdicts.reports.places import (
 )
 from kraftcheck.ci.verdicts.reports.rule_help import checked_rules, help_markdown, help_text
 from kraftcheck.solvers.program.verdict import Trace
+from kraftcheck.solvers.traces.cycles import fairness_texts, repeated_text
 from kraftcheck.solvers.traces.render import call, changes, fields, show
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -176,11 +177,18 @@ def _flow(run: JudgedRun, one: JudgedProperty, trace: Trace, limits: Limits) -> 
             text = f"{number}. {call(step.action, step.arguments)}: {change}"
             flow.append(_step(places[step.action] or here, text, number, limits))
         before = step.state
-    failing = ", ".join(trace.failing) or one.id
     if flow[1:] or not trace.steps:
-        flow[-1]["location"]["message"]["text"] += f"; fails: {failing}"
+        flow[-1]["location"]["message"]["text"] += f"; {_end(one, trace)}"
     flow[-1]["importance"] = "essential"
     return flow
+
+
+def _end(one: JudgedProperty, trace: Trace) -> str:
+    """What is wrong at the end of a trace: what fails there, or what is repeated for ever and yet is fair."""
+    if trace.loop is None:
+        return f"fails: {', '.join(trace.failing) or one.id}"
+    fair = "".join(f"; fair: {text}" for text in fairness_texts(trace.loop))
+    return f"for ever: {repeated_text(trace.loop.start, len(trace.steps))}{fair}"
 
 
 def _step(written: Place | None, text: str, number: int, limits: Limits) -> dict[str, Any]:

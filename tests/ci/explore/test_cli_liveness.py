@@ -81,12 +81,50 @@ def test_a_lasso_that_is_none_is_refused(tmp_path: Path, change: Any, message: s
     assert message in kraftcheck("trace", file, "--system", NAME).refusal()
 
 
-@pytest.mark.parametrize("words", [("--minimise",), ("--html", "page.html"), ("--svg", "x.svg")])
-def test_a_lasso_is_neither_shortened_nor_drawn(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """What would leave out the cycle is refused."""
+def test_a_lasso_is_drawn_in_every_format(tmp_path: Path) -> None:
+    """Each picture says where the cycle goes on, and which constraints are satisfied there."""
     file, _ = written(tmp_path / "out")
-    there = [str(tmp_path / word) if "." in word else word for word in words]
-    assert "lasso" in kraftcheck("trace", file, "--system", NAME, *there).refusal()
+    files = {name: tmp_path / f"a.{name}" for name in ("html", "svg", "mermaid", "dot")}
+    ran = kraftcheck("trace", file, "--system", NAME, *(w for name, path in files.items() for w in (f"--{name}", path)))
+    assert (ran.code, ran.last) == (0, "4 steps, 0 into the cycle (shortest as the file says) and 4 around")
+    for path in files.values():
+        text = path.read_text(encoding="utf-8")
+        assert "for ever: steps 1 to 4 again" in text
+        assert "WF(ring): not enabled in states 0, 1, 3" in text
+
+
+def test_a_lasso_is_no_test_of_kafka(tmp_path: Path) -> None:
+    """What goes on for ever is not exported as a test, which has to end."""
+    file, _ = written(tmp_path / "out")
+    ran = kraftcheck("trace", file, "--system", NAME, "--export", "junit", "--out", tmp_path / "kafka")
+    assert "the trace is a lasso, which never ends" in ran.refusal()
+
+
+def test_a_lasso_is_shortened(tmp_path: Path) -> None:
+    """Rounds on the way and rounds of the cycle are dropped; what is left is fair, and breaks the property."""
+    file, document = written(tmp_path / "out")
+    first, *around = document["states"]
+    long = {**document, "states": [first, *around * 5], "loop": 8}
+    long["#meta"]["kraftcheck"]["shortest"] = False
+    file.write_text(json.dumps(long))
+    assert kraftcheck("trace", file, "--system", NAME).last == "20 steps, not minimised"
+    ran = kraftcheck("trace", file, "--system", NAME, "--minimise", "--out", tmp_path / "short.itf.json")
+    assert (ran.code, ran.last) == (0, "4 steps, no step can be dropped, 16 dropped")
+    short = json.loads((tmp_path / "short.itf.json").read_text())
+    assert (short["loop"], len(short["states"])) == (0, 5)
+    assert kraftcheck("trace", tmp_path / "short.itf.json", "--system", NAME).code == 0
+
+
+def test_reports_have_the_cycle(tmp_path: Path) -> None:
+    """JUnit's failure and SARIF's last step say what is repeated for ever, and how that is fair."""
+    kraftcheck(*WEAK, "--property", "bell", "--junit", tmp_path / "a.xml", "--sarif", tmp_path / "a.sarif")
+    text = (tmp_path / "a.xml").read_text()
+    assert "for ever: steps 1 to 4 again, for state 4 is state 0" in text
+    assert "fair: WF(ring): not enabled in states 0, 1, 3" in text
+    (result,) = json.loads((tmp_path / "a.sarif").read_text())["runs"][0]["results"]
+    last = result["codeFlows"][0]["threadFlows"][0]["locations"][-1]["location"]["message"]["text"]
+    assert "4. down(): floor: 3 -> 0; for ever: steps 1 to 4 again" in last
+    assert last.endswith("fair: WF(ring): not enabled in states 0, 1, 3")
 
 
 @pytest.mark.parametrize(

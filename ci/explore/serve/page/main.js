@@ -3,7 +3,7 @@
 import { charts } from "./charts.js";
 import { html, render } from "./element.js";
 import { graph } from "./graph.js";
-import { pathView } from "./path.js";
+import { forward, pathView } from "./path.js";
 import { go, moveTo, show, undo } from "./places.js";
 import { search } from "./search.js";
 import { ask } from "./server.js";
@@ -53,7 +53,7 @@ function draw() {
 
 const MOVES = {
   ArrowLeft: () => moveTo(store.place.at - 1),
-  ArrowRight: () => moveTo(store.place.at + 1),
+  ArrowRight: forward,
   Home: () => moveTo(0),
   End: () => moveTo(store.place.steps.length),
   u: undo,

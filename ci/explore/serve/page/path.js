@@ -57,8 +57,15 @@ function examples() {
   return html`<section><h2>Counterexamples</h2><ul class="examples">${counterexamples.map((one) => html`<li key=${one.name}>
     ${one.fault ? html`<span class="fails">${one.fault}</span>`
       : html`<button onClick=${() => go({ start: one.start, steps: one.steps, view: "steps" })}>${one.property}</button>
-        ${" "}${count(one.steps.length, "step")}${one.shortest ? ", shortest" : ""}${one.loop === null ? "" : `, and from state ${one.loop} on again for ever`}`}
+        ${" "}${count(one.steps.length, "step")}${one.shortest && !one.cycle ? ", shortest" : ""}${one.cycle ? `, for ever: ${one.cycle.text}` : ""}`}
+    ${one.cycle && html`<ul>${one.cycle.fairness.map((text) => html`<li>fair: ${text}</li>`)}</ul>`}
   </li>`)}</ul></section>`;
+}
+
+// The next step of the path; after the last one of a cycle its first.
+export function forward() {
+  const { at, again } = store.path;
+  return moveTo(at === store.place.steps.length && again !== null ? again + 1 : at + 1);
 }
 
 export function pathView() {
@@ -71,7 +78,7 @@ export function pathView() {
     <p class="controls">
       <button onClick=${undo} disabled=${path.at === 0}>undo</button>${" "}
       <button onClick=${() => moveTo(path.at - 1)} disabled=${path.at === 0}>← back</button>${" "}
-      <button onClick=${() => moveTo(path.at + 1)} disabled=${path.at === place.steps.length}>forward →</button>${" "}
+      <button onClick=${forward} disabled=${path.at === place.steps.length && path.again === null}>forward →</button>${" "}
       <button onClick=${() => go({ steps: [], at: 0 })} disabled=${place.steps.length === 0}>start over</button>
     </p>
     <details open><summary>drawing</summary>

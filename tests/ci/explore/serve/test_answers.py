@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -210,9 +211,33 @@ def test_a_lasso_says_where_it_goes_on(tmp_path: Path) -> None:
     with serving(opened_run(tmp_path / "out", name)) as server:
         (one,) = server.ask("system")["counterexamples"]
         path = server.ask("path", start=one["start"], steps=one["steps"])
-        again = server.ask("path", start=one["start"], steps=one["steps"], at=one["loop"])
+        again = server.ask("path", start=one["start"], steps=one["steps"], at=one["cycle"]["start"])
     assert [field["value"] for field in path["state"]] == [field["value"] for field in again["state"]]
     assert {status["finding"] for status in path["properties"]} == {"whole runs"}
+
+
+def test_a_lasso_that_is_none_is_a_fault(tmp_path: Path) -> None:
+    """A file whose cycle does not close is listed with what is wrong with it."""
+    name = NAME.replace("LIFT", "UNFAIR")
+    kraftcheck("explore", name, "--quiet", "--out", tmp_path / "out")
+    (file,) = (tmp_path / "out").glob("*.itf.json")
+    document = json.loads(file.read_text())
+    document["loop"] = 9
+    file.write_text(json.dumps(document))
+    with serving(opened_run(tmp_path / "out", name)) as server:
+        (one,) = server.ask("system")["counterexamples"]
+    assert "there is no state 9 where a cycle could begin" in one["fault"]
+
+
+def test_a_path_that_comes_back_says_where(run: Opened) -> None:
+    """The drawing of a path has an arrow to the state that its end is again; that is no lasso, and no word of it."""
+    with serving(run) as server:
+        turn = next(one["step"] for action in server.ask("path")["actions"] for one in action["enabled"]
+                    if one["text"] == "turn()")  # fmt: skip
+        once, twice = (server.ask("path", steps=[turn] * number) for number in (1, 2))
+    assert (once["again"], twice["again"]) == (None, 0)
+    assert "perhaps for ever: steps 1 to 2 again" in twice["svg"]
+    assert "for ever" not in once["svg"]
 
 
 def test_a_trace_that_does_not_fit_says_so_in_its_line(run: Opened) -> None:

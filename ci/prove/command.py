@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from attrs import evolve, frozen
 
 from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.prove.bounded import run_bounded
+from kraftcheck.ci.prove.certificates import write_certificate
 from kraftcheck.ci.prove.report import document, print_proof
 from kraftcheck.ci.prove.second_solver import check_endless, check_ready, check_solver, second_opinion
 from kraftcheck.ci.systems import report
@@ -29,6 +31,7 @@ from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.progress import progress_tally, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.result_folders import check_results
 from kraftcheck.ci.terminal.time_limit import overdue, passed, time_limit, within
 from kraftcheck.ci.verdicts.reports.files import report_options
 from kraftcheck.ci.verdicts.reports.judged import judged_proof
@@ -190,6 +193,8 @@ def check_only(name: str, subject_: Theory, only: Sequence[str], invariants: Seq
 @click.option("--core", is_flag=True, help="Show which lemmas, invariants and guards each proof used.")
 @click.option("--times", is_flag=True, help="Show every query with its time.")
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
+@click.option("--certificate", metavar="DIR", type=click.Path(path_type=Path),
+              help="Write what is proven there, and a script with which another solver checks it.")  # fmt: skip
 @click.option("--smt2", metavar="DIR", help="Write every query there as SMT-LIB 2.")
 @click.option("--second-solver", "second", type=click.Choice(SECOND_SOLVERS), help="Ask this solver every query too.")
 @click.option("--bmc", type=click.IntRange(0), metavar="K", help="Only look for counterexamples of at most K steps.")
@@ -232,6 +237,7 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     check_writable(flags["target"])
     flags["reports"].check(json=flags["target"])
     check_ready(flags["second"], flags["smt2"], flags["target"])
+    check_results("--certificate", flags["certificate"], flags["target"], flags["smt2"], *flags["reports"].paths)
     effort = Effort(within(flags["timeout"]), flags["seed"], flags["core"], flags["solver"])
     bounded_only = _without_lemmas(flags)
     check_solver(flags["solver"], flags["second"], bounded_only)
@@ -246,6 +252,8 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     screen = console(to_stderr=flags["target"] == "-")
     screen.plain(request.subject().title())
     print_proof(screen, proof, judgements, seconds, flags)
+    if flags["certificate"] is not None:
+        screen.plain(write_certificate(request.subject(), proof, effort, flags["certificate"]))
     if flags["target"] is not None:
         write_json(flags["target"], document(request.subject(), proof, judgements, seconds, effort, code))
     run_ = judged_proof(request.subject(), [one.verdict for one in judgements], seconds)
@@ -274,7 +282,8 @@ def _without_lemmas(flags: Mapping[str, Any]) -> bool:
     if engines > 1:
         raise Refusal("--bmc, --k and --pdr exclude each other; give one of them")
     if engines:
-        check_idle("does nothing with --bmc, --k or --pdr", "core", "times", "smt2", "second", "search", "memory")
+        idle = ("core", "times", "certificate", "smt2", "second", "search", "memory")
+        check_idle("does nothing with --bmc, --k or --pdr", *idle)
     return bool(engines)
 
 

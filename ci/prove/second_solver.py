@@ -66,7 +66,7 @@ def second_opinion(
     Raises:
         EngineDisagreement: when one solver says sat and the other unsat.
     """
-    texts = list(scripts(proof))
+    texts = list(scripts(proof, effort))
     if place is not None:
         with results("--smt2", Path(place)) as folder:
             for script in texts:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
-import z3
 from attrs import frozen
 
+from kraftcheck.solvers.certificates.action_queries import ActionQueries
 from kraftcheck.solvers.smt.induction import Proof
-from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Effort, Obligation, Premises, Questions
-from kraftcheck.solvers.smt.z3_endless import instances
+from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Effort, Obligation
 
 SECOND_SOLVERS = ("bitwuzla", "cvc5", "z3")
 """Python packages that can be asked as well; Z3 where it was not the first."""
@@ -40,41 +40,18 @@ class Script:
         return f"{self.obligation.action}--{self.obligation.claim}.smt2"
 
 
-def scripts(proof: Proof) -> Iterator[Script]:
+def scripts(proof: Proof, effort: Effort) -> Iterator[Script]:
     """Every query of a proof, with the invariants that it may assume in the end.
 
     What was proven of a claim before that fell is left out: it may have rested on others that fell.
     """
-    questions, assumed = Questions(proof.theory), proof.assumed()
-    premises_by_key: dict[tuple[str, bool], Premises] = {}
-    for obligation, answer in proof.answers.items():
-        if obligation.claim in proof.unproven and answer.result == PROVEN:
-            continue
-        key = (obligation.action, obligation.claim not in DOMAINS)
-        if key not in premises_by_key:
-            premises_by_key[key] = questions.premises(obligation.action, assumed, key[1])
-        yield Script(
-            obligation, script(obligation, premises_by_key[key], denial(premises_by_key[key], obligation, questions))
-        )
-
-
-def denial(premises: Premises, obligation: Obligation, questions: Questions) -> list[Any]:
-    """The negation of what is to be shown; of endless sequences, instances of what is said of every place too."""
-    if premises.endless():
-        return [questions.read.expression(fact) for fact in instances(premises, questions.goals(obligation))]
-    return [z3.Not(questions.goal(obligation))]
-
-
-def script(obligation: Obligation, assumptions: Premises, denials: Sequence[Any]) -> str:
-    """The text of one query: its premises, and the negation of what is to be shown."""
-    solver = z3.Solver()
-    solver.add(*assumptions.truths.values(), *denials)
-    logic = "ALL" if assumptions.numbers() else "QF_BV"
-    names = "".join(f"; {name}\n" for name in assumptions.truths)
-    return (
-        f"; {obligation.claim}, {obligation.action}: unsat means proven; assertions in order:\n{names}"
-        f"; the negated claim\n(set-logic {logic})\n{solver.to_smt2()}"
-    )
+    assumed = proof.assumed()
+    wanted = [o for o, answer in proof.answers.items() if o.claim not in proof.unproven or answer.result != PROVEN]
+    for (action, within), group in itertools.groupby(wanted, lambda one: (one.action, one.claim not in DOMAINS)):
+        queries = ActionQueries(proof.theory, action, within, assumed, assumed, effort)
+        for obligation in group:
+            comment = f"; {obligation.claim}, {action}: unsat means proven"
+            yield Script(obligation, queries.text(obligation, [comment]))
 
 
 def installed(name: str) -> bool:

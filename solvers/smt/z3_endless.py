@@ -16,14 +16,6 @@ NOT_SHOWN = "no state is shown where sequences have no end"
 """Why what is not proven of them is undecided: their instances do not refute it, which makes no counterexample."""
 
 
-def instances(premises: Premises, goals: Sequence[Term]) -> list[Term]:
-    """Truths that together with the premises say that one of some goals fails: what a script asserts."""
-    instances_ = Instances(premises.names[0].graph)
-    instances_.require(premises.terms.values())
-    instances_.deny(conjuncts_of(goals))
-    return instances_.facts
-
-
 class EndlessEngine:
     """Z3 with instances of the claims about every place."""
 

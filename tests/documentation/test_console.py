@@ -13,7 +13,10 @@ import pytest
 from tests.documentation.console import Command, commands_of, files_of, fits, masked, pages, typed
 from tests.shared.places import ROOT
 
-PROGRAMS = {"kraftcheck": ["-m", "kraftcheck"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider", "--no-header"]}
+PROGRAMS = {
+    "kraftcheck": ["-m", "kraftcheck"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider", "--no-header"],
+    "python3": [],
+}  # fmt: skip
 """What pages may run, as modules of this Python."""
 
 REFUSED = 2

@@ -148,6 +148,7 @@ def test_other_results_do_not_go_into_the_folder(tmp_path: Path) -> None:
 COMMANDS = [
     "explore tests.toys:CLOCK --out", "explore tests.toys:CLOCK --engine spark --out", "check elections --out",
     "simulate tests.toys:CLOCK --out", "prove elections --scope tiny --smt2",
+    "prove tests.toys:CLOCK --certificate",
     "trace tests/traces/B4.itf.json --export junit --out",
 ]  # fmt: skip
 

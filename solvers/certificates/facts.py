@@ -1,0 +1,63 @@
+"""Of the instances of claims about every place, those that a refutation needs: few of thousands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import z3
+
+from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.smt.instances import Instances
+from kraftcheck.solvers.smt.queries import Effort, Premises
+from kraftcheck.solvers.smt.z3_endless import conjuncts_of
+from kraftcheck.solvers.smt.z3terms import Z3Reader
+
+
+class NeededFacts:
+    """Instances of premises about sequences without end, and which of them refute that some goals fail.
+
+    Args:
+        premises: the places of all of them are of interest.
+        asserted: those that may be assumed, read into Z3.
+        read: reads terms.
+        effort: limits of each query.
+    """
+
+    def __init__(
+        self, premises: Premises, asserted: Mapping[str, Any], read: Z3Reader, effort: Effort
+    ) -> None:
+        self._read, self._facts = read, dict[str, Any]()
+        self._instances = Instances(premises.names[0].graph)
+        self._instances.require(premises.terms.values())
+        self._solver = z3.Solver()
+        self._solver.set("timeout", effort.milliseconds())
+        self._solver.set("random_seed", effort.seed)
+        self._solver.add(*asserted.values())
+        self._add(self._instances.facts)
+
+    def _add(self, facts: Sequence[Term]) -> list[str]:
+        marks = [f"fact {len(self._facts) + number}" for number in range(len(facts))]
+        for mark, fact in zip(marks, facts, strict=True):
+            self._facts[mark] = self._read.expression(fact)
+            self._solver.add(z3.Implies(z3.Bool(mark), self._facts[mark]))
+        return marks
+
+    def of(self, goals: Sequence[Term]) -> list[Any]:
+        """The instances that refute, with the premises, that one of some goals fails; all where none are seen to."""
+        query = self._instances.branch()
+        query.deny(conjuncts_of(goals))
+        self._solver.push()
+        added = self._add(query.facts)
+        marks = [z3.Bool(mark) for mark in self._facts]
+        refuted = self._solver.check(*marks) == z3.unsat
+        needed = sorted(map(str, self._solver.unsat_core()), key=_number) if refuted else [*self._facts]
+        expressions = [self._facts[mark] for mark in needed]
+        self._solver.pop()
+        for mark in added:
+            del self._facts[mark]
+        return expressions
+
+
+def _number(mark: str) -> int:
+    return int(mark.removeprefix("fact "))

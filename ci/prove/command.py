@@ -26,12 +26,11 @@ from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject, traced
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.progress import progress_tally, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.result_folders import check_results
 from kraftcheck.ci.terminal.time_limit import overdue, passed, time_limit, within
 from kraftcheck.ci.verdicts.reports.files import report_options
 from kraftcheck.ci.verdicts.reports.judged import judged_proof
@@ -193,7 +192,7 @@ def check_only(name: str, subject_: Theory, only: Sequence[str], invariants: Seq
 @click.option("--core", is_flag=True, help="Show which lemmas, invariants and guards each proof used.")
 @click.option("--times", is_flag=True, help="Show every query with its time.")
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
-@click.option("--certificate", metavar="DIR", type=click.Path(path_type=Path),
+@click.option("--certificate", metavar="DIR",
               help="Write what is proven there, and a script with which another solver checks it.")  # fmt: skip
 @click.option("--smt2", metavar="DIR", help="Write every query there as SMT-LIB 2.")
 @click.option("--second-solver", "second", type=click.Choice(SECOND_SOLVERS), help="Ask this solver every query too.")
@@ -236,8 +235,7 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     flags["only"] = check_only(parsed.system, theory_, flags["only"], flags["invariants"])
     check_writable(flags["target"])
     flags["reports"].check(json=flags["target"])
-    check_ready(flags["second"], flags["smt2"], flags["target"])
-    check_results("--certificate", flags["certificate"], flags["target"], flags["smt2"], *flags["reports"].paths)
+    check_ready(flags["second"], {"--smt2": flags["smt2"], "--certificate": flags["certificate"]}, flags["target"])
     effort = Effort(within(flags["timeout"]), flags["seed"], flags["core"], flags["solver"])
     bounded_only = _without_lemmas(flags)
     check_solver(flags["solver"], flags["second"], bounded_only)
@@ -248,18 +246,22 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
         proof, judgements, seconds = proof_judgements(request, effort, flags)
     if (flags["smt2"] is not None or flags["second"] is not None) and not proof.stopped:
         judgements = second_opinion(proof, judgements, flags["smt2"], flags["second"], effort, flags["workers"])
-    code = worst_exit_code(judgement.verdict.verdict for judgement in judgements)
-    screen = console(to_stderr=flags["target"] == "-")
+    code, screen = worst_exit_code(one.verdict.verdict for one in judgements), console(to_stderr=flags["target"] == "-")
     screen.plain(request.subject().title())
     print_proof(screen, proof, judgements, seconds, flags)
-    if flags["certificate"] is not None:
-        screen.plain(write_certificate(request.subject(), proof, effort, flags["certificate"]))
+    _certify(screen, request, proof, effort, flags["certificate"])
     if flags["target"] is not None:
         write_json(flags["target"], document(request.subject(), proof, judgements, seconds, effort, code))
     run_ = judged_proof(request.subject(), [one.verdict for one in judgements], seconds)
     flags["reports"].write(screen, [run_], code, last_line(judgements, code))
     screen.plain(last_line(judgements, code))
     sys.exit(code)
+
+
+def _certify(screen: Screen, request: ProofRequest, proof: Proof, effort: Effort, place: str | None) -> None:
+    """Write the certificate, if it is wanted, and say so."""
+    if place is not None:
+        screen.plain(write_certificate(request.subject(), proof, effort, Path(place)))
 
 
 def proof_judgements(

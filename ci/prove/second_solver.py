@@ -25,11 +25,13 @@ EXPECTED_ANSWERS = {PROVEN: "unsat", REFUTED: "sat"}
 """The answer that a second solver must give where the first decided."""
 
 
-def check_ready(second: str | None, place: str | None, target: str | None) -> None:
-    """Refuse, before anything is proven, a solver that is missing or a folder that cannot be used."""
+def check_ready(second: str | None, places: Mapping[str, str | None], target: str | None) -> None:
+    """Refuse, before anything is proven, a solver that is missing or a folder, by option, that cannot be used."""
     if second is not None and not installed(second):
         raise Refusal(f"--second-solver {second} is not installed; pip install 'kraftcheck[solvers]'")
-    check_results("--smt2", None if place is None else Path(place), target)
+    for option, place in places.items():
+        others = (other for name, other in places.items() if name != option)
+        check_results(option, None if place is None else Path(place), target, *others)
 
 
 def check_solver(solver: str, second: str | None, bounded_only: bool) -> None:

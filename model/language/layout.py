@@ -84,10 +84,16 @@ class Counter:
 
 @frozen
 class Endless:
-    """Domain of a `kraftcheck.model.language.sequences.Sequence` of words lo..hi. Only provers take it."""
+    """Domain of a `kraftcheck.model.language.sequences.Sequence` of words lo..hi. Only provers take it.
+
+    Attributes:
+        lo, hi: smallest and largest word.
+        truths: whether it is one of truths, which are 0 for false and 1 for true.
+    """
 
     lo: int
     hi: int
+    truths: bool = False
 
     @property
     def bits(self) -> int:
@@ -115,9 +121,9 @@ def counter(lo: int = 0) -> Any:
     return Counter(lo)
 
 
-def endless(lo: int, hi: int) -> Any:
-    """The domain of a sequence of words lo..hi, typed so that it can stand where a state has one."""
-    return Endless(lo, hi)
+def endless(lo: int, hi: int, *, truths: bool = False) -> Any:
+    """The domain of a sequence of words lo..hi, or of truths, typed so that it can stand where a state has one."""
+    return Endless(lo, hi, truths)
 
 
 def subset_of(count: int, *, cap: str = "") -> Any:

@@ -38,10 +38,10 @@ class Sequence(Symbolic):
         self._words: dict[int, Word] = {}
 
     @classmethod
-    def of_state(cls, graph: Graph, name: str, lo: int, hi: int) -> Sequence:
-        """A sequence of arbitrary words in lo..hi."""
+    def of_state(cls, graph: Graph, name: str, lo: int, hi: int, truths: bool = False) -> Sequence:
+        """A sequence of arbitrary words in lo..hi, or of arbitrary truths."""
         graph.variables.append(name)
-        symbol = graph.intern("sequence", (), len(graph.variables) - 1, lo, hi, False)
+        symbol = graph.intern("sequence", (), len(graph.variables) - 1, lo, hi, truths)
         sequence = cls(graph, lambda at: word_at(symbol, at))
         sequence.symbol = symbol
         return sequence
@@ -78,9 +78,11 @@ def symbol_of(value: Term | Sequence) -> Term:
 
 
 def word_at(symbol: Term, place: Word) -> Term:
-    """The word at a place of the sequence that a term names."""
+    """The word (or truth) at a place of the sequence that a term names."""
     graph = symbol.graph
-    return graph.intern("read", (symbol, graph.lift(place)), 0, symbol.lo, symbol.hi, False)
+    if symbol.lo == symbol.hi:
+        return graph.constant(bool(symbol.lo) if symbol.is_truth else symbol.lo)
+    return graph.intern("read", (symbol, graph.lift(place)), 0, symbol.lo, symbol.hi, symbol.is_truth)
 
 
 def every(graph: Graph, claim: Places) -> Truth:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from kraftcheck.model.language.anynumber.brokers import Claim
+from kraftcheck.model.language.anynumber.maps import each_broker, each_record
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
-from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
 from kraftcheck.model.rules.directories import DirectoryRules
-from kraftcheck.model.systems.directories.host import NOTHING, SERVING
+from kraftcheck.model.systems.directories.host import NOTHING, SERVING, Host
 from kraftcheck.model.systems.directories.state import Placement
 from kraftcheck.properties.kinds import always, step
 
@@ -81,12 +81,12 @@ def _places(setting: Setting) -> list[Property]:
 
 
 
-def quiet(s: Placement, broker: int, rules: DirectoryRules) -> Truth:
+def quiet(s: Placement, broker: Word, rules: DirectoryRules) -> Truth:
     """Whether a running broker has applied all metadata, and has no failure to report and no assignment to send.
 
     While no directory is on file, it has yet to register again.
     """
-    host, registered = s.hosts[broker], s.controller.online_dirs[broker]
+    host, registered = s.host(broker), s.controller.dirs_of(broker)
     return all_of(
         host.up,
         host.seen,
@@ -99,23 +99,21 @@ def quiet(s: Placement, broker: int, rules: DirectoryRules) -> Truth:
     )
 
 
-def _told(s: Placement, concerned: Callable[[int], Truth]) -> Conjuncts:
-    return {f"broker {b}": implies(concerned(b), s.may_be_online(b)) for b in range(len(s.hosts))}
+def _told(s: Placement, concerned: Claim) -> Conjuncts:
+    return each_broker(s.hosts, lambda b: implies(concerned(b), s.may_be_online(b)))
 
 
 def _led_away(s: Placement, rules: DirectoryRules) -> Conjuncts:
-    return {
-        f"broker {b}": implies(all_of(quiet(s, b, rules), s.controller.leader == b), h.replica == SERVING)
-        for b, h in enumerate(s.hosts)
-    }
+    return each_record(
+        s.hosts, lambda b, h: implies(all_of(quiet(s, b, rules), s.controller.leader == b), h.replica == SERVING)
+    )
 
 
 def _complete(s: Placement) -> Conjuncts:
     candidates = s.controller.isr.plus(s.controller.elr)
-    return {
-        f"broker {b}": implies(all_of(candidates.has(b), h.serving(), negate(s.lossy)), h.healthy())
-        for b, h in enumerate(s.hosts)
-    }
+    return each_record(
+        s.hosts, lambda b, h: implies(all_of(candidates.has(b), h.serving(), negate(s.lossy)), h.healthy())
+    )
 
 
 def _settled(s: Placement, setting: Setting) -> Conjuncts:
@@ -123,32 +121,37 @@ def _settled(s: Placement, setting: Setting) -> Conjuncts:
     if setting["directories"] == 1 and setting.rules.directories.single_directory_silent:
         return {"nothing is claimed of single directories": True}
     rules = setting.rules.directories
-    still = [all_of(quiet(s, b, rules), h.replica == SERVING, negate(h.moving())) for b, h in enumerate(s.hosts)]
-    slots = s.controller.directories.slots
-    return {f"broker {b}": implies(still[b], slots[b] == h.actual()) for b, h in enumerate(s.hosts)}
+
+    def settled(broker: Word, host: Host) -> Truth:
+        still = all_of(quiet(s, broker, rules), host.replica == SERVING, negate(host.moving()))
+        return implies(still, s.assigned(broker) == host.actual())
+
+    return each_record(s.hosts, settled)
 
 
 def _assigned_by_broker(t: Step) -> Conjuncts:
     before: Placement = t.before
     after: Placement = t.after
-    parts: dict[str, Truth] = {}
-    for b in range(len(before.hosts)):
-        same = before.controller.directories.slots[b] == after.controller.directories.slots[b]
-        entered = negate(all_of(before.controller.replicas.has(b), after.controller.replicas.has(b)))
-        sent: Truth = t.arguments["broker"] == b if t.action in ASSIGNING else False
-        parts[f"broker {b}"] = any_of(same, entered, sent)
-    return parts
+
+    def of(broker: Word) -> Truth:
+        same = before.assigned(broker) == after.assigned(broker)
+        entered = negate(all_of(before.controller.replicas.has(broker), after.controller.replicas.has(broker)))
+        sent: Truth = t.arguments["broker"] == broker if t.action in ASSIGNING else False
+        return any_of(same, entered, sent)
+
+    return each_broker(before.hosts, of)
 
 
 def _unfenced(t: Step) -> Conjuncts:
     before: Placement = t.before
     after: Placement = t.after
-    parts: dict[str, Truth] = {}
-    for b, host in enumerate(before.hosts):
-        freed = all_of(before.controller.fenced.has(b), negate(after.controller.fenced.has(b)))
-        asked: Truth = t.arguments["broker"] == b if t.action == "unfence" else False
-        parts[f"broker {b}"] = implies(freed, all_of(asked, host.up, host.seen))
-    return parts
+
+    def of(broker: Word, host: Host) -> Truth:
+        freed = all_of(before.controller.fenced.has(broker), negate(after.controller.fenced.has(broker)))
+        asked: Truth = t.arguments["broker"] == broker if t.action == "unfence" else False
+        return implies(freed, all_of(asked, host.up, host.seen))
+
+    return each_record(before.hosts, of)
 
 
 def _fenced_until_settled(t: Step) -> Conjuncts:
@@ -160,21 +163,14 @@ def _fenced_until_settled(t: Step) -> Conjuncts:
     if t.action != "unfence":
         return {"no broker is unfenced": True}
     before: Placement = t.before
-    parts: dict[str, Truth] = {}
-    for b, host in enumerate(before.hosts):
-        directory = before.controller.directories.slots[b]
+
+    def of(broker: Word, host: Host) -> Truth:
+        directory = before.assigned(broker)
         known = negate(any_of(directory == UNASSIGNED, directory == MIGRATING))
         accepted = all_of(host.moving(), directory == host.directory(host.future))
         there = choose(host.has_log(), any_of(directory == host.actual(), accepted), known)
-        listed = negate(before.controller.online_dirs[b].is_empty())
-        concerned = all_of(t.arguments["broker"] == b, before.controller.replicas.has(b), listed)
-        parts[f"broker {b}"] = implies(concerned, there)
-    return parts
+        listed = negate(before.controller.dirs_of(broker).is_empty())
+        concerned = all_of(t.arguments["broker"] == broker, before.controller.replicas.has(broker), listed)
+        return implies(concerned, there)
 
-
-
-
-
-
-
-
+    return each_record(before.hosts, of)

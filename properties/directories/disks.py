@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from kraftcheck.model.language.anynumber.maps import each_record
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
-from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
-from kraftcheck.model.systems.directories.host import ABSENT
+from kraftcheck.model.systems.directories.host import ABSENT, Host
 from kraftcheck.model.systems.directories.state import UPGRADE, Placement, drawn_by
 from kraftcheck.properties.directories.assignment import ASSIGNING
 from kraftcheck.properties.kinds import always, step
@@ -37,7 +38,7 @@ def properties(setting: Setting) -> list[Property]:
     if setting["disk-changes"]:
         claims.append(
             always("duplicate-ids-never-start", "the directories of a running broker have different ids",
-                   lambda s: {f"broker {b}": implies(h.up, h.distinct_ids()) for b, h in enumerate(s.hosts)},
+                   lambda s: each_record(s.hosts, lambda _, h: implies(h.up, h.distinct_ids())),
                    "KIP-858", ("duplicate-ids-start",),
                    rules=("startup.directory-ids-differ",)))  # fmt: skip
     if drawn_by(setting.bounds):
@@ -56,49 +57,54 @@ def properties(setting: Setting) -> list[Property]:
 def _filled(t: Step) -> Conjuncts:
     if t.action != "apply_metadata":
         return {"no log is made": True}
-    parts: dict[str, Truth] = {}
-    for b, (old, new) in enumerate(zip(t.before.hosts, t.after.hosts, strict=True)):
+    after: Placement = t.after
+
+    def of(broker: Word, old: Host) -> Truth:
         hidden = old.whole.minus(old.disks)
-        parts[f"broker {b}"] = any_of(new.logs.within(old.logs), hidden.is_empty())
-    return parts
+        return any_of(after.host(broker).logs.within(old.logs), hidden.is_empty())
+
+    return each_record(t.before.hosts, of)
 
 
 def _told_is_told(s: Placement) -> Conjuncts:
-    return {
-        f"broker {b}": implies(h.up, h.ids(h.told).keep(s.controller.online_dirs[b]).is_empty())
-        for b, h in enumerate(s.hosts)
-    }
+    return each_record(
+        s.hosts, lambda b, h: implies(h.up, h.ids(h.told).keep(s.controller.dirs_of(b)).is_empty())
+    )
 
 
 def _keeps(t: Step) -> Conjuncts:
     """Judged of brokers that stay replicas; a record written and a disk thrown away are other matters."""
     if t.action in ("write", "replace_disk"):
         return {"no move": True}
-    parts: dict[str, Truth] = {}
-    for b, (old, new) in enumerate(zip(t.before.hosts, t.after.hosts, strict=True)):
+    after: Placement = t.after
+
+    def of(broker: Word, old: Host) -> Truth:
+        new = after.host(broker)
         stays = any_of(negate(new.replica == ABSENT), negate(new.seen))
         had = negate(old.whole.is_empty())
-        parts[f"broker {b}"] = implies(all_of(stays, had), negate(new.whole.is_empty()))
-    return parts
+        return implies(all_of(stays, had), negate(new.whole.is_empty()))
+
+    return each_record(t.before.hosts, of)
 
 
 def _forward(t: Step) -> Conjuncts:
     if t.action not in ASSIGNING:
         return {"no assignment": True}
     before: Placement = t.before
-    parts: dict[str, Truth] = {}
-    for b, host in enumerate(before.hosts):
-        reached = all_of(host.moving(), host.copied, before.assigned(b) == host.directory(host.future))
-        parts[f"broker {b}"] = implies(reached, before.assigned(b) == t.after.assigned(b))
-    return parts
+
+    def of(broker: Word, host: Host) -> Truth:
+        reached = all_of(host.moving(), host.copied, before.assigned(broker) == host.directory(host.future))
+        return implies(reached, before.assigned(broker) == t.after.assigned(broker))
+
+    return each_record(before.hosts, of)
 
 
 def _named(s: Placement) -> Conjuncts:
-    return {
-        f"broker {b} slot {slot}": implies(all_of(h.up, h.disks.has(slot)), name >= 0)
-        for b, h in enumerate(s.hosts)
-        for slot, name in enumerate(h.names)
-    }
+    def of(host: Host) -> Truth:
+        return all_of(*(implies(all_of(host.up, host.disks.has(slot)), name >= 0)
+                        for slot, name in enumerate(host.names)))  # fmt: skip
+
+    return each_record(s.hosts, lambda _, host: of(host))
 
 
 def _incarnations(t: Step) -> Conjuncts:
@@ -107,7 +113,6 @@ def _incarnations(t: Step) -> Conjuncts:
     before: Placement = t.before
     after: Placement = t.after
     same = before.controller.directories.same(after.controller.directories)
-    return {
-        f"broker {b}": implies(all_of(t.arguments["broker"] == b, host.late_stale), same)
-        for b, host in enumerate(before.hosts)
-    }
+    return each_record(
+        before.hosts, lambda b, host: implies(all_of(t.arguments["broker"] == b, host.late_stale), same)
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kraftcheck.model.language.anynumber.maps import each_record
+from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.brokersets import Replicas
 from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
@@ -20,9 +22,9 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
     return (*of_brokers(setting), *of_moves(setting), *of_the_kip(setting), *of_controller(setting))
 
 
-def claim(id: str, sentence: str, of: Callable[[Placement, int, Host], Truth]) -> Property:  # noqa: A002
+def claim(id: str, sentence: str, of: Callable[[Placement, Word, Host], Truth]) -> Property:  # noqa: A002
     """The invariant that something holds of each broker."""
-    return always(id, sentence, lambda s: {f"broker {b}": of(s, b, h) for b, h in enumerate(s.hosts)})
+    return always(id, sentence, lambda s: each_record(s.hosts, lambda b, h: of(s, b, h)))
 
 
 def of_brokers(setting: Setting) -> tuple[Property, ...]:
@@ -46,12 +48,17 @@ def of_brokers(setting: Setting) -> tuple[Property, ...]:
         claim("lemma-absent-asks-nothing", "a broker without replica has no assignment under way",
               lambda s, b, h: implies(h.replica == ABSENT, negate(h.queued()))),
         claim("lemma-absent-is-new", "without reassignments only a partition not yet seen has no replica",
-              lambda s, b, h: any_of(setting["reassignments"] > 0, b >= setting["replication"],
+              lambda s, b, h: any_of(setting["reassignments"] > 0, _is_added(s, b, setting),
                                      implies(all_of(h.up, h.seen, h.replica == ABSENT), h.known == NEW))),
         claim("lemma-new-has-nothing", "a broker that has yet to see the partition for the first time has no log of it",
               lambda s, b, h: implies(h.known == NEW, all_of(h.logs.is_empty(), h.replica == ABSENT))),
         claim("lemma-closed-for-cause", "a replica without an open log is so because a directory does not work",
               lambda s, b, h: implies(any_of(h.replica == UNOPENED, h.replica == OFFLINE), h.some_offline())),
+        claim("lemma-placed-is-a-replica", "who is no replica is assigned to no directory",
+              lambda s, b, h: any_of(s.controller.replicas.has(b), s.assigned(b) == UNASSIGNED)),
+        claim("lemma-logs-of-replicas", "without reassignments only replicas have logs",
+              lambda s, b, h: any_of(setting["reassignments"] > 0, s.controller.replicas.has(b),
+                                     all_of(h.replica == ABSENT, h.logs.is_empty(), h.future == NOTHING))),
         always("lemma-replicas-stay", "without reassignments the replicas are those of the start",
                lambda s: any_of(setting["reassignments"] > 0, _as_at_start(s, setting))),
     )  # fmt: skip
@@ -108,18 +115,23 @@ def of_the_kip(setting: Setting) -> tuple[Property, ...]:
     )  # fmt: skip
 
 
-def _told(s: Placement, b: int, h: Host) -> tuple[Word, Word, Word]:
+def _is_added(s: Placement, b: Word, setting: Setting) -> Truth:
+    """Whether a broker is none of the replicas of the start."""
+    return negate(s.controller.replicas.has(b)) if setting["brokers"] == ANY else b >= setting["replication"]
+
+
+def _told(s: Placement, b: Word, h: Host) -> tuple[Word, Word, Word]:
     """The assignment that the controller has, that in flight, and that which waits."""
     return s.assigned(b), h.sent, h.ready
 
 
-def wanted(s: Placement, b: int, h: Host) -> Word:
+def wanted(s: Placement, b: Word, h: Host) -> Word:
     """The assignment that will be the controller's once all messages have arrived."""
     sent = choose(h.sent == NOTHING, s.assigned(b), h.sent)
     return choose(h.ready == NOTHING, sent, h.ready)
 
 
-def _wanted(s: Placement, b: int, h: Host) -> Truth:
+def _wanted(s: Placement, b: Word, h: Host) -> Truth:
     goes = all_of(h.moving(), negate(h.promotion == IDLE))
     place = choose(goes, h.directory(h.future), h.actual())
     return implies(all_of(h.serving(), h.seen, s.controller.replicas.has(b)), wanted(s, b, h) == place)
@@ -131,7 +143,9 @@ def _only(h: Host, directory: Word) -> Truth:
 
 
 def _as_at_start(s: Placement, setting: Setting) -> Truth:
-    """Whether the replicas are the first brokers, and none is being reassigned."""
-    first = Replicas.of(range(setting["replication"]), setting["brokers"])
+    """Whether the replicas are the first brokers, if there is a number of them, and none is being reassigned."""
     c = s.controller
-    return all_of(c.replicas.same(first), c.adding.is_empty(), c.removing.is_empty())
+    still = all_of(c.adding.is_empty(), c.removing.is_empty())
+    if setting["brokers"] == ANY:
+        return still
+    return all_of(c.replicas.same(Replicas.of(range(setting["replication"]), setting["brokers"])), still)

@@ -29,6 +29,8 @@ def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
     With `or_capped` it may also be beyond a declared cap: then it is false of faults alone.
     """
     graph = word.graph
+    if isinstance(domain, Endless) and domain.truths:
+        return graph.constant(True)
     open_above = domain.hi >= UNBOUNDED or (or_capped and bool(cap_of(domain)))
 
     def within(value: Word) -> Truth:
@@ -45,5 +47,5 @@ def symbol(graph: Graph, slot: Slot) -> Any:
     if isinstance(slot.domain, Flag):
         return graph.truth_variable(slot.path)
     if isinstance(slot.domain, Endless):
-        return Sequence.of_state(graph, slot.path, lo, hi)
+        return Sequence.of_state(graph, slot.path, lo, hi, slot.domain.truths)
     return graph.variable(slot.path, lo, hi)

@@ -12,7 +12,7 @@ rests on that: what is not refuted is undecided.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import define, field
 
@@ -20,25 +20,8 @@ from kraftcheck.model.language.terms import Graph, Term, Truth, lower
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.places import Substitution
+from kraftcheck.solvers.smt.polarity import BOTH, NEGATIVE, POSITIVE, arguments_with_polarity
 from kraftcheck.solvers.smt.sorts import Sort, Sorts, apart
-
-POSITIVE, NEGATIVE = 1, 2
-BOTH = POSITIVE | NEGATIVE
-"""Where a truth stands in another: that one needs it to hold, to fail, or asks for both."""
-
-
-def arguments_with_polarity(term: Term, polarity: int) -> Iterator[tuple[Term, int]]:
-    """The arguments of a term that stands at a polarity, with theirs."""
-    match term.op:
-        case "not":
-            yield term.args[0], (polarity & POSITIVE) << 1 | polarity >> 1
-        case "and" | "or":
-            yield from ((arg, polarity) for arg in term.args)
-        case "ite" if term.is_truth:
-            yield term.args[0], BOTH
-            yield from ((arg, polarity) for arg in term.args[1:])
-        case _:
-            yield from ((arg, BOTH) for arg in term.args)
 
 
 @define
@@ -64,17 +47,20 @@ class Instances:
         graph: holds every term.
         facts: truths that follow from the required and denied ones, in order.
         places: the places of interest, each with its sort.
+        denied_places: those of them where a denied truth fails.
     """
 
     graph: Graph
     facts: list[Term] = field(factory=list)
     places: list[tuple[Term, Sort]] = field(factory=list)
+    denied_places: list[tuple[Term, Sort]] = field(factory=list)
     _substitution: Substitution = field(init=False)
     _polarities: dict[tuple[int, int], int] = field(factory=dict)
     _read: set[int] = field(factory=set)
     _ranged: set[int] = field(factory=set)
     _claims: dict[int, Term] = field(factory=dict)
     _pairs: list[tuple[Term, Term, Term]] = field(factory=list)
+    _made: set[tuple[int, ...]] = field(factory=set)
     _sorts: Sorts = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -84,11 +70,11 @@ class Instances:
 
     def branch(self) -> Instances:
         """A copy that knows what this one does and has no facts to tell; this one stays as it is."""
-        copy = Instances(self.graph, [], [*self.places])
+        copy = Instances(self.graph, [], [*self.places], [])
         copy._substitution = self._substitution
         copy._polarities, copy._read, copy._claims = dict(self._polarities), set(self._read), dict(self._claims)
         copy._pairs = [*self._pairs]
-        copy._ranged, copy._sorts = set(self._ranged), self._sorts.copy()
+        copy._ranged, copy._sorts, copy._made = set(self._ranged), self._sorts.copy(), set(self._made)
         return copy
 
     def require(self, truths: Iterable[Term]) -> None:
@@ -97,6 +83,21 @@ class Instances:
         self._range_words(roots)
         self._add_places_read(roots)
         self._unfold([(truth, POSITIVE) for truth in roots], DeniedPart())
+
+    def expect(self, denial: Instances) -> bool:
+        """Say what is known of the places at which truths are denied, which is the same for every denial.
+
+        The sorts that the denial shows to be one are one from now on. Returns whether anything is new.
+        """
+        fresh = [(place, sort) for place, sort in denial.denied_places if not self._knows(place, sort)]
+        merged = denial._sorts.merges() > self._sorts.merges()
+        if merged:
+            self._sorts = denial._sorts.copy()
+            for place, sort in [*self.places]:
+                self._at_place(place, sort)
+        for place, sort in fresh:
+            self._add_place(place, sort)
+        return merged or bool(fresh)
 
     def deny(self, conjuncts: Sequence[Term]) -> None:
         """Say that one of some truths fails.
@@ -123,7 +124,7 @@ class Instances:
         """Words of sequences are in their domains."""
         for node in closure(roots, self._ranged):
             self._ranged.add(node.index)
-            if node.op == "read" and not self._substitution.free(node):
+            if node.op == "read" and not node.is_truth and not self._substitution.free(node):
                 self.facts += self._substitution.within(node)
 
     def _add_places_read(self, roots: Iterable[Term]) -> None:
@@ -165,8 +166,10 @@ class Instances:
                 self._instance(claim, place, sort)
 
     def _instance(self, claim: Term, place: Term, sort: Sort) -> None:
-        if apart(self._sorts.of(claim), self._sorts.current(sort)):
+        key = (claim.index, place.index)
+        if key in self._made or apart(self._sorts.of(claim), self._sorts.current(sort)):
             return
+        self._made.add(key)
         body = lower(self._substitution.at(claim, place))
         if claim.op in ("least_by", "above", "cardinality"):
             self._member(claim, place, body)
@@ -186,7 +189,10 @@ class Instances:
         body = self._substitution.at(claim, place)
         fails = any_of(claim, all_of(place >= 0, negate(lower(body))))
         self._add_fact(fails if part.chosen is None else implies(part.chosen, fails))
-        self._add_place(place, self._sorts.of(claim))
+        sort = self._sorts.of(claim)
+        if part.chosen is not None:
+            self.denied_places.append((place, sort))
+        self._add_place(place, sort)
         self._unfold([(body, NEGATIVE)], part)
 
     def _extreme_place(self, claim: Term) -> None:
@@ -261,16 +267,24 @@ class Instances:
     def _strictly(self, pair: tuple[Term, Term, Term], place: Term, sort: Sort) -> None:
         """A member of the other set alone makes that one larger, where the first is within it."""
         one, other, beyond = pair
-        if apart(self._sorts.of(one) or self._sorts.of(other), self._sorts.current(sort)):
+        key = (one.index, other.index, place.index)
+        if key in self._made or apart(self._sorts.of(one) or self._sorts.of(other), self._sorts.current(sort)):
             return
+        self._made.add(key)
         inside, outside = (self._substitution.at(claim, place) for claim in (other, one))
         self._add_fact(any_of(place < 0, negate(lower(inside)), lower(outside), one < other, lower(beyond)))
         self._unfold([(inside, BOTH), (outside, BOTH)], DeniedPart())
 
+    def _knows(self, place: Term, sort: Sort) -> bool:
+        return any(place is listed and sort == other for listed, other in self.places)
+
     def _add_place(self, place: Term, sort: Sort) -> None:
-        if all(place is not listed_place or sort != other_sort for listed_place, other_sort in self.places):
+        if not self._knows(place, sort):
             self.places.append((place, sort))
-            for claim in [*self._claims.values()]:
-                self._instance(claim, place, sort)
-            for pair in [*self._pairs]:
-                self._strictly(pair, place, sort)
+            self._at_place(place, sort)
+
+    def _at_place(self, place: Term, sort: Sort) -> None:
+        for claim in [*self._claims.values()]:
+            self._instance(claim, place, sort)
+        for pair in [*self._pairs]:
+            self._strictly(pair, place, sort)

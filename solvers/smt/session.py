@@ -28,7 +28,7 @@ from kraftcheck.solvers.smt.queries import (
     new_solver,
 )
 from kraftcheck.solvers.smt.z3_endless import EndlessEngine, conjuncts_of
-from kraftcheck.solvers.smt.z3terms import conjunction, conjuncts, value_of
+from kraftcheck.solvers.smt.z3terms import conjunction, value_of
 
 PARTS = {"z3": 12, "bitwuzla": 84}
 """Conjuncts of a claim that each solver is asked for at a time: the hard ones of many brokers together cost more than
@@ -139,3 +139,15 @@ class Z3Engine:
 def holds_of(truths: Sequence[Any], model: z3.ModelRef) -> bool:
     """Whether a model makes all of some truths true."""
     return all(z3.is_true(model.eval(truth, model_completion=True)) for truth in truths)
+
+
+def conjuncts(truth: Any) -> list[Any]:
+    """The truths that a truth is the conjunction of, in order; none of them is a conjunction."""
+    result, pending = [], [truth]
+    while pending:
+        part = pending.pop()
+        if z3.is_and(part):
+            pending.extend(reversed(part.children()))
+        else:
+            result.append(part)
+    return result

@@ -49,6 +49,10 @@ class Sorts:
         read_at = self._read[claim.index]
         return self._first(read_at[0]) if read_at else None
 
+    def merges(self) -> int:
+        """How many sequences are known to have the places of others."""
+        return len(self._same)
+
     def current(self, sort: Sort) -> Sort:
         """The sort that a sort has been merged into."""
         return None if sort is None else self._first(sort)

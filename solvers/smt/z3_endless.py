@@ -46,8 +46,7 @@ class EndlessEngine:
         shared = {self._assumed[conjunct.index] for conjunct in conjuncts if conjunct.index in self._assumed}
         if not open_conjuncts:
             return SolverAnswer(PROVEN, core=tuple(sorted(shared)))
-        query = self._instances.branch()
-        query.deny(open_conjuncts)
+        query = self._denial(open_conjuncts)
         self._solver.push()
         self._solver.add(*map(self._read.expression, query.facts))
         result = self._solver.check(*self._literals)
@@ -59,6 +58,19 @@ class EndlessEngine:
         if result == z3.unknown:
             self._begin()
         return SolverAnswer(UNDECIDED, reason=reason)
+
+
+    def _denial(self, conjuncts: Sequence[Term]) -> Instances:
+        """What follows from the denial of some truths; what it has in common with others is asserted for all."""
+        query = self._instances.branch()
+        query.deny(conjuncts)
+        before = len(self._instances.facts)
+        if not self._instances.expect(query):
+            return query
+        self._solver.add(*map(self._read.expression, self._instances.facts[before:]))
+        query = self._instances.branch()
+        query.deny(conjuncts)
+        return query
 
 
 def conjuncts_of(truths: Sequence[Term]) -> list[Term]:

@@ -65,10 +65,10 @@ class Z3Reader:
 
     def variable(self, term: Term, name: str) -> Any:
         """A constant symbol in the sort of a term."""
-        if term.is_truth:
-            return z3.Bool(name, self.context)
         if term.op == "sequence":
             return z3.Function(name, z3.IntSort(self.context), self._sort(term))
+        if term.is_truth:
+            return z3.Bool(name, self.context)
         if is_number(term):
             return z3.Int(name, self.context)
         return z3.BitVec(name, width_of(term.lo, term.hi), self.context)
@@ -108,12 +108,8 @@ class Z3Reader:
 
     def _truth_operator(self, node: Term, values: Sequence[Any]) -> Any:
         match node.op:
-            case "not":
-                return z3.Not(values[0])
-            case "and":
-                return z3.And(*values)
-            case "or":
-                return z3.Or(*values)
+            case "not" | "and" | "or":
+                return self._connective(node.op, values)
             case "ite":
                 arms = zip(values[1:], node.args[1:], strict=True)
                 return z3.If(values[0], *(self._fit(value, arm, node) for value, arm in arms))
@@ -123,6 +119,14 @@ class Z3Reader:
         if node.op == "eq":
             return a == b
         return a < b if min(arg.lo for arg in node.args) < 0 else z3.ULT(a, b)
+
+    def _connective(self, op: str, values: Sequence[Any]) -> Any:
+        """A connective of truths; Z3's own functions check each operand, which costs more than the rest."""
+        context, operands = self.context.ref(), (z3.Ast * len(values))(*(value.as_ast() for value in values))
+        if op == "not":
+            return z3.BoolRef(z3.Z3_mk_not(context, operands[0]), self.context)
+        make = z3.Z3_mk_and if op == "and" else z3.Z3_mk_or
+        return z3.BoolRef(make(context, len(values), operands), self.context)
 
     def _word_operator(self, node: Term, values: Sequence[Any]) -> Any:
         width = width_of(node.lo, node.hi)
@@ -188,6 +192,8 @@ class Z3Reader:
 
     def _sort(self, term: Term) -> Any:
         """The sort of a sequence's words."""
+        if term.is_truth:
+            return z3.BoolSort(self.context)
         if is_number(term):
             return z3.IntSort(self.context)
         return z3.BitVecSort(width_of(term.lo, term.hi), self.context)
@@ -256,7 +262,10 @@ _ON_TRUTHS = frozenset({"not", "and", "or", "eq", "lt", "ite"})
 
 def is_number(term: Term) -> bool:
     """Whether a word is an Int: its interval has no upper end."""
-    return not term.is_truth and max(abs(term.lo), abs(term.hi)) >= UNBOUNDED // 2
+    return not term.is_truth and (term.hi >= _NO_END or term.lo <= -_NO_END)
+
+
+_NO_END = UNBOUNDED // 2
 
 
 def _at_most(a: Any, b: Any, signed: bool) -> Any:
@@ -286,15 +295,3 @@ def disjunction(parts: Iterable[Any], context: z3.Context | None = None) -> Any:
     """The disjunction of any number of truths; SMT-LIB has none of a single one."""
     truths = list(parts)
     return z3.Or(*truths) if len(truths) > 1 else truths[0] if truths else z3.BoolVal(False, context)
-
-
-def conjuncts(truth: Any) -> list[Any]:
-    """The truths that a truth is the conjunction of, in order; none of them is a conjunction."""
-    result, pending = [], [truth]
-    while pending:
-        part = pending.pop()
-        if z3.is_and(part):
-            pending.extend(reversed(part.children()))
-        else:
-            result.append(part)
-    return result

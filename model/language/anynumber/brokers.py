@@ -1,11 +1,12 @@
 """Collections of any number of brokers, which proofs for every number of them use: who is a member, and in which order.
 
-A broker is a place (0, 1, 2, ...), a set the sequence of words 1 for its members and 0 for
-the others. Every method means what it does for `BrokerSet` and `Replicas`. Sets are finite.
+A broker is a place (0, 1, 2, ...), a set the sequence of truths whether each is a
+member. Every method means what it does for `BrokerSet` and `Replicas`. Sets are finite.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,14 +17,14 @@ from kraftcheck.model.language.layout import leaves, rebuild
 from kraftcheck.model.language.sequences import Places, Sequence, above, cardinality, every, least_by
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, same_truth, word
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, same_truth
 
 Item = TypeVar("Item")
 
 
 def where(graph: Graph, claim: Places) -> AnySet:
     """The set of the brokers that a claim holds of, which must be finitely many."""
-    return AnySet(Sequence(graph, lambda at: word(claim(at))))
+    return AnySet(Sequence(graph, claim))
 
 
 @frozen
@@ -31,7 +32,7 @@ class _Members:
     """A finite collection of brokers of any number.
 
     Attributes:
-        members: 1 for each member, 0 for the others.
+        members: of each broker whether it is a member.
     """
 
     members: Any
@@ -46,7 +47,7 @@ class _Members:
         """See `Brokers.has`."""
         if not isinstance(broker, Term) and broker < 0:
             return False
-        return all_of(broker >= 0, self.members.at(broker) == 1)
+        return all_of(broker >= 0, self.members.at(broker))
 
     def is_empty(self) -> Truth:
         """See `Brokers.is_empty`."""
@@ -212,6 +213,22 @@ class PerBroker:
 
         changed = iter([with_one(leaf, sequence) for leaf, sequence in zip(new, old, strict=True)])
         return PerBroker(rebuild(self.item, lambda: next(changed)))
+
+    def rewritten(self, rule: Callable[[Word, Any], Any]) -> PerBroker:
+        """The same after a rule that gives each broker its next record, of the broker and its record now."""
+        after: dict[int, list[Any]] = {}
+
+        def leaves_at(at: Word) -> list[Any]:
+            key = self.graph.lift(at).index
+            if key not in after:
+                after[key] = [leaf for _, leaf in leaves(rule(at, self.at(at)))]
+            return after[key]
+
+        def nth(number: int) -> Sequence:
+            return Sequence(self.graph, lambda at: leaves_at(at)[number])
+
+        numbers = itertools.count()
+        return PerBroker(rebuild(self.item, lambda: nth(next(numbers))))
 
     @property
     def graph(self) -> Graph:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.language.anynumber.maps import all_records, rewritten_records
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Conjuncts, Outcome
@@ -161,21 +162,23 @@ class Control:
     def may_write(self, state: Placement) -> Conjuncts:
         """A record reaches every ISR member, and is committed."""
         isr = state.controller.isr
-        reached = [implies(isr.has(b), host.serving()) for b, host in enumerate(state.hosts)]
+        reached = all_records(state.hosts, lambda b, host: implies(isr.has(b), host.serving()))
         return {
             **self._leads(state),
             "a record is left": state.left.records > 0,
-            "every ISR member serves its log": all_of(*reached),
+            "every ISR member serves its log": reached,
         }
 
     def write(self, state: Placement) -> Placement:
         """Replicas outside the ISR lack the record; future logs are behind."""
-        isr, hosts = state.controller.isr, []
-        for b, host in enumerate(state.hosts):
-            has = all_of(isr.has(b), host.healthy())
+        isr = state.controller.isr
+
+        def written(broker: Word, host: Host) -> Host:
+            has = all_of(isr.has(broker), host.healthy())
             whole = choose(has, host.disks.just(host.current()), Slots())
-            hosts.append(evolve(host, whole=whole, copied=False))
-        return evolve(state.spend("records"), hosts=tuple(hosts), written=True)
+            return evolve(host, whole=whole, copied=False)
+
+        return evolve(state.spend("records"), hosts=rewritten_records(state.hosts, written), written=True)
 
     def may_replicate(self, state: Placement, broker: Word) -> Conjuncts:
         """A follower lacks records that its leader has."""

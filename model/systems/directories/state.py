@@ -9,12 +9,22 @@ from collections.abc import Mapping
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.language.anynumber.maps import (
+    each_record,
+    for_any_number,
+    record_of,
+    rewritten_records,
+    same_leaves,
+    with_record,
+)
+from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
+from kraftcheck.model.language.initially import all_where
 from kraftcheck.model.language.layout import ints, subset_of, truth
-from kraftcheck.model.language.system import Outcome, Setting
+from kraftcheck.model.language.system import Conjuncts, Outcome, ScopeError, Setting
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, pick
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, none_of
 from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED, DirectoryMap
 from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
@@ -30,6 +40,7 @@ from kraftcheck.model.systems.directories.host import (
     Slots,
 )
 from kraftcheck.model.systems.elections import state as elections
+from kraftcheck.model.systems.elections.any_number import new_topic
 from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent, directory_online
 from kraftcheck.model.triggers.directory_assignment import default_directory
 
@@ -77,11 +88,12 @@ class Placement:
 
     def host(self, broker: Word) -> Host:
         """A broker."""
-        return pick(self.hosts, broker, self.hosts[0])
+        host: Host = record_of(self.hosts, broker)
+        return host
 
     def with_host(self, broker: Word, host: Host) -> Placement:
         """The state with one broker replaced."""
-        return evolve(self, hosts=tuple(choose(broker == b, host, old) for b, old in enumerate(self.hosts)))
+        return evolve(self, hosts=with_record(self.hosts, broker, host))
 
     def assigned(self, broker: Word) -> Word:
         """The directory that the controller has for a replica."""
@@ -93,18 +105,13 @@ class Placement:
 
     def online(self, broker: Word, directory: Word, rules: PartitionRules) -> Truth:
         """Whether the controller takes a directory of a broker to be online."""
-        return any_of(
-            *(
-                all_of(broker == b, directory_online(self.controller, b, directory, rules))
-                for b in range(len(self.hosts))
-            )
-        )
+        return directory_online(self.controller, broker, directory, rules)
 
-    def may_be_online(self, broker: int) -> Truth:
+    def may_be_online(self, broker: Word) -> Truth:
         """Whether the controller was not told that a replica's directory is offline, judged strictly."""
-        directory = self.controller.directories.slots[broker]
+        directory = self.assigned(broker)
         unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
-        listed = self.controller.online_dirs[broker].has(directory - FIRST_LOCAL)
+        listed = self.controller.dirs_of(broker).has(directory - FIRST_LOCAL)
         return any_of(unknown, all_of(negate(directory == LOST), listed))
 
 
@@ -129,19 +136,19 @@ def decided(state: Placement, outcome: Outcome, rules: DirectoryRules, refused: 
     if rules.catch_up_as_coded:
         same = all_of(before.directories.same(after.directories), before.replicas.same(after.replicas))
         rewritten = all_of(changed, negate(same))
-    hosts = []
-    for b, host in enumerate(state.hosts):
-        concerned = all_of(host.up, any_of(after.replicas.has(b), negate(host.replica == ABSENT)))
-        hosts.append(
-            evolve(
-                host,
-                behind=any_of(host.behind, all_of(concerned, changed)),
-                moved=any_of(host.moved, all_of(concerned, rewritten)),
-            )
+
+    def told_of(broker: Word, host: Host) -> Host:
+        concerned = all_of(host.up, any_of(after.replicas.has(broker), negate(host.replica == ABSENT)))
+        return evolve(
+            host,
+            behind=any_of(host.behind, all_of(concerned, changed)),
+            moved=any_of(host.moved, all_of(concerned, rewritten)),
         )
+
+    hosts = rewritten_records(state.hosts, told_of)
     lossy = any_of(state.lossy, outcome.event.unclean)
     told = Told(outcome.event, refused)
-    return Outcome(evolve(state, controller=after, hosts=tuple(hosts), lossy=lossy), told, outcome.records)
+    return Outcome(evolve(state, controller=after, hosts=hosts, lossy=lossy), told, outcome.records)
 
 
 def names_of(bounds: Mapping[str, int]) -> int:
@@ -178,7 +185,7 @@ def layout(setting: Setting) -> Placement:
     )  # fmt: skip
     return Placement(
         controller=elections.layout(_controller(setting)),
-        hosts=(host,) * setting["brokers"],
+        hosts=for_any_number(host) if setting["brokers"] == ANY else (host,) * setting["brokers"],
         written=truth(), lossy=truth(),
         left=DirectoriesBudgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
     )  # fmt: skip
@@ -186,6 +193,8 @@ def layout(setting: Setting) -> Placement:
 
 def initial(setting: Setting) -> list[Placement]:
     """One state: a partition on the first brokers, led by the first, as the bound `start` says."""
+    if setting["brokers"] == ANY:
+        return [all_where(lambda state: _new_topic(setting, state))]
     brokers, slots, began = setting["brokers"], setting["directories"], setting["start"]
     replicas = BrokerSet.of(range(setting["replication"]))
     everyone = BrokerSet.of(range(brokers))
@@ -204,6 +213,28 @@ def initial(setting: Setting) -> list[Placement]:
     hosts = tuple(_host(setting, b, bool(replicas.has(b)), assigned) for b in range(brokers))
     left = DirectoriesBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
     return [Placement(controller, hosts, began != RUNNING, False, left)]
+
+
+def _new_topic(setting: Setting, state: Placement) -> Conjuncts:
+    """What holds of a topic that is new on any of the brokers that have registered; the others do not run."""
+    if setting["start"] != RUNNING:
+        raise ScopeError("any number of brokers begins with a new topic: leave out start")
+    controller, slots = state.controller, setting["directories"]
+    elr = bool(setting["elr"]) and setting.rules.partition.elr_available
+    assigned = int(default_directory(True, slots, FIRST_LOCAL, True, setting.rules.partition))
+    hosts = {replica: _host(setting, 0, replica, assigned) for replica in (False, True)}
+
+    def begins(broker: Word, host: Host) -> Truth:
+        running = choose(controller.replicas.has(broker), hosts[True], hosts[False])
+        return same_leaves(host, choose(controller.registered.has(broker), running, hosts[False].stopped()))
+
+    left = {name: getattr(state.left, name) == setting[name.replace("_", "-")] for name in BUDGETS}
+    return {
+        **new_topic(controller, slots, elr),
+        **{f"{name} are left": truth for name, truth in left.items()},
+        "nothing is written, nor lost": none_of(state.written, state.lossy),
+        **{f"host of {name}": truth for name, truth in each_record(state.hosts, begins).items()},
+    }
 
 
 def _host(setting: Setting, broker: int, replica: bool, assigned: int) -> Host:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.anynumber.family import numbers
+from kraftcheck.model.language.anynumber.maps import all_records
+from kraftcheck.model.language.bound import ANY, Bound
 from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, negate
@@ -26,9 +28,9 @@ _MANY = 1000
 """What proofs take where exploration takes a few."""
 
 BOUNDS = (
-    Bound("brokers", 1, 3, "number of brokers", proven_to=5),
+    Bound("brokers", 1, 3, "number of brokers", proven_to=5, takes_any=True),
     Bound("directories", 1, 3, "log directories of each broker"),
-    Bound("replication", 1, 3, "replicas at the start, on the first brokers", proven_to=5),
+    Bound("replication", 1, 3, "replicas at the start, on the first brokers", proven_to=5, freed_by="brokers"),
     Bound("elr", 0, 1, "whether ELR is on"),
     Bound("start", 0, 2, "0: a new partition; 1: brokers leaving ZooKeeper mode; 2: no directory on file yet"),
     Bound("failures", 0, 3, "budget: disks that fail", _MANY),
@@ -63,7 +65,7 @@ def actions(setting: Setting) -> list[Action]:
     """What brokers and the controller do, what breaks, and what operators do."""
     rules = setting.rules
     process, control, moves = Process(rules), Control(rules), Moves(rules)
-    each = {"broker": tuple(range(setting["brokers"]))}
+    each = _each(setting)
     slots = {**each, "slot": tuple(range(setting["directories"]))}
     replied = {**each, "delivered": (False, True)}
     listed = [
@@ -87,6 +89,11 @@ def actions(setting: Setting) -> list[Action]:
                "CLUSTER_AUTHORIZATION_FAILED"),
     ]  # fmt: skip
     return [*listed, *_failures(setting, process, control, slots), *_operations(setting, process, control, moves)]
+
+
+def _each(setting: Setting) -> Parameters:
+    """An argument that names a broker."""
+    return {"broker": numbers() if setting["brokers"] == ANY else tuple(range(setting["brokers"]))}
 
 
 def _ignoring(guard: Any) -> Any:
@@ -114,7 +121,7 @@ def _failures(setting: Setting, process: Process, control: Control, slots: Param
 
 def _operations(setting: Setting, process: Process, control: Control, moves: Moves) -> list[Action]:
     """What operators do, as far as there is budget for it."""
-    each = {"broker": tuple(range(setting["brokers"]))}
+    each = _each(setting)
     slots = {**each, "slot": tuple(range(setting["directories"]))}
     listed = []
     if setting["copies"]:
@@ -149,7 +156,7 @@ def _operations(setting: Setting, process: Process, control: Control, moves: Mov
 
 def at_rest(state: Placement) -> Truth:
     """Nothing runs that could do anything: every process is stopped, or has all metadata and nothing to send."""
-    return all_of(*(negate(all_of(host.up, host.queued())) for host in state.hosts))
+    return all_records(state.hosts, lambda _, host: negate(all_of(host.up, host.queued())))
 
 
 DIRECTORIES = System(

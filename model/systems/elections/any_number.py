@@ -16,7 +16,7 @@ from kraftcheck.model.language.sequences import Sequence, every
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import Conjuncts
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, choose, implies, negate
+from kraftcheck.model.language.words import all_of, choose, implies, negate, same_truth
 from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, Directories
 
 
@@ -57,12 +57,12 @@ class AnyDirectories:
 
 def some_set() -> Any:
     """The domain of a set of brokers."""
-    return AnySet(endless(0, 1))
+    return AnySet(endless(0, 1, truths=True))
 
 
 def some_replicas() -> Any:
     """The domain of a list of replicas."""
-    return AnyReplicas(endless(0, 1), endless(0, counter().hi), counter())
+    return AnyReplicas(endless(0, 1, truths=True), endless(0, counter().hi), counter())
 
 
 def some_directories(dirs: int) -> Any:
@@ -85,7 +85,7 @@ def lists() -> Family:
     return Family(some_replicas(), lambda some: all_of(negate(some.is_empty()), some.ranked()), unlisted)
 
 
-def new_topic(state: Any, dirs: int) -> Conjuncts:
+def new_topic(state: Any, dirs: int, elr: bool = False) -> Conjuncts:
     """What holds of a topic that is new on registered, unfenced brokers, of any replication factor and min ISR."""
     replicas, none = state.replicas, state.isr.none()
     everything = BrokerSet.of(range(dirs))
@@ -107,7 +107,7 @@ def new_topic(state: Any, dirs: int) -> Conjuncts:
         "the first leads": state.leader == replicas.first(),
         "no last known leader": state.last_known_elr.is_empty(),
         "not recovering": negate(state.recovering),
-        "nothing is configured": negate(state.unclean_election | state.elr_enabled),
+        "nothing else is configured": all_of(negate(state.unclean_election), same_truth(state.elr_enabled, elr)),
         **{f"{name} is empty": truth for name, truth in empty.items()},
         **each_broker(state.online_dirs, lambda b: all_of(placed(b), online(b))),
     }

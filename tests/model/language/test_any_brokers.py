@@ -10,12 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.model.language.anynumber.brokers import AnyReplicas, AnySet, PerBroker
-from kraftcheck.model.language.anynumber.maps import brokers_where, each_broker, record_of, with_record
+from kraftcheck.model.language.anynumber.maps import (
+    all_records,
+    brokers_where,
+    each_broker,
+    for_any_number,
+    record_of,
+    rewritten_records,
+    same_leaves,
+    with_record,
+)
 from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
+from kraftcheck.model.language.layout import Endless, ints, truth
 from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.untraceable import UntraceableRule
-from kraftcheck.model.language.words import NO_LEADER
+from kraftcheck.model.language.words import NO_LEADER, any_of, choose
 from tests.shared.interpretation import Places
 
 COUNT = 5
@@ -41,15 +51,15 @@ class World:
         self.graph = Graph()
         self.words: dict[str, list[int]] = {}
 
-    def sequence(self, words: list[int]) -> Sequence:
-        """A sequence that starts with these words."""
+    def sequence(self, words: list[int], truths: bool = False) -> Sequence:
+        """A sequence that starts with these words, or truths."""
         name = f"sequence {len(self.words)}"
         self.words[name] = words
-        return Sequence.of_state(self.graph, name, 0, 1 << 1000)
+        return Sequence.of_state(self.graph, name, 0, 1 if truths else 1 << 1000, truths)
 
     def members(self, ids: set[int] | list[int]) -> Sequence:
-        """1 for each id."""
-        return self.sequence([int(b in ids) for b in range(COUNT)])
+        """True for each id."""
+        return self.sequence([b in ids for b in range(COUNT)], truths=True)
 
     def set(self, ids: set[int]) -> Twin:
         """A set."""
@@ -137,8 +147,42 @@ def test_records_by_broker_are_those_of_a_tuple(masks: list[int], broker: int, m
         assert [world.value(record_of(changed, b).mask) for b in range(COUNT)] == expected
         full = brokers_where(records, lambda b, records=records: record_of(records, b).mask == 3)
         assert [b for b in range(COUNT) if world.value(full.has(b))] == [b for b in range(COUNT) if masks[b] == 3]
+        turned = rewritten_records(records, lambda b, old: BrokerSet(choose(old.mask == b, mask, old.mask)))
+        expected = [mask if old == b else old for b, old in enumerate(masks)]
+        assert [world.value(record_of(turned, b).mask) for b in range(COUNT)] == expected
+        large = all_records(records, lambda b, old: any_of(old.mask >= mask, b == broker))
+        assert world.value(large) == all(old >= mask or b == broker for b, old in enumerate(masks))
         parts = each_broker(records, lambda b, records=records: record_of(records, b).mask < 3).values()
         assert all(map(world.value, parts)) == (3 not in masks)
+
+
+@given(st.lists(st.booleans(), min_size=COUNT, max_size=COUNT), BROKERS.filter(lambda b: b >= 0), st.booleans())
+def test_records_with_truths_have_truths(held: list[bool], broker: int, new: bool) -> None:
+    """A truth of each broker's record is a truth when it is read and replaced, and records are equal leaf by leaf."""
+    world = World()
+    sequence = world.sequence(held, truths=True)
+    records = PerBroker(Report(sequence, world.sequence([3 * b for b in range(COUNT)])))
+    assert leaves(for_any_number(Report(truth(), ints(0, 9)))) == [Endless(0, 1, truths=True), Endless(0, 9)]
+    changed = with_record(records, broker, Report(new, 7))
+    for b in range(COUNT):
+        expected = Report(new, 7) if b == broker else Report(held[b], 3 * b)
+        one = record_of(changed, b)
+        assert (world.value(one.sent), world.value(one.size)) == (expected.sent, expected.size)
+        assert world.value(same_leaves(one, expected))
+        assert not world.value(same_leaves(one, Report(not expected.sent, expected.size)))
+
+
+@frozen
+class Report:
+    """A record with a truth and a word."""
+
+    sent: Any
+    size: Any
+
+
+def leaves(records: PerBroker) -> list[Any]:
+    """The leaves of the record that stands for all."""
+    return [records.item.sent, records.item.size]
 
 
 def test_a_size_within_a_claim_of_every_broker_is_refused() -> None:

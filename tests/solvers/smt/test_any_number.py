@@ -62,12 +62,13 @@ def test_what_is_said_of_any_number_is_true_of_concrete_sets(
     """No instance that the prover is given excludes concrete sets with their true sizes, first members and answers."""
     graph, words = Graph(), {}
 
-    def sequence(name: str, content: list[int], hi: int) -> Sequence:
+    def members(name: str, content: list[int]) -> Sequence:
         words[name] = content
-        return Sequence.of_state(graph, name, 0, hi)
+        return Sequence.of_state(graph, name, 0, 1, truths=True)
 
-    sets = [AnySet(sequence(f"set {n}", content, 1)) for n, content in enumerate((one, other, third))]
-    replicas = AnyReplicas(sequence("replicas", listed, 1), sequence("ranks", ranks, 1 << 1000), COUNT)
+    sets = [AnySet(members(f"set {n}", content)) for n, content in enumerate((one, other, third))]
+    words["ranks"] = ranks
+    replicas = AnyReplicas(members("replicas", listed), Sequence.of_state(graph, "ranks", 0, 1 << 1000), COUNT)
     world = Places(COUNT + 1, words)  # `word` may be one more than every member
     truths = [graph.lift(truth if world.value(truth) else negate(truth))
               for truth in operator.itemgetter(*chosen)(questions_about(sets, replicas, word))]  # fmt: skip

@@ -37,8 +37,9 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.walks.findings import WalkFinding, confirm_findings, witnesses
+from kraftcheck.solvers.walks.suspects import with_suspects
 from kraftcheck.solvers.walks.walker import SCHEDULES
-from kraftcheck.solvers.walks.walks import WalkProgress, Walks, simulate
+from kraftcheck.solvers.walks.walks import Suspect, WalkProgress, Walks, simulate
 
 
 def weights_of(texts: tuple[str, ...], traced: Program) -> dict[str, int]:
@@ -114,8 +115,10 @@ def walk(traced: Program, plan: WalkPlan, quiet: bool) -> Walks:
             raise Refusal(f"{traced.system.name}: {error}") from error
 
 
-def write_findings(out: Path, chosen: Subject, walks: Walks, findings: Sequence[WalkFinding]) -> list[Path]:
-    """Write counterexamples and witnesses as ITF; returns the files."""
+def write_findings(
+    out: Path, chosen: Subject, walks: Walks, findings: Sequence[WalkFinding | Suspect]
+) -> list[Path]:
+    """Write counterexamples, suspected lassos and witnesses as ITF; returns the files."""
     paths = []
     with results("--out", out) as place:
         for finding in findings:
@@ -127,7 +130,7 @@ def write_findings(out: Path, chosen: Subject, walks: Walks, findings: Sequence[
 
 
 def _files(
-    chosen: Subject, walks: Walks, findings: Sequence[WalkFinding], out: Path | None, plot: Path | None
+    chosen: Subject, walks: Walks, findings: Sequence[WalkFinding | Suspect], out: Path | None, plot: Path | None
 ) -> list[Path]:
     """Write what --out and --plot ask for; returns the files."""
     paths = [] if out is None else write_findings(out, chosen, walks, findings)
@@ -157,7 +160,7 @@ def _files(
 @options.strict
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
-              help="Write every counterexample and every goal's witness there as ITF JSON.")
+              help="Write every counterexample, suspected lasso and goal's witness there as ITF JSON.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE",
               help="Plot states and goals over steps, as FILE.png or FILE.svg.")
 @options.document
@@ -201,12 +204,12 @@ def simulate_command(
     check_results("--out", out, target, plot, *reports.paths)
     plan = WalkPlan(runs, steps, seed, schedule, preferred, starts, workers, not no_cache, strict)
     with reports.of_unfinished(chosen, "simulate"):
-        walks = walk(traced, plan, quiet)
+        walks = with_suspects(walk(traced, plan, quiet), starts)
     findings = confirm_findings(walks, starts, number)
     screen = console(to_stderr=target == "-")
     for line in walkreport.lines(chosen, walks, findings, steps, schedule, number):
         screen.plain(line)
-    for path in _files(chosen, walks, (*findings, *witnesses(walks, starts)), out, plot):
+    for path in _files(chosen, walks, (*findings, *walks.suspects, *witnesses(walks, starts)), out, plot):
         screen.plain(f"wrote {path}")
     code = walkreport.exit_code(walks, findings)
     if target is not None:

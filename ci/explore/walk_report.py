@@ -67,6 +67,7 @@ def lines(
         yield f"not judged by walks: {', '.join(unjudged)}"
     yield assurance.of_walks(len(findings) + len(walks.goals_shown), walks.prunings)
     yield from _counterexamples(chosen, findings, limit)
+    yield from _suspects(chosen, walks, limit)
 
 
 def _unjudged(chosen: Subject) -> list[str]:
@@ -104,6 +105,19 @@ def _counterexamples(chosen: Subject, findings: Sequence[WalkFinding], limit: in
 
 
 
+def _suspects(chosen: Subject, walks: Walks, limit: int) -> Iterator[str]:
+    """The suspected lassos: walks leave the property unknown, and say who judges it."""
+    for suspect in walks.suspects[:limit]:
+        claim = suspect.trace.claim
+        yield f"\n{claim} is unknown, and suspected to fail: a walk seems to show a lasso"
+        yield f"  run {suspect.run}, {steps_text(suspect.steps)}, shortened to {steps_text(len(suspect.trace.steps))}"
+        yield "\n".join(traces.lines(suspect.trace))
+        yield f"     judged by: {chosen.again(claim)}"
+    if len(walks.suspects) > limit:
+        others = ", ".join(suspect.trace.claim for suspect in walks.suspects[limit:])
+        yield f"\nalso suspected (--traces {len(walks.suspects)} shows all): {others}"
+
+
 def last_line(walks: Walks, findings: Sequence[WalkFinding], code: int) -> str:
     """The result, the worst first; the absence of findings is no proof."""
     parts = [f"{len(findings)} refuted"] if findings else [f"nothing found in {walks.runs:,} runs, not a proof"]
@@ -111,9 +125,10 @@ def last_line(walks: Walks, findings: Sequence[WalkFinding], code: int) -> str:
         parts.append("incomplete: steps were left out")
     if walks.cut is not None:
         parts.append(walks.cut)
-    live = len(walks.program.liveness.claims)
+    live, suspects = len(walks.program.liveness.claims), len(walks.suspects)
     if live:
-        parts.append(f"{live} liveness propert{'y' if live == 1 else 'ies'} unknown")
+        suspected = f", of which {suspects} {'is' if suspects == 1 else 'are'} suspected to fail" if suspects else ""
+        parts.append(f"{live} liveness propert{'y' if live == 1 else 'ies'} unknown{suspected}")
     if walks.goals_missed:
         parts.append(f"{len(walks.goals_missed)} goal{'' if len(walks.goals_missed) == 1 else 's'} never reached")
     return ", ".join(parts) + f" (exit {code})"
@@ -150,6 +165,11 @@ def document(
             **{goal.id: None for goal in walks.goals_missed},
         },
         "not_judged": _unjudged(chosen),
+        "suspected": [
+            {"id": suspect.trace.claim, "kind": suspect.trace.kind, "run": suspect.run, "steps": suspect.steps,
+             "trace": trace_document(suspect.trace)}
+            for suspect in walks.suspects
+        ],
         "fired": dict(walks.steps_by_action),
         "pruned": dict(walks.pruned),
         "prunings": pruning_rows(walks.prunings),

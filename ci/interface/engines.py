@@ -48,6 +48,7 @@ from kraftcheck.solvers.smt.queries import SOLVERS, Effort
 from kraftcheck.solvers.smt.theory import theory
 from kraftcheck.solvers.smt.verdicts import judge
 from kraftcheck.solvers.walks.findings import confirm_findings, witnesses
+from kraftcheck.solvers.walks.suspects import unknown_text, with_suspects
 from kraftcheck.solvers.walks.walker import SCHEDULES
 from kraftcheck.solvers.walks.walks import Walks
 from kraftcheck.solvers.walks.walks import simulate as walk
@@ -198,7 +199,8 @@ def simulate(
             cache_dir=_cache(cache), stop=stop, strict=strict,
         )  # fmt: skip
 
-    walks = _interruptible(chosen.name, walked)
+    walks = with_suspects(_interruptible(chosen.name, walked))
+    suspects = {one.trace.claim: one for one in walks.suspects}
     broken = confirm_findings(walks)
     traces = {one.trace.claim: one.trace for one in (*broken, *witnesses(walks))}
     code = walk_report.exit_code(walks, broken)
@@ -210,7 +212,7 @@ def simulate(
         trace, goal = traces.get(claim), kind in ("sometimes", "happens")
         verdict: Verdict = Vacuous(size, f"not reached in {size}") if goal else Incomplete(f"not refuted in {size}")
         if kind in LIVENESS:
-            verdict = Unknown(f"{size} say nothing of fair behaviours")
+            verdict = Unknown(unknown_text(suspects.get(claim), size))
         if trace is not None:
             verdict = Holds(size, trace) if goal else Refuted(trace)
         judged.append(PropertyVerdict(claim, kind, verdict, None if trace is None else len(trace.steps)))

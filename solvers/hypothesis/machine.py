@@ -9,7 +9,8 @@ Each step draws an action from those that are enabled, then one of its enabled
 instances: nothing drawn is ever rejected. An example uses only a drawn subset
 of the actions (swarm testing: Groce et al., ISSTA 2012) as long as one of them
 is enabled. Every `always` and `step` property is checked after every step, and
-a state in which nothing is enabled must be quiescent.
+a state in which nothing is enabled must be quiescent. Safety only is checked: of liveness no finite run says anything,
+so a system with liveness properties is refused.
 """
 
 from __future__ import annotations

@@ -16,9 +16,13 @@ from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.pruning import Pruning, by_field, pruning_fault, prunings
 from kraftcheck.solvers.program.stop import STOPPED, stop_reason
+from kraftcheck.solvers.program.verdict import Trace
 from kraftcheck.solvers.walks.walker import FingerprintSet, Walker, WalkRun
 
 CHUNK_RUNS, CHUNK_STEPS = 64, 1 << 20
+
+SAMPLED_RUNS, SAMPLED_STEPS = 32, 100
+"""The runs that are kept where there is liveness, from the first one, and the steps of each."""
 
 
 @frozen
@@ -36,6 +40,36 @@ class Occurrence:
     run: int
     start: tuple[int, ...]
     instances: tuple[int, ...]
+
+
+@frozen
+class WalkedRun:
+    """The beginning of a run.
+
+    Attributes:
+        run: its number.
+        start: packed state that it began in.
+        instances: its action instances.
+    """
+
+    run: int
+    start: tuple[int, ...]
+    instances: tuple[int, ...]
+
+
+@frozen
+class Suspect:
+    """A lasso that a walk seems to have gone through; walks judge no liveness, so its property stays unknown.
+
+    Attributes:
+        run: number of the run.
+        steps: steps from the initial state to the end of the cycle, as walked.
+        trace: a shortened one, which ints take and find fair.
+    """
+
+    run: int
+    steps: int
+    trace: Trace
 
 
 @frozen
@@ -72,6 +106,8 @@ class Walks:
         curve: progress after each chunk of runs.
         seconds, compile_seconds, cached, warnings: as of an exploration.
         cut: why fewer runs were made than requested; None when all were.
+        sampled: where there is liveness, the beginnings of the first runs.
+        suspects: lassos suspected among them (`kraftcheck.solvers.walks.suspects`).
     """
 
     program: Program = field(repr=False)
@@ -90,6 +126,8 @@ class Walks:
     cached: bool
     warnings: tuple[str, ...]
     cut: str | None
+    sampled: tuple[WalkedRun, ...] = field(default=(), repr=False)
+    suspects: tuple[Suspect, ...] = ()
 
     @property
     def pruned(self) -> Mapping[str, int]:
@@ -113,6 +151,7 @@ class _Totals:
     first: dict[int, Occurrence] = field(factory=dict)
     instance_counts: npt.NDArray[np.int64] = field(init=False)
     curve: list[WalkProgress] = field(factory=list)
+    sampled: list[WalkedRun] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         """Start from nothing."""
@@ -126,6 +165,8 @@ class _Totals:
                 instances = [int(i) for i in run.path[:step]] + [instance] * (instance != NO_ACTION)
                 claim = claim_of(self.walker.plan, number)
                 self.first[number] = Occurrence(claim, self.runs, run.start, tuple(instances))
+        if self.walker.program.liveness.claims and self.runs < SAMPLED_RUNS:
+            self.sampled.append(WalkedRun(self.runs, run.start, tuple(run.path[:SAMPLED_STEPS].tolist())))
         self.instance_counts += np.bincount(run.path.astype(np.int64), minlength=len(self.instance_counts))
         self.fingerprints.add(run.prints)
         self.runs += 1
@@ -221,5 +262,5 @@ def _result(
     return Walks(
         program, totals.runs, totals.steps, seed, broken, goals_shown, goals_missed, steps_by_action, pruned,
         pruning_fault(pruned, strict), tuple(totals.curve), seconds, compile_seconds, walker.cached, walker.warnings,
-        cut,
+        cut, tuple(totals.sampled),
     )  # fmt: skip

@@ -6,6 +6,7 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.liveness import test_engine, test_sweeps
 from tests.solvers.smt import test_lassos
+from tests.solvers.walks import test_suspects
 
 GRAPHS = Killer(test_sweeps.test_the_sweeps_say_what_components_say, (0,))
 LIFT_IDLE = Killer(test_engine.test_the_lift_under_more_and_more_fairness, (0,))
@@ -121,4 +122,25 @@ LASSOS = (
     Mutant("goal-on-the-cycle", "A wait may begin on the cycle and the goal be there.",
            "solvers.smt.runs.lassos:Lassos._breaks", "conjunction([*never_again, disjunction(waits)])",
            "disjunction(waits)", SHORT_ROUND),
+)  # fmt: skip
+
+WEAK_SUSPECTS = Killer(test_suspects.test_what_is_broken_is_suspected_and_nothing_else, (2,))
+IDLE_SUSPECTS = Killer(test_suspects.test_what_is_broken_is_suspected_and_nothing_else, (0,))
+
+SUSPECTS = (
+    Mutant("suspect-unconfirmed", "Any cycle without the goal is suspected, fair or not.",
+           "solvers.walks.suspects:_Search._breaks", "return False", "return True", WEAK_SUSPECTS),
+    Mutant("suspect-in-no-cycle", "Only places to stay are suspected.",
+           "solvers.walks.suspects:_Search._candidates", "if start < end:", "if False:", WEAK_SUSPECTS),
+    Mutant("suspect-never-stays", "Only cycles are suspected.",
+           "solvers.walks.suspects:_Search._candidates",
+           "if not goal[number] and states[number] not in self._halts:", "if False:", IDLE_SUSPECTS),
+    Mutant("suspect-from-nowhere", "The way to the state that a walk began in is left out.",
+           "solvers.walks.suspects:_whole", "(*before.instances, *walked.instances)", "(*walked.instances,)",
+           Killer(test_suspects.test_a_lasso_begins_in_an_initial_state)),
+    Mutant("suspect-not-shortened", "A suspected lasso is shown as it was walked.",
+           "solvers.walks.suspects:_Search.look",
+           "minimise(self.program, self.claim, whole.initial, whole.instances[:end], start)",
+           "lasso_trace(self.program, self.claim, first, steps[:end], start)",
+           Killer(test_suspects.test_a_suspected_lasso_is_short_and_does_not_depend_on_threads)),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from tests.engine_mutants.checking import CACHES, RECOVERY, SYMMETRY, WALKS, WIT
 from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
 from tests.engine_mutants.distributed import BLOCKS, COMMITS, MANIFESTS, TASKS
 from tests.engine_mutants.equivalent import EQUIVALENT
-from tests.engine_mutants.liveness import LASSOS, SWEEPS
+from tests.engine_mutants.liveness import LASSOS, SUSPECTS, SWEEPS
 from tests.engine_mutants.liveness import VERDICTS as LIVENESS
 from tests.engine_mutants.mutant import Mutant
 from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
@@ -29,6 +29,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Fair behaviours": SWEEPS,
     "Verdicts on liveness": LIVENESS,
     "Lassos of bounded length": LASSOS,
+    "Suspected lassos": SUSPECTS,
     "Symmetry": SYMMETRY,
     "Witnesses and their files": WITNESSES,
     "Walks": WALKS,

@@ -35,6 +35,7 @@ from kraftcheck.solvers.program.verdict import DEADLOCK, worst_exit_code
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.theory import theory
 from kraftcheck.solvers.walks.findings import confirm_findings
+from kraftcheck.solvers.walks.suspects import with_suspects
 
 MOST_STATES = 5_000_000
 """States explored to tell whether a counterexample to induction is reachable, as `kraftcheck prove` does."""
@@ -191,7 +192,7 @@ def _proven(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> Ex
 def _walked(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> ExecutedRun:
     one, chosen = prepared.configured, prepared.subject
     plan = WalkPlan(one.runs, one.steps, one.seed, "both", {}, (), workers, True, one.strict)
-    walks = walk(program(chosen), plan, quiet)
+    walks = with_suspects(walk(program(chosen), plan, quiet))
     findings = confirm_findings(walks)
     code = walk_report.exit_code(walks, findings)
     document = walk_report.document(chosen, walks, findings, one.steps, "both", code)

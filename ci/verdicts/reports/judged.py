@@ -9,11 +9,13 @@ from attrs import evolve, frozen
 
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Refuted, Trace
 from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.traces.render import lines
 from kraftcheck.solvers.walks.findings import WalkFinding
+from kraftcheck.solvers.walks.suspects import unknown_text
 from kraftcheck.solvers.walks.walks import Walks
 
 HOLDS, NOTHING_FOUND, SHOWN, NOT_JUDGED = "holds", "nothing found", "shown", "not judged"
@@ -165,6 +167,7 @@ def claims_of(chosen: Subject) -> dict[str, Property]:
 def judged_by_walks(chosen: Subject, walks: Walks, findings: Sequence[WalkFinding]) -> tuple[JudgedProperty, ...]:
     """What random walks say of each property that they judge; they never say that one holds."""
     claims, traces = claims_of(chosen), {finding.trace.claim: finding.trace for finding in findings}
+    suspects = {one.trace.claim: one for one in walks.suspects}
     missed, reason = {goal.id for goal in walks.goals_missed}, walks.cut or walks.fault
     size, rows = f"{walks.runs:,} runs, {walks.steps:,} steps", []
     for id_ in every_id(chosen):
@@ -175,6 +178,10 @@ def judged_by_walks(chosen: Subject, walks: Walks, findings: Sequence[WalkFindin
             word, detail = f"refuted {len(trace.steps)}", f"by a trace of {len(trace.steps)} steps, not surely shortest"
         elif goal and id_ not in missed:
             word, detail = SHOWN, size
+        elif kind in LIVENESS:
+            suspect = suspects.get(id_)
+            word, detail = "unknown", unknown_text(suspect, size)
+            trace = None if suspect is None else suspect.trace
         elif kind not in WALKED:
             continue  # the report of walks names them: they are about all runs at once
         elif reason is not None:

@@ -38,6 +38,7 @@ def faults(document: Any) -> list[str]:
         ("prove", "tests.toys:DIGRAPH", "--bmc", "5"),
         ("explore", "tests.solvers.liveness.toys:LIFT", "--scope", "weak"),
         ("prove", "tests.solvers.liveness.toys:LIFT", "--scope", "weak", "--bmc", "4"),
+        ("simulate", "tests.solvers.liveness.toys:LIFT", "--scope", "weak", "--runs", "9"),
         ("simulate", "tests.toys:DIGRAPH", "--runs", "9", "--steps", "9"),
         ("check", "broker-ids", "--scope", "tiny", "--rules", "kip"),
     ],

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from kraftcheck.ci.interface.result import Result
     from kraftcheck.ci.interface.states import States
     from kraftcheck.ci.terminal.refusal import Refusal
-    from kraftcheck.model.language.bound import Bound
+    from kraftcheck.model.language.anynumber.members import each, numbers_below, set_below, some_member, word_below
+    from kraftcheck.model.language.bound import ANY, Bound
     from kraftcheck.model.language.brokersets import BrokerSet, Replicas
     from kraftcheck.model.language.brokersets import BrokerSet as IntSet
     from kraftcheck.model.language.fairness import Fairness
+    from kraftcheck.model.language.initially import all_where
     from kraftcheck.model.language.layout import ints, subset_of, truth
     from kraftcheck.model.language.symmetry import Symmetry
     from kraftcheck.model.language.system import Action, Outcome, Property, Setting, Step, System
@@ -57,9 +59,13 @@ _PLACES = {
     "kraftcheck.ci.interface.result": ("Result",),
     "kraftcheck.ci.interface.states": ("States",),
     "kraftcheck.ci.terminal.refusal": ("Refusal",),
-    "kraftcheck.model.language.bound": ("Bound",),
+    "kraftcheck.model.language.anynumber.members": (
+        "each", "numbers_below", "set_below", "some_member", "word_below",
+    ),
+    "kraftcheck.model.language.bound": ("ANY", "Bound"),
     "kraftcheck.model.language.brokersets": ("BrokerSet", "Replicas"),
     "kraftcheck.model.language.fairness": ("Fairness",),
+    "kraftcheck.model.language.initially": ("all_where",),
     "kraftcheck.model.language.layout": ("ints", "subset_of", "truth"),
     "kraftcheck.model.language.symmetry": ("Symmetry",),
     "kraftcheck.model.language.system": ("Action", "Outcome", "Property", "Setting", "Step", "System"),
@@ -80,12 +86,13 @@ _HOMES = {name: (place, name) for place, names in _PLACES.items() for name in na
 _HOMES["IntSet"] = ("kraftcheck.model.language.brokersets", "BrokerSet")
 
 __all__ = [
-    "Action", "Bound", "BrokerSet", "EngineDisagreement", "Fairness", "Holds", "Incomplete", "IntSet", "Outcome",
-    "Property", "Refusal", "Refuted", "Replicas", "Report", "Result", "Sampling", "Setting", "States", "Step",
-    "Symmetry", "System", "Trace", "Truth", "Unknown", "Vacuous", "Word", "all_of", "always", "always_eventually",
-    "any_of", "choice", "choose", "conform", "eventually", "eventually_always", "explore", "happens", "implies", "ints",
-    "leads_to", "negate", "none_of", "pick", "prove", "recovers", "replay", "simulate", "sometimes", "step",
-    "strong_fairness", "subset_of", "truth", "weak_fairness",
+    "ANY", "Action", "Bound", "BrokerSet", "EngineDisagreement", "Fairness", "Holds", "Incomplete", "IntSet",
+    "Outcome", "Property", "Refusal", "Refuted", "Replicas", "Report", "Result", "Sampling", "Setting", "States",
+    "Step", "Symmetry", "System", "Trace", "Truth", "Unknown", "Vacuous", "Word", "all_of", "all_where", "always",
+    "always_eventually", "any_of", "choice", "choose", "conform", "each", "eventually", "eventually_always",
+    "explore", "happens", "implies", "ints", "leads_to", "negate", "none_of", "numbers_below", "pick", "prove",
+    "recovers", "replay", "set_below", "simulate", "some_member", "sometimes", "step", "strong_fairness",
+    "subset_of", "truth", "weak_fairness", "word_below",
 ]  # fmt: skip
 
 

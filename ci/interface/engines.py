@@ -24,6 +24,7 @@ from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.options import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.bound import ANY, spelled
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.model.language.system import System
@@ -56,11 +57,13 @@ from kraftcheck.solvers.walks.walks import simulate as walk
 Answer = TypeVar("Answer")
 
 
-def _bounds(bounds: Mapping[str, int]) -> dict[str, int]:
-    for name, value in bounds.items():
+def _bounds(bounds: Mapping[str, int | str]) -> dict[str, int]:
+    """Bounds as the command line takes them: with `-` for `_`, and `any` for one that bounds nothing."""
+    numbers = {name: ANY if value == spelled(ANY) else value for name, value in bounds.items()}
+    for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, int):
             raise Refusal(f"{name} takes an int, not {value!r}")
-    return {name.replace("_", "-"): value for name, value in bounds.items()}
+    return {name.replace("_", "-"): int(value) for name, value in numbers.items()}
 
 
 def _check(least: int, **numbers: int | None) -> None:
@@ -222,7 +225,7 @@ def simulate(
 def prove(
     system: str | System, *, scope: str | None = None, rules: str | None = None, properties: Sequence[str] = (),
     solver: str = "z3", timeout: float = 30.0, seed: int = 1, search_states: int = 5_000_000, cache: bool = True,
-    **bounds: int,
+    **bounds: int | str,
 ) -> Result:  # fmt: skip
     """Prove invariants and step properties for any number of steps, by induction.
 
@@ -230,6 +233,7 @@ def prove(
 
     Args:
         solver: `z3` or `bitwuzla`.
+        bounds: numbers by name, or "any" for a bound of which the system says that it may be any.
         timeout: seconds for one query.
         seed: of the solver.
         search_states: states explored to tell whether a counterexample to induction is reachable; 0: none.

@@ -52,7 +52,7 @@ class ActionQueries:
         bounds = self.questions.bounds_of(obligation.action, or_capped) if of_domains else {}
         goals = [*bounds.values()] if of_domains else self.questions.goals(obligation)
         denials = {f"denial {number}": denial for number, denial in enumerate(self._denials(goals))}
-        logic = "ALL" if self._premises.numbers() else "QF_BV"
+        logic = "ALL" if self._premises.numbers() or self._facts is not None else "QF_BV"
         lines = self._printer.assertions({**self._premises.truths, **denials})
         return "\n".join([*information, f"(set-logic {logic})", *lines, "(check-sat)", ""])
 

@@ -1,0 +1,178 @@
+"""Systems of users, and protocols from papers, for any number of participants: proofs, cutoffs, and defects."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import z3
+from attrs import evolve
+
+import kraftcheck as kc
+from kraftcheck.model.language.anynumber.brokers import AnySet
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.sequences import Sequence
+from kraftcheck.model.language.terms import Graph
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, Questions
+from kraftcheck.solvers.smt.session import SolverSession
+from kraftcheck.solvers.smt.theory import theory
+from tests.shared import any_number
+from tests.shared.any_number import EWD_840, LEASE, TWO_PHASE, lease, two_phase
+from tests.shared.commands import kraftcheck
+from tests.shared.interpretation import Places
+
+SYSTEMS = [LEASE, TWO_PHASE, EWD_840]
+NAMES = {LEASE.name: "LEASE", TWO_PHASE.name: "TWO_PHASE", EWD_840.name: "EWD_840"}
+DEFECTS = [("FORGETS", "leader-unfenced"), ("HASTY", "consistent"), ("WHITE", "detected")]
+
+
+def bound_of(system: kc.System) -> str:
+    """The name of the bound that may be any."""
+    return next(bound.name for bound in system.bounds if bound.takes_any)
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_a_protocol_is_proven_for_any_number(system: kc.System) -> None:
+    """Every property and lemma holds however many take part, and false follows from no action's premises."""
+    result = kc.prove(system, **{bound_of(system): "any"})
+    result.assert_holds()
+    lemmas = [] if system.lemmas is None else system.lemmas(system.setting())
+    assert len(result.judged) == len(system.properties(system.setting())) + len(lemmas)
+    of = theory(system, system.setting(None, {bound_of(system): ANY}, proof=True))
+    false = of.program.graph.constant(False)
+    for kind in of.program.kinds:
+        questions = Questions(of)
+        premises = questions.premises(kind.action.name, [claim.id for claim in of.invariants])
+        session = SolverSession(questions, premises, Effort(timeout=30), time.monotonic)
+        assert session._check(questions.read.expression(false), [false]).result != PROVEN, kind.action.name
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_what_holds_for_any_number_holds_for_few(system: kc.System) -> None:
+    """The cutoffs as a check: the same claims, explored with two and three, and proven with the largest number."""
+    name = bound_of(system)
+    both = evolve(system, properties=lambda s: [*system.properties(s), *system.lemmas(s)])
+    for few in (2, 3):
+        explored = kc.explore(both, cache=False, threads=1, **{name: few})
+        explored.assert_holds()
+    largest = next(bound.hi for bound in system.bounds if bound.name == name)
+    kc.prove(system, **{name: largest}).assert_holds()
+
+
+@pytest.mark.parametrize(("name", "claim"), DEFECTS)
+def test_a_defect_is_refuted_and_not_proven(name: str, claim: str) -> None:
+    """With a defect the claim is not proven for any number, and a run with few shows why."""
+    result = kc.prove(getattr(any_number, name), **{bound_of(getattr(any_number, name)): "any"})
+    assert claim in result.refuted
+    assert result.trace(claim).steps
+
+
+def test_an_open_claim_is_looked_up_with_one_more() -> None:
+    """A defect that two managers hide is refuted by three: claims that stay open are explored with one more."""
+    result = kc.prove(two_phase(enough=2), managers="any", properties=["consistent"])
+    assert result.refuted == ("consistent",)
+    last = result.trace("consistent").steps[-1].state
+    assert sorted(last.managers) == [0, 1, 2]
+    kc.explore(two_phase(enough=2), managers=2, cache=False, threads=1).assert_holds()
+
+
+def test_what_is_proven_and_refuted_has_no_verdict(tmp_path: Path) -> None:
+    """A claim that is proven for any number and refuted with two brokers ends with exit 24, not with a verdict."""
+    (tmp_path / "two_faced.py").write_text(
+        "from attrs import evolve\nimport kraftcheck as kc\nfrom tests.shared.any_number import FORGETS, LEASE\n"
+        "TWO_FACED = evolve(LEASE, actions=lambda s: (LEASE if s['brokers'] == kc.ANY else FORGETS).actions(s))\n"
+    )
+    command = ["-m", "kraftcheck", "prove", "two_faced:TWO_FACED", "--brokers", "any", "--quiet", "--workers", "1"]
+    root = str(Path(__file__).parents[3])
+    ran = subprocess.run(
+        [sys.executable, *command], cwd=tmp_path, env={"PYTHONPATH": root}, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 24, ran.stderr
+    assert "leader-unfenced is proven, and a run of 2 steps refutes it" in ran.stderr
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_another_solver_confirms_proofs_for_any_number(system: kc.System, tmp_path: Path) -> None:
+    """cvc5 refutes every query again, and what --certificate writes is checked by the script beside it."""
+    pytest.importorskip("cvc5")
+    named = f"tests.shared.any_number:{NAMES[system.name]}"
+    ran = kraftcheck("prove", named, f"--{bound_of(system)}", "any", "--quiet", "--workers", "1", "--second-solver",
+                     "cvc5", "--certificate", tmp_path / "proof")  # fmt: skip
+    assert ran.code == 0
+    assert "and cvc5, which agree" in ran.text
+    checked = subprocess.run([sys.executable, str(tmp_path / "proof" / "check.py")], capture_output=True, text=True,
+                             check=False)  # fmt: skip
+    assert (checked.returncode, checked.stdout) == (0, "every obligation is unsat\n")
+    definitions = (tmp_path / "proof" / "invariant.smt2").read_text()
+    z3.parse_smt2_string(definitions)
+    assert ("(forall ((|bound 0| Int)" in definitions) == (system is not LEASE)
+
+
+def test_solvers_that_disagree_about_any_number_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where cvc5 finds a model for what Z3 has proven of any number, there is no verdict but exit 24."""
+    monkeypatch.setattr("kraftcheck.ci.prove.second_solver.second_answer", _sat)
+    monkeypatch.setattr("kraftcheck.ci.prove.second_solver.ProcessPoolExecutor", _Here)
+    ran = kraftcheck("prove", "tests.shared.any_number:LEASE", "--brokers", "any", "--quiet", "--workers", "1",
+                     "--second-solver", "cvc5")  # fmt: skip
+    assert ran.code == 24
+    assert "z3 says unsat, cvc5 sat" in ran.err
+
+
+def _sat(solver: str, text: str, effort: Effort) -> str:
+    """A solver that finds a model of anything."""
+    assert text.count("(check-sat)") == 1
+    return "sat"
+
+
+class _Here:
+    """A pool that works in this process."""
+
+    def __init__(self, *_: Any) -> None:
+        pass
+
+    def __enter__(self) -> _Here:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    map = staticmethod(lambda function, items, chunksize: map(function, items))
+
+
+def test_bitwuzla_is_refused_for_any_number() -> None:
+    """It knows no Int, in which brokers and sizes are counted, and says so before any work."""
+    words = ("prove", "tests.shared.any_number:LEASE", "--brokers", "any")
+    for option in ("--solver", "--second-solver"):
+        assert "bitwuzla knows bit-vectors only" in kraftcheck(*words, option, "bitwuzla").refusal()
+
+
+@pytest.mark.parametrize("members", [(), (0,), (1, 3)])
+def test_claims_about_members_mean_the_same_of_any_number(members: tuple[int, ...]) -> None:
+    """`each` and `some_member` of a mask, of a term of one, and of a sequence agree with Python's all and any."""
+    graph = Graph()
+    mask = sum(1 << member for member in members)
+    some = graph.variable("some", 0, 15)
+    listed = Sequence.of_state(graph, "members", 0, 1)
+    world = Places(5, {"some": [mask], "members": [mask >> at & 1 for at in range(5)]})
+    for least in (0, 1, 4):
+        def claim(at: Any, least: int = least) -> Any:
+            return at >= least
+
+        for function, expected in ((kc.each, all), (kc.some_member, any)):
+            wanted = expected(member >= least for member in members)
+            assert function(kc.IntSet(mask), claim) == wanted
+            drawn = graph.lift(function(kc.IntSet(some), claim))
+            assert bool(world.value(drawn)) == wanted
+            assert bool(world.value(graph.lift(function(AnySet(listed), claim)))) == wanted
+
+
+def test_any_is_refused_where_it_means_nothing_in_python() -> None:
+    """An explorer takes a number, and a word that is not `any` is none, also in Python."""
+    with pytest.raises(kc.Refusal, match=r"brokers = any is out of range 2\.\.5"):
+        kc.explore(LEASE, brokers="any")
+    with pytest.raises(kc.Refusal, match="brokers takes an int, not 'many'"):
+        kc.prove(lease(), brokers="many")

@@ -13,8 +13,8 @@ SPAN = re.compile(r"`((?:model|properties|solvers|ci|tests|docs|kraftcheck)/[\w.
 MODULE = re.compile(r"`(?:python -m )?((?:kraftcheck|tests)(?:\.\w+)+)(?:[: ][^`]*)?`")
 FILE = re.compile(r"`(\w+\.(?:py|java|json|txt|toml))(?:::?\s?\w+)*`")
 ELSEWHERE = {
-    "check.py", "cluster.json", "file.py", "index.json", "kraftcheck.toml", "leaders.json", "manifest.json", "partitions.json", "report.json",
-    "result.json", "run.json",
+    "check.py", "cluster.json", "file.py", "index.json", "kraftcheck.toml", "leaders.json", "manifest.json",
+    "partitions.json", "report.json", "result.json", "run.json",
 }  # fmt: skip
 """Files that a command writes, or that its user has."""
 

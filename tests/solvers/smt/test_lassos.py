@@ -28,6 +28,8 @@ from tests.solvers.liveness.listed import listed
 from tests.solvers.liveness.naive import Puzzle, judge
 from tests.solvers.liveness.puzzles import draw_puzzle
 from tests.solvers.liveness.tla import SYSTEM, ewd840
+from tests.solvers.liveness.tla_messages import ALLOCATE, RETURN, RETURN_IF_SATISFIED, simple_allocator, token_ring
+from tests.solvers.liveness.tla_mutex import peterson
 from tests.solvers.liveness.toys import DOOR, LIFT, lamps
 
 EFFORT = Effort(timeout=60)
@@ -117,6 +119,23 @@ def test_a_specification_of_the_tla_examples() -> None:
     """Under WF(System), EWD840's nodes need not terminate, nor termination be detected; `Liveness` has no lasso."""
     found = words(bounded(ewd840(SYSTEM), 4))
     assert (found["AllTerminate"], found["Detected"], found["Liveness"]) == ("1+0", "1+0", "-")
+
+
+@pytest.mark.parametrize(
+    ("system", "claim", "lasso"),
+    [
+        (simple_allocator(RETURN_IF_SATISFIED, ALLOCATE), "InfOftenSatisfied-0", "4+0"),
+        (simple_allocator(RETURN, weak_fairness("allocate", each=["client"])), "ClientsWillObtain-0-0", "1+3"),
+        (simple_allocator(RETURN, ALLOCATE), "ClientsWillObtain-0-0", "-"),
+        (peterson(weak_fairness("process_0")), "Enters-0", "5+0"),
+        (token_ring(4, 2, weak_fairness("create", "hand_on")), "Stab", "0+8"),
+    ],
+)
+def test_more_specifications_of_the_tla_examples(system: System, claim: str, lasso: str) -> None:
+    """Allocator, Peterson and token ring have the lassos of the native engine, and none where it has none."""
+    subject = theory(system, system.setting(), use_lemmas=False, use_liveness=True)
+    found = check_bounded(subject, [claim], 8 if lasso == "0+8" else 5, EFFORT, threading.Event())
+    assert words(found) == {claim: lasso}
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
@@ -48,6 +48,10 @@ class BrokenProof:
     def proven(self) -> list[str]:
         """Properties that are still proven everywhere: their proofs prove nothing."""
         return [claim for claim in self.row.claims if claim not in self.actions]
+
+
+Attempt = Callable[[BrokenProofRow, int, bool], BrokenProof]
+"""Tries to prove what a variant must refute, with so many workers, quietly or not."""
 
 
 def rows() -> list[BrokenProofRow]:
@@ -104,23 +108,43 @@ def _failures(proof: Proof, claims: Sequence[str], scope: str) -> Iterator[tuple
             yield claim, f"{', '.join(by) or 'what it rests on'} in {scope}"
 
 
-def broken_proofs(names: Sequence[str], workers: int, target: str | None, quiet: bool) -> int:
-    """Go through the variants, report, and return the exit code: 0, or 21 where a proof does not break."""
-    selected = chosen(names)
+def of_any_number(name: str) -> bool:
+    """Whether a system has a bound that may be any."""
+    return any(bound.takes_any for bound in SYSTEMS[name].bounds)
+
+
+def broken_proofs(
+    names: Sequence[str], workers: int, target: str | None, quiet: bool, method: Attempt | None = None
+) -> int:
+    """Go through the variants, report, and return the exit code: 0, or 21 where a proof does not break.
+
+    Args:
+        names: variants; none stands for all.
+        workers, quiet: see `attempt`.
+        target: where a document goes.
+        method: how proofs for any number are broken, of the systems that have those; None: `attempt`.
+
+    Raises:
+        Refusal: for an unknown name, or one of systems without proofs for any number.
+    """
+    selected = [row for row in chosen(names) if method is None or of_any_number(row.system)]
+    if not selected:
+        raise Refusal(f"no property that {', '.join(names)} refutes is proven for any number; leave out --brokers")
     if target is not None:
         check_writable(target)
     screen, results = console(to_stderr=target == "-"), []
     for row in selected:
-        results.append(attempt(row, workers, quiet))
+        results.append((method or attempt)(row, workers, quiet))
         screen.plain(f"{row.system} {row.variant}")
         for claim, by in results[-1].actions.items():
             screen.plain(f"    {claim}: proof broken by {by}")
         for claim in results[-1].proven:
-            screen.plain(f"    UNEXPECTED {claim} is proven all the same")
+            also = ", or no run with few brokers refutes it" if method is not None else ""
+            screen.plain(f"    UNEXPECTED {claim} is proven all the same{also}")
     proven_count = sum(len(result.proven) for result in results)
     code = EXIT_VACUOUS if proven_count else 0
     if target is not None:
-        write_json(target, document(results, code))
+        write_json(target, document(results, code) | ({} if method is None else {"brokers": "any"}))
     screen.plain(f"{len(results)} variants, {proven_count} proofs that do not break (exit {code})")
     return code
 

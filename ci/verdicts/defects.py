@@ -9,6 +9,7 @@ import click
 from attrs import frozen
 
 from kraftcheck.ci.explore.native import SearchBudget, run_to_end
+from kraftcheck.ci.prove.broken_for_any import attempt_any
 from kraftcheck.ci.prove.broken_proofs import broken_proofs
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
@@ -96,6 +97,8 @@ def failing_properties(result: Exploration) -> dict[str, str]:
 @click.argument("variants", nargs=-1)
 @click.option("--engine", type=click.Choice([NATIVE, "z3"]), default=NATIVE, show_default=True,
               help="z3: each variant that a proven property names must break its proof.")  # fmt: skip
+@click.option("--brokers", type=click.Choice(["any"]),
+              help="With z3: it must break the proofs for any number of brokers, and be refuted with few.")  # fmt: skip
 @click.option("--kafka", "release", metavar="VERSION",
               help="Instead each finding (or those named) with the rules of this release, and with its mend.")
 @options.workers
@@ -103,8 +106,8 @@ def failing_properties(result: Exploration) -> dict[str, str]:
 @options.document
 @options.quiet
 def bugs_command(
-    variants: tuple[str, ...], engine: str, release: str | None, workers: int, memory: int, target: str | None,
-    quiet: bool,
+    variants: tuple[str, ...], engine: str, brokers: str | None, release: str | None, workers: int, memory: int,
+    target: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Explore every defect of the matrix (or the VARIANTS named), and the right rules in the same scope.
 
@@ -121,11 +124,13 @@ def bugs_command(
       kraftcheck bugs
       kraftcheck bugs hw-advances-under-min-isr
       kraftcheck bugs --engine z3
+      kraftcheck bugs --engine z3 --brokers any
       kraftcheck bugs --kafka 4.4.0
     """
     if engine != NATIVE:
         check_idle("is of --engine native", "memory", "release")
-        sys.exit(broken_proofs(variants, workers, target, quiet))
+        sys.exit(broken_proofs(variants, workers, target, quiet, None if brokers is None else attempt_any))
+    check_idle("is of --engine z3", "brokers")
     if release is not None:
         sys.exit(release_defects(variants, release, SearchBudget(workers, memory), target, quiet))
     selected = choose(variants)

@@ -41,7 +41,7 @@ def _leaders() -> list[Property]:
                       "heartbeat.directories-first", "event.later-pass-sees-earlier",
                       "directory.last-one-hides-none", "directory.online-when-registered")),
         always("isr-directory-online", "while there is a leader, no ISR member is on a directory told offline",
-               lambda s: _online(s, lambda b: all_of(s.leader >= 0, s.isr.has(b))), "KIP-858; X8",
+               lambda s: online(s, lambda b: all_of(s.leader >= 0, s.isr.has(b))), "KIP-858; X8",
                ("alter-partition-ignores-directories", "offline-directory-leader-kept"),
                rules=("isr.join.directory-online", "directory.failure-leads-away")),
         always("isr-active-while-led", "while there is a leader, every ISR member is active", _isr_active,
@@ -92,19 +92,19 @@ def _events() -> list[Property]:
 
 
 def _directory_online(s: Elections) -> Conjuncts:
-    return _online(s, lambda b: s.leader == b)
+    return online(s, lambda b: s.leader == b)
 
 
-def _online(s: Elections, concerned: Callable[[Word], Truth]) -> Conjuncts:
+def online(s: Elections, concerned: Callable[[Word], Truth]) -> Conjuncts:
     """Judged strictly, whatever the rule set believes: reserved ids other than LOST say nothing."""
 
-    def online(b: Word) -> Truth:
+    def of_broker(b: Word) -> Truth:
         directory = s.directories.of(b)
         unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
         listed = s.dirs_of(b).has(directory - FIRST_LOCAL)
         return implies(concerned(b), any_of(unknown, all_of(negate(directory == LOST), listed)))
 
-    return each_broker(s.online_dirs, online)
+    return each_broker(s.online_dirs, of_broker)
 
 
 def _isr_active(s: Elections) -> Conjuncts:

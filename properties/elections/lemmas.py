@@ -32,12 +32,20 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                lambda s: any_of(s.isr.size() <= 1, s.isr.within(s.active()))),
         always("lemma-isr-active-beside-elr", "while the ELR has a member, every ISR member is active",
                lambda s: any_of(s.elr.is_empty(), s.isr.within(s.active()))),
+        always("lemma-isr-online-unless-alone", "an ISR member on a directory told offline is the only one",
+               lambda s: _isr_online(s, s.isr.size() > 1)),
+        always("lemma-isr-online-beside-elr", "beside an ELR member no ISR member is on a directory told offline",
+               lambda s: _isr_online(s, negate(s.elr.is_empty()))),
         always("lemma-one-directory-online", "a broker's one directory is online, and its replica nowhere else",
                _one_online),
     )  # fmt: skip
+    # With one directory there is nothing to know; and what is believed of several may be wrong.
+    no_online = setting["directories"] == 1 or setting.rules.partition.one_directory_means_all_online
     absent = {
         "lemma-vacant-slots-last": setting["brokers"] == ANY,  # there are no slots
         "lemma-elr-needs-the-feature": setting.rules.partition.elr_downgrade,  # ELR may have been on before
+        "lemma-isr-online-unless-alone": no_online,
+        "lemma-isr-online-beside-elr": no_online,
         "lemma-one-directory-online": setting["directories"] > 1 or setting.bounds.get("reserved", 0) > 0,
     }
     return tuple(claim for claim in claims if not absent.get(claim.id, False))
@@ -58,6 +66,10 @@ def _one_online(s: Elections) -> Conjuncts:
         **{f"directory of {broker}": truth for broker, truth in directories.items()},
         **{f"replica of {broker}": truth for broker, truth in replicas.items()},
     }
+
+
+def _isr_online(s: Elections, required: Truth) -> Conjuncts:
+    return leadership.online(s, lambda b: all_of(required, s.isr.has(b)))
 
 
 def _no_gap(s: Elections) -> Conjuncts:

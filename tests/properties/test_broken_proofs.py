@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.prove import broken_for_any
 from kraftcheck.ci.prove import broken_proofs as bugs_z3
+from kraftcheck.ci.prove.broken_for_any import attempt_any
 from kraftcheck.ci.prove.broken_proofs import BrokenProofRow, attempt, rows
+from kraftcheck.ci.prove.command import ProofRequest
+from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.matrix import BUGS
@@ -71,6 +76,51 @@ def test_a_proof_that_does_not_break_is_told(monkeypatch: pytest.MonkeyPatch) ->
     assert ran.code == 21
     assert ran.document()["bugs"][0]["unbroken"] == ["adding-removing-disjoint"]
     assert "UNEXPECTED adding-removing-disjoint is proven all the same" in ran.err
+
+
+ANY_SAMPLE = ("completion-keeps-removing", "fenced-leader-acceptable", "unregister-keeps-elr",
+              "reassignment-repeats-replicas")  # fmt: skip
+
+
+def of_any(variants: Sequence[str]) -> list[BrokenProofRow]:
+    """The rows of systems that are proven for any number."""
+    return [row for row in rows() if bugs_z3.of_any_number(row.system) and row.variant in variants]
+
+
+@pytest.mark.parametrize("row", one_in(4, of_any(ANY_SAMPLE)), ids=lambda r: r.variant)
+def test_a_variant_breaks_the_proofs_for_any_number(row: BrokenProofRow) -> None:
+    """What a variant refutes with few brokers is not proven for any number, by the very step that ends the run."""
+    broken = attempt_any(row, 1, quiet=True)
+    assert broken.proven == []
+    assert all(" in tiny" in by for by in broken.actions.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", of_any([row.variant for row in rows()]), ids=lambda r: f"{r.system}-{r.variant}")
+def test_every_variant_breaks_the_proofs_for_any_number(row: BrokenProofRow) -> None:
+    """All variants of the matrix whose properties are proven for any number, as `bugs --brokers any` does."""
+    assert attempt_any(row, 1, quiet=True).proven == []
+
+
+def test_a_step_that_breaks_nothing_is_proven_for_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same step with the right rules is proven, so the check can fail; the command then ends with exit 21."""
+    row = next(one for one in rows() if one.variant == "fenced-leader-acceptable" and one.system == "elections")
+    right = ProofRequest("elections", "tiny", {"brokers": ANY}, "fixed").build()
+    monkeypatch.setattr(ProofRequest, "build", lambda _: right)
+    monkeypatch.setattr(bugs_z3, "PROOF_SCOPES", {"elections": ("tiny",)})
+    monkeypatch.setattr(broken_for_any, "PROOF_SCOPES", {"elections": ("tiny",)})
+    monkeypatch.setattr(bugs_z3, "rows", lambda: [row])
+    ran = kraftcheck("bugs", "--engine", "z3", "--brokers", "any", "--quiet", "--workers", "1", "--json", "-")
+    assert ran.code == 21
+    assert (ran.document()["brokers"], ran.document()["bugs"][0]["unbroken"]) == ("any", ["leader-active"])
+    assert "UNEXPECTED leader-active is proven all the same, or no run with few brokers refutes it" in ran.err
+
+
+def test_any_is_refused_where_nothing_is_proven_for_any_number() -> None:
+    """A variant of a system that needs a number is refused, and so is `--brokers` without the prover."""
+    refusal = kraftcheck("bugs", "--engine", "z3", "--brokers", "any", "registration-overwrites").refusal()
+    assert refusal == ("no property that registration-overwrites refutes is proven for any number; leave out --brokers")
+    assert kraftcheck("bugs", "--brokers", "any").refusal() == "--brokers is of --engine z3; leave it out"
 
 
 def test_an_unknown_variant_is_refused() -> None:

@@ -1,0 +1,99 @@
+"""`kraftcheck bugs --engine z3 --brokers any`: what a variant breaks with few brokers is not proven for any number.
+
+A run with few brokers ends in a step that breaks the property. Before it every
+invariant of the run's states held. Whatever part of the invariants is inductive
+under the variant is among those that held all along: so if that one step is not
+proven to keep the property from those, no induction proves the property.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+from kraftcheck.ci.explore.native import SearchBudget, run_to_end
+from kraftcheck.ci.prove.broken_proofs import BrokenProof, BrokenProofRow
+from kraftcheck.ci.prove.command import ProofRequest
+from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.ci.terminal.options import default_memory
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.expected.proofs import PROOF_SCOPES
+from kraftcheck.solvers.program.verdict import Refuted, Trace
+from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.session import SolverSession
+from kraftcheck.solvers.smt.theory import Theory
+
+EFFORT = Effort(timeout=10)
+"""No answer in this time is no proof."""
+
+
+def any_bounds(system: str) -> dict[str, int]:
+    """The bounds of a system that may be any."""
+    return {bound.name: ANY for bound in SYSTEMS[system].bounds if bound.takes_any}
+
+
+def attempt_any(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
+    """Look for runs with few brokers in which a variant refutes properties, and try to prove their last steps.
+
+    Raises:
+        Interrupted: when a signal stopped it.
+    """
+    actions: dict[str, str] = {}
+    for scope in PROOF_SCOPES[row.system]:
+        open_claims = [claim for claim in row.claims if claim not in actions]
+        if open_claims:
+            actions |= dict(_broken(row, scope, open_claims, SearchBudget(workers, default_memory()), quiet))
+    return BrokenProof(row, actions)
+
+
+def _broken(
+    row: BrokenProofRow, scope: str, claims: Sequence[str], budget: SearchBudget, quiet: bool
+) -> Iterator[tuple[str, str]]:
+    """The claims that are refuted in a scope and not proven for any number, with the steps that break them."""
+    traces = _refutations(row, scope, claims, budget, quiet)
+    if not traces:
+        return
+    request = ProofRequest(row.system, scope, any_bounds(row.system), f"fixed+{row.variant}")
+    try:
+        of = request.build()
+    except Refusal as refusal:
+        for claim in traces:
+            yield claim, f"{refusal} (refuted in {scope})"
+        return
+    for claim, trace in traces.items():
+        last = trace.steps[-1].action if trace.steps else INITIATION
+        if not proven_there(of, claim, last, held_before(of, trace)):
+            yield claim, f"{last} for any number, and by {len(trace.steps)} steps in {scope}"
+
+
+def _refutations(
+    row: BrokenProofRow, scope: str, claims: Sequence[str], budget: SearchBudget, quiet: bool
+) -> Mapping[str, Trace]:
+    """The shortest traces of the claims that a variant refutes in a scope with few brokers."""
+    chosen = subject(row.system, scope, {}, f"fixed+{row.variant}")
+    offered = [claim.id for claim in chosen.system.properties(chosen.setting) if claim.id in claims]
+    if not offered:
+        return {}
+    judged = subject(row.system, scope, {}, f"fixed+{row.variant}", offered)
+    result = run_to_end(program(judged), budget, quiet, row.variant)
+    return {one.claim: one.verdict.trace for one in result.verdicts
+            if isinstance(one.verdict, Refuted) and one.claim in offered}  # fmt: skip
+
+
+def held_before(of: Theory, trace: Trace) -> list[str]:
+    """The invariants that hold in every state of a run but its last one."""
+    states = [trace.initial, *(step.state for step in trace.steps)][:-1]
+    return [claim.id for claim in of.invariants if all(_holds(claim.predicate(state)) for state in states)]
+
+
+def _holds(value: object) -> bool:
+    return all(value.values()) if isinstance(value, Mapping) else bool(value)
+
+
+def proven_there(of: Theory, claim: str, action: str, assumed: Sequence[str]) -> bool:
+    """Whether an action is proven to keep a claim, for any number of brokers, where some invariants hold."""
+    questions = Questions(of)
+    session = SolverSession(questions, questions.premises(action, assumed), EFFORT, time.monotonic)
+    return session.ask(Obligation(claim, action)).result == PROVEN

@@ -27,6 +27,14 @@ if TYPE_CHECKING:
     from kraftcheck.model.language.bound import ANY, Bound
     from kraftcheck.model.language.brokersets import BrokerSet, Replicas
     from kraftcheck.model.language.brokersets import BrokerSet as IntSet
+    from kraftcheck.model.language.collections.arithmetic import equal, maximum, minimum
+    from kraftcheck.model.language.collections.bags import Bag
+    from kraftcheck.model.language.collections.enumeration import Enum
+    from kraftcheck.model.language.collections.maps import Map
+    from kraftcheck.model.language.collections.places import get, put
+    from kraftcheck.model.language.collections.quantifiers import count, each, some
+    from kraftcheck.model.language.collections.queues import Queue
+    from kraftcheck.model.language.collections.sets import SetOf
     from kraftcheck.model.language.fairness import Fairness
     from kraftcheck.model.language.initially import all_where
     from kraftcheck.model.language.layout import ints, subset_of, truth
@@ -64,6 +72,14 @@ _PLACES = {
     ),
     "kraftcheck.model.language.bound": ("ANY", "Bound"),
     "kraftcheck.model.language.brokersets": ("BrokerSet", "Replicas"),
+    "kraftcheck.model.language.collections.arithmetic": ("equal", "maximum", "minimum"),
+    "kraftcheck.model.language.collections.bags": ("Bag",),
+    "kraftcheck.model.language.collections.enumeration": ("Enum",),
+    "kraftcheck.model.language.collections.maps": ("Map",),
+    "kraftcheck.model.language.collections.places": ("get", "put"),
+    "kraftcheck.model.language.collections.quantifiers": ("count", "each", "some"),
+    "kraftcheck.model.language.collections.queues": ("Queue",),
+    "kraftcheck.model.language.collections.sets": ("SetOf",),
     "kraftcheck.model.language.fairness": ("Fairness",),
     "kraftcheck.model.language.initially": ("all_where",),
     "kraftcheck.model.language.layout": ("ints", "subset_of", "truth"),
@@ -86,13 +102,14 @@ _HOMES = {name: (place, name) for place, names in _PLACES.items() for name in na
 _HOMES["IntSet"] = ("kraftcheck.model.language.brokersets", "BrokerSet")
 
 __all__ = [
-    "ANY", "Action", "Bound", "BrokerSet", "EngineDisagreement", "Fairness", "Holds", "Incomplete", "IntSet",
-    "Outcome", "Property", "Refusal", "Refuted", "Replicas", "Report", "Result", "Sampling", "Setting", "States",
-    "Step", "Symmetry", "System", "Trace", "Truth", "Unknown", "Vacuous", "Word", "all_of", "all_where", "always",
-    "always_eventually", "any_of", "choice", "choose", "conform", "each", "eventually", "eventually_always",
-    "explore", "happens", "implies", "ints", "leads_to", "negate", "none_of", "numbers_below", "pick", "prove",
-    "recovers", "replay", "set_below", "simulate", "some_member", "sometimes", "step", "strong_fairness",
-    "subset_of", "truth", "weak_fairness", "word_below",
+    "ANY", "Action", "Bag", "Bound", "BrokerSet", "EngineDisagreement", "Enum", "Fairness", "Holds", "Incomplete",
+    "IntSet", "Map", "Outcome", "Property", "Queue", "Refusal", "Refuted", "Replicas", "Report", "Result", "Sampling",
+    "SetOf", "Setting", "States", "Step", "Symmetry", "System", "Trace", "Truth", "Unknown", "Vacuous", "Word",
+    "all_of", "all_where", "always", "always_eventually", "any_of", "choice", "choose", "conform", "count", "each",
+    "equal", "eventually", "eventually_always", "explore", "get", "happens", "implies", "ints", "leads_to", "maximum",
+    "minimum", "negate", "none_of", "numbers_below", "pick", "prove", "put", "recovers", "replay", "set_below",
+    "simulate", "some", "some_member", "sometimes", "step", "strong_fairness", "subset_of", "truth", "weak_fairness",
+    "word_below",
 ]  # fmt: skip
 
 

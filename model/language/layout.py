@@ -17,8 +17,7 @@ from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.initially import Anything, Filled
 from kraftcheck.model.language.terms import Term
 
-WORD_BITS = 64
-MAX_WORDS = 8
+WORD_BITS, MAX_WORDS = 64, 8
 
 UNBOUNDED = 1 << 1000
 """Stands for infinity in intervals: no rule compares with a number near it."""
@@ -44,11 +43,13 @@ class Range:
     Attributes:
         lo, hi: smallest and largest value.
         cap: why steps beyond `hi` may be left out; empty: one is a fault, as one below `lo` always is.
+        names: the enumeration that names the values, if one does.
     """
 
     lo: int
     hi: int
     cap: str = field(default="", eq=False, repr=False, kw_only=True, validator=_check_reason)
+    names: Callable[[int], int] | None = field(default=None, eq=False, repr=False, kw_only=True)
 
     @property
     def bits(self) -> int:
@@ -183,6 +184,13 @@ def bits_by_field(shape: Any) -> dict[str, int]:
     return cost
 
 
+def _typed(value: int, domain: Domain) -> int:
+    """A value as rules see it on ints: a truth, a name, or a number."""
+    if isinstance(domain, Flag):
+        return bool(value)
+    return domain.names(value) if isinstance(domain, Range) and domain.names else value
+
+
 @frozen
 class Slot:
     """Where a leaf lives: bits `shift`.. of word `word`, stored as value - domain.lo."""
@@ -219,25 +227,21 @@ class Layout:
                 slots.append(Slot(path, domain, 0, 0))
                 continue
             if isinstance(domain, Counter | Endless):
-                raise LayoutError(
-                    f"layout field {self.name(path)} has no bound; only `kraftcheck prove` takes such fields"
-                )
+                raise LayoutError(f"layout field {self.name(path)} has no bound; only `kraftcheck prove` takes such")
             if domain.hi < domain.lo or domain.bits > WORD_BITS - 1:
-                wide = f"has the domain {domain.lo}..{domain.hi}; use at most 63 bits"
-                raise LayoutError(f"layout field {self.name(path)} {wide}")
+                where = f"layout field {self.name(path)} has the domain {domain.lo}..{domain.hi}"
+                raise LayoutError(f"{where}; use at most 63 bits")
             if used % WORD_BITS + domain.bits > WORD_BITS:
                 used += WORD_BITS - used % WORD_BITS
             # A field of one value needs no bits, and must not be placed in a word beyond the last.
-            place = divmod(used, WORD_BITS) if domain.bits else (0, 0)
-            slots.append(Slot(path, domain, *place))
+            slots.append(Slot(path, domain, *(divmod(used, WORD_BITS) if domain.bits else (0, 0))))
             used += domain.bits
         words = max(1, -(-used // WORD_BITS)) if self.packed else 0
         if words > MAX_WORDS:
-            cost = bits_by_field(self.shape)
-            worst = max(cost, key=lambda name: cost[name])
+            worst, cost = max(bits_by_field(self.shape).items(), key=lambda item: item[1])
             raise LayoutError(
                 f"a state needs {used} bits and the limit is {WORD_BITS * MAX_WORDS}; "
-                f"{worst} costs most with {cost[worst]} bits: lower a bound it depends on"
+                f"{worst} costs most with {cost} bits: lower a bound it depends on"
             )
         object.__setattr__(self, "slots", tuple(slots))
         object.__setattr__(self, "words", words)
@@ -262,8 +266,7 @@ class Layout:
         """
         entries = list(leaves(state))
         if [path for path, _ in entries] != [slot.path for slot in self.slots]:
-            expected = {slot.path for slot in self.slots}
-            paths = sorted({path for path, _ in entries} ^ expected) or ["order of fields"]
+            paths = sorted({path for path, _ in entries} ^ {slot.path for slot in self.slots}) or ["order of fields"]
             raise LayoutError(f"the state does not have the fields of its layout: {', '.join(paths[:4])}")
         for (path, value), slot in zip(entries, self.slots, strict=True):
             if isinstance(value, Anything) and isinstance(slot.domain, Counter | Endless):
@@ -280,6 +283,11 @@ class Layout:
         if not domain.lo <= value <= domain.hi:
             raise DomainError(f"{self.name(path)} = {value} is outside its domain {domain.lo}..{domain.hi}")
 
+    @property
+    def has_names(self) -> bool:
+        """Whether some field's values have names."""
+        return any(isinstance(slot.domain, Range) and slot.domain.names for slot in self.slots)
+
     def pack(self, state: Any) -> tuple[int, ...]:
         """The packed words of a concrete state; raises as `values` does."""
         words = [0] * self.words
@@ -294,5 +302,5 @@ class Layout:
 
     def state(self, values: Iterable[int]) -> Any:
         """The state with these leaves, as `values` gives them."""
-        typed = (bool(v) if isinstance(s.domain, Flag) else v for v, s in zip(values, self.slots, strict=True))
+        typed = (_typed(value, slot.domain) for value, slot in zip(values, self.slots, strict=True))
         return rebuild(self.shape, lambda: next(typed))

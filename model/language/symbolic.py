@@ -16,7 +16,7 @@ import attrs
 
 _CHOICE = "choose(), all_of() or any_of()"
 _KEY = "any_of() of comparisons, pick() or choose()"
-_ARITHMETIC = "sums, differences, comparisons and choose()"
+_ARITHMETIC = "+, -, *, //, %, comparisons and choose()"
 _TEXT = "the word itself; text cannot depend on a state"
 
 
@@ -53,13 +53,13 @@ class Symbolic:
     __eq__ = _refusing("one side of a comparison", "comparisons of words")
     __repr__ = __str__ = __format__ = __bytes__ = _refusing("text (str, repr, format, an f-string)", _TEXT)
     __reduce_ex__ = _refusing("something to pickle", _TEXT)
-    __round__ = __floor__ = __ceil__ = __abs__ = __pos__ = _refusing("a number", _ARITHMETIC)
-    __neg__ = _refusing("a negated number", "0 - word")
+    __round__ = __floor__ = __ceil__ = __pos__ = _refusing("a number", _ARITHMETIC)
+    __neg__ = __abs__ = _refusing("a number", "the words that it holds")
     __invert__ = _refusing("an inverted number", "negate() of a truth, BrokerSet.minus() of a set")
-    __mul__ = __rmul__ = _refusing("a factor", _ARITHMETIC)
+    __mul__ = __rmul__ = _refusing("a factor", "the words that it holds")
     __matmul__ = __rmatmul__ = __pow__ = __rpow__ = _refusing("a factor", _ARITHMETIC)
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _refusing("part of a division", _ARITHMETIC)
-    __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refusing("part of a division", _ARITHMETIC)
+    __truediv__ = __rtruediv__ = __divmod__ = __rdivmod__ = _refusing("part of a division", "// and %")
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refusing("part of a division", "the words that it holds")
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refusing("part of a shift", "BrokerSet.just()")
     __xor__ = __rxor__ = _refusing("part of an exclusive or", "!= of truths, BrokerSet.plus() and minus() of sets")
 

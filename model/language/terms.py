@@ -93,6 +93,40 @@ class Term(Symbolic):
         """Difference of a constant and this word."""
         return self.graph.apply("sub", self._operand(other), self)
 
+    def __mul__(self, other: int | Term) -> Word:
+        """Product of two words."""
+        return self.graph.apply("mul", self, self._operand(other))
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: int | Term) -> Word:
+        """Quotient of two words, rounded down; the divisor's interval has no 0."""
+        return self.graph.apply("div", self, self._operand(other))
+
+    def __rfloordiv__(self, other: int) -> Word:
+        """Quotient of a constant and this word."""
+        return self.graph.apply("div", self._operand(other), self)
+
+    def __mod__(self, other: int | Term) -> Word:
+        """Remainder of two words, of the divisor's sign."""
+        return self.graph.apply("mod", self, self._operand(other))
+
+    def __rmod__(self, other: int) -> Word:
+        """Remainder of a constant and this word."""
+        return self.graph.apply("mod", self._operand(other), self)
+
+    def __neg__(self) -> Word:
+        """This word with the other sign."""
+        return 0 - self
+
+    def __abs__(self) -> Word:
+        """The size of this word, without its sign."""
+        negative = self.graph.lift(self < 0)
+        size = self.graph.lift(self.graph.ite(negative, 0 - self, self))
+        ends = (abs(self.lo), abs(self.hi))
+        least = 0 if self.lo <= 0 <= self.hi else min(ends)
+        return self.graph.apply("narrow", size, self.graph.constant(least), self.graph.constant(max(ends)))
+
     def __and__(self, other: bool | int | Term) -> Truth:
         """Conjunction of truths, or intersection of masks."""
         return cast(Truth, self.graph.apply("and" if self.is_truth else "band", self, self._operand(other)))
@@ -216,8 +250,8 @@ class Graph:
             if op != "eq" and arg.is_truth != wants_truth:
                 raise self.refusal(f"{op} got a {'truth' if arg.is_truth else 'word'}")
         if all(arg.op == "const" for arg in args):
-            return algebra.evaluate(op, [arg.value for arg in args])
-        simpler = _simplify(self, op, args)
+            return self._constant(op, [arg.value for arg in args])
+        simpler = algebra.fold(self, op, args)
         if simpler is not None:
             return simpler
         try:
@@ -226,9 +260,15 @@ class Graph:
             raise self.refusal(str(error)) from None
         if lo == hi and op in algebra.WORD_OPERATORS:
             return lo
-        if op in ("and", "or", "eq", "add", "band", "bor") and args[0].index > args[1].index:
+        if op in algebra.COMMUTATIVE and args[0].index > args[1].index:
             args = (args[1], args[0])
         return self.intern(op, args, 0, lo, hi, op in algebra.TRUTH_OPERATORS)
+
+    def _constant(self, op: str, values: list[int]) -> Any:
+        try:
+            return algebra.evaluate(op, values)
+        except ZeroDivisionError:
+            raise self.refusal("a division by 0") from None
 
     def intern(self, op: str, args: tuple[Term, ...], value: int, lo: int, hi: int, truth: bool) -> Term:
         """The node with these attributes, made once; nothing is folded."""
@@ -246,55 +286,3 @@ def lower(term: Term) -> Any:
     if term.op != "const":
         return term
     return bool(term.value) if term.is_truth else term.value
-
-
-def _simplify(graph: Graph, op: str, args: tuple[Term, ...]) -> Any:
-    """Algebra that needs no search; None when nothing applies."""
-    if len(args) == 1:
-        return args[0].args[0] if op == "not" and args[0].op == "not" else None
-    if op == "narrow":
-        return args[0] if args[1].value <= args[0].lo and args[0].hi <= args[2].value else None
-    a, b = args
-    if op in ("and", "or", "band", "bor") and a.op == "const":
-        a, b = b, a
-    match op:
-        case "and" | "or":
-            if b.op == "const":
-                return lower(a) if bool(b.value) == (op == "and") else bool(b.value)
-            if a is b:
-                return a
-            if (a.op == "not" and a.args[0] is b) or (b.op == "not" and b.args[0] is a):
-                return op == "or"
-        case "band":
-            if a is b or (b.op == "const" and b.value == (1 << b.value.bit_length()) - 1 >= a.hi >= a.lo >= 0):
-                return a
-        case "bor" | "bclear" | "add" | "sub":
-            if b.op == "const" and b.value == 0:
-                return a
-            if a is b and op != "add":
-                return a if op == "bor" else 0
-        case "eq" | "lt":
-            return _compare(graph, op, a, b)
-        case "member":
-            if b.hi < 0 or a.lo == a.hi == 0:
-                return False
-    return None
-
-
-def _compare(graph: Graph, op: str, a: Term, b: Term) -> Any:
-    if a is b:
-        return op == "eq"
-    if a.is_truth != b.is_truth:
-        raise graph.refusal("a truth is compared with a word")
-    if op == "lt":
-        return True if a.hi < b.lo else False if a.lo >= b.hi else None
-    if a.hi < b.lo or b.hi < a.lo:
-        return False
-    if a.op == "const":
-        a, b = b, a
-    if b.op == "const" and a.is_truth:
-        return a if b.value else graph.negate(a)
-    if b.op == "const" and a.op == "ite" and any(arm.op == "const" for arm in a.args[1:]):
-        condition, then, otherwise = a.args
-        return graph.ite(condition, graph.apply("eq", then, b), graph.apply("eq", otherwise, b))
-    return None

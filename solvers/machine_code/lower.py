@@ -105,6 +105,10 @@ def lower_operator(b: ir.IRBuilder, term: Term, values: Sequence[Any]) -> Any:
             return b.add(*values)
         case "sub":
             return b.sub(*values)
+        case "mul":
+            return b.mul(*values)
+        case "div" | "mod":
+            return _divided(b, term, *values)
         case "bclear":
             return b.and_(values[0], b.not_(values[1]))
         case "member":
@@ -119,6 +123,26 @@ def lower_operator(b: ir.IRBuilder, term: Term, values: Sequence[Any]) -> Any:
             position = b.cttz(values[0], ir.Constant(TRUTH, 0))
             return b.select(b.icmp_unsigned("==", values[0], word(0)), word(-1), position)
     raise LoweringError(f"unknown operator {term.op}")
+
+
+def _divided(b: ir.IRBuilder, term: Term, dividend: Any, divisor: Any) -> Any:
+    """Quotient rounded down, or remainder of the divisor's sign; the machine's own round towards 0.
+
+    A divisor is never 0 where the value is used (`algebra.interval`). Machine code also computes values of steps that
+    are cut off, where a word may have left its interval; there it must not stop the process.
+    """
+    of, by = term.args
+    if by.op != "const":
+        divisor = b.select(b.icmp_unsigned("==", divisor, word(0)), word(1), divisor)
+    if of.lo >= 0 and by.lo > 0:
+        return b.udiv(dividend, divisor) if term.op == "div" else b.urem(dividend, divisor)
+    rest = b.srem(dividend, divisor)
+    other_sign = b.icmp_signed("<", b.xor(rest, divisor), word(0))
+    apart = b.and_(b.icmp_unsigned("!=", rest, word(0)), other_sign)
+    if term.op == "mod":
+        return b.select(apart, b.add(rest, divisor), rest)
+    quotient = b.sdiv(dividend, divisor)
+    return b.select(apart, b.sub(quotient, word(1)), quotient)
 
 
 def _member(b: ir.IRBuilder, term: Term, mask: Any, index: Any) -> Any:

@@ -33,8 +33,9 @@ def successor(program: Program, before: Any, instance: int) -> TraceStep | None:
     if not action.enabled(before, arguments):
         return None
     outcome = action.outcome(before, arguments)
-    program.layout.values(outcome.state)
-    return TraceStep(action.name, arguments, outcome.state, outcome.event)
+    values = program.layout.values(outcome.state)
+    state = program.layout.state(values) if program.layout.has_names else outcome.state
+    return TraceStep(action.name, arguments, state, outcome.event)
 
 
 def run(program: Program, initial: Sequence[int], instances: Sequence[int]) -> tuple[Any, tuple[TraceStep, ...]]:

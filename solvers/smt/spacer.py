@@ -19,7 +19,8 @@ from kraftcheck.solvers.program.verdict import Holds, Unknown, Verdict
 from kraftcheck.solvers.smt.bounds import domain_obligations
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.theory import Theory
-from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction, is_number, width_of
+from kraftcheck.solvers.smt.z3_words import width_of
+from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction, is_number
 
 
 @frozen

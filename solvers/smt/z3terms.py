@@ -18,15 +18,17 @@ from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.lower import LoweringError, closure
 from kraftcheck.solvers.smt.places import BINDERS
+from kraftcheck.solvers.smt.z3_words import (
+    bit,
+    count_of,
+    divided,
+    divided_number,
+    division_width,
+    lowest_of,
+    width_of,
+)
 
 z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and go on with the next query
-
-
-def width_of(lo: int, hi: int) -> int:
-    """Bits of a bit-vector that holds lo..hi; at least one."""
-    if lo < 0:
-        return max((-lo - 1).bit_length(), hi.bit_length() if hi > 0 else 0) + 1
-    return max(1, hi.bit_length())
 
 
 class Z3Reader:
@@ -136,20 +138,22 @@ class Z3Reader:
             bits = [self._is(node.args[0], values[0], k) for k in range(min(width, MASK_BITS))]
             return self.from_bits(bits)
         if node.op == "count":
-            return self._count(values[0], width)
+            return count_of(values[0], width)
         if node.op == "narrow":
             return self.resize(values[0], node.args[0], width)
         if node.op == "lowest":
-            position = z3.BitVecVal(-1, width, self.context)
-            for k in reversed(range(values[0].size())):
-                position = z3.If(_bit(values[0], k), z3.BitVecVal(k, width, self.context), position)
-            return position
+            return lowest_of(values[0], width)
+        if node.op in ("div", "mod"):
+            operands = [self.resize(v, arg, division_width(node)) for v, arg in zip(values, node.args, strict=True)]
+            return divided(node, *operands)
         a, b = (self.resize(v, arg, width) for v, arg in zip(values, node.args, strict=True))
         match node.op:
             case "add":
                 return a + b
             case "sub":
                 return a - b
+            case "mul":
+                return a * b
             case "band":
                 return a & b
             case "bor":
@@ -172,12 +176,16 @@ class Z3Reader:
                 return values[0] + values[1]
             case "sub":
                 return values[0] - values[1]
+            case "mul":
+                return values[0] * values[1]
+            case "div" | "mod" | "narrow":
+                return self._as_sort(node, values[0] if node.op == "narrow" else divided_number(node, *values[:2]))
         if node.op == "single":
             return self.from_bits([values[0] == k for k in range(MASK_BITS)])
         mask = self._expressions[node.args[0].index]
         if node.op == "member" and not is_number(node.args[0]):
             places = range(min(mask.size(), MASK_BITS))
-            return disjunction([z3.And(values[1] == k, _bit(mask, k)) for k in places], self.context)
+            return disjunction([z3.And(values[1] == k, bit(mask, k)) for k in places], self.context)
         raise LoweringError(f"a {node.op} of an unbounded word: masks need a bound")
 
     def _place_operator(self, node: Term) -> Any:
@@ -198,6 +206,10 @@ class Z3Reader:
             return z3.IntSort(self.context)
         return z3.BitVecSort(width_of(term.lo, term.hi), self.context)
 
+    def _as_sort(self, node: Term, number: Any) -> Any:
+        """An Int as what a node is: an Int, or a bit-vector."""
+        return number if is_number(node) else z3.Int2BV(number, width_of(node.lo, node.hi))
+
     def _as_int(self, term: Term) -> Any:
         """A word as an Int."""
         value = self._expressions[term.index]
@@ -212,9 +224,9 @@ class Z3Reader:
         mask, index = self.resize(values[0], of, MASK_BITS) if of.lo < 0 else values[0], values[1]
         if at.op == "const":
             in_range = 0 <= at.value < min(mask.size(), MASK_BITS)
-            return _bit(mask, at.value) if in_range else z3.BoolVal(False, self.context)
+            return bit(mask, at.value) if in_range else z3.BoolVal(False, self.context)
         places = range(max(0, at.lo), min(mask.size(), MASK_BITS, at.hi + 1))
-        hits = [z3.And(self._is(at, index, k), _bit(mask, k)) for k in places]
+        hits = [z3.And(self._is(at, index, k), bit(mask, k)) for k in places]
         return disjunction(hits, self.context)
 
     def _is(self, term: Term, value: Any, number: int) -> Any:
@@ -222,13 +234,6 @@ class Z3Reader:
         if not term.lo <= number <= term.hi:
             return z3.BoolVal(False, self.context)
         return value == self.constant(term, number)
-
-    def _count(self, mask: Any, width: int) -> Any:
-        total = z3.BitVecVal(0, width, self.context)
-        for k in range(mask.size()):
-            bit = z3.Extract(k, k, mask)
-            total = total + (z3.ZeroExt(width - 1, bit) if width > 1 else bit)
-        return total
 
     def from_bits(self, bits: Sequence[Any]) -> Any:
         """The mask with these bits, the lowest first."""
@@ -270,10 +275,6 @@ _NO_END = UNBOUNDED // 2
 
 def _at_most(a: Any, b: Any, signed: bool) -> Any:
     return a <= b if signed else z3.ULE(a, b)
-
-
-def _bit(mask: Any, place: int) -> Any:
-    return z3.Extract(place, place, mask) == z3.BitVecVal(1, 1, mask.ctx)
 
 
 def value_of(model: z3.ModelRef, term: Term, symbol: Any) -> int:

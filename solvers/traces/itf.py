@@ -16,6 +16,7 @@ from attrs import field, frozen
 from itf_py import value_from_json, value_to_json
 
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.collections.enumeration import Enum
 from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.nearest import nearest
 from kraftcheck.solvers.program.program import Program
@@ -65,6 +66,8 @@ def plain(value: Any) -> Any:
         return list(value)
     if isinstance(value, tuple):
         return [plain(item) for item in value]
+    if isinstance(value, Enum):
+        return value.name
     if attrs.has(type(value)):
         fields = [f.name for f in attrs.fields(type(value))]
         if len(fields) == 1:

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from kraftcheck.model.language.collections.numbering import has_text
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.system import UNNAMED, Action, Property
 from kraftcheck.model.language.words import NO_LEADER
@@ -36,7 +37,7 @@ def show(value: Any, name: str = "") -> str:
 
 def _is_record(value: Any) -> bool:
     """Whether a value is shown by its parts: a record without a text of its own."""
-    return attrs.has(type(value)) and "__str__" not in vars(type(value))
+    return attrs.has(type(value)) and not has_text(value)
 
 
 def fields(state: Any, path: str = "") -> dict[str, Any]:

@@ -61,7 +61,7 @@ READING = (
            "solvers.smt.z3terms:Z3Reader._truth_operator",
            "a < b if min(arg.lo for arg in node.args) < 0 else z3.ULT(a, b)", "z3.ULT(a, b)", Z3_ENDS),
     Mutant("z3-width", "A bit-vector is one bit too narrow for the largest value of an interval.",
-           "solvers.smt.z3terms:width_of", "return max(1, hi.bit_length())", "return max(1, (hi - 1).bit_length())",
+           "solvers.smt.z3_words:width_of", "return max(1, hi.bit_length())", "return max(1, (hi - 1).bit_length())",
            values(1)),
     Mutant("z3-unsigned-extension", "A negative word grows as if it were not.",
            "solvers.smt.z3terms:Z3Reader.resize", "if term.lo < 0 else z3.ZeroExt", "if term.lo > 0 else z3.ZeroExt",

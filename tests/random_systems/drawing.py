@@ -93,11 +93,18 @@ class Draw:
         operands = []
         for number, sort in enumerate(operator.takes):
             near = operands[0].span if number == 1 and operator.name in COMPARISONS and sort == "word" else wanted
-            near = (1, 3) if operator.name in "+-" and number == 1 else near
+            near = (1, 3) if operator.name in ("+", "-", "*", "//", "%") and number == 1 else near
+            if operator.divides and number == 1 and self.random.random() < 0.7:
+                operands.append(self.constant(sort, self.random.choice(((1, 3), (-3, -1)))))
+                continue
             operands.append(self.draw(sort, depth - 1 if sort not in ("words", "truths") else 0, near))
         spans = [operand.span for operand in operands]
         if operator.masks and (not self.masks or min(lo for lo, _ in spans) < 0):
             return None
+        if operator.divides and spans[1][0] <= 0 <= spans[1][1]:
+            return None
+        if operator.name == "just" and operator.takes[1] == "word" and 0 < self.capacity <= spans[1][1]:
+            return None  # a set with a member that lists have no slot for, and lists are joined with sets
         span = (0, 62) if operator.span is None else operator.span(spans)
         return Applied(operator, tuple(operands), span) if max(map(abs, span)) < WIDEST else None
 

@@ -40,6 +40,7 @@ class Operator:
         span: for words, the span of its value from those of its operands; None where it is 0..62.
         ordered: whether it tells brokers apart by their numbers.
         masks: whether its operands are masks in words, which are never negative.
+        divides: whether its second operand is a divisor, which is never 0.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Operator:
     span: Callable[[Sequence[Span]], Span] | None = None
     ordered: bool = False
     masks: bool = False
+    divides: bool = False
 
     @property
     def key(self) -> str:

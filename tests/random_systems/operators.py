@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kraftcheck.model.language.collections.arithmetic import maximum, minimum
+from kraftcheck.model.language.collections.places import get
 from kraftcheck.model.language.words import (
     Maybe,
     absent,
@@ -57,6 +59,11 @@ def _around(*spans: Span) -> Span:
     return min(lo for lo, _ in spans), max(hi for _, hi in spans)
 
 
+def _product(spans: Sequence[Span]) -> Span:
+    corners = [a * b for a in spans[0] for b in spans[1]]
+    return min(corners), max(corners)
+
+
 def _chosen(spans: Sequence[Span]) -> Span:
     return _around(*spans[1:])
 
@@ -91,6 +98,17 @@ WORDS = [
              span=lambda s: (s[0][0] + s[1][0], s[0][1] + s[1][1])),
     function("-", "word word -> word", lambda a, b: a - b, lambda a, b: a - b, "({0} - {1})",
              span=lambda s: (s[0][0] - s[1][1], s[0][1] - s[1][0])),
+    function("*", "word word -> word", lambda a, b: a * b, lambda a, b: a * b, "({0} * {1})", span=_product),
+    function("//", "word word -> word", lambda a, b: a // b, lambda a, b: a // b, "({0} // {1})", divides=True,
+             span=lambda s: _around(s[0], (-s[0][1], -s[0][0]))),
+    function("%", "word word -> word", lambda a, b: a % b, lambda a, b: a % b, "({0} % {1})", divides=True,
+             span=lambda s: (min(0, s[1][0] + 1), max(0, s[1][1] - 1))),
+    function("abs", "word -> word", abs, abs, span=lambda s: (0, max(map(abs, s[0])))),
+    function("-", "word -> word", lambda a: -a, lambda a: -a, "(-{0})", span=lambda s: (-s[0][1], -s[0][0])),
+    function("minimum", "word word -> word", min, minimum, span=lambda s: _around(*s)),
+    function("maximum", "word word -> word", max, maximum, span=lambda s: _around(*s)),
+    function("get", "words word word -> word", _picked, lambda items, place, other: get(items, place, otherwise=other),
+             span=lambda s: _around(s[0], s[2]), ordered=True),
     function("&", "word word -> word", lambda a, b: a & b, lambda a, b: a & b, "({0} & {1})", masks=True,
              span=lambda s: (0, min(s[0][1], s[1][1]))),
     function("|", "word word -> word", lambda a, b: a | b, lambda a, b: a | b, "({0} | {1})", masks=True,

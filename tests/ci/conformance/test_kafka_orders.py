@@ -12,7 +12,7 @@ from kraftcheck.ci.conformance.kafka.columns import HASH_SET_OUTPUTS, TIMELINE_M
 from kraftcheck.ci.conformance.kafka.differences import compare
 from kraftcheck.ci.conformance.kafka.java import Driver
 from kraftcheck.model.language import idlists
-from kraftcheck.model.language.hashorder import hash_order
+from kraftcheck.model.language.collections.hashorder import hash_order
 from kraftcheck.model.records.timelinemap import FEWEST_SLOTS, first_key, slots_after_put
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 

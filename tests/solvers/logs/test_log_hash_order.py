@@ -14,7 +14,7 @@ from kraftcheck.model.controller.lifecycle import fenced
 from kraftcheck.model.controller.reassign import Reassignment, reassign
 from kraftcheck.model.controller.state import Controller, Features, Settings
 from kraftcheck.model.controller.topics.growth import Growth, create_partitions
-from kraftcheck.model.language.hashorder import FULL_SLOT, hash_order
+from kraftcheck.model.language.collections.hashorder import FULL_SLOT, hash_order
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import present
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, RegisterBrokerRecord, ids

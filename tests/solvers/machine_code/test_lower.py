@@ -25,7 +25,7 @@ VARIABLES = (
     (5, 200),
     (-300, 300),
 )
-BINARY = ("add", "sub", "band", "bor", "bclear", "eq", "lt", "member")
+BINARY = ("add", "sub", "mul", "div", "mod", "band", "bor", "bclear", "eq", "lt", "member")
 UNARY = ("single", "count", "lowest")
 
 

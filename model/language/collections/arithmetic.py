@@ -1,0 +1,63 @@
+"""The smallest and the largest of words, and equality of values of any shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kraftcheck.model.language.layout import leaves
+from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.terms import Term, Truth, Word
+from kraftcheck.model.language.words import all_of, choose
+
+
+def minimum(*words: Word) -> Word:
+    """The smallest of some words; Python's `min` would have to know them.
+
+    >>> minimum(3, 1, 2)
+    1
+    """
+    first, *others = words
+    for other in others:
+        ends = _ends(first), _ends(other)
+        first = _narrowed(choose(other < first, other, first), *(min(pair) for pair in zip(*ends, strict=True)))
+    return first
+
+
+def maximum(*words: Word) -> Word:
+    """The largest of some words; Python's `max` would have to know them.
+
+    >>> maximum(3, 1, 2)
+    3
+    """
+    first, *others = words
+    for other in others:
+        ends = _ends(first), _ends(other)
+        first = _narrowed(choose(first < other, other, first), *(max(pair) for pair in zip(*ends, strict=True)))
+    return first
+
+
+def _ends(value: Word) -> tuple[int, int]:
+    return (value.lo, value.hi) if isinstance(value, Term) else (value, value)
+
+
+def _narrowed(value: Word, lo: int, hi: int) -> Word:
+    """The word, which is known to be in an interval."""
+    if not isinstance(value, Term):
+        return value
+    graph = value.graph
+    return graph.apply("narrow", value, graph.constant(lo), graph.constant(hi))
+
+
+def equal(a: Any, b: Any) -> Truth:
+    """Whether two values of one shape are equal, in every word and truth; `==` on records would have to know them.
+
+    Raises:
+        TypeError: when they differ in shape.
+
+    >>> equal((1, (True, 2)), (1, (True, 2)))
+    True
+    """
+    one, other = dict(leaves(a)), dict(leaves(b))
+    if one.keys() != other.keys():
+        raise TypeError(f"equal() of {described(a)} and {described(b)}, which differ in shape")
+    return all_of(*(one[path] == other[path] for path in one))

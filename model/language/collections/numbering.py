@@ -1,0 +1,76 @@
+"""The places of values in a declared list, concrete or symbolic."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kraftcheck.model.language.collections.arithmetic import equal
+from kraftcheck.model.language.layout import LayoutError, leaves, rebuild
+from kraftcheck.model.language.terms import Term, Truth
+from kraftcheck.model.language.words import any_of, negate
+
+
+@functools.cache
+def _numbers(members: tuple[Any, ...]) -> Mapping[Any, int]:
+    numbers = {member: number for number, member in enumerate(members)}
+    if not numbers or len(numbers) < len(members):
+        raise LayoutError(f"a list of {len(members)} members has {len(numbers)} different ones; name each once")
+    return numbers
+
+
+def places(members: tuple[Any, ...], value: Any) -> Iterator[tuple[int, Truth]]:
+    """The places where a value may be in a list, each with the truth that it is there.
+
+    Args:
+        members: different values of one shape.
+        value: a value of that shape, whose words may be symbolic.
+
+    Raises:
+        LayoutError: for a concrete value that is not in the list.
+    """
+    if symbolic(value) is not None:
+        return ((number, equal(value, member)) for number, member in enumerate(members))
+    numbers = _numbers(members)
+    if value not in numbers:
+        raise LayoutError(f"{value!r} is not among the {len(members)} members: {_some(members)}")
+    return iter([(numbers[value], True)])
+
+
+def _some(members: tuple[Any, ...]) -> str:
+    return ", ".join(map(repr, members[:4])) + (", ..." if len(members) > 4 else "")
+
+
+def has_text(value: Any) -> bool:
+    """Whether the class of a value says how it is written, as sets and queues do."""
+    return any("__str__" in vars(base) for base in type(value).__mro__[:-1])
+
+
+def text_of(value: Any) -> str:
+    """A value as traces print it: by its own text, where its class has one."""
+    return str(value) if has_text(value) else repr(value)
+
+
+def symbolic(value: Any) -> Term | None:
+    """A symbolic word of a value; None where all are concrete."""
+    return next((leaf for _, leaf in leaves(value) if isinstance(leaf, Term)), None)
+
+
+def outside(members: tuple[Any, ...], value: Any) -> Truth:
+    """The truth that a value is not in the list: False where the intervals of its words say so."""
+    if symbolic(value) is None:
+        return value not in _numbers(members)
+    ends = [(leaf.lo, leaf.hi) if isinstance(leaf, Term) else (leaf, leaf) for _, leaf in leaves(value)]
+    if math.prod(hi - lo + 1 for lo, hi in ends) <= len(members):
+        values = itertools.product(*(range(lo, hi + 1) for lo, hi in ends))
+        if all(_rebuilt(value, one) in _numbers(members) for one in values):
+            return False
+    return negate(any_of(*(there for _, there in places(members, value))))
+
+
+def _rebuilt(shape: Any, words: tuple[int, ...]) -> Any:
+    taken = iter(words)
+    return rebuild(shape, lambda: next(taken))

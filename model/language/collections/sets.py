@@ -1,0 +1,119 @@
+"""Sets of declared values, of which there may be more than one mask has bits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Self
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.language.algebra import MASK_BITS
+from kraftcheck.model.language.collections.numbering import outside, places, symbolic, text_of
+from kraftcheck.model.language.layout import LayoutError, ints
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, apply, choose
+
+_BITS = MASK_BITS - 1
+"""Members in one mask; the bit above them is set by a value that is no member, and is outside the domain."""
+
+
+
+@frozen
+class SetOf:
+    """A set of declared values: subclass it and name `members`, all values that it may have.
+
+    Adding a symbolic value that is not among them leaves the domain, as any word does that grows too large.
+
+    Attributes:
+        masks: the members, 61 in each mask.
+
+    >>> class Colours(SetOf):
+    ...     members = (1, 3, 5)
+    >>> one = Colours.of([3])
+    >>> one.has(3), one.has(5), one.plus(one.just(5)).size()
+    (True, False, 2)
+    """
+
+    members: ClassVar[tuple[Any, ...]] = ()
+    masks: tuple[Word, ...]
+
+    @classmethod
+    def domain(cls) -> Any:
+        """The layout of every subset."""
+        sizes = [len(cls.members[first : first + _BITS]) for first in range(0, len(cls.members), _BITS)]
+        if not sizes:
+            raise LayoutError(f"{cls.__name__} names no members; give the class `members = (...)`")
+        return cls(tuple(ints(0, (1 << size) - 1) for size in sizes))
+
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> Self:
+        """The set of some values; raises LayoutError for one that is no member."""
+        result = cls(tuple(0 for _ in cls.domain().masks))
+        for value in values:
+            result = result.plus(result.just(value))
+        return result
+
+    def __iter__(self) -> Iterator[Any]:
+        """The members of a concrete set, in the order of the list."""
+        return (value for value in self.members if self.has(value))
+
+    def __str__(self) -> str:
+        """As traces print it."""
+        return f"{{{', '.join(map(text_of, self))}}}"
+
+    def possible(self) -> tuple[Any, ...]:
+        """What may be a member."""
+        return self.members
+
+    def has(self, value: Any) -> Truth:
+        """Whether a value is a member."""
+        return any_of(*(
+            all_of(there, apply("member", self.masks[place // _BITS], place % _BITS))
+            for place, there in places(self.members, value)
+        ))  # fmt: skip
+
+    def just(self, value: Any) -> Self:
+        """The set of this value only."""
+        masks: list[Word] = [0 for _ in self.masks]
+        for place, there in places(self.members, value):
+            which = place // _BITS
+            masks[which] = choose(there, 1 << place % _BITS, masks[which])
+        if symbolic(value) is not None:
+            last = (len(self.members) - 1) % _BITS + 1
+            masks[-1] = choose(outside(self.members, value), 1 << last, masks[-1])
+        return evolve(self, masks=tuple(masks))
+
+    def none(self) -> Self:
+        """The empty set."""
+        return evolve(self, masks=tuple(0 for _ in self.masks))
+
+    def plus(self, other: Self) -> Self:
+        """The members of both."""
+        return self._by_mask("bor", other)
+
+    def minus(self, other: Self) -> Self:
+        """The members that the other has not."""
+        return self._by_mask("bclear", other)
+
+    def keep(self, other: Self) -> Self:
+        """The members that the other has too."""
+        return self._by_mask("band", other)
+
+    def _by_mask(self, op: Any, other: Self) -> Self:
+        return evolve(self, masks=tuple(apply(op, a, b) for a, b in zip(self.masks, other.masks, strict=True)))
+
+    def is_empty(self) -> Truth:
+        """Whether there is no member."""
+        return all_of(*(mask == 0 for mask in self.masks))
+
+    def size(self) -> Word:
+        """How many members there are."""
+        return sum((apply("count", mask) for mask in self.masks), start=0)
+
+    def within(self, other: Self) -> Truth:
+        """Whether the other has every member."""
+        return self.minus(other).is_empty()
+
+    def same(self, other: Self) -> Truth:
+        """Whether both have the same members."""
+        return all_of(*(a == b for a, b in zip(self.masks, other.masks, strict=True)))

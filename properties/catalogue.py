@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import Property, ScopeError, Setting, System
+from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.ruleset import variants
 from kraftcheck.model.systems.broker_ids.system import BROKER_IDS as BROKER_IDS_SYSTEM
 from kraftcheck.model.systems.directories.system import DIRECTORIES as DIRECTORIES_SYSTEM

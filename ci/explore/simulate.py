@@ -30,7 +30,7 @@ from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.time_limit import time_limit
 from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
 from kraftcheck.ci.verdicts.reports.judged import JudgedRun, judged_by_walks
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.program import Program

@@ -14,8 +14,8 @@ from kraftcheck.ci.interface.states import States
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.console import PLAIN_WIDTH, Screen
-from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import Property
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.drawings.svg import svg
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Trace, Verdict

@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import Flag
-from kraftcheck.solvers.program.columns import field_values, set_slots, set_texts
+from kraftcheck.solvers.program.columns import field_values, names_of, set_slots, set_texts
 from kraftcheck.solvers.search.explore import Exploration
 
 
@@ -55,7 +55,8 @@ class States:
     def to_pandas(self) -> Any:
         """The states as a pandas data frame: one row a state, one plain column a field.
 
-        Numbers are numbers, truths are truths, and a set of brokers is a string such as `{0,2}`.
+        Numbers are numbers, truths are truths, words with names are categories, and a set of brokers is a string such
+        as `{0,2}`.
 
         Raises:
             Refusal: without pandas, which comes with `kraftcheck[notebook]`.
@@ -63,6 +64,10 @@ class States:
         pandas, layout = _extra("pandas", "notebook"), self.exploration.program.layout
         sets = {layout.name(path) for path in set_slots(layout)}
         columns = {name: set_texts(values) if name in sets else values for name, values in self.columns().items()}
+        for slot in layout.slots:
+            if names := names_of(slot.domain):
+                name = layout.name(slot.path)
+                columns[name] = pandas.Categorical.from_codes(columns[name], dtype=pandas.CategoricalDtype(names))
         return pandas.DataFrame(columns, copy=False)  # the columns are nobody else's
 
 

@@ -12,7 +12,7 @@ from kraftcheck.ci.logs.summary import Summary
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, is_valid, trimmed
 from kraftcheck.model.controller.state import Settings
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch

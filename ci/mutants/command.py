@@ -27,7 +27,7 @@ from kraftcheck.ci.terminal.files import check_apart, check_writable, write, wri
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.progress import run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.mutants.tables import LEFT, TABLES, Table
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.explore import BaselineFault, MutantBudget, MutantExplanation, explain

@@ -12,7 +12,7 @@ from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.ruleset import PRESETS
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.expected.proofs import BEYOND, PROOF_SCOPES, unproven

@@ -36,8 +36,8 @@ from kraftcheck.ci.verdicts.reports.files import report_options
 from kraftcheck.ci.verdicts.reports.judged import judged_proof
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.layout import LayoutError
-from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import System
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import worst_exit_code

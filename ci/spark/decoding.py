@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kraftcheck.model.language.layout import Flag, leaves
+from kraftcheck.solvers.program.columns import names_of
 from kraftcheck.solvers.program.program import Program
 
 
@@ -19,6 +20,7 @@ def decoding(traced: Program) -> dict[str, Any]:
             "bits": slot.domain.bits,
             "lo": slot.domain.lo,
             "truth": isinstance(slot.domain, Flag),
+            "names": names_of(slot.domain),
         }
         for slot in traced.layout.slots
     ]
@@ -41,6 +43,10 @@ def column_name(path: str) -> str:
 
 def field_sql(field: Mapping[str, Any], words: str = "w") -> str:
     """A field's value as SQL over the packed words, computed only for rows and columns that a query asks for."""
+    if field.get("names"):
+        texts = ", ".join(f"'{name}'" for name in field["names"])
+        place = field_sql({**field, "names": [], "lo": 1}, words)
+        return f"element_at(array({texts}), CAST({place} AS INT))"
     if not field["bits"]:
         value = str(field["lo"])
         return f"({value} = 1)" if field["truth"] else value

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 
 EXPLORE_OPTIONS = "kraftcheck explore --help"
 """The command that shows the options among which bounds may stand."""

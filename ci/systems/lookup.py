@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import Property, ScopeError, Setting, System
+from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
 from kraftcheck.properties import catalogue
 from kraftcheck.solvers.program.program import KINDS

@@ -15,9 +15,9 @@ from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY, spelled
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
-from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import ScopeError, Setting, System
 from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.vocabulary import KAFKA
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from kraftcheck.solvers.audit.traced_sample import check_sample

@@ -15,7 +15,7 @@ from kraftcheck.ci.systems.stated import print_statement, statements_at
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.coverage.statement import Statement
 from kraftcheck.properties.defects.defect import Bug
 

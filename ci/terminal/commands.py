@@ -16,7 +16,7 @@ from kraftcheck.ci.terminal.console import OutputClosed, silence
 from kraftcheck.ci.terminal.interrupts import Interrupted, abandon
 from kraftcheck.ci.terminal.parameter_types import check_words
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 

@@ -26,8 +26,8 @@ from kraftcheck.ci.verdicts.reports.judged import (
     judged_by_walks,
     judged_search,
 )
-from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import System
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds

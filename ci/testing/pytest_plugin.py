@@ -78,7 +78,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _check_arguments(marker: pytest.Mark, takes: Any) -> None:
     """Refuse what the marker does not take, with the nearest name of what it does."""
     from kraftcheck.ci.terminal.refusal import Refusal
-    from kraftcheck.model.language.nearest import nearest
+    from kraftcheck.model.nearest import nearest
 
     names = list(inspect.signature(takes).parameters)[1:]
     for name in marker.kwargs:

@@ -33,7 +33,7 @@ from kraftcheck.ci.verdicts.proofs import ProofRow, prove_row
 from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
 from kraftcheck.ci.verdicts.reports.rows import judged_rows
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.expected.verdicts import EVERY, Row, expected, rows_named
 from kraftcheck.solvers.program.stop import is_stop
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, PropertyVerdict, exit_code, worst_first

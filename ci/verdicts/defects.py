@@ -19,7 +19,7 @@ from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.release_defects import release_defects
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_VACUOUS, Holds, Refuted

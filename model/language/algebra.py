@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
-
-if TYPE_CHECKING:
-    from kraftcheck.model.language.terms import Graph, Term
+from typing import Any, Literal, Protocol, Self, TypeAlias, get_args
 
 TruthOperator: TypeAlias = Literal["not", "and", "or", "eq", "lt", "member"]
 WordOperator: TypeAlias = Literal[
@@ -129,7 +126,18 @@ def _remainders(dividend: Interval, divisor: Interval) -> Interval:
     return (lo, hi) if divisor[1] < lo and hi <= 0 else (max(lo, divisor[0] + 1) if hi <= 0 else divisor[0] + 1, 0)
 
 
-def fold(graph: Graph, op: str, args: tuple[Term, ...]) -> Any:
+class Node(Protocol):
+    """What folding reads of a term (`kraftcheck.model.language.terms.Term`)."""
+
+    op: str
+    args: tuple[Self, ...]
+    value: int
+    lo: int
+    hi: int
+    is_truth: bool
+
+
+def fold(graph: Any, op: str, args: tuple[Node, ...]) -> Any:
     """What an application is without a search: a simpler term, a constant, or None where nothing applies.
 
     Args:
@@ -153,7 +161,7 @@ def fold(graph: Graph, op: str, args: tuple[Term, ...]) -> Any:
     return _folded_word(op, a, b)
 
 
-def _folded_truth(op: str, a: Term, b: Term) -> Any:
+def _folded_truth(op: str, a: Node, b: Node) -> Any:
     if b.op == "const":
         return a if bool(b.value) == (op == "and") else bool(b.value)
     if a is b:
@@ -163,7 +171,7 @@ def _folded_truth(op: str, a: Term, b: Term) -> Any:
     return None
 
 
-def _folded_word(op: str, a: Term, b: Term) -> Any:
+def _folded_word(op: str, a: Node, b: Node) -> Any:
     zero, one = (b.op == "const" and b.value == number for number in (0, 1))
     match op:
         case "band" if a is b or (b.op == "const" and b.value == (1 << b.value.bit_length()) - 1 >= a.hi >= a.lo >= 0):
@@ -181,7 +189,7 @@ def _folded_word(op: str, a: Term, b: Term) -> Any:
     return None
 
 
-def _compared(graph: Graph, op: str, a: Term, b: Term) -> Any:
+def _compared(graph: Any, op: str, a: Node, b: Node) -> Any:
     if a is b:
         return op == "eq"
     if a.is_truth != b.is_truth:

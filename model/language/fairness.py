@@ -18,7 +18,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 
 Parameters = Mapping[str, Mapping[str, Sequence[Any]]]
 """For each action the values of each of its parameters."""

@@ -1,20 +1,18 @@
-"""Layouts: the domain of each field of a state, and its place in 64-bit words.
+"""The domain of each field of a state, and the parts of a state.
 
 A layout is a state value whose leaves are `Range` or `Flag` instead of words.
-Fields are packed in order, none crosses a word boundary, so a packed state is
-exact: two states are equal iff their words are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import attrs
 from attrs import field, frozen
 
 from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.initially import Anything, Filled
+from kraftcheck.model.language.symbolic import record_fields
 from kraftcheck.model.language.terms import Term
 
 WORD_BITS, MAX_WORDS = 64, 8
@@ -148,18 +146,18 @@ _LEAVES = (*DOMAINS, Anything, Filled, Term)
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of a nested value of attrs records and tuples, with their paths.
+    """The leaves of a nested value of records and tuples, with their paths.
 
     A record with one field adds no name of its own: the mask of a set named
     `isr` is the leaf `isr`.
     """
-    if isinstance(value, _LEAVES) or not (isinstance(value, tuple) or attrs.has(type(value))):
+    names = () if isinstance(value, tuple) else record_fields(type(value))
+    if isinstance(value, _LEAVES) or names is None:
         yield path, value
     elif isinstance(value, tuple):
         for position, item in enumerate(value):
             yield from leaves(item, f"{path}[{position}]")
     else:
-        names = [f.name for f in attrs.fields(type(value))]
         for name in names:
             below = path if len(names) == 1 else f"{path}.{name}" if path else name
             yield from leaves(getattr(value, name), below)
@@ -169,8 +167,8 @@ def rebuild(shape: Any, take: Callable[[], Any]) -> Any:
     """A value of the same shape whose leaves are drawn, in order, from `take`."""
     if isinstance(shape, tuple):
         return tuple(rebuild(item, take) for item in shape)
-    if attrs.has(type(shape)) and not isinstance(shape, _LEAVES):
-        names = [f.name for f in attrs.fields(type(shape))]
+    names = record_fields(type(shape))
+    if names is not None and not isinstance(shape, _LEAVES):
         return type(shape)(**{name: rebuild(getattr(shape, name), take) for name in names})
     return take()
 
@@ -182,125 +180,3 @@ def bits_by_field(shape: Any) -> dict[str, int]:
         name = path.replace("[", ".").split(".")[0] or "(state)"
         cost[name] = cost.get(name, 0) + domain.bits
     return cost
-
-
-def _typed(value: int, domain: Domain) -> int:
-    """A value as rules see it on ints: a truth, a name, or a number."""
-    if isinstance(domain, Flag):
-        return bool(value)
-    return domain.names(value) if isinstance(domain, Range) and domain.names else value
-
-
-@frozen
-class Slot:
-    """Where a leaf lives: bits `shift`.. of word `word`, stored as value - domain.lo."""
-
-    path: str
-    domain: Domain
-    word: int
-    shift: int
-
-
-@frozen
-class Layout:
-    """The packing of states of one shape.
-
-    Attributes:
-        shape: a state whose leaves are domains.
-        packed: whether states are packed; provers read leaves only, and have no limit of width.
-        slots: one place for each leaf, in order.
-        words: number of 64-bit words of a packed state, 1..8; 0 where none is packed.
-    """
-
-    shape: Any
-    packed: bool = True
-    slots: tuple[Slot, ...] = field(init=False)
-    words: int = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Assign places first-fit in order; refuse what is wider than 512 bits."""
-        slots, used = [], 0
-        for path, domain in leaves(self.shape):
-            if not isinstance(domain, DOMAINS):
-                raise LayoutError(f"layout field {self.name(path)} is {domain!r}, not a Range or Flag")
-            if not self.packed:
-                slots.append(Slot(path, domain, 0, 0))
-                continue
-            if isinstance(domain, Counter | Endless):
-                raise LayoutError(f"layout field {self.name(path)} has no bound; only `kraftcheck prove` takes such")
-            if domain.hi < domain.lo or domain.bits > WORD_BITS - 1:
-                where = f"layout field {self.name(path)} has the domain {domain.lo}..{domain.hi}"
-                raise LayoutError(f"{where}; use at most 63 bits")
-            if used % WORD_BITS + domain.bits > WORD_BITS:
-                used += WORD_BITS - used % WORD_BITS
-            # A field of one value needs no bits, and must not be placed in a word beyond the last.
-            slots.append(Slot(path, domain, *(divmod(used, WORD_BITS) if domain.bits else (0, 0))))
-            used += domain.bits
-        words = max(1, -(-used // WORD_BITS)) if self.packed else 0
-        if words > MAX_WORDS:
-            worst, cost = max(bits_by_field(self.shape).items(), key=lambda item: item[1])
-            raise LayoutError(
-                f"a state needs {used} bits and the limit is {WORD_BITS * MAX_WORDS}; "
-                f"{worst} costs most with {cost} bits: lower a bound it depends on"
-            )
-        object.__setattr__(self, "slots", tuple(slots))
-        object.__setattr__(self, "words", words)
-
-    def name(self, path: str) -> str:
-        """A leaf's path for people: where a record of one field adds no name, that field's."""
-        if path:
-            return path
-        return attrs.fields(type(self.shape))[0].name if attrs.has(type(self.shape)) else "state"
-
-    @property
-    def bits(self) -> int:
-        """Bits that hold information."""
-        return sum(slot.domain.bits for slot in self.slots)
-
-    def values(self, state: Any) -> tuple[Any, ...]:
-        """The leaves of a concrete state as ints, each checked against its domain; `Anything` stays where it may be.
-
-        Raises:
-            DomainError: naming the first field outside its domain.
-            LayoutError: when the state has another shape.
-        """
-        entries = list(leaves(state))
-        if [path for path, _ in entries] != [slot.path for slot in self.slots]:
-            paths = sorted({path for path, _ in entries} ^ {slot.path for slot in self.slots}) or ["order of fields"]
-            raise LayoutError(f"the state does not have the fields of its layout: {', '.join(paths[:4])}")
-        for (path, value), slot in zip(entries, self.slots, strict=True):
-            if isinstance(value, Anything) and isinstance(slot.domain, Counter | Endless):
-                continue
-            filled = isinstance(value, Filled) and isinstance(slot.domain, Endless)
-            for word in (value.first, value.rest) if filled else (value,):
-                self._check(path, word, slot.domain)
-        return tuple(value if isinstance(value, Anything | Filled) else int(value) for _, value in entries)
-
-    def _check(self, path: str, value: Any, domain: Domain) -> None:
-        kind = bool if isinstance(domain, Flag) else int
-        if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
-            raise LayoutError(f"{self.name(path)} is {value!r}, not {'a truth' if kind is bool else 'an int'}")
-        if not domain.lo <= value <= domain.hi:
-            raise DomainError(f"{self.name(path)} = {value} is outside its domain {domain.lo}..{domain.hi}")
-
-    @property
-    def has_names(self) -> bool:
-        """Whether some field's values have names."""
-        return any(isinstance(slot.domain, Range) and slot.domain.names for slot in self.slots)
-
-    def pack(self, state: Any) -> tuple[int, ...]:
-        """The packed words of a concrete state; raises as `values` does."""
-        words = [0] * self.words
-        for value, slot in zip(self.values(state), self.slots, strict=True):
-            words[slot.word] |= (value - slot.domain.lo) << slot.shift
-        return tuple(words)
-
-    def unpack(self, words: Sequence[int]) -> Any:
-        """The state that `pack` packed into these words."""
-        raw = ((int(words[s.word]) >> s.shift) & ((1 << s.domain.bits) - 1) for s in self.slots)
-        return self.state(number + slot.domain.lo for number, slot in zip(raw, self.slots, strict=True))
-
-    def state(self, values: Iterable[int]) -> Any:
-        """The state with these leaves, as `values` gives them."""
-        typed = (_typed(value, slot.domain) for value, slot in zip(values, self.slots, strict=True))
-        return rebuild(self.shape, lambda: next(typed))

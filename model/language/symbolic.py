@@ -10,6 +10,7 @@ does not let a class answer (`is`, `type()`) is in docs/explanation/assurance.md
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from typing import Any, NoReturn
 
 import attrs
@@ -82,14 +83,21 @@ class Symbolic:
         raise NotImplementedError
 
 
+def record_fields(kind: type) -> tuple[str, ...] | None:
+    """The names of the fields of a class of records, attrs' or a dataclass; None for any other class."""
+    if attrs.has(kind):
+        return tuple(field.name for field in attrs.fields(kind))
+    return tuple(kind.__dataclass_fields__) if is_dataclass(kind) else None
+
+
 def described(value: Any) -> str:
     """A value as messages show it, symbolic or not: what `repr` would say if symbolic values had text."""
     if isinstance(value, Symbolic):
         return value.described()
     if isinstance(value, tuple):
         return f"({', '.join(map(described, value))})"
-    if attrs.has(type(value)):
-        fields = (f"{f.name}={described(getattr(value, f.name))}" for f in attrs.fields(type(value)))
-        return f"{type(value).__name__}({', '.join(fields)})"
-    return repr(value)
+    names = record_fields(type(value))
+    if names is None:
+        return repr(value)
+    return f"{type(value).__name__}({', '.join(f'{name}={described(getattr(value, name))}' for name in names)})"
 

@@ -14,10 +14,10 @@ from attrs import field, frozen
 from kraftcheck.model.language.bound import ANY, Bound, freed, spelled
 from kraftcheck.model.language.fairness import Fairness, several
 from kraftcheck.model.language.legend import Legend
-from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.symmetry import Symmetry
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of
+from kraftcheck.model.nearest import nearest
 
 Part = TypeVar("Part")
 

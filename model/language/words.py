@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar, overload
 
-import attrs
 from attrs import frozen
 
 from kraftcheck.model.language.algebra import TruthOperator, WordOperator, evaluate
-from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.symbolic import described, record_fields
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 
 T = TypeVar("T")
@@ -33,7 +32,7 @@ def choose(condition: Truth, then: T, otherwise: T) -> T:
 
     Args:
         condition: a truth.
-        then, otherwise: words, truths, tuples or attrs records of one shape;
+        then, otherwise: words, truths, tuples or records (attrs' or dataclasses) of one shape;
             records are chosen field by field.
 
     Raises:
@@ -64,9 +63,9 @@ def _merge(condition: Term, a: Any, b: Any) -> Any:
             return tuple(_merge(condition, x, y) for x, y in zip(a, b, strict=True))
         if hasattr(type(a), "chosen_by_place"):
             return a.chosen_by_place(condition, b)  # a sequence without end is chosen place by place
-        if attrs.has(type(a)) and not _concrete_only(a):
-            fields = [f.name for f in attrs.fields(type(a))]
-            return type(a)(**{n: _merge(condition, getattr(a, n), getattr(b, n)) for n in fields})
+        names = record_fields(type(a))
+        if names is not None and not _concrete_only(a):
+            return type(a)(**{n: _merge(condition, getattr(a, n), getattr(b, n)) for n in names})
         if a == b:
             return a
     raise condition.graph.refusal(

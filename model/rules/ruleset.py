@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import attrs
 from attrs import field, frozen
 
-from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import ScopeError
+from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.broker_ids import OF_DOCUMENT, BrokerIdRules
 from kraftcheck.model.rules.controller import HISTORICAL, OF_LATER_RELEASES, ControllerRules
 from kraftcheck.model.rules.data_plane import DataPlaneRules

@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from attrs import frozen
 
-from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import ScopeError
+from kraftcheck.model.nearest import nearest
 
 
 @frozen

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kraftcheck.model.language.anynumber.family import Family
-from kraftcheck.model.language.layout import Counter, Endless, Layout, leaves
+from kraftcheck.model.language.layout import Counter, Endless, leaves
+from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Property, Step
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.program.arguments import SystemFault

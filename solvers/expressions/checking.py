@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, TypeVar
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.layout import UNBOUNDED
-from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.words import NO_LEADER, all_of, choose
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.expressions.source import ExpressionError, Source
 from kraftcheck.solvers.expressions.typed import MAX_COST, Names, Result, Typed
 from kraftcheck.solvers.expressions.types import TRUTH, RecordType, Type, WordType, joined

@@ -11,6 +11,7 @@ from attrs import frozen
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.layout import Endless, Flag
+from kraftcheck.model.language.symbolic import record_fields
 
 
 @frozen
@@ -117,7 +118,7 @@ def type_of(shape: Any) -> Type:
         return TupleType(tuple(type_of(item) for item in shape))
     if hasattr(shape, "lo"):
         return WordType(shape.lo, shape.hi)
-    return RecordType(type(shape), {f.name: type_of(getattr(shape, f.name)) for f in attrs.fields(type(shape))})
+    return RecordType(type(shape), {name: type_of(getattr(shape, name)) for name in record_fields(type(shape)) or ()})
 
 
 def _largest(domain: Any) -> int:

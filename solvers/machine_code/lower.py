@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 
 from kraftcheck.model.language.algebra import MASK_BITS
-from kraftcheck.model.language.layout import Layout
+from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, begin, count_up, load, store, word
 

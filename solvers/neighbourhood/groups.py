@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from attrs import frozen
 
-from kraftcheck.model.language.layout import Layout
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.neighbourhood.states import Neighbourhood, Packed
 from kraftcheck.solvers.traces.render import fields, show
 

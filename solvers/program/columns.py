@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
 import numpy as np
 import numpy.typing as npt
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.layout import DOMAINS, Layout, Slot
+from kraftcheck.model.language.layout import DOMAINS, Domain, Range
+from kraftcheck.model.language.packing import Layout, Slot
+from kraftcheck.model.language.symbolic import record_fields
 
 LOOKUP = 1 << 16
 """Masks below it are looked up in an array; others are sorted first."""
@@ -31,17 +32,23 @@ def set_slots(layout: Layout) -> frozenset[str]:
 
 
 def _sets(value: Any, path: str) -> Iterator[str]:
-    """The paths of sets, named as `kraftcheck.model.language.layout.leaves` names their masks."""
+    """The paths of sets, named as `kraftcheck.model.language.packing.leaves` names their masks."""
     if isinstance(value, BrokerSet):
         yield path
     elif isinstance(value, tuple):
         for position, item in enumerate(value):
             yield from _sets(item, f"{path}[{position}]")
-    elif attrs.has(type(value)) and not isinstance(value, DOMAINS):
-        names = [f.name for f in attrs.fields(type(value))]
+    elif not isinstance(value, DOMAINS):
+        names = record_fields(type(value)) or ()
         for name in names:
             below = path if len(names) == 1 else f"{path}.{name}" if path else name
             yield from _sets(getattr(value, name), below)
+
+
+def names_of(domain: Domain) -> list[str]:
+    """The names of a field's values, from the smallest on; none where they are numbers."""
+    names = domain.names if isinstance(domain, Range) else None
+    return [] if names is None else [str(names(value)) for value in range(domain.lo, domain.hi + 1)]
 
 
 def set_texts(masks: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:

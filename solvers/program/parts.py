@@ -6,16 +6,16 @@ states are frozen. It is called twice, and both answers must be the same terms.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-import attrs
 from attrs.exceptions import FrozenInstanceError
 
 from kraftcheck.model.language.initially import Anything, Filled
 from kraftcheck.model.language.layout import DOMAINS, LayoutError, leaves
-from kraftcheck.model.language.symbolic import Symbolic
+from kraftcheck.model.language.symbolic import Symbolic, record_fields
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.untraceable import UntraceableRule, place_of
 from kraftcheck.solvers.program.arguments import SystemFault
@@ -95,21 +95,23 @@ def check_frozen(what: str, value: Any) -> None:
     if isinstance(value, tuple):
         for item in value:
             check_frozen(what, item)
-    elif attrs.has(type(value)) and not isinstance(value, Symbolic):
-        if not _is_frozen(type(value)):
-            raise SystemFault(f"{what} has a {type(value).__name__}, which rules could change; make it attrs.frozen")
-        for field in attrs.fields(type(value)):
-            check_frozen(what, getattr(value, field.name))
+        return
+    names = None if isinstance(value, Symbolic) else record_fields(type(value))
+    if names is None:
+        return
+    if not _is_frozen(type(value), names):
+        raise SystemFault(f"{what} has a {type(value).__name__}, which rules could change; make it attrs.frozen")
+    for name in names:
+        check_frozen(what, getattr(value, name))
 
 
-def _is_frozen(kind: type) -> bool:
+def _is_frozen(kind: type, names: Sequence[str]) -> bool:
     """Whether a class of records refuses assignment, tried on an instance that nobody else has."""
-    fields = attrs.fields(kind)
-    if not fields:
+    if not names:
         return True
     try:
-        setattr(object.__new__(kind), fields[0].name, None)
-    except FrozenInstanceError:
+        setattr(object.__new__(kind), names[0], None)
+    except (FrozenInstanceError, dataclasses.FrozenInstanceError):
         return True
     except Exception:
         return False  # it looks at what is assigned, so it can be assigned
@@ -133,10 +135,8 @@ def same_classes(what: str, shape: Any, values: Sequence[Any]) -> None:
 def _classes(value: Any) -> list[type]:
     """The classes of the records in a value, in order."""
     leaf = isinstance(value, (Symbolic, Anything, Filled, *DOMAINS))
-    if leaf or not (isinstance(value, tuple) or attrs.has(type(value))):
+    names = () if isinstance(value, tuple) else record_fields(type(value))
+    if leaf or names is None:
         return []
-    if isinstance(value, tuple):
-        below: list[Any] = list(value)
-    else:
-        below = [getattr(value, field.name) for field in attrs.fields(type(value))]
+    below: list[Any] = list(value) if isinstance(value, tuple) else [getattr(value, name) for name in names]
     return [type(value), *(kind for item in below for kind in _classes(item))]

@@ -13,7 +13,7 @@ from typing import Any
 from attrs import field, frozen
 
 from kraftcheck.model.language.fairness import LIVENESS
-from kraftcheck.model.language.layout import Layout
+from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Action, Property, Setting, System
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.program.liveness import NO_LIVENESS, LivenessClaims

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from kraftcheck.model.language.nearest import nearest
 from kraftcheck.model.language.system import Action, Property
 from kraftcheck.model.language.terms import Term
+from kraftcheck.model.nearest import nearest
 
 MAX_RECOVERS = 21
 """A state's mark has three bits for each, in 64."""

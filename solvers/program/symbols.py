@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kraftcheck.model.language.layout import UNBOUNDED, Domain, Endless, Flag, Slot, cap_of
+from kraftcheck.model.language.layout import UNBOUNDED, Domain, Endless, Flag, cap_of
+from kraftcheck.model.language.packing import Slot
 from kraftcheck.model.language.sequences import Sequence, every
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word

@@ -6,17 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kraftcheck.model.language.initially import Anything, Described, Filled, anything
-from kraftcheck.model.language.layout import (
-    UNBOUNDED,
-    Domain,
-    DomainError,
-    Endless,
-    Flag,
-    Layout,
-    LayoutError,
-    leaves,
-    rebuild,
-)
+from kraftcheck.model.language.layout import UNBOUNDED, Domain, DomainError, Endless, Flag, LayoutError, leaves, rebuild
+from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.sequences import symbol_of
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import UNNAMED, Action, Outcome, Property, Setting, Step, System

@@ -14,7 +14,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-from kraftcheck.model.language.layout import Domain, Flag, Layout, Range, cap_of, leaves, rebuild
+from kraftcheck.model.language.layout import Domain, Flag, Range, cap_of, leaves, rebuild
+from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Action, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.untraceable import UntraceableRule

@@ -27,7 +27,7 @@ from kraftcheck.solvers.smt.queries import (
     Questions,
     new_solver,
 )
-from kraftcheck.solvers.smt.z3_endless import EndlessEngine, conjuncts_of
+from kraftcheck.solvers.smt.reading.z3_endless import EndlessEngine, conjuncts_of
 from kraftcheck.solvers.smt.z3terms import conjunction, value_of
 
 PARTS = {"z3": 12, "bitwuzla": 84}

@@ -18,8 +18,8 @@ from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.verdict import Holds, Unknown, Verdict
 from kraftcheck.solvers.smt.bounds import domain_obligations
 from kraftcheck.solvers.smt.queries import Effort
+from kraftcheck.solvers.smt.reading.z3_words import width_of
 from kraftcheck.solvers.smt.theory import Theory
-from kraftcheck.solvers.smt.z3_words import width_of
 from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction, is_number
 
 

@@ -18,7 +18,7 @@ from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.lower import LoweringError, closure
 from kraftcheck.solvers.smt.places import BINDERS
-from kraftcheck.solvers.smt.z3_words import (
+from kraftcheck.solvers.smt.reading.z3_words import (
     bit,
     count_of,
     divided,

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-import attrs
 from attrs import field, frozen
 from itf_py import value_from_json, value_to_json
 
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.collections.enumeration import Enum
 from kraftcheck.model.language.idlists import AtMostOne
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.language.symbolic import record_fields
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace
 
@@ -68,12 +68,12 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, Enum):
         return value.name
-    if attrs.has(type(value)):
-        fields = [f.name for f in attrs.fields(type(value))]
-        if len(fields) == 1:
-            return plain(getattr(value, fields[0]))
-        return SimpleNamespace(**{name: plain(getattr(value, name)) for name in fields})
-    return value
+    names = record_fields(type(value))
+    if names is None:
+        return value
+    if len(names) == 1:
+        return plain(getattr(value, names[0]))
+    return SimpleNamespace(**{name: plain(getattr(value, name)) for name in names})
 
 
 def encode(value: Any) -> Any:
@@ -141,9 +141,8 @@ def _options(trace: Trace, program: Program) -> dict[str, Any]:
 
 
 def _variables(state: Any) -> dict[str, Any]:
-    if attrs.has(type(state)):
-        return {f.name: encode(getattr(state, f.name)) for f in attrs.fields(type(state))}
-    return {"state": encode(state)}
+    names = record_fields(type(state))
+    return {"state": encode(state)} if names is None else {name: encode(getattr(state, name)) for name in names}
 
 
 def recipe(document: Any) -> Recipe:

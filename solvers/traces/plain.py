@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-import attrs
-
+from kraftcheck.model.language.symbolic import record_fields
 from kraftcheck.solvers.program.verdict import Refuted, Trace, TraceStep, Verdict
 from kraftcheck.solvers.traces import itf
 
@@ -48,9 +47,8 @@ def _step(step: TraceStep) -> dict[str, Any]:
 
 def _record(value: Any) -> Mapping[str, Any]:
     """A state or an event: its fields by name, also where there is one alone."""
-    if attrs.has(type(value)):
-        return {field.name: _value(getattr(value, field.name)) for field in attrs.fields(type(value))}
-    return {"state": _value(value)}
+    names = record_fields(type(value))
+    return {"state": _value(value)} if names is None else {name: _value(getattr(value, name)) for name in names}
 
 
 def _value(value: Any) -> Any:

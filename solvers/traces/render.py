@@ -9,6 +9,7 @@ import attrs
 
 from kraftcheck.model.language.collections.numbering import has_text
 from kraftcheck.model.language.layout import DomainError
+from kraftcheck.model.language.symbolic import record_fields
 from kraftcheck.model.language.system import UNNAMED, Action, Property
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.solvers.program.program import Program
@@ -30,20 +31,21 @@ def show(value: Any, name: str = "") -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(show(item) for item in value) + "]"
     if _is_record(value):
-        inner = ", ".join(f"{f.name}={show(getattr(value, f.name), f.name)}" for f in attrs.fields(type(value)))
-        return f"({inner})"
+        names = record_fields(type(value)) or ()
+        return f"({', '.join(f'{name}={show(getattr(value, name), name)}' for name in names)})"
     return str(value)
 
 
 def _is_record(value: Any) -> bool:
     """Whether a value is shown by its parts: a record without a text of its own."""
-    return attrs.has(type(value)) and not has_text(value)
+    return record_fields(type(value)) is not None and not has_text(value)
 
 
 def fields(state: Any, path: str = "") -> dict[str, Any]:
     """The parts of a state by path, records and tuples of records opened up; the rest shown whole."""
     if _is_record(state):
-        inner = [(f"{path}.{f.name}" if path else f.name, getattr(state, f.name)) for f in attrs.fields(type(state))]
+        names = record_fields(type(state)) or ()
+        inner = [(f"{path}.{name}" if path else name, getattr(state, name)) for name in names]
     elif isinstance(state, tuple) and any(_is_record(item) for item in state):
         inner = [(f"{path}[{number}]", item) for number, item in enumerate(state)]
     else:

@@ -15,6 +15,7 @@ from tests.solvers.smt import (
 )
 
 Z3_ENDS = Killer(test_z3reader.test_z3_agrees_with_ints_on_every_operator_at_the_ends)
+Z3_DIVISION = Killer(test_z3reader.test_z3_divides_as_ints_do)
 BMC_DIGRAPH = Killer(test_bounded.test_bounded_checking_finds_the_shortest_traces_of_toys, (0,))
 BMC_HASTY = Killer(test_bounded.test_bounded_checking_finds_the_shortest_traces_of_toys, (1,))
 K_INDUCTION = Killer(test_bounded.test_longer_runs_prove_what_single_steps_do_not)
@@ -61,8 +62,8 @@ READING = (
            "solvers.smt.z3terms:Z3Reader._truth_operator",
            "a < b if min(arg.lo for arg in node.args) < 0 else z3.ULT(a, b)", "z3.ULT(a, b)", Z3_ENDS),
     Mutant("z3-width", "A bit-vector is one bit too narrow for the largest value of an interval.",
-           "solvers.smt.z3_words:width_of", "return max(1, hi.bit_length())", "return max(1, (hi - 1).bit_length())",
-           values(1)),
+           "solvers.smt.reading.z3_words:width_of", "return max(1, hi.bit_length())",
+           "return max(1, (hi - 1).bit_length())", values(1)),
     Mutant("z3-unsigned-extension", "A negative word grows as if it were not.",
            "solvers.smt.z3terms:Z3Reader.resize", "if term.lo < 0 else z3.ZeroExt", "if term.lo > 0 else z3.ZeroExt",
            Z3_ENDS),
@@ -74,11 +75,16 @@ READING = (
            "solvers.smt.z3terms:Z3Reader._member", "min(mask.size(), MASK_BITS, at.hi + 1)",
            "min(mask.size(), MASK_BITS, at.hi + 1) - 1", Z3_ENDS),
     Mutant("z3-count", "The lowest bit of a mask is not counted.",
-           "solvers.smt.z3terms:Z3Reader._count", "for k in range(mask.size()):", "for k in range(1, mask.size()):",
-           Z3_ENDS),
+           "solvers.smt.reading.z3_words:count_of", "for place in range(mask.size()):",
+           "for place in range(1, mask.size()):", Z3_ENDS),
+    Mutant("z3-quotient", "A quotient of negative words is rounded towards 0.",
+           "solvers.smt.reading.z3_words:divided", "(a - result) / b if signed", "a / b if signed", Z3_DIVISION),
+    Mutant("z3-number-quotient", "A quotient of Ints by a negative one is rounded up.",
+           "solvers.smt.reading.z3_words:divided_number", "a, b = (-a, -b) if negative else (a, b)", "pass",
+           Killer(test_z3reader.test_ints_without_bound_are_divided_as_ints_are)),
     Mutant("z3-lowest", "The lowest member of a mask is the highest.",
-           "solvers.smt.z3terms:Z3Reader._word_operator", "for k in reversed(range(values[0].size())):",
-           "for k in range(values[0].size()):", Z3_ENDS),
+           "solvers.smt.reading.z3_words:lowest_of", "for place in reversed(range(mask.size())):",
+           "for place in range(mask.size()):", Z3_ENDS),
     Mutant("z3-model-unsigned", "A negative value of a model is read as a large one.",
            "solvers.smt.z3terms:value_of", "value.as_signed_long() if not is_number(term) and term.lo < 0 else", "",
            Z3_ENDS),

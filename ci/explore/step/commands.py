@@ -14,7 +14,7 @@ from kraftcheck.ci.explore.trace import load
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.stepping.session import Session, StepRefused
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.render import lines

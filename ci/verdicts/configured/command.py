@@ -22,7 +22,7 @@ from kraftcheck.ci.verdicts.configured.reading import RunTable
 from kraftcheck.ci.verdicts.configured.running import ExecutedRun, PreparedRun, execute, folder_name, prepare
 from kraftcheck.ci.verdicts.reports.files import ReportFiles
 from kraftcheck.ci.verdicts.reports.judged import JudgedProperty, JudgedRun, not_judged
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_UNKNOWN, worst_first
 from kraftcheck.solvers.traces import itf

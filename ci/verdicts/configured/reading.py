@@ -12,7 +12,7 @@ from attrs import field, fields_dict, frozen
 
 from kraftcheck.ci.terminal.files import read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 
 FILE, PROJECT = "kraftcheck.toml", "pyproject.toml"
 MOST_BYTES = 1 << 20

@@ -29,7 +29,7 @@ from kraftcheck.ci.verdicts.reports.judged import (
     judged_by_walks,
     not_judged,
 )
-from kraftcheck.model.language.nearest import nearest
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, worst_exit_code
 from kraftcheck.solvers.smt.queries import Effort

@@ -26,18 +26,25 @@ def places(members: tuple[Any, ...], value: Any) -> Iterator[tuple[int, Truth]]:
     """The places where a value may be in a list, each with the truth that it is there.
 
     Args:
-        members: different values of one shape.
-        value: a value of that shape, whose words may be symbolic.
+        members: different values; of those with other fields, or text where the value has a word, it is none.
+        value: a value, whose words may be symbolic.
 
     Raises:
         LayoutError: for a concrete value that is not in the list.
     """
     if symbolic(value) is not None:
-        return ((number, equal(value, member)) for number, member in enumerate(members))
+        return ((number, equal(value, member)) for number, member in enumerate(members) if _may_equal(value, member))
     numbers = _numbers(members)
     if value not in numbers:
         raise LayoutError(f"{value!r} is not among the {len(members)} members: {_some(members)}")
     return iter([(numbers[value], True)])
+
+
+def _may_equal(value: Any, member: Any) -> bool:
+    one, other = dict(leaves(value)), dict(leaves(member))
+    return one.keys() == other.keys() and all(
+        isinstance(other[path], int) if isinstance(leaf, Term) else leaf == other[path] for path, leaf in one.items()
+    )
 
 
 def _some(members: tuple[Any, ...]) -> str:
@@ -63,14 +70,14 @@ def outside(members: tuple[Any, ...], value: Any) -> Truth:
     """The truth that a value is not in the list: False where the intervals of its words say so."""
     if symbolic(value) is None:
         return value not in _numbers(members)
-    ends = [(leaf.lo, leaf.hi) if isinstance(leaf, Term) else (leaf, leaf) for _, leaf in leaves(value)]
-    if math.prod(hi - lo + 1 for lo, hi in ends) <= len(members):
-        values = itertools.product(*(range(lo, hi + 1) for lo, hi in ends))
+    choices = [range(leaf.lo, leaf.hi + 1) if isinstance(leaf, Term) else (leaf,) for _, leaf in leaves(value)]
+    if math.prod(map(len, choices)) <= len(members):
+        values = itertools.product(*choices)
         if all(_rebuilt(value, one) in _numbers(members) for one in values):
             return False
     return negate(any_of(*(there for _, there in places(members, value))))
 
 
-def _rebuilt(shape: Any, words: tuple[int, ...]) -> Any:
+def _rebuilt(shape: Any, words: tuple[Any, ...]) -> Any:
     taken = iter(words)
     return rebuild(shape, lambda: next(taken))

@@ -12,7 +12,7 @@ import pytest
 from kraftcheck.ci.conformance.kafka.java import TOUR, JavaProcess
 from kraftcheck.ci.conformance.kafka.tour.columns import answer_columns, step_columns
 from kraftcheck.model.controller.reassign import Reassignment, reassign
-from kraftcheck.model.language.layout import Layout
+from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.records.records import PartitionChangeRecord, ids
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.elections.system import ELECTIONS

@@ -13,7 +13,7 @@ from kraftcheck.ci.conformance.kafka.tour.graph import TourGraph, shortest_paths
 from kraftcheck.ci.conformance.kafka.tour.plan import plan
 from kraftcheck.ci.conformance.kafka.tour.run import compare_answers, managers
 from kraftcheck.ci.conformance.kafka.tour.space import TourSpace
-from kraftcheck.model.language.layout import Layout
+from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from tests.shared.commands import kraftcheck

@@ -18,8 +18,8 @@ from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.program.trace import trace
 from tests.shared.readers import values_of
 
-WORDS = ("add", "sub", "mul", "div", "mod", "band", "bor", "bclear", "single", "count", "lowest")
-ON_TWO = ("add", "sub", "mul", "div", "mod", "band", "bor", "bclear", "eq", "lt", "member")
+WORDS = ("add", "sub", "band", "bor", "bclear", "single", "count", "lowest", "mul", "div", "mod")
+ON_TWO = ("add", "sub", "band", "bor", "bclear", "eq", "lt", "member", "mul", "div", "mod")
 
 
 def intervals(lo: int, hi: int) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.model.language.layout import Layout
+from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Setting
 from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED
 from kraftcheck.model.rules.ruleset import parse

@@ -12,7 +12,8 @@ from hypothesis import Phase, core, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from kraftcheck.model.language.layout import Layout, LayoutError
+from kraftcheck.model.language.layout import LayoutError
+from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.properties.catalogue import ELECTIONS, REPLICATION, SYSTEMS
 from kraftcheck.properties.long_runs import Beyond, settings_of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -102,6 +104,31 @@ def test_llvm_agrees_with_ints_on_every_operator_at_the_ends() -> None:
     ]
     found = evaluate_rows(graph, roots, np.array(rows))
     assert found.tolist() == [[int_reader(root, row) for root in roots] for row in rows]
+
+
+def divisions() -> tuple[Graph, list[Term], list[list[int]]]:
+    """Products, quotients and remainders of words of every sign, and all values of the words."""
+    graph = Graph()
+    dividends = [graph.variable("a", -9, 7), graph.variable("b", 0, 9)]
+    divisors = [graph.variable("c", 1, 4), graph.variable("d", -4, -1), graph.constant(3), graph.constant(-2)]
+    roots = [graph.lift(graph.apply(op, a, b)) for a in dividends for b in divisors for op in ("mul", "div", "mod")]
+    values = itertools.product(range(-9, 8), (0, 1, 7, 8, 9), range(1, 5), range(-4, 0))
+    return graph, roots, [list(row) for row in values]
+
+
+def test_llvm_divides_as_ints_do() -> None:
+    """Quotients are rounded down and remainders have the divisor's sign, for every sign of both."""
+    graph, roots, rows = divisions()
+    found = evaluate_rows(graph, roots, np.array(rows))
+    assert found.tolist() == [[int_reader(root, row) for root in roots] for row in rows]
+
+
+def test_a_divisor_that_left_its_interval_stops_no_process() -> None:
+    """Machine code computes words of steps that are cut off too: there a divisor may be 0."""
+    graph = Graph()
+    near = graph.variable("n", 1, 3)
+    roots = [graph.lift(graph.apply(op, graph.constant(6), near)) for op in ("div", "mod")]
+    assert evaluate_rows(graph, roots, np.array([[0], [2]])).tolist()[1] == [3, 0]
 
 
 def test_a_word_beyond_64_bits_is_refused() -> None:

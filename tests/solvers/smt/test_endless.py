@@ -24,10 +24,10 @@ from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.certificates.action_queries import ActionQueries
 from kraftcheck.solvers.smt.induction import obligations, prove
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN, EndlessEngine
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.smtlib import second_answer
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.z3_endless import NOT_SHOWN, EndlessEngine
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.commands import kraftcheck
 from tests.shared.samples import one_in

@@ -28,7 +28,7 @@ from kraftcheck.solvers.smt.z3terms import Z3Reader, is_number, value_of
 from tests import toys
 from tests.shared.readers import int_reader
 from tests.shared.samples import one_in
-from tests.solvers.machine_code.test_lower import graphs, random_rows
+from tests.solvers.machine_code.test_lower import divisions, graphs, random_rows
 
 
 def z3_values(terms: Sequence[Term], variables: Sequence[Term], row: Sequence[int]) -> list[int]:
@@ -63,6 +63,24 @@ def test_z3_agrees_with_ints_on_every_operator_at_the_ends() -> None:
     for i in (-70, -64, -2, -1, 0, 1, 61, 62, 63, 64, 65, 128, 140):
         for m in (0, 1, (1 << MASK_BITS) - 1, 1 << 61, 6):
             assert z3_values(roots, [index, mask], [i, m]) == [int_reader(root, [i, m]) for root in roots]
+
+
+def test_z3_divides_as_ints_do() -> None:
+    """Quotients are rounded down and remainders have the divisor's sign, on bit-vectors of every sign."""
+    graph, roots, rows = divisions()
+    variables = [node for node in graph.nodes if node.op == "var"]
+    for row in rows[::29]:
+        assert z3_values(roots, variables, row) == [int_reader(root, row) for root in roots]
+
+
+def test_ints_without_bound_are_divided_as_ints_are() -> None:
+    """Quotients, remainders and products of Ints are those of the definition, by constants of both signs."""
+    graph = Graph()
+    epoch = graph.variable("epoch", 0, UNBOUNDED)
+    roots = [graph.lift(graph.apply(op, epoch, graph.constant(by))) for op in ("mul", "div", "mod") for by in (3, -3)]
+    assert [is_number(root) for root in roots] == [True, True, True, True, False, False]
+    for value in (0, 1, 2, 3, 1 << 70):
+        assert z3_values(roots, [epoch], [value]) == [int_reader(root, [value]) for root in roots]
 
 
 def test_words_without_bound_are_ints() -> None:

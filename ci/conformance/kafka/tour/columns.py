@@ -7,7 +7,8 @@ writes the same columns in the same order.
 from __future__ import annotations
 
 from kraftcheck.ci.conformance.kafka.columns import Columns
-from kraftcheck.model.language.layout import Layout, leaves
+from kraftcheck.model.language.layout import leaves
+from kraftcheck.model.language.packing import Layout
 
 MOST_RECORDS = 2
 """Changes of the partition that one event writes at most."""

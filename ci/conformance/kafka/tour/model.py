@@ -14,7 +14,8 @@ from kraftcheck.ci.conformance.kafka.tour.answers import as_listed, blank, chang
 from kraftcheck.ci.conformance.kafka.tour.columns import MOST_RECORDS, REFUSED, RESIGNED, answer_columns, step_columns
 from kraftcheck.ci.conformance.kafka.tour.requests import ManagerRequest, TourError, managed_part, request_of
 from kraftcheck.ci.terminal.cache import cache_folder
-from kraftcheck.model.language.layout import Flag, Layout, leaves, rebuild
+from kraftcheck.model.language.layout import Flag, leaves, rebuild
+from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Action, Outcome
 from kraftcheck.model.language.terms import Graph, Truth, Word
 from kraftcheck.model.language.words import choose

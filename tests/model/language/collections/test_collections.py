@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kraftcheck as kc
-from kraftcheck.model.language.layout import DomainError, Layout, LayoutError
+from kraftcheck.model.language.layout import DomainError, LayoutError
+from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.untraceable import UntraceableRule
 from tests.shared.readers import values_of
@@ -195,13 +196,15 @@ def test_the_smallest_and_the_largest(a: int, b: int, c: int) -> None:
     """`minimum`, `maximum`, `abs` and signs are Python's, on ints and on terms, and their intervals are tight."""
     domains = ((-6, 6),) * 3
     rules: list[tuple[Callable[..., Any], Callable[..., int]]] = [
-        (kc.minimum, min), (kc.maximum, max), (lambda x, y, z: abs(x) + abs(y - z), lambda x, y, z: abs(x) + abs(y - z)),
+        (kc.minimum, min), (kc.maximum, max),
+        (lambda x, y, z: abs(x) + abs(y - z), lambda x, y, z: abs(x) + abs(y - z)),
         (lambda x, y, z: -x * y // kc.maximum(1, z), lambda x, y, z: -x * y // max(1, z)),
         (lambda x, y, z: x % 4 - y // -3, lambda x, y, z: x % 4 - y // -3),
     ]  # fmt: skip
     for rule, meaning in rules:
         assert rule(a, b, c) == meaning(a, b, c)
-        assert symbolic(lambda *words: words, lambda words, rule=rule: rule(*words), domains)(a, b, c) == meaning(a, b, c)
+        traced = symbolic(lambda *words: words, lambda words, rule=rule: rule(*words), domains)
+        assert traced(a, b, c) == meaning(a, b, c)
     graph = Graph()
     x = graph.variable("x", -2, 5)
     low, high, size = kc.minimum(x, 3), kc.maximum(x, 0), abs(x)

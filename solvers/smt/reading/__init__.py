@@ -1,0 +1,1 @@
+"""How terms are read as expressions of Z3."""

@@ -1,0 +1,107 @@
+"""The counts of other people's specifications are those that TLC published, on every engine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import kraftcheck as kc
+from kraftcheck.solvers.program.verdict import PropertyVerdict
+from kraftcheck.solvers.search.explore import Exploration
+from tests.examples.lamport_mutex import LAMPORT_MUTEX
+from tests.examples.paxos_commit import PAXOS_COMMIT
+from tests.examples.readers_writers import READERS_WRITERS
+from tests.examples.two_phase import FAULTY, TWO_PHASE
+from tests.shared.commands import kraftcheck
+
+slow = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("system", "distinct", "generated", "levels"),
+    [
+        (TWO_PHASE, 288, 1_146, 11),
+        (READERS_WRITERS, 21_527, 59_674, 13),
+        pytest.param(LAMPORT_MUTEX, 724_274, 2_729_079, 61, marks=slow),
+        # TLC generates a state for each message and majority that allow a step, also where several allow the same one.
+        pytest.param(PAXOS_COMMIT, 1_321_761, None, 28, marks=slow),
+    ],
+    ids=lambda value: value.name if isinstance(value, kc.System) else "",
+)
+def test_counts_are_tlcs(system: kc.System, distinct: int, generated: int | None, levels: int) -> None:
+    """Distinct states, generated states and the depth are those in the manifests of the TLA+ Examples."""
+    found = explored(system)
+    assert (found.distinct, found.depth + 1) == (distinct, levels)
+    if generated is not None:
+        assert found.generated + sum(found.pruned.values()) == generated
+
+
+def test_every_claim_has_its_verdict() -> None:
+    """The safety of each holds, its goal is shown, and what is false is refuted in the fewest steps."""
+    words = {name: (type(one.verdict).__name__, one.depth) for name, one in verdicts(READERS_WRITERS).items()}
+    assert words == {
+        "safety": ("Holds", None),
+        "never-all-read": ("Refuted", 6),
+        "writes": ("Holds", 2),
+        "deadlock": ("Holds", None),
+    }
+    assert isinstance(verdicts(TWO_PHASE)["consistent"].verdict, kc.Holds)
+    assert verdicts(FAULTY)["consistent"].depth == 7
+
+
+def explored(system: kc.System) -> Exploration:
+    """What a search of a system found."""
+    found = kc.explore(system).exploration
+    assert found is not None
+    return found
+
+
+def verdicts(system: kc.System) -> dict[str, PropertyVerdict]:
+    """The verdicts of a system by the ids of its properties."""
+    return {one.claim: one for one in explored(system).verdicts}
+
+
+def test_traces_show_names(tmp_path: Path) -> None:
+    """A counterexample in text, in its file and replayed from it has the names of enumerations, sets and queues."""
+    ran = kraftcheck("explore", "tests.examples.two_phase:FAULTY", "-v", "--quiet", "--out", tmp_path / "out")
+    assert ran.code == 12
+    assert "coordinator: INIT -> COMMITTED" in ran.out
+    assert "messages: {1, 2} -> {commit, 1, 2}" in ran.out
+    path = tmp_path / "out" / "consistent.itf.json"
+    states = json.loads(path.read_text())["states"]
+    assert {state["coordinator"] for state in states} == {"INIT", "COMMITTED"}
+    assert kraftcheck("trace", path, "--system", "tests.examples.two_phase:FAULTY").code == 0
+
+
+def test_provers_and_walks_read_the_same_words() -> None:
+    """Bounded checking finds the faulty coordinator where the search does; walks find it too."""
+    name = "tests.examples.two_phase:FAULTY"
+    bounded = kraftcheck("prove", name, "--bmc", "7", "--property", "consistent", "--quiet")
+    assert (bounded.code, "7 steps" in bounded.text) == (12, True)
+    shorter = kraftcheck("prove", name, "--bmc", "6", "--property", "consistent", "--quiet")
+    assert (shorter.code, "no counterexample of at most 6 steps" in shorter.text) == (20, True)
+    assert kc.simulate(FAULTY, runs=200, seed=1).exit_code == 12
+
+
+def test_tables_show_names() -> None:
+    """A data frame of the states has the names of an enumeration as categories."""
+    states = kc.explore(TWO_PHASE).states()
+    frame = states.to_pandas()
+    assert {*frame["coordinator"]} == {"INIT", "COMMITTED", "ABORTED"}
+    assert sum(frame["coordinator"] == "COMMITTED") == sum(state.coordinator == 1 for state in states)
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_questions_in_sql_show_names(tmp_path: Path) -> None:
+    """A question about a dataset of Spark has the names too, and counts as the states do."""
+    name, out = "tests.examples.two_phase:TWO_PHASE", tmp_path / "out"
+    assert kraftcheck("explore", name, "--engine", "spark", "--out", out, "--quiet").code == 0
+    question = "SELECT coordinator, count(*) AS n FROM states GROUP BY coordinator"
+    ran = kraftcheck("query", out, question, "--system", name)
+    assert ran.code == 0
+    states = kc.explore(TWO_PHASE).states()
+    committed = sum(state.coordinator == 1 for state in states)
+    assert f"COMMITTED {committed}" in ran.text.replace("|", "").replace("  ", " ")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kraftcheck.ci.interface.result import Result
     from kraftcheck.ci.interface.states import States
     from kraftcheck.ci.terminal.refusal import Refusal
-    from kraftcheck.model.language.anynumber.members import each, numbers_below, set_below, some_member, word_below
+    from kraftcheck.model.language.anynumber.members import numbers_below, set_below, word_below
     from kraftcheck.model.language.bound import ANY, Bound
     from kraftcheck.model.language.brokersets import BrokerSet, Replicas
     from kraftcheck.model.language.brokersets import BrokerSet as IntSet
@@ -68,7 +68,7 @@ _PLACES = {
     "kraftcheck.ci.interface.states": ("States",),
     "kraftcheck.ci.terminal.refusal": ("Refusal",),
     "kraftcheck.model.language.anynumber.members": (
-        "each", "numbers_below", "set_below", "some_member", "word_below",
+        "numbers_below", "set_below", "word_below",
     ),
     "kraftcheck.model.language.bound": ("ANY", "Bound"),
     "kraftcheck.model.language.brokersets": ("BrokerSet", "Replicas"),
@@ -108,8 +108,7 @@ __all__ = [
     "all_of", "all_where", "always", "always_eventually", "any_of", "choice", "choose", "conform", "count", "each",
     "equal", "eventually", "eventually_always", "explore", "get", "happens", "implies", "ints", "leads_to", "maximum",
     "minimum", "negate", "none_of", "numbers_below", "pick", "prove", "put", "recovers", "replay", "set_below",
-    "simulate", "some", "some_member", "sometimes", "step", "strong_fairness", "subset_of", "truth", "weak_fairness",
-    "word_below",
+    "simulate", "some", "sometimes", "step", "strong_fairness", "subset_of", "truth", "weak_fairness", "word_below",
 ]  # fmt: skip
 
 

@@ -199,7 +199,7 @@ def ewd_840(blackens: bool = True) -> kc.System:
 
     def dijkstra(s: Ring) -> Any:
         quiet = kc.each(s.active, lambda node: node <= s.token)
-        return kc.any_of(quiet, kc.some_member(s.black, lambda node: node <= s.token), s.token_black)
+        return kc.any_of(quiet, kc.some(s.black, lambda node: node <= s.token), s.token_black)
 
     def actions(setting: kc.Setting) -> list[kc.Action]:
         node = kc.numbers_below(setting["nodes"])

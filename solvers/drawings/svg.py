@@ -77,9 +77,8 @@ def svg(drawing: Drawing) -> str:
 
 def _size(drawing: Drawing, grid: _Grid) -> tuple[float, float]:
     """Width and height, with what is below the lanes: failing parts, and the cycle with its fairness."""
-    width, height, cycle = grid.left[-1] + PAD, _cycle_top(drawing, grid) + PAD, drawing.cycle
-    if cycle is not None:
-        texts = _cycle_texts(cycle)
+    width, height, texts = grid.left[-1] + PAD, _cycle_top(drawing, grid) + PAD, _cycle_texts(drawing.cycle)
+    if texts:
         width = max(width, grid.left[0] + CHARACTER * 1.1 * max(map(len, texts)) + PAD)
         height += LINE * (len(texts) + 1)
     return width, height
@@ -89,8 +88,8 @@ def _cycle_top(drawing: Drawing, grid: _Grid) -> float:
     return grid.bottom + LINE * (2 + max(len(column.failing) for column in drawing.columns))
 
 
-def _cycle_texts(cycle: DrawnCycle) -> list[str]:
-    return [cycle.text, *(f"fair: {text}" for text in cycle.fairness)]
+def _cycle_texts(cycle: DrawnCycle | None) -> list[str]:
+    return [] if cycle is None else [cycle.text, *(f"fair: {text}" for text in cycle.fairness)]
 
 
 def _cycle(drawing: Drawing, grid: _Grid) -> Iterator[str]:
@@ -105,8 +104,6 @@ def _cycle(drawing: Drawing, grid: _Grid) -> Iterator[str]:
     tip, neck = grid.bottom, grid.bottom + 6
     yield f'<path class="arrow" d="M{begin:.0f} {tip:.0f} V{turn:.0f} H{x:.0f} V{neck:.0f}"/>'
     yield f'<polygon class="head" points="{x - 4:.0f},{neck:.0f} {x + 4:.0f},{neck:.0f} {x:.0f},{tip:.0f}"/>'
-    for row, text in enumerate(_cycle_texts(drawing.cycle), start=1):
-        yield _text(grid.left[0], turn + LINE * row, text, "again" if row == 1 else "", "start")
 
 
 def _summary(drawing: Drawing) -> str:
@@ -159,6 +156,8 @@ def _names(drawing: Drawing, grid: _Grid, height: float) -> Iterator[str]:
         yield _text(PAD, grid.strip_top + LINE * (row + 1), label, "label", "start")
     for number, name in enumerate(drawing.lanes):
         yield _text(PAD, grid.lane(number) + 4, name, "name", "start")
+    for row, text in enumerate(_cycle_texts(drawing.cycle), start=1):
+        yield _text(grid.left[0], _cycle_top(drawing, grid) + LINE * row, text, "again" if row == 1 else "", "start")
     yield "</g>"
 
 

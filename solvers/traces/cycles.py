@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from kraftcheck.model.language.system import Property
@@ -56,7 +57,15 @@ def _satisfied(shown: FairnessShown) -> str:
 
 
 def _numbered(noun: str, numbers: Sequence[int]) -> str:
-    return f"{noun}{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+    """Numbers in words, more than three in a row by the first and the last.
+
+    >>> _numbered("step", [3]), _numbered("state", [1, 2, 3, 7, 8, 9, 10])
+    ('step 3', 'states 1, 2, 3, 7 to 10')
+    """
+    in_a_row = itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])
+    rows = [[number for _, number in pairs] for _, pairs in in_a_row]
+    texts = [f"{row[0]} to {row[-1]}" if len(row) > 3 else ", ".join(map(str, row)) for row in rows]
+    return f"{noun}{'s' * (len(numbers) > 1)} {', '.join(texts)}"
 
 
 def replay_lasso(

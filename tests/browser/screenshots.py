@@ -50,6 +50,16 @@ def dead_leader(folder: Path) -> str:
     return (folder / "trace.svg").read_text(encoding="utf-8")
 
 
+def lasso(folder: Path) -> str:
+    """A broker that restarts for ever, with one disk and then with the other, as SVG.
+
+    A minute of `explore fair-elections --scope directories --rules fixed --property leader-elected --out DIR` finds it.
+    """
+    file = Path(__file__).with_name("restarts.itf.json")
+    assert kraftcheck("trace", file, "--svg", folder / "lasso.svg").code == 0
+    return (folder / "lasso.svg").read_text(encoding="utf-8")
+
+
 def trace(page: Page, folder: Path) -> bytes:
     """The page of the README's counterexample, at its last step."""
     assert kraftcheck("trace", counterexample(folder), "--html", folder / "trace.html").code == 0
@@ -108,6 +118,7 @@ def main() -> None:
         raise SystemExit(ABSENT)
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder, sync_playwright() as playwright:
         (IMAGES / "dead-leader.svg").write_text(dead_leader(Path(folder)), encoding="utf-8")
+        (IMAGES / "lasso.svg").write_text(lasso(Path(folder)), encoding="utf-8")
         browser = playwright.chromium.launch(executable_path=place, args=["--no-sandbox"])
         for name, scene in SCENES.items():
             page = browser.new_page(viewport=VIEW, color_scheme="light")

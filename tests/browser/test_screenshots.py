@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.screenshots import IMAGES, SCENES, VIEW, dead_leader, stored, structure
+from tests.browser.screenshots import IMAGES, SCENES, VIEW, dead_leader, lasso, stored, structure
 from tests.documentation.console import pages
 from tests.shared.places import ROOT
 
@@ -35,10 +35,15 @@ def test_the_picture_of_the_readme_is_the_trace_of_now(folder: Path) -> None:
     assert (IMAGES / "dead-leader.svg").read_text(encoding="utf-8") == dead_leader(folder), AGAIN
 
 
+def test_the_picture_of_a_lasso_is_the_lasso_of_now(folder: Path) -> None:
+    """The drawing of what goes on for ever is what `trace --svg` writes of a stored lasso."""
+    assert (IMAGES / "lasso.svg").read_text(encoding="utf-8") == lasso(folder), AGAIN
+
+
 def test_every_picture_is_shown_and_small() -> None:
     """Each picture is written by the command, stands in a page with words for who cannot see it, and is small."""
     names = {path.name for path in IMAGES.iterdir()}
-    assert names == {"dead-leader.svg", *(f"{name}.png" for name in SCENES)}
+    assert names == {"dead-leader.svg", "lasso.svg", *(f"{name}.png" for name in SCENES)}
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages())
     shown = re.findall(r"!\[([^\]]{20,})\]\((?:\.\./|docs/)images/([\w.-]+)\)", text)
     assert {name for _, name in shown} == names

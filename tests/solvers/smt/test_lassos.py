@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.model.language.fairness import LIVENESS, Fairness
-from kraftcheck.model.language.system import System
+from kraftcheck.model.language.system import Property, System
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.elections.fairness import FAIR_ELECTIONS
 from kraftcheck.properties.kinds import leads_to, strong_fairness, weak_fairness
@@ -23,10 +23,14 @@ from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.runs.bounded import check_bounded
 from kraftcheck.solvers.smt.theory import Theory, theory
+from tests.random_systems import building
+from tests.random_systems.claims import Claims
+from tests.random_systems.systems import drawn
 from tests.shared.commands import kraftcheck
 from tests.solvers.liveness.listed import listed
 from tests.solvers.liveness.naive import Puzzle, judge
 from tests.solvers.liveness.puzzles import draw_puzzle
+from tests.solvers.liveness.test_random_systems import fairness_of
 from tests.solvers.liveness.tla import SYSTEM, ewd840
 from tests.solvers.liveness.tla_messages import ALLOCATE, RETURN, RETURN_IF_SATISFIED, simple_allocator, token_ring
 from tests.solvers.liveness.tla_mutex import peterson
@@ -201,6 +205,53 @@ def test_the_native_engine_agrees_on_random_graphs() -> None:
             assert isinstance(verdict, Refuted) == isinstance(other, Refuted), (kind, puzzle)
             if isinstance(verdict, Refuted) and isinstance(other, Refuted):
                 assert len(verdict.trace.steps) <= len(other.trace.steps)
+
+
+MOST = 5
+"""Steps of a lasso of a random system that is looked for."""
+
+
+def check_random_system(seed: int) -> int:
+    """Compare a random system with sets, lists and records; how many of its properties are refuted by both engines."""
+    drawn_ = drawn(seed)
+    machine, graph = drawn_.machine, drawn_.graph
+    if graph.pruned() or len(graph.depth) > 60:
+        return 0
+    source = random.Random(f"lassos {seed}")
+    labels = {key: n for n, key in enumerate(dict.fromkeys((t.move, t.arguments) for _, t in graph.steps()))}
+    declared, _ = fairness_of(source, drawn_, labels)
+    made, system = Claims(source, machine, graph), building.build(machine)
+    setting = system.setting()
+    premise, goal = (
+        building.claim(machine, made.claim(name, "sometimes"), dict(setting.bounds)) for name in ("premise", "goal")
+    )
+    asked = [
+        Property(kind, kind, kind, goal.predicate, when=premise.predicate if kind == "leads_to" else None)
+        for kind in LIVENESS
+    ]
+    chosen = evolve(system, properties=lambda _: asked, fairness=lambda _: declared)
+    native, found, both = explore(trace(chosen, setting), clock=time.perf_counter), bounded(chosen, MOST), 0
+    for kind in LIVENESS:
+        verdict, other = found[kind], native.verdict(kind).verdict
+        if isinstance(other, Refuted) and len(other.trace.steps) <= MOST:
+            assert isinstance(verdict, Refuted), (seed, kind)
+            both += 1
+        if isinstance(verdict, Refuted):
+            assert isinstance(other, Refuted), (seed, kind)
+            assert len(verdict.trace.steps) <= len(other.trace.steps)
+    return both
+
+
+def test_random_systems_have_the_lassos_of_the_native_engine() -> None:
+    """What the native engine refutes by a short lasso has one, and nothing else has."""
+    assert sum(check_random_system(seed) for seed in (13, 16, 18)) == 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+def test_many_random_systems_have_the_lassos_of_the_native_engine(part: int) -> None:
+    """So it is with many."""
+    assert sum(check_random_system(seed) for seed in range(100 + 25 * part, 125 + 25 * part)) > 10
 
 
 NAME = "tests.solvers.liveness.toys:LIFT"

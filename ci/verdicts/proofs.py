@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
+from kraftcheck.ci.prove.certificates import check_certificate, write_certificate
 from kraftcheck.ci.prove.command import ProofRequest, run_proof
+from kraftcheck.ci.systems.lookup import find_system
+from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.console import Screen
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
-from kraftcheck.properties.expected.proofs import NOT_PROVEN
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.properties.expected.proofs import ANY_NUMBER, CERTIFIED, NOT_PROVEN
 from kraftcheck.properties.expected.verdicts import Row
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_UNKNOWN, EXIT_VACUOUS
+from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import Effort
+from kraftcheck.solvers.smt.smtlib import installed
 
 EFFORT = Effort(timeout=120)
 PROVEN, UNPROVEN = "proven", "not proven"
@@ -27,46 +35,94 @@ class ProofRow:
         row: system, scope, rule set.
         proof: what came of it.
         unexpected: claims that are proven and should not be, or the other way.
+        bounds: those that are not the scope's.
+        certified: whether cvc5 confirmed the certificate; None where it was not asked.
     """
 
     row: Row
     proof: Proof
     unexpected: tuple[UnexpectedVerdict, ...]
+    bounds: Mapping[str, int] = field(factory=dict)
+    certified: bool | None = None
 
     @property
     def claims(self) -> int:
         """How many claims were judged."""
         return len(self.proof.theory.claims)
 
+    def subject(self) -> Subject:
+        """What was proven."""
+        return subject(self.row[0], self.row[1], self.bounds, self.row[2], proof=True)
+
     def line(self) -> str:
         """The row as the check prints it."""
         answers = self.proof.answers.values()
         outcome = "as expected" if not self.unexpected else f"[bold red]{len(self.unexpected)} UNEXPECTED[/]"
+        number = "".join(f" and of {name}" for name in self.bounds)
+        confirmed = {None: "", True: ", confirmed by cvc5", False: "; cvc5 is not installed, and was not asked"}
         return (
-            f"{' '.join(self.row):34} {len(answers):>12,} queries for any number of steps, "
-            f"{sum(answer.seconds for answer in answers):.1f} s in Z3  {outcome}"
+            f"{' '.join(self.row):34} {len(answers):>12,} queries for any number of steps{number}, "
+            f"{sum(answer.seconds for answer in answers):.1f} s in Z3{confirmed[self.certified]}  {outcome}"
         )
 
 
 def prove_row(screen: Screen, row: Row, workers: int, quiet: bool) -> list[ProofRow]:
-    """The proof of a row, printed; none where it has none."""
-    if row not in NOT_PROVEN:
-        return []
+    """The proofs of a row, printed; none where it has none."""
+    proof_rows = [_of_scope(row, workers, quiet)] if row in NOT_PROVEN else []
+    if row in ANY_NUMBER and not any(one.proof.stopped for one in proof_rows):
+        proof_rows.append(_of_any_number(row, quiet))
+    for proof_row in proof_rows:
+        screen.print(proof_row.line(), soft_wrap=True)
+    return proof_rows
+
+
+def _of_scope(row: Row, workers: int, quiet: bool) -> ProofRow:
+    """The proof of every claim at the bounds of the scope; its certificate is checked where that is expected."""
     proof = run_proof(ProofRequest(row[0], row[1], {}, row[2]), EFFORT, (), workers, quiet)
-    proof_row = ProofRow(row, proof, tuple(_unexpected(row, proof)))
-    screen.print(proof_row.line(), soft_wrap=True)
-    return [proof_row]
+    certified = None if row != CERTIFIED or proof.stopped else _confirmed(row, proof)
+    return ProofRow(row, proof, tuple(_unexpected(row, proof)), certified=certified)
+
+
+def _of_any_number(row: Row, quiet: bool) -> ProofRow:
+    """The proof of some claims for any number of brokers, from each other alone."""
+    whole, names = find_system(row[0]), ANY_NUMBER[row]
+    few = evolve(
+        whole,
+        properties=lambda setting: [claim for claim in whole.properties(setting) if claim.id in names],
+        lemmas=lambda setting: [claim for claim in whole.lemmas(setting) if claim.id in names],
+    )
+    bounds = {bound.name: ANY for bound in whole.bounds if bound.takes_any}
+    proof = run_proof(ProofRequest(few, row[1], bounds, row[2]), EFFORT, (), 1, quiet)
+    return ProofRow(row, proof, tuple(_unexpected(row, proof)), bounds)
+
+
+def _confirmed(row: Row, proof: Proof) -> bool:
+    """Whether cvc5 confirmed the certificate of a proof; not where it is not installed.
+
+    Raises:
+        EngineDisagreement: where it does not.
+    """
+    if not installed("cvc5"):
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "certificate"
+        write_certificate(subject(row[0], row[1], {}, row[2], proof=True), proof, EFFORT, place)
+        checked = check_certificate(place)
+    if checked.returncode:
+        fault = (checked.stdout + checked.stderr).strip().partition("\n")[0]
+        raise EngineDisagreement(f"{' '.join(row)}: cvc5 does not confirm the certificate: {fault}")
+    return True
 
 
 def _unexpected(row: Row, proof: Proof) -> Iterator[UnexpectedVerdict]:
-    claims = [claim.id for claim in proof.theory.claims]
+    claims, open_claims = [claim.id for claim in proof.theory.claims], NOT_PROVEN.get(row, ())
     for claim in claims:
         expected, actual = (
-            (UNPROVEN if claim in NOT_PROVEN[row] else PROVEN),
+            (UNPROVEN if claim in open_claims else PROVEN),
             (PROVEN if proof.proven(claim) else UNPROVEN),
         )
         if expected != actual:
             failed = EXIT_INCOMPLETE if proof.stopped else EXIT_UNKNOWN
             yield UnexpectedVerdict(row, claim, expected, actual, EXIT_VACUOUS if actual == PROVEN else failed)
-    for claim in sorted(set(NOT_PROVEN[row]) - set(claims)):
+    for claim in sorted(set(open_claims) - set(claims)):
         yield UnexpectedVerdict(row, claim, UNPROVEN, "not judged", EXIT_VACUOUS)

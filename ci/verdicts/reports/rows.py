@@ -15,7 +15,7 @@ from kraftcheck.ci.verdicts.reports.judged import (
     judged,
     not_judged,
 )
-from kraftcheck.properties.expected.proofs import NOT_PROVEN
+from kraftcheck.properties.expected.proofs import ANY_NUMBER, NOT_PROVEN
 from kraftcheck.properties.expected.verdicts import EVERY, Row
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.search.explore import Exploration
@@ -32,11 +32,11 @@ def judged_rows(
         proofs: the proofs that began.
     """
     by_row = {row: (chosen, result) for row, chosen, result in explored}
-    proven = {proof.row: proof for proof in proofs}
-    return [run for row in rows for run in _runs(row, by_row.get(row), proven.get(row))]
+    proven = {row: [proof for proof in proofs if proof.row == row] for row in rows}
+    return [run for row in rows for run in _runs(row, by_row.get(row), proven[row])]
 
 
-def _runs(row: Row, explored: tuple[Subject, Exploration] | None, proof: ProofRow | None) -> Iterator[JudgedRun]:
+def _runs(row: Row, explored: tuple[Subject, Exploration] | None, proofs: Sequence[ProofRow]) -> Iterator[JudgedRun]:
     if explored is None:
         chosen = subject(row[0], row[1], {}, row[2])
         missing = not_judged(chosen, every_id(chosen), "the check ended before this row")
@@ -47,28 +47,28 @@ def _runs(row: Row, explored: tuple[Subject, Exploration] | None, proof: ProofRo
     unseen = sorted(set(EVERY[row]) - {one.id for one in properties})
     missing = not_judged(chosen, unseen, "expected, and the system has no such property")
     yield JudgedRun(chosen, "explore", (*properties, *missing), result.seconds)
-    if proof is not None:
-        yield _proof_run(row, proof)
-    elif row in NOT_PROVEN:
-        claims = [claim.id for claim in chosen.system.properties(chosen.setting) if claim.kind in ("always", "step")]
+    yield from (_proof_run(row, proof) for proof in proofs)
+    if not proofs and (row in NOT_PROVEN or row in ANY_NUMBER):
+        every = [claim.id for claim in chosen.system.properties(chosen.setting) if claim.kind in ("always", "step")]
+        claims = every if row in NOT_PROVEN else ANY_NUMBER[row]
         yield JudgedRun(chosen, "prove", not_judged(chosen, claims, "the check ended before this proof"))
 
 
 def _proof_run(row: Row, proof_row: ProofRow) -> JudgedRun:
-    chosen = subject(row[0], row[1], {}, row[2], proof=True)
-    proof, claims = proof_row.proof, claims_of(chosen)
+    chosen = proof_row.subject()
+    proof, claims, open_claims = proof_row.proof, claims_of(chosen), NOT_PROVEN.get(row, ())
     failed = "incomplete" if proof.stopped else "unknown"
     properties = []
     for claim in proof.theory.claims:
         verdict = HOLDS if proof.proven(claim.id) else failed
-        expected = "unknown" if claim.id in NOT_PROVEN[row] else HOLDS
+        expected = "unknown" if claim.id in open_claims else HOLDS
         detail = "for any number of steps" if verdict == HOLDS else "not proven"
         properties.append(
             JudgedProperty(
                 claim.id, claim.kind, verdict, detail, verdict == expected, expected, claims.get(claim.id)
             )
         )
-    unseen = sorted(set(NOT_PROVEN[row]) - {one.id for one in properties} - {DEADLOCK})
+    unseen = sorted(set(open_claims) - {one.id for one in properties} - {DEADLOCK})
     missing = not_judged(chosen, unseen, "expected, and nothing to prove has this name")
     seconds = sum(answer.seconds for answer in proof.answers.values())
     return JudgedRun(chosen, "prove", (*properties, *missing), seconds)

@@ -43,7 +43,8 @@ def test_every_tiny_row_is_as_expected(tmp_path: Path) -> None:
     assert [(run["scope"], run["rules"]) for run in told["runs"]] == rows
     judged = sum(len(run["properties"]) for run in told["runs"])
     proofs = [(proof["system"], proof["scope"], proof["rules"]) for proof in told["proofs"]]
-    judged += sum(len(proof["proven"]) for proof in told["proofs"]) + sum(len(NOT_PROVEN[row]) for row in proofs)
+    judged += sum(len(proof["proven"]) for proof in told["proofs"])
+    judged += sum(len(NOT_PROVEN.get(row, ())) for row in proofs)
     assert ran.last == f"{judged} verdicts, 0 unexpected (exit 0)"
 
 

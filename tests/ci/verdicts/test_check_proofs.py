@@ -1,0 +1,66 @@
+"""The proofs of `kraftcheck check` that are about any number of brokers, or that another solver confirms."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.ci.verdicts import proofs
+from kraftcheck.properties.expected.proofs import ANY_NUMBER, CERTIFIED, NOT_PROVEN
+from kraftcheck.properties.expected.verdicts import EXPECTED
+from tests.shared.commands import Ran, kraftcheck
+
+
+def checked(row: tuple[str, str, str]) -> Ran:
+    """The check of one row, without its exploration's details."""
+    return kraftcheck("check", row[0], "--scope", row[1], "--rules", row[2], "--quiet", "--workers", "1")
+
+
+def test_a_theorem_for_any_number_is_part_of_the_check() -> None:
+    """A row of the check is proven for any number of brokers too, from the claims named and nothing else."""
+    (row,) = ANY_NUMBER
+    assert row in EXPECTED
+    proof_row = proofs._of_any_number(row, quiet=True)
+    assert [claim.id for claim in proof_row.proof.theory.claims] == list(ANY_NUMBER[row])
+    assert all(proof_row.proof.proven(claim) for claim in ANY_NUMBER[row])
+    assert (proof_row.unexpected, proof_row.subject().setting.text().split(",")[0]) == ((), "brokers any")
+    assert "and of brokers, " in proof_row.line()
+
+
+def test_what_is_not_proven_for_any_number_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim that does not follow from those named is no pass: exit 22."""
+    (row,) = ANY_NUMBER
+    monkeypatch.setitem(ANY_NUMBER, row, ("leader-active",))  # type: ignore[arg-type]
+    (one,) = proofs._of_any_number(row, quiet=True).unexpected
+    assert (one.claim, one.expected, one.actual, one.code) == ("leader-active", "proven", "not proven", 22)
+
+
+def test_a_certificate_is_part_of_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """cvc5 confirms the certificate of one proof; where it does not, the check ends with exit 24."""
+    pytest.importorskip("cvc5")
+    assert CERTIFIED in NOT_PROVEN
+    ran = checked(CERTIFIED)
+    assert ran.code == 0
+    assert ", confirmed by cvc5 " in ran.out
+    broken = subprocess.CompletedProcess([], 1, "0001-a.smt2: sat, not unsat\n", "")
+    monkeypatch.setattr(proofs, "check_certificate", lambda place: _of_a_folder(place, broken))
+    ran = checked(CERTIFIED)
+    assert ran.code == 24
+    assert "cvc5 does not confirm the certificate: 0001-a.smt2: sat, not unsat" in ran.err
+
+
+def _of_a_folder(place: Path, answer: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """An answer about a certificate that was written."""
+    assert (place / "index.json").exists()
+    return answer
+
+
+def test_without_cvc5_the_check_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A certificate that nobody checked is no confirmed one."""
+    monkeypatch.setattr(proofs, "installed", lambda name: False)
+    ran = checked(CERTIFIED)
+    assert ran.code == 0
+    assert "cvc5 is not installed, and was not asked" in ran.text
+    assert "confirmed" not in ran.out

@@ -22,11 +22,13 @@ from kraftcheck.model.systems.zk_controller.system import ZK_CONTROLLER as ZK_CO
 from kraftcheck.model.systems.zk_jbod.system import ZK_JBOD as ZK_JBOD_SYSTEM
 from kraftcheck.properties.broker_ids import lemmas as broker_ids_lemmas
 from kraftcheck.properties.broker_ids import promises as broker_ids_promises
+from kraftcheck.properties.broker_ids.fairness import FAIR_BROKER_IDS
 from kraftcheck.properties.directories import assignment as directories_assignment
 from kraftcheck.properties.directories import disks
 from kraftcheck.properties.directories import goals as directories_goals
 from kraftcheck.properties.directories import healing as directories_healing
 from kraftcheck.properties.directories import lemmas as directories_lemmas
+from kraftcheck.properties.directories.fairness import FAIR_DIRECTORIES
 from kraftcheck.properties.elections import elr as eligibility
 from kraftcheck.properties.elections import goals, leadership
 from kraftcheck.properties.elections import healing as elections_healing
@@ -40,13 +42,17 @@ from kraftcheck.properties.kraft import both as composed
 from kraftcheck.properties.replication import durability
 from kraftcheck.properties.replication import healing as replication_healing
 from kraftcheck.properties.replication import lemmas as replication_lemmas
+from kraftcheck.properties.replication.fairness import FAIR_REPLICATION
 from kraftcheck.properties.sessions import promises as sessions_promises
 from kraftcheck.properties.sessions.after_faults import HEALING_SESSIONS
 from kraftcheck.properties.unclean_recovery import lemmas as unclean_recovery_lemmas
 from kraftcheck.properties.unclean_recovery import promises as unclean_recovery_promises
+from kraftcheck.properties.unclean_recovery.fairness import FAIR_UNCLEAN_RECOVERY
 from kraftcheck.properties.zk_controller import promises as zk_controller_promises
+from kraftcheck.properties.zk_controller.fairness import FAIR_ZK_CONTROLLER
 from kraftcheck.properties.zk_jbod import lemmas as zk_jbod_lemmas
 from kraftcheck.properties.zk_jbod import promises as zk_jbod_promises
+from kraftcheck.properties.zk_jbod.fairness import FAIR_ZK_JBOD
 
 
 def elections_properties(setting: Setting) -> tuple[Property, ...]:
@@ -153,9 +159,11 @@ def _checked(system: System) -> System:
     return evolve(system, properties=lambda setting: validate(system.properties(setting), variants()))
 
 
-FAIR_SYSTEMS: dict[str, System] = {
-    system.name: _checked(system) for system in (FAIR_ELECTIONS, HEALING_ELECTIONS, HEALING_SESSIONS)
-}
+_FAIR = (
+    FAIR_ELECTIONS, HEALING_ELECTIONS, HEALING_SESSIONS, FAIR_REPLICATION, FAIR_DIRECTORIES, FAIR_BROKER_IDS,
+    FAIR_ZK_CONTROLLER, FAIR_ZK_JBOD, FAIR_UNCLEAN_RECOVERY,
+)  # fmt: skip
+FAIR_SYSTEMS: dict[str, System] = {system.name: _checked(system) for system in _FAIR}
 """Systems with fairness, and with liveness properties alone, by name: only `explore` and `check` judge them."""
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from kraftcheck.model.language.fairness import LIVENESS, Fairness
-from kraftcheck.model.language.system import Conjuncts, Property, Step
+from kraftcheck.model.language.system import Action, Conjuncts, Property, Step
 from kraftcheck.model.language.terms import Truth
 
 Predicate = Callable[[Any], Truth | Conjuncts]
@@ -106,6 +106,14 @@ def strong_fairness(
     The arguments are those of `weak_fairness`.
     """
     return Fairness(actions, True, tuple(each), having or {}, unless)
+
+
+def fair_to_each(actions: Iterable[Action], names: Collection[str]) -> list[Fairness]:
+    """Weak fairness of each instance of the actions with these names: what stays enabled is taken, for all arguments.
+
+    A name that no action has is left out: a setting may lack what is fair elsewhere.
+    """
+    return [weak_fairness(action.name, each=tuple(action.parameters)) for action in actions if action.name in names]
 
 
 def eventually(

@@ -83,13 +83,13 @@ def _of_search(setting: Setting) -> list[Property]:
         claims.append(
             recovers("last-broker-starts", "beside live brokers the one that lost its disk comes to start",
                      lambda s: all_of(*(m.is_live() for m in s.machines)), "broker-id KIP, step b.2",
-                     ("failed-start-is-final",), rules=("broker-id.failed-start-is-repeated",), when=_one_left,
+                     ("failed-start-is-final",), rules=("broker-id.failed-start-is-repeated",), when=one_left,
                      by={name: {} for name in WAY if name in known})
         )  # fmt: skip
     return claims
 
 
-def _one_left(s: BrokerIds) -> Truth:
+def one_left(s: BrokerIds) -> Truth:
     """All brokers but one are live and registered, and that one is down, has no id on its disk and may have its own."""
     rows: list[Truth] = []
     for n, m in enumerate(s.machines):

@@ -40,10 +40,10 @@ def properties(setting: Setting) -> list[Property]:
     claims = _of_failures(setting, tells)
     if setting["directories"] > 1 or not setting.rules.directories.single_directory_silent:
         claims.append(
-            recovers("assignment-can-settle", "every served replica can come to be assigned to where it is", _settled,
+            recovers("assignment-can-settle", "every served replica can come to be assigned to where it is", settled,
                      "invariant 44; KIP-858", ("revert-only-while-queued",),
                      rules=("move.failed-target-takes-assignment-back",),
-                     when=_on_file, by={**tells, **(MOVES if setting["moves"] else {})}))  # fmt: skip
+                     when=on_file, by={**tells, **(MOVES if setting["moves"] else {})}))  # fmt: skip
     if setting["directories"] > 1 and (setting["start"] != UPGRADE or setting["crashes"]):
         claims.append(
             recovers("replica-can-be-served", "a replica that is new to its broker, or of which no disk failed, can be"
@@ -53,15 +53,15 @@ def properties(setting: Setting) -> list[Property]:
     if setting["moves"] and setting["directories"] > 1:
         claims.append(
             recovers("move-can-complete", "a move between working directories can complete",
-                     lambda s: negate(_moves(s)), "invariant 47; KIP-113", ("correction-ignores-future-log",),
+                     lambda s: negate(moves(s)), "invariant 47; KIP-113", ("correction-ignores-future-log",),
                      rules=("assignment.not-corrected-during-a-move",),
-                     when=_moves, by={**tells, **MOVES}))  # fmt: skip
+                     when=moves, by={**tells, **MOVES}))  # fmt: skip
     claims.append(
         recovers("readable-log-leads", "a leaderless partition can get a leader while a candidate has a readable log",
                  lambda s: s.controller.leader >= 0, "invariant 41; KIP-858",
                  ("unknown-directory-hides-log", "registration-without-directories"),
                  rules=("catchup.readable-log-is-opened", "registration.again-once-directories-are-known"),
-                 when=_has_a_candidate, by={**tells, **RETURNS}))  # fmt: skip
+                 when=has_a_candidate, by={**tells, **RETURNS}))  # fmt: skip
     return claims
 
 
@@ -71,34 +71,35 @@ def _of_failures(setting: Setting, tells: Way) -> list[Property]:
     if setting["failures"] and setting["directories"] > 1:
         claims.append(
             recovers("failure-can-lead-away", "a leader whose directory failed can lose the leadership, or stops",
-                     lambda s: negate(_leads_dead(s)), "invariant 45; KIP-858",
+                     lambda s: negate(leads_dead(s)), "invariant 45; KIP-858",
                      ("catch-up-as-coded+added-replica-unreported", "failure-reported-once"),
                      rules=("catchup.one-table", "catchup.added-replica-reports",
                             "directory-failure.in-every-heartbeat"),
-                     when=_leads_dead, by={**tells, **STOPS}))  # fmt: skip
+                     when=leads_dead, by={**tells, **STOPS}))  # fmt: skip
     if setting["failures"] and setting["directories"] > 1 and setting["start"] != UPGRADE:
         claims.append(
             recovers("untold-failure-stops-broker", "a leader whose directory failed stops, though nothing that it"
-                     " sends arrives", lambda s: negate(_leads_dead(s)), "KIP-858",
+                     " sends arrives", lambda s: negate(leads_dead(s)), "KIP-858",
                      ("assignments-never-time-out",), rules=("assignment.into-failed-directory-stops-broker",),
-                     when=_leads_dead, by={"apply_metadata": {}, **STOPS}))  # fmt: skip
+                     when=leads_dead, by={"apply_metadata": {}, **STOPS}))  # fmt: skip
     if any(setting[name] for name in ("failures", "crashes", "fences")):
         claims.append(
             recovers("broker-can-return", "a broker that runs can come to be unfenced, whichever directory failed",
-                     lambda s: negate(_waits(s)), "invariant 37; KIP-858",
+                     lambda s: negate(waits(s)), "invariant 37; KIP-858",
                      ("offline-replica-unreported", "single-directory-silent", "unknown-directory-is-offline"),
                      rules=("assignment.closed-replica-is-lost", "assignment.single-directory-is-silent",
                             "directory.unknown-is-online"),
-                     when=_waits, by={**tells, "unfence": {"delivered": True}}))  # fmt: skip
+                     when=waits, by={**tells, "unfence": {"delivered": True}}))  # fmt: skip
     return claims
 
 
-def _waits(s: Placement) -> Truth:
+def waits(s: Placement) -> Truth:
     """A running broker is fenced."""
     return any_of(*(all_of(h.up, s.controller.fenced.has(b)) for b, h in enumerate(s.hosts)))
 
 
-def _leads_dead(s: Placement) -> Truth:
+def leads_dead(s: Placement) -> Truth:
+    """A running broker leads whose directory has failed."""
     return any_of(*(all_of(h.up, h.replica == OFFLINE, s.controller.leader == b) for b, h in enumerate(s.hosts)))
 
 
@@ -118,12 +119,13 @@ def _awaits_a_log(s: Placement) -> Truth:
     return all_of(_has_unserved(s), *able)
 
 
-def _on_file(s: Placement) -> Truth:
+def on_file(s: Placement) -> Truth:
     """Every broker has registered directories; before, assignments mean nothing."""
     return none_of(*(dirs.is_empty() for dirs in s.controller.online_dirs))
 
 
-def _settled(s: Placement) -> Truth:
+def settled(s: Placement) -> Truth:
+    """Every replica that is served, and not moved, is assigned to where it is."""
     slots = s.controller.directories.slots
     return all_of(
         *(
@@ -133,11 +135,12 @@ def _settled(s: Placement) -> Truth:
     )
 
 
-def _moves(s: Placement) -> Truth:
+def moves(s: Placement) -> Truth:
+    """Some replica is moved between directories that work."""
     return any_of(*(h.moving() for h in s.hosts))
 
 
-def _has_a_candidate(s: Placement) -> Truth:
+def has_a_candidate(s: Placement) -> Truth:
     """A candidate that can start, or runs, and whose only readable log is complete."""
     candidates = s.controller.isr.plus(s.controller.elr)
     able = [

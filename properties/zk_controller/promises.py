@@ -8,7 +8,7 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate
 from kraftcheck.model.rules.zk_controller import ZkControllerRules
-from kraftcheck.model.systems.zk_controller.state import READ, Partition, ZkController, members
+from kraftcheck.model.systems.zk_controller.state import READ, Partition, ZkController
 from kraftcheck.model.systems.zk_controller.system import actions
 from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
 from kraftcheck.properties.zk_controller import reassignment as replica_moves
@@ -43,19 +43,19 @@ def properties(setting: Setting) -> list[Property]:
              ("decisions-one-by-one",),
              rules=("zk-controller.decision.one-transaction",)),
         recovers("partition-is-led", "a partition with a broker that works comes to have a leader that works",
-                 lambda s: _led(s, setting.rules.zk_controller.outsiders_wait),
+                 lambda s: is_led(s, setting.rules.zk_controller.outsiders_wait),
                  f"{_DESIGN}, question A.3",
                  ("replica-failure-unnoticed", "reassignment-keeps-leader", "controller-writes-unfenced",
                   "zombie-refreshes-epoch"),
                  rules=("zk-controller.replica.failure-halts-broker",
                         "zk-controller.reassignment.new-replica-leads",
                         "zk-controller.failover.old-writes-are-fenced"),
-                 when=_hope, by=_way(setting)),
+                 when=lambda s: s.some_broker_works(), by=_way(setting)),
     ]  # fmt: skip
-    if _leaders_change(setting):
+    if leaders_change(setting):
         claims.append(
             recovers("decisions-arrive", "every broker that works comes to follow the leader that ZooKeeper names",
-                     _arrived, f"{_DESIGN}, D and question A.2",
+                     arrived, f"{_DESIGN}, D and question A.2",
                      ("failover-skips-republishing+decisions-one-by-one", "down-brokers-not-told",
                       "subscription-ignores-backlog", "watch-set-after-read"),
                      rules=("zk-controller.failover.publishes-again",
@@ -113,7 +113,7 @@ def _way(setting: Setting) -> dict[str, dict[str, int]]:
     return {name: {} for name in WAY if name in known}
 
 
-def _leaders_change(setting: Setting) -> bool:
+def leaders_change(setting: Setting) -> bool:
     """Whether the controller ever has to look for another leader."""
     rules: ZkControllerRules = setting.rules.zk_controller
     return bool(setting["stops"] or setting["session-losses"] or not rules.replica_failure_unnoticed)
@@ -121,10 +121,10 @@ def _leaders_change(setting: Setting) -> bool:
 
 def _goals(setting: Setting) -> list[Property]:
     goals = []
-    if _leaders_change(setting):
+    if leaders_change(setting):
         goals.append(happens("shows-clean-change", "a member of the ISR takes over from a leader that is gone",
                              lambda t: _some(t, _clean)))  # fmt: skip
-    if _leaders_change(setting) and setting["controller-failures"]:
+    if leaders_change(setting) and setting["controller-failures"]:
         goals.append(happens("shows-failover", "the controller fails in the middle of a change",
                              lambda t: t.action == "controller_fails" and t.before.controller.working))  # fmt: skip
     if setting["stops"] and setting["isr-changes"] and not setting.rules.zk_controller.outsiders_wait:
@@ -243,7 +243,8 @@ def _no_fetcher(s: ZkController) -> Conjuncts:
     }
 
 
-def _arrived(s: ZkController) -> Conjuncts:
+def arrived(s: ZkController) -> Conjuncts:
+    """Every broker that works follows the leader that ZooKeeper names, of each of its replicas."""
     parts: dict[str, Truth] = {}
     for p, partition in enumerate(s.partitions):
         for b, broker in enumerate(s.brokers):
@@ -259,7 +260,8 @@ def _leaders(s: ZkController, p: int) -> list[Truth]:
     return [all_of(b.works(), node.leader == n, s.leads(n, p)) for n, b in enumerate(s.brokers)]
 
 
-def _led(s: ZkController, waits: bool) -> Conjuncts:
+def is_led(s: ZkController, waits: bool) -> Conjuncts:
+    """Each partition with a broker that may lead it is led; `waits`: only members of the ISR may."""
     parts: dict[str, Truth] = {}
     for p, partition in enumerate(s.partitions):
         able = [
@@ -268,10 +270,6 @@ def _led(s: ZkController, waits: bool) -> Conjuncts:
         ]
         parts[f"partition {p}"] = implies(all_of(partition.exists(), any_of(*able)), any_of(*_leaders(s, p)))
     return parts
-
-
-def _hope(s: ZkController) -> Truth:
-    return negate(members(b.works() for b in s.brokers).is_empty())
 
 
 def _whole(s: ZkController) -> Conjuncts:

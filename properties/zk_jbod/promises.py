@@ -48,13 +48,13 @@ def properties(setting: Setting) -> list[Property]:
              _kept, f"{_KIP}, open question 3", ("restart-node-shared",),
              rules=("zk-jbod.restart.each-request-has-its-node",)),
         recovers("lost-partition-settles", "a partition comes to have a leader with a log, or is offline for good",
-                 _settles, f"{_KIP}, 3",
+                 settles, f"{_KIP}, 3",
                  ("restart-node-shared", "filtered-requests-removed", "requests-removed-first"),
                  rules=("zk-jbod.restart.each-request-has-its-node",
                         "zk-jbod.restart.filtered-requests-stay", "zk-jbod.restart.requests-removed-last"),
                  by=_way(setting)),
         recovers("reads-find-failures", "reads alone are enough to find a failed log",
-                 _settles, f"{_KIP}, open question 2", ("read-errors-unattributed",),
+                 settles, f"{_KIP}, open question 2", ("read-errors-unattributed",),
                  rules=("zk-jbod.error.reads-are-attributed",), when=_not_lost,
                  by=_way(setting, kind=READ)),
     ]  # fmt: skip
@@ -67,7 +67,7 @@ def _of_budgets(setting: Setting) -> list[Property]:
     if setting["directories"] > 1:
         claims.append(
             recovers("lost-replica-returns", "a broker with a directory left replicates again what has a leader",
-                     _replicates, f"{_KIP}, Partitions Restart", ("restart-drops-replica", "restart-node-shared"),
+                     replicates, f"{_KIP}, Partitions Restart", ("restart-drops-replica", "restart-node-shared"),
                      rules=("zk-jbod.restart.selector", "zk-jbod.restart.each-request-has-its-node"), by=_way(setting))
         )  # fmt: skip
     if setting["stops"]:
@@ -190,7 +190,8 @@ def _costs_nothing(t: Step) -> Conjuncts:
     return {f"broker {b}": implies(t.arguments["broker"] == b, h.stage == IDLE) for b, h in enumerate(t.after.hosts)}
 
 
-def _settles(s: ZkJbod) -> Conjuncts:
+def settles(s: ZkJbod) -> Conjuncts:
+    """Each partition has a leader whose log works, or is offline and no member of its ISR has such a log."""
     parts: dict[str, Truth] = {}
     for n, p in enumerate(s.partitions):
         able = [all_of(p.isr.has(b), s.works(b, n)) for b in range(len(s.hosts))]
@@ -199,7 +200,7 @@ def _settles(s: ZkJbod) -> Conjuncts:
     return parts
 
 
-def _replicates(s: ZkJbod) -> Conjuncts:
+def replicates(s: ZkJbod) -> Conjuncts:
     """Judged of each replica whose broker runs and has a directory left, while a leader has a log that works."""
     parts: dict[str, Truth] = {}
     for n, p in enumerate(s.partitions):

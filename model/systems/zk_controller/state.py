@@ -227,6 +227,10 @@ class ZkController:
         """The children of /brokers/ids."""
         return members(b.registered for b in self.brokers)
 
+    def some_broker_works(self) -> Truth:
+        """Whether some broker runs with a session."""
+        return any_of(*(b.works() for b in self.brokers))
+
     def leads(self, broker: Word, partition: Word) -> Truth:
         """Whether a broker acts as leader, whatever ZooKeeper says."""
         return all_of(

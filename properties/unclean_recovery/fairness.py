@@ -1,0 +1,39 @@
+"""Liveness of `unclean-recovery`: a run of the tool finally ends.
+
+`FAIR_UNCLEAN_RECOVERY` is the system with these properties alone: `explore` judges them.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from kraftcheck.model.language.fairness import Fairness
+from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.systems.unclean_recovery.state import IDLE
+from kraftcheck.model.systems.unclean_recovery.system import UNCLEAN_RECOVERY
+from kraftcheck.properties.kinds import leads_to, weak_fairness
+
+
+def fairness(setting: Setting) -> list[Fairness]:
+    """Time passes and the tool goes on; no broker need answer, and each request may be refused or lost."""
+    return [weak_fairness(name) for name in ("tick", "decide", "request", "finish")]
+
+
+def properties(setting: Setting) -> list[Property]:
+    """What finally comes about."""
+    return [
+        leads_to("run-ends", "a run finally ends, though no broker answers and requests are lost",
+                 lambda s: s.phase > IDLE, lambda s: s.phase == IDLE, "unclean-recovery KIP, --recovery-duration-ms",
+                 ("recovery-waits-for-every-broker",), ("recovery.deadline",)),
+    ]  # fmt: skip
+
+
+FAIR_UNCLEAN_RECOVERY = evolve(
+    UNCLEAN_RECOVERY,
+    name="fair-unclean-recovery",
+    summary="unclean-recovery, where time passes: does a run of the tool end?",
+    properties=properties,
+    fairness=fairness,
+    lemmas=lambda setting: (),
+)
+"""The system with its liveness."""

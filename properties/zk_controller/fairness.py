@@ -33,7 +33,8 @@ def properties(setting: Setting) -> list[Property]:
 
     claims = [
         leads_to("partition-is-finally-led", "a partition with a broker that works finally has a leader that works",
-                 lambda s: all_of(s.some_broker_works(), negate(_all(led(s)))), led, "early controller design, question A.3",
+                 lambda s: all_of(s.some_broker_works(), negate(_all(led(s)))), led,
+                 "early controller design, question A.3",
                  ("replica-failure-unnoticed", "watch-set-after-read"),
                  ("zk-controller.replica.failure-halts-broker", "zk-controller.broker.reading-sets-the-watch")),
     ]  # fmt: skip

@@ -139,7 +139,7 @@ def check_command(
     Where there is a table of runs, kraftcheck.toml or [tool.kraftcheck] in pyproject.toml, in this folder or above it
     up to the repository's root, its runs are executed instead; SYSTEM, --scope and --rules choose among them.
 
-    A known defect not found fails too. Some rows are also proven; some are large and need --scope.
+    A known defect not found fails too. Some rows are also proven; large scopes and fair systems have to be named.
 
     \b
     Exit codes: 0 all as expected; else the worst of 12 refuted, 20 incomplete,

@@ -9,35 +9,27 @@ from attrs import evolve
 
 from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.system import Property, Setting
-from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, negate
-from kraftcheck.model.systems.directories.state import Placement
 from kraftcheck.model.systems.directories.system import DIRECTORIES, actions
 from kraftcheck.properties.directories import healing
 from kraftcheck.properties.kinds import leads_to, strong_fairness, weak_fairness
 
-WORK = ("apply_metadata", "start", "send", "copy", "request_promotion", "promote", "expand_isr", "replicate",
-        "register_again")  # fmt: skip
+WORK = ("apply_metadata", "start", "send", "copy", "request_promotion", "promote", "register_again")
 """What a broker finally does when it stays able to; of these, a setting has those that it needs."""
 
 
 def fairness(setting: Setting) -> list[Fairness]:
-    """Brokers start, apply metadata, send and move; the controller fences the dead and tries leaderless partitions.
+    """Brokers start, apply metadata, send and move; the controller tries leaderless partitions again.
 
-    Messages may be lost again and again, and so what needs an answer is strongly fair: of heartbeats that unfence or
-    report a failure, of assignments and of their answers some finally arrive.
+    Heartbeats that unfence or report a failure go on until one is answered. Assignments may be lost again and again,
+    and so they and their answers are strongly fair: some finally arrive.
     """
     names = {action.name for action in actions(setting)}
-
-    def alive(s: Placement, broker: Word) -> Truth:
-        return s.host(broker).up
-
     each = ["broker"]
     return [
         *(weak_fairness(name, each=each) for name in WORK if name in names),
-        weak_fairness("fence", each=each, unless=alive),
         weak_fairness("elect_preferred"),
-        *(strong_fairness(name, each=each, having={"delivered": True}) for name in ("unfence", "report")),
+        *(weak_fairness(name, each=each, having={"delivered": True}) for name in ("unfence", "report")),
         *(strong_fairness(name, each=each) for name in ("assign", "answer")),
     ]
 

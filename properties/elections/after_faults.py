@@ -18,7 +18,6 @@ from kraftcheck.model.partition.reassignment import in_progress
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from kraftcheck.model.systems.ending_faults import Healing, with_ending_faults
-from kraftcheck.properties.elections.fairness import fairness
 from kraftcheck.properties.elections.healing import replicas, targets
 from kraftcheck.properties.kinds import leads_to, weak_fairness
 
@@ -41,7 +40,7 @@ def healing(setting: Setting) -> Healing:
 
     A broker that works is not started again; who was unregistered may come back, and need not.
     """
-    local, everything = FIRST_LOCAL, BrokerSet.of(range(setting["directories"])).mask
+    here, everything = local(setting), BrokerSet.of(range(setting["directories"])).mask
 
     def comes_back(s: Elections, broker: Word, clean: Truth, dirs: BrokerSet) -> Truth:
         works = all_of(s.registered.has(broker), negate(s.shutting_down.has(broker)))
@@ -49,7 +48,7 @@ def healing(setting: Setting) -> Healing:
 
     return {
         "unfence": None,
-        "assign": lambda s, broker, directory: directory >= local,
+        "assign": lambda s, broker, directory: any_of(*(directory == one for one in here)),
         "new_incarnation": comes_back,
         "alter_partition": lambda s, isr, recovering: all_of(negate(recovering), s.isr.within(isr)),
         "balance_timer": None,
@@ -73,6 +72,25 @@ def remembering(action: Action) -> Action:
 def active_replicas(s: Elections) -> BrokerSet:
     """The replicas that may be in the ISR: registered, unfenced, not shutting down."""
     return replicas(s).keep(s.active())
+
+
+def fairness(setting: Setting) -> list[Fairness]:
+    """Registered brokers come back, and say where their replica is; leadership is balanced."""
+
+    def stays(s: Elections, broker: Word) -> Truth:
+        return negate(s.shutting_down.has(broker))
+
+    return [
+        weak_fairness("unfence", each=["broker"]),
+        weak_fairness("assign", each=["broker"], having={"directory": local(setting)}),
+        weak_fairness("new_incarnation", each=["broker"], having={"clean": True}, unless=stays),
+        weak_fairness("balance_timer"),
+    ]
+
+
+def local(setting: Setting) -> tuple[int, ...]:
+    """The directories of each broker, as assignments name them."""
+    return tuple(FIRST_LOCAL + number for number in range(setting["directories"]))
 
 
 def proposing() -> Fairness:

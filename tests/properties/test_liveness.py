@@ -6,19 +6,23 @@ import functools
 import time
 
 import pytest
+from attrs import evolve
 
 from kraftcheck.ci.systems.report import word_of
-from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.model.language.fairness import LIVENESS, Fairness
 from kraftcheck.model.language.system import Property
+from kraftcheck.model.language.words import negate
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS
+from kraftcheck.properties.elections.healing import replicas
 from kraftcheck.properties.expected.liveness import EXPECTED_LIVENESS
+from kraftcheck.properties.kinds import strong_fairness
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.program.verdict import Refuted
+from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search.explore import Exploration, explore
 
 QUICK = {
-    ("healing-sessions", "tiny", "fixed"), ("fair-directories", "tiny", "kip"), ("fair-zk-jbod", "controller", "kip"),
+    ("healing-sessions", "tiny", "fixed"), ("fair-zk-jbod", "controller", "kip"),
 }  # fmt: skip
 """Rows that are explored at each change; the others at night."""
 
@@ -86,3 +90,69 @@ def test_every_claim_holds_somewhere(name: str) -> None:
     """Each claim of a system with fairness has a row in which it holds, and so can be broken there."""
     claims = {claim.id for row in EXPECTED_LIVENESS if row[0] == name for claim in claims_of(row)}
     assert {claim for system, claim, _ in REFUTATIONS if system == name} == claims
+
+
+IDLE = {
+    "fair-elections": {"WF(assign(each broker, directory=3))", "WF(balance_timer)"},
+    "fair-broker-ids": {"WF(record(each machine))", "WF(read_used_ids(each machine))", "WF(list_ids(each machine))"},
+    "fair-zk-controller": {"WF(doze(each broker))", "WF(retry(each partition))", "WF(abandon)"},
+}
+"""Fairness that no claim needs in the scopes that are explored: what it is about is soon over there, or comes first."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAIR_SYSTEMS)
+def test_no_fairness_is_assumed_for_nothing(name: str) -> None:
+    """Without any constraint of a system some claim fails that holds with it, but for those that are listed."""
+    idle, needed = set[str](), set[str]()
+    for row, odd in EXPECTED_LIVENESS.items():
+        if row[0] != name or row[2] not in ("fixed", "kip"):
+            continue
+        system = FAIR_SYSTEMS[name]
+        setting = system.setting(row[1], rules=parse(row[2]))
+        declared = system.fairness(setting)
+        for one in (fair for fair in declared if fair.text not in needed):
+            fewer = evolve(system, fairness=tuple(other for other in declared if other is not one))
+            found = explore(trace(fewer, setting), clock=time.perf_counter, threads=2)
+            broken = {v.claim for v in found.verdicts if isinstance(v.verdict, Refuted)} - set(odd)
+            (needed if broken else idle).add(one.text)
+    assert idle - needed == IDLE.get(name, set())
+
+
+FAULTS = ("lose", "crash", "fail_directory", "fail_while_reporting", "log_dir_timeout")
+
+
+PROMOTES = strong_fairness("promote", each=["broker"])
+
+
+@pytest.mark.parametrize(("promotion", "kind"), [((), Refuted), ((PROMOTES,), Holds)], ids=["weak", "strong"])
+def test_a_move_may_go_on_for_ever_without_any_fault(promotion: tuple[Fairness, ...], kind: type) -> None:
+    """By the rules of 4.4.0 controller and broker contradict each other for ever; a strongly fair promotion ends it."""
+    system = FAIR_SYSTEMS["fair-directories"]
+    setting = system.setting("tiny", rules=parse("kafka-4.4.0"))
+    faultless = evolve(
+        system, actions=tuple(action for action in system.actions(setting) if action.name not in FAULTS),
+        fairness=(*system.fairness(setting), *promotion),
+        properties=tuple(claim for claim in system.properties(setting) if claim.id == "move-ends"),
+    )  # fmt: skip
+    verdict = explore(trace(faultless, setting), clock=time.perf_counter, threads=2).verdict("move-ends").verdict
+    assert isinstance(verdict, kind)
+    if isinstance(verdict, Refuted):
+        loop = verdict.trace.loop
+        assert loop is not None
+        taken = [step.action for step in verdict.trace.steps[loop.start :]]
+        assert (taken.count("assign"), "promote" in taken) == (2, False)
+
+
+@pytest.mark.slow
+def test_a_lone_replica_stays_recovering() -> None:
+    """A leader whose ISR lacks nobody who is registered proposes nothing, and so its partition stays RECOVERING."""
+    system = FAIR_SYSTEMS["healing-elections"]
+    setting = system.setting("tiny", rules=parse("fixed"))
+    claim = next(claim for claim in system.properties(setting) if claim.id == "recovery-ends")
+    strict = evolve(claim, predicate=lambda s: negate(s.recovering))
+    found = explore(trace(evolve(system, properties=(strict,)), setting), clock=time.perf_counter, threads=2)
+    verdict = found.verdict("recovery-ends").verdict
+    assert isinstance(verdict, Refuted)
+    last = verdict.trace.steps[-1].state
+    assert (last.recovering, replicas(last).keep(last.registered).size()) == (True, 1)

@@ -88,11 +88,13 @@ class Endless:
     Attributes:
         lo, hi: smallest and largest word.
         truths: whether it is one of truths, which are 0 for false and 1 for true.
+        places: how many places name a word: 2 for a sequence of sequences.
     """
 
     lo: int
     hi: int
     truths: bool = False
+    places: int = 1
 
     @property
     def bits(self) -> int:

@@ -12,6 +12,7 @@ named if there is none: what provers assume of it is true of some number.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.symbolic import Symbolic
@@ -32,19 +33,26 @@ class Sequence(Symbolic):
 
     graph: Graph
 
-    def __init__(self, graph: Graph, read: Callable[[Word], Word]) -> None:
+    def __init__(self, graph: Graph, read: Callable[[Word], Any]) -> None:
         self.graph = graph
         self._read = read
-        self._words: dict[int, Word] = {}
+        self._words: dict[int, Any] = {}
 
     @classmethod
-    def of_state(cls, graph: Graph, name: str, lo: int, hi: int, truths: bool = False) -> Sequence:
-        """A sequence of arbitrary words in lo..hi, or of arbitrary truths."""
+    def of_state(cls, graph: Graph, name: str, lo: int, hi: int, truths: bool = False, places: int = 1) -> Sequence:
+        """A sequence of arbitrary words in lo..hi, or of arbitrary truths; `places` as in `Endless`."""
         graph.variables.append(name)
-        symbol = graph.intern("sequence", (), len(graph.variables) - 1, lo, hi, truths)
-        sequence = cls(graph, lambda at: word_at(symbol, at))
+        symbol = graph.intern("sequence", (graph.constant(places),), len(graph.variables) - 1, lo, hi, truths)
+        sequence = cls._after(symbol, (), places)
         sequence.symbol = symbol
         return sequence
+
+    @classmethod
+    def _after(cls, symbol: Term, given: tuple[Word, ...], places: int) -> Sequence:
+        """What a symbol names once some of its places are given."""
+        if places == 1:
+            return cls(symbol.graph, lambda at: word_at(symbol, *given, at))
+        return cls(symbol.graph, lambda at: cls._after(symbol, (*given, at), places - 1))
 
     def described(self) -> str:
         """See `Symbolic`."""
@@ -53,16 +61,23 @@ class Sequence(Symbolic):
     symbol: Term | None = None
     """The term that names the sequence, where it is one of a state."""
 
-    def at(self, place: Word) -> Word:
-        """The word at a place."""
+    def at(self, place: Word) -> Any:
+        """The word at a place; of a sequence of sequences, the sequence there."""
         key = self.graph.lift(place).index
         if key not in self._words:
             self._words[key] = self._read(place)
         return self._words[key]
 
     def anywhere(self) -> Term:
-        """The word at a place that is bound by nothing."""
-        return self.graph.lift(self.at(_place(self.graph)))
+        """The word at a place (or at several) that is bound by nothing."""
+        word = self.at(_place(self.graph))
+        if not isinstance(word, Sequence):
+            return self.graph.lift(word)
+        self.graph.binders += 1
+        try:
+            return word.anywhere()
+        finally:
+            self.graph.binders -= 1
 
     def chosen_by_place(self, condition: Truth, other: Sequence) -> Sequence:
         """This sequence where the condition holds, else the other."""
@@ -77,12 +92,12 @@ def symbol_of(value: Term | Sequence) -> Term:
     return value.symbol
 
 
-def word_at(symbol: Term, place: Word) -> Term:
-    """The word (or truth) at a place of the sequence that a term names."""
+def word_at(symbol: Term, *places: Word) -> Term:
+    """The word (or truth) at a place of the sequence that a term names, or at as many as name one of its words."""
     graph = symbol.graph
     if symbol.lo == symbol.hi:
         return graph.constant(bool(symbol.lo) if symbol.is_truth else symbol.lo)
-    return graph.intern("read", (symbol, graph.lift(place)), 0, symbol.lo, symbol.hi, symbol.is_truth)
+    return graph.intern("read", (symbol, *map(graph.lift, places)), 0, symbol.lo, symbol.hi, symbol.is_truth)
 
 
 def every(graph: Graph, claim: Places) -> Truth:
@@ -126,12 +141,9 @@ def last_place(graph: Graph, claim: Places, last: Word) -> Word:
 
 
 def cardinality(graph: Graph, claim: Places) -> Word:
-    """How many places a claim holds of; only where they are finitely many, as the members of a set are.
-
-    Raises:
-        UntraceableRule: within `every` or `some`.
-    """
-    return _single_word(graph, "cardinality", 0, _bound(graph, claim))
+    """How many places a claim holds of; only where they are finitely many, as the members of a set are."""
+    bound, body = _bound(graph, claim)
+    return 0 if body is False else graph.intern("cardinality", (bound, graph.lift(body)), 0, 0, bound.hi, False)
 
 
 def least_by(graph: Graph, claim: Places, key: Callable[[Word], Word]) -> Word:

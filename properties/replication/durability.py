@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from itertools import combinations
 
+from kraftcheck.model.language.anynumber.maps import each_pair, each_record, some_records
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
-from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.replication.history import kept_at, of_each
 from kraftcheck.model.systems.replication.log import smaller
 from kraftcheck.model.systems.replication.settle import remembered
-from kraftcheck.model.systems.replication.state import Replication
+from kraftcheck.model.systems.replication.state import Broker, Replication
 from kraftcheck.properties.kinds import always, happens, sometimes, step
 
 
@@ -19,7 +20,7 @@ def properties(setting: Setting) -> list[Property]:
     claims = [
         *_records(setting),
         always("watermark-within-log", "a high watermark is within its log",
-               lambda s: {f"broker {n}": b.high_watermark <= b.log.end() for n, b in enumerate(s.brokers)},
+               lambda s: each_record(s.brokers, lambda _, b: b.high_watermark <= b.log.end()),
                "invariant 23", ("truncation-keeps-watermark",),
                rules=("follower.truncation-lowers-watermark",)),
         always("isr-active", "while there is a leader, every ISR member is active", _isr_active,
@@ -94,22 +95,22 @@ def _records(setting: Setting) -> list[Property]:
 
 def _leader_complete(s: Replication) -> Conjuncts:
     end = s.committed.end()
-    return {
-        f"broker {n}": implies(
+    return each_record(
+        s.brokers,
+        lambda n, b: implies(
             all_of(s.controller.leader == n, b.running(), negate(s.lossy)), b.log.agrees(s.committed, end)
-        )
-        for n, b in enumerate(s.brokers)
-    }
+        ),
+    )
 
 
 def _candidates_complete(s: Replication) -> Conjuncts:
     end, candidates = s.committed.end(), s.controller.isr.plus(s.controller.elr)
-    return {
-        f"broker {n}": implies(
+    return each_record(
+        s.brokers,
+        lambda n, b: implies(
             all_of(candidates.has(n), b.running(), negate(s.lossy)), b.log.agrees(s.committed, end)
-        )
-        for n, b in enumerate(s.brokers)
-    }
+        ),
+    )
 
 
 def _visible(s: Replication) -> Conjuncts:
@@ -118,33 +119,28 @@ def _visible(s: Replication) -> Conjuncts:
     An entry of `committed` is set when it first becomes readable and never changes, so
     two reads of an offset that both agree with it agree with each other.
     """
-    return {
-        f"broker {n}": implies(
-            all_of(b.running(), negate(s.lossy)), b.log.agrees(s.committed, b.high_watermark)
-        )
-        for n, b in enumerate(s.brokers)
-    }
+    return each_record(
+        s.brokers,
+        lambda _, b: implies(all_of(b.running(), negate(s.lossy)), b.log.agrees(s.committed, b.high_watermark)),
+    )
 
 
 def _logs_match(s: Replication) -> Conjuncts:
-    return {
-        f"brokers {i} and {j}": implies(
-            all_of(a.running(), b.running(), negate(s.lossy)),
-            a.log.agrees(b.log, smaller(a.high_watermark, b.high_watermark)),
-        )
-        for (i, a), (j, b) in combinations(enumerate(s.brokers), 2)
-    }
+    return each_pair(s.brokers, lambda _, a, __, b: implies(
+        all_of(a.running(), b.running(), negate(s.lossy)),
+        a.log.agrees(b.log, smaller(a.high_watermark, b.high_watermark)),
+    ))  # fmt: skip
 
 
 def _quorum(s: Replication) -> Conjuncts:
     candidates = s.controller.isr.plus(s.controller.elr)
-    return {
-        f"broker {n}": implies(
+    return each_record(
+        s.brokers,
+        lambda n, b: implies(
             all_of(s.leads(n, b), b.epoch == s.leader_epoch, b.isr.size() >= b.min_isr),
             candidates.within(b.maximal_isr()),
-        )
-        for n, b in enumerate(s.brokers)
-    }
+        ),
+    )
 
 
 def _survives(s: Replication, setting: Setting) -> Truth:
@@ -152,7 +148,7 @@ def _survives(s: Replication, setting: Setting) -> Truth:
     died = setting["unclean-stops"] - s.left.unclean_stops
     minimum = choose(untouched(s, setting), s.controller.effective_min_isr(), 1)
     # Only the acknowledged prefix counts, whatever else was committed.
-    safe = any_of(*(b.log.agrees(s.committed, s.acknowledged) for b in s.brokers))
+    safe = any_of(*some_records(s.brokers, lambda _, b: b.log.agrees(s.committed, s.acknowledged)))
     return implies(all_of(died < minimum, negate(s.lossy)), safe)
 
 
@@ -163,22 +159,24 @@ def _isr_active(s: Replication) -> Truth:
 def _monotone(t: Step) -> Conjuncts:
     before: Replication = t.before
     after: Replication = t.after
-    return {
-        f"broker {n}": implies(
-            all_of(before.leads(n, b), after.leads(n, after.brokers[n]), b.epoch == after.brokers[n].epoch),
-            b.high_watermark <= after.brokers[n].high_watermark,
+
+    def of(n: Word, b: Broker) -> Truth:
+        later = after.broker(n)
+        return implies(
+            all_of(before.leads(n, b), after.leads(n, later), b.epoch == later.epoch),
+            b.high_watermark <= later.high_watermark,
         )
-        for n, b in enumerate(before.brokers)
-    }
+
+    return each_record(before.brokers, of)
 
 
 def _metadata_match(s: Replication) -> Conjuncts:
-    return {
-        f"broker {n}": implies(
+    return each_record(
+        s.brokers,
+        lambda n, b: implies(
             all_of(s.leads(n, b), b.epoch == s.leader_epoch, b.current), b.isr.same(s.controller.isr)
-        )
-        for n, b in enumerate(s.brokers)
-    }
+        ),
+    )
 
 
 def _recovery_quorum(s: Replication, setting: Setting) -> Truth:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kraftcheck.model.language.anynumber.maps import each_record
+from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.system import Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.replication.history import of_each
-from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, Broker, Replication
+from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, UNKNOWN, Broker, Replication
 from kraftcheck.properties.elections.lemmas import of_controller
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication import lemmas_commits, lemmas_logs
@@ -20,44 +22,56 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
         always("lemma-history-is-current", "the metadata log has the current leader, and none of later epochs",
                _history),
         always("lemma-nobody-is-ahead", "no broker has applied a leader epoch that is not written yet",
-               lambda s: {f"broker {n}": b.epoch <= s.leader_epoch for n, b in enumerate(s.brokers)}),
+               lambda s: each_record(s.brokers, lambda _, b: b.epoch <= s.leader_epoch)),
         always("lemma-answers-answer-something", "an answer is under way only to a proposal that is pending",
-               lambda s: {f"broker {n}": any_of(b.answer == NONE, b.pending()) for n, b in enumerate(s.brokers)}),
+               lambda s: each_record(s.brokers, lambda _, b: any_of(b.answer == NONE, b.pending()))),
         always("lemma-request-is-the-leaders", "a request in flight is what the leader has proposed, if it still leads",
                _request),
         always("lemma-accepted-is-the-isr", "an accepted proposal that nothing overtook is the controller's ISR",
                lambda s: _leaders(s, lambda b: implies(b.answer == ACCEPTED, b.proposed.same(s.controller.isr)))),
         always("lemma-known-covers-candidates", "what a leader was told, or will be, covers ISR and ELR at min ISR",
                lambda s: _leaders(s, lambda b: _covered(s, b))),
+        *_of_any_number(setting),
         *_of_logs(setting),
         *of_controller(setting),
     )  # fmt: skip
 
 
+def _of_any_number(setting: Setting) -> tuple[Property, ...]:
+    """What the layout of a fixed number of brokers says: all have registered, and none follows itself."""
+    if setting["brokers"] != ANY:
+        return ()
+    return (
+        always("lemma-running-is-registered", "who runs has registered",
+               lambda s: each_record(s.brokers, lambda n, b: implies(b.running(), s.controller.registered.has(n)))),
+        always("lemma-no-end-of-its-own", "no leader fetches from itself",
+               lambda s: each_record(s.brokers, lambda n, b: b.end_of(n) == UNKNOWN)),
+    )  # fmt: skip
+
+
 def _of_logs(setting: Setting) -> tuple[Property, ...]:
     """What keeps committed records safe; without ELR some of it is false, and so are the claims that it is for."""
-    if not (setting["elr"] and setting.rules.partition.elr_available):
+    if not (setting["elr"] and setting.rules.partition.elr_available) or setting["brokers"] == ANY:
         return ()
     return (*lemmas_logs.lemmas(setting), *lemmas_commits.lemmas())
 
 
 def _leaders(s: Replication, claim: Callable[[Broker], Truth]) -> Conjuncts:
     """A claim about each broker that leads in the current leader epoch."""
-    return {
-        f"broker {n}": implies(all_of(s.leads(n, b), b.epoch == s.leader_epoch), claim(b))
-        for n, b in enumerate(s.brokers)
-    }
+    return each_record(
+        s.brokers, lambda n, b: implies(all_of(s.leads(n, b), b.epoch == s.leader_epoch), claim(b))
+    )
 
 
 def _request(s: Replication) -> Conjuncts:
     asked = negate(s.request.isr.is_empty())
-    return {
-        f"broker {n}": implies(
+    return each_record(
+        s.brokers,
+        lambda n, b: implies(
             all_of(asked, s.controller.leader == n, b.running()),
             all_of(b.epoch == s.leader_epoch, b.current, b.proposed.same(s.request.isr)),
-        )
-        for n, b in enumerate(s.brokers)
-    }
+        ),
+    )
 
 
 def _covered(s: Replication, b: Broker) -> Truth:

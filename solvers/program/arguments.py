@@ -116,5 +116,5 @@ def _of_domain(graph: Graph, name: str, domain: Range | Flag | Counter | Endless
     if isinstance(domain, Flag):
         return graph.truth_variable(name)
     if isinstance(domain, Endless):
-        return sequences.Sequence.of_state(graph, name, domain.lo, domain.hi, domain.truths)
+        return sequences.Sequence.of_state(graph, name, domain.lo, domain.hi, domain.truths, domain.places)
     return graph.variable(name, domain.lo, domain.hi)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from kraftcheck.model.language.layout import UNBOUNDED, Domain, Endless, Flag, cap_of
@@ -39,7 +40,11 @@ def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
 
     if not isinstance(domain, Endless):
         return graph.lift(within(word))
-    return graph.lift(every(graph, lambda _: within(word)))
+    return graph.lift(_at_every_place(graph, domain.places, lambda: within(word)))
+
+
+def _at_every_place(graph: Graph, places: int, claim: Callable[[], Truth]) -> Truth:
+    return claim() if places == 0 else every(graph, lambda _: _at_every_place(graph, places - 1, claim))
 
 
 def symbol(graph: Graph, slot: Slot) -> Any:
@@ -48,5 +53,5 @@ def symbol(graph: Graph, slot: Slot) -> Any:
     if isinstance(slot.domain, Flag):
         return graph.truth_variable(slot.path)
     if isinstance(slot.domain, Endless):
-        return Sequence.of_state(graph, slot.path, lo, hi, slot.domain.truths)
+        return Sequence.of_state(graph, slot.path, lo, hi, slot.domain.truths, slot.domain.places)
     return graph.variable(slot.path, lo, hi)

@@ -73,8 +73,8 @@ class Instances:
         copy = Instances(self.graph, [], [*self.places], [])
         copy._substitution = self._substitution
         copy._polarities, copy._read, copy._claims = dict(self._polarities), set(self._read), dict(self._claims)
-        copy._pairs = [*self._pairs]
-        copy._ranged, copy._sorts, copy._made = set(self._ranged), self._sorts.copy(), set(self._made)
+        copy._pairs, copy._made = [*self._pairs], set(self._made)
+        copy._ranged, copy._sorts = set(self._ranged), self._sorts.copy()
         return copy
 
     def require(self, truths: Iterable[Term]) -> None:
@@ -107,9 +107,8 @@ class Instances:
         """
         self._range_words(conjuncts)
         self._add_places_read(conjuncts)
-        chosen = [
-            self._substitution.named_place(f"part {number} fails", truth=True) for number in range(len(conjuncts))
-        ]
+        named, numbers = self._substitution.named_place, range(len(conjuncts))
+        chosen = [named(f"part {number} fails", truth=True) for number in numbers]
         self._add_fact(any_of(*chosen))
         for number, (choice, conjunct) in enumerate(zip(chosen, conjuncts, strict=True)):
             self._add_fact(implies(choice, negate(conjunct)))
@@ -166,8 +165,8 @@ class Instances:
                 self._instance(claim, place, sort)
 
     def _instance(self, claim: Term, place: Term, sort: Sort) -> None:
-        key = (claim.index, place.index)
-        if key in self._made or apart(self._sorts.of(claim), self._sorts.current(sort)):
+        key, strangers = (claim.index, place.index), apart(self._sorts.of(claim), self._sorts.current(sort))
+        if strangers or key in self._made or not self._substitution.near(claim, place):
             return
         self._made.add(key)
         body = lower(self._substitution.at(claim, place))
@@ -184,8 +183,12 @@ class Instances:
 
     def _witness(self, claim: Term, part: DeniedPart) -> None:
         """Where a claim fails, it does at some place."""
-        name = f"place of {claim.index}" if part.chosen is None else f"place {part.place_count}"
-        place, part.place_count = self._substitution.named_place(name), part.place_count + 1
+        if part.chosen is None:
+            place = self._substitution.witness(f"place of {claim.index}", claim)
+        else:
+            place, part.place_count = self._substitution.named_place(f"place {part.place_count}"), part.place_count + 1
+        if place is None:
+            return
         body = self._substitution.at(claim, place)
         fails = any_of(claim, all_of(place >= 0, negate(lower(body))))
         self._add_fact(fails if part.chosen is None else implies(part.chosen, fails))
@@ -218,12 +221,15 @@ class Instances:
         if claim.op == "least_by":
             self._member_unless(claim, claim, claim == -1)
         elif claim.op == "cardinality":
-            first, second = self._witnesses(claim)
+            witnesses = self._witnesses(claim)
+            if witnesses is None:
+                return
+            first, second = witnesses
             self._member_unless(claim, first, claim < 1)
             self._member_unless(claim, second, claim < 2)
             self._add_fact(any_of(claim < 2, first != second))
             for other in others:
-                if not apart(self._sorts.of(claim), self._sorts.of(other)):
+                if self._sorts.comparable(claim, other):
                     self._compare(claim, other)
                     self._compare(other, claim)
 
@@ -234,9 +240,10 @@ class Instances:
         self._unfold([(body, BOTH)], DeniedPart())
         self._add_place(place, self._sorts.of(claim))
 
-    def _witnesses(self, claim: Term) -> tuple[Term, Term]:
-        named = self._substitution.named_place
-        return named(f"member of {claim.index}"), named(f"second member of {claim.index}")
+    def _witnesses(self, claim: Term) -> tuple[Term, Term] | None:
+        first = self._substitution.witness(f"member of {claim.index}", claim)
+        second = self._substitution.witness(f"second member of {claim.index}", claim)
+        return None if first is None or second is None else (first, second)
 
     def _member(self, claim: Term, place: Term, body: Truth) -> None:
         """What a binder's word says of a place, if that is a member."""
@@ -248,13 +255,16 @@ class Instances:
         elif claim.op == "above":
             self._add_fact(any_of(outside, place < claim))
         else:
-            first, _ = self._witnesses(claim)
-            self._add_fact(any_of(outside, all_of(claim >= 1, any_of(place == first, claim >= 2))))
+            witnesses = self._witnesses(claim)
+            another = True if witnesses is None else any_of(place == witnesses[0], claim >= 2)
+            self._add_fact(any_of(outside, all_of(claim >= 1, another)))
         self._unfold([(self.graph.lift(body), BOTH)], DeniedPart())
 
     def _compare(self, one: Term, other: Term) -> None:
         """A set that is not larger than another has a member outside it, or is within it and as large only if equal."""
-        place = self._substitution.named_place(f"in {one.index}, not in {other.index}")
+        place = self._substitution.witness(f"in {one.index}, not in {other.index}", one, other)
+        if place is None:
+            return
         inside, outside = (self._substitution.at(claim, place) for claim in (one, other))
         beyond = all_of(place >= 0, lower(inside), negate(lower(outside)))
         self._add_fact(any_of(one <= other, beyond))

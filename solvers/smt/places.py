@@ -11,6 +11,9 @@ from kraftcheck.solvers.machine_code.lower import closure
 BINDERS = ("every", "least", "greatest", "least_by", "above", "cardinality")
 """Operators that speak of any place."""
 
+LAST_GENERATION = 1
+"""How many witnesses of witnesses are named."""
+
 
 @define
 class Substitution:
@@ -24,6 +27,8 @@ class Substitution:
     _free: dict[int, frozenset[int]] = field(factory=dict)
     _memo: dict[tuple[int, int, int], Term] = field(factory=dict)
     _names: dict[str, Term] = field(factory=dict)
+    _deepest: dict[int, int] = field(factory=dict)
+    _generations: dict[int, int] = field(factory=dict)
 
     def free(self, term: Term) -> frozenset[int]:
         """The numbers of the bound places that a term depends on."""
@@ -47,11 +52,25 @@ class Substitution:
         """The key of a `least_by` at a place that depends on no bound one."""
         return self._with(claim.args[2], claim.args[0], place)
 
+    def deepest(self, term: Term) -> int:
+        """The largest number of a bound place in a term, free or not; -1 where there is none."""
+        if term.index not in self._deepest:
+            for node in closure([term], self._deepest):
+                own = node.value if node.op == "bound" else -1
+                self._deepest[node.index] = max([own, *(self._deepest[arg.index] for arg in node.args)])
+        return self._deepest[term.index]
+
     def _with(self, term: Term, bound: Term, place: Term) -> Term:
+        """A term with a place for a bound one, and a number less for those that are bound within.
+
+        So a claim has the same numbers as if it had been made of the place.
+        """
         if term is bound:
             return place
-        if bound.value not in self.free(term):
+        if bound.value > self.deepest(term) or (term.op in BINDERS and term.args[0] is bound):
             return term
+        if term.op == "bound":
+            return self.graph.intern("bound", (), term.value - (term.value > bound.value), term.lo, term.hi, False)
         key = (term.index, bound.value, place.index)
         if key not in self._memo:
             self._memo[key] = self._rebuilt(term, tuple(self._with(arg, bound, place) for arg in term.args))
@@ -76,6 +95,29 @@ class Substitution:
             term = graph.truth_variable(name) if truth else graph.variable(name, -UNBOUNDED, UNBOUNDED)
             self._names[name] = term
         return self._names[name]
+
+    def witness(self, name: str, *claims: Term) -> Term | None:
+        """The place with a name where claims fail or have members; None where that is too far from what is asked.
+
+        Where each broker has a set of others, a witness has one as well, and so on without end.
+        """
+        generation = max(map(self.generation, claims)) + 1
+        if generation > LAST_GENERATION:
+            return None
+        place = self.named_place(name)
+        self._generations[place.index] = generation
+        return place
+
+    def near(self, claim: Term, place: Term) -> bool:
+        """Whether an instance of a claim at a place is not too far from what is asked."""
+        return self.generation(claim) + self.generation(place) <= LAST_GENERATION
+
+    def generation(self, term: Term) -> int:
+        """How many witnesses of witnesses a term names; 0 where it names none."""
+        if term.index not in self._generations:
+            for node in closure([term], self._generations):
+                self._generations[node.index] = max((self._generations[arg.index] for arg in node.args), default=0)
+        return self._generations[term.index]
 
     def within(self, word: Term) -> list[Term]:
         """Truths that a word is in its interval, written out although that says so."""

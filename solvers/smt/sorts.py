@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from attrs import define, field
 
 from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.places import BINDERS, Substitution
 
 Sort = int | None
-"""The number of one of the sequences read at such places; None: any place will do."""
+"""The number of one of the sequences read at such places, negative for their second ones; None: any place will do."""
 
 
 def apart(one: Sort, other: Sort) -> bool:
@@ -39,15 +40,28 @@ class Sorts:
         if claim.index not in self._read:
             bound = claim.args[0]
             read = {
-                n.args[0].index
-                for n in self._dependent_terms(claim)
-                if n.op == "read" and _base_place(n.args[1]) is bound
-            }
+                sequence
+                for n in self._dependent_terms(claim) if n.op == "read"
+                for place, sequence in _places_read(n) if _base_place(place) is bound
+            }  # fmt: skip
             self._read[claim.index] = tuple(sorted(read))
             for other in self._read[claim.index][1:]:
                 self._same[self._first(other)] = self._first(self._read[claim.index][0])
         read_at = self._read[claim.index]
         return self._first(read_at[0]) if read_at else None
+
+    def comparable(self, one: Term, other: Term) -> bool:
+        """Whether the sizes of two sets are compared: not where they are sets of two different records."""
+        owners, others = self._owners(one), self._owners(other)
+        return not apart(self.of(one), self.of(other)) and not (owners and others and owners.isdisjoint(others))
+
+    def _owners(self, claim: Term) -> set[int]:
+        """The places whose records have the sets that a claim reads."""
+        pending, owners = [claim.args[1]], set[int]()
+        for term in closure(pending):
+            if term.op == "read" and len(term.args) > 2 and not self.substitution.free(term.args[1]):
+                owners.add(term.args[1].index)
+        return owners
 
     def merges(self) -> int:
         """How many sequences are known to have the places of others."""
@@ -75,12 +89,18 @@ class Sorts:
     def places_of(self, node: Term) -> Iterator[tuple[Term, Sort]]:
         """The places that a term names: that it reads, or singles out among all."""
         if node.op == "read":
-            yield node.args[1], self._first(node.args[0].index)
+            yield from ((place, self._first(sequence)) for place, sequence in _places_read(node))
         elif node.op in BINDERS:
             bound, sort = node.args[0], self.of(node)
             for term in self._dependent_terms(node):
                 if term.op == "eq" and any(arg is bound for arg in term.args):
                     yield from ((arg, sort) for arg in term.args if arg is not bound)
+
+
+def _places_read(node: Term) -> Iterator[tuple[Term, int]]:
+    """The places of a word that is read, each with a number of its own for each sequence."""
+    for position, place in enumerate(node.args[1:]):
+        yield place, (-1 if position else 1) * node.args[0].index
 
 
 def _base_place(place: Term) -> Term:

@@ -68,7 +68,8 @@ class Z3Reader:
     def variable(self, term: Term, name: str) -> Any:
         """A constant symbol in the sort of a term."""
         if term.op == "sequence":
-            return z3.Function(name, z3.IntSort(self.context), self._sort(term))
+            places = [z3.IntSort(self.context)] * term.args[0].value
+            return z3.Function(name, *places, self._sort(term))
         if term.is_truth:
             return z3.Bool(name, self.context)
         if is_number(term):
@@ -193,7 +194,7 @@ class Z3Reader:
         if node.op == "bound":
             return z3.Int(f"bound {node.value}", self.context)
         if node.op == "read":
-            return self._expressions[node.args[0].index](self._as_int(node.args[1]))
+            return self._expressions[node.args[0].index](*map(self._as_int, node.args[1:]))
         # What these mean is told apart (`kraftcheck.solvers.smt.instances`).
         name = f"{node.op} {node.index}"
         return z3.Bool(name, self.context) if node.op == "every" else z3.Int(name, self.context)

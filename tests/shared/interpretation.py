@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attrs import frozen
 
@@ -16,11 +17,11 @@ class Places:
 
     Attributes:
         count: how many places a binder looks at; what is said of others must be false there.
-        words: the words of a sequence by the name of its symbol.
+        words: the words of a sequence, or those of each sequence of one of sequences, by the name of its symbol.
     """
 
     count: int
-    words: Mapping[str, Sequence[int]]
+    words: Mapping[str, Sequence[Any]]
 
     def value(self, term: Term | int, bound: Mapping[int, int] | None = None) -> int:
         """The value of a term, where bound places stand for some."""
@@ -35,8 +36,10 @@ class Places:
             case "bound":
                 return env[term.value]
             case "read":
-                words, at = self.words[term.graph.variables[term.args[0].value]], self.value(term.args[1], env)
-                return words[at] if 0 <= at < len(words) else 0
+                found: Any = self.words[term.graph.variables[term.args[0].value]]
+                for at in (self.value(place, env) for place in term.args[1:]):
+                    found = found[at] if found and 0 <= at < len(found) else 0
+                return int(found)
             case "ite":
                 return self.value(term.args[1] if self.value(term.args[0], env) else term.args[2], env)
             case "every" | "cardinality" | "least_by" | "above":

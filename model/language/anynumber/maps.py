@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from attrs import evolve
+
 from kraftcheck.model.language.anynumber.brokers import Claim, PerBroker, where
-from kraftcheck.model.language.brokersets import Brokers, BrokerSet
+from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.layout import Domain, Endless, Flag, leaves, rebuild
-from kraftcheck.model.language.sequences import every
+from kraftcheck.model.language.sequences import every, least_by, some
 from kraftcheck.model.language.terms import Term, Truth, Word
-from kraftcheck.model.language.words import all_of, choose, pick, same_truth
+from kraftcheck.model.language.words import all_of, any_of, choose, pick, same_truth
 
 BrokerMap: TypeAlias = tuple[Any, ...] | PerBroker
 """A record for each broker."""
@@ -35,7 +38,7 @@ def with_record(records: BrokerMap, broker: Word, value: Any) -> Any:
     return tuple(choose(broker == b, value, old) for b, old in enumerate(records))
 
 
-def brokers_where(records: BrokerMap, claim: Claim) -> Brokers:
+def brokers_where(records: BrokerMap, claim: Claim) -> Any:
     """The set of the brokers that a claim holds of; of any number it must be finite."""
     if isinstance(records, PerBroker):
         return where(records.graph, claim)
@@ -62,6 +65,46 @@ def all_records(records: BrokerMap, claim: RecordClaim) -> Truth:
     return all_of(*each_record(records, claim).values())
 
 
+def some_records(records: BrokerMap, claim: RecordClaim) -> list[Truth]:
+    """Truths of which one holds where a claim holds of some broker and its record."""
+    if isinstance(records, PerBroker):
+        return [some(records.graph, lambda broker: claim(broker, records.at(broker)))]
+    return [claim(broker, record) for broker, record in enumerate(records)]
+
+
+def each_two(records: BrokerMap, claim: Callable[[Word, Any, Word, Any], Truth]) -> dict[str, Truth]:
+    """A claim of every two different brokers and their records, in either order, as named conjuncts."""
+
+    def of(one: Word, record: Any) -> dict[str, Truth]:
+        return each_record(records, lambda b, other: any_of(one == b, claim(one, record, b, other)))
+
+    if isinstance(records, PerBroker):
+        return {"every two brokers": every(records.graph, lambda b: all_of(*of(b, records.at(b)).values()))}
+    pairs = ((b, name, truth) for b, record in enumerate(records) for name, truth in of(b, record).items())
+    return {f"{b} of {name}": truth for b, name, truth in pairs if name != f"broker {b}"}
+
+
+def each_pair(records: BrokerMap, claim: Callable[[Word, Any, Word, Any], Truth]) -> dict[str, Truth]:
+    """A claim of every two brokers, each pair in the one order or the other, as named conjuncts."""
+    if isinstance(records, PerBroker):
+        return each_two(records, claim)
+    pairs = itertools.combinations(enumerate(records), 2)
+    return {f"brokers {i} and {j}": claim(i, a, j, b) for (i, a), (j, b) in pairs}
+
+
+def smallest(records: BrokerMap, claim: Claim, key: Callable[[Word, Any], Word], otherwise: Word) -> Word:
+    """The smallest of a word, and of another of each broker that a claim holds of; they must be finitely many."""
+    if isinstance(records, PerBroker):
+        least = least_by(records.graph, claim, lambda broker: key(broker, records.at(broker)))
+        found = key(least, records.at(least))
+        return choose(all_of(least >= 0, found < otherwise), found, otherwise)
+    result = otherwise
+    for broker, record in enumerate(records):
+        found = key(broker, record)
+        result = choose(claim(broker), choose(result < found, result, found), result)
+    return result
+
+
 def rewritten_records(records: BrokerMap, rule: Callable[[Word, Any], Any]) -> Any:
     """The records after a rule that gives each broker its next record, of the broker and its record now."""
     if isinstance(records, PerBroker):
@@ -76,6 +119,8 @@ def for_any_number(shape: Any) -> Any:
 
 
 def _by_broker(domain: Domain) -> Endless:
+    if isinstance(domain, Endless):
+        return evolve(domain, places=domain.places + 1)
     return Endless(domain.lo, domain.hi, truths=isinstance(domain, Flag))
 
 

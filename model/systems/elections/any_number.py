@@ -32,7 +32,8 @@ class AnyDirectories:
 
     def of(self, broker: Word) -> Word:
         """The directory of a replica; of another broker UNASSIGNED."""
-        return self._sequence().at(broker)
+        directory: Word = self._sequence().at(broker)
+        return directory
 
     def _sequence(self) -> Sequence:
         sequence: Sequence = self.ids

@@ -136,7 +136,10 @@ def directory_online(state: Elections, broker: Word, directory: Word, rules: Par
 
 def replicas_online(state: Elections, rules: PartitionRules) -> Brokers:
     """Brokers whose replica sits in an online directory."""
-    return brokers_where(state.online_dirs, lambda b: directory_online(state, b, state.directories.of(b), rules))
+    online: Brokers = brokers_where(
+        state.online_dirs, lambda b: directory_online(state, b, state.directories.of(b), rules)
+    )
+    return online
 
 
 def replicas_offline(state: Elections, rules: PartitionRules) -> Brokers:

@@ -20,7 +20,6 @@ from kraftcheck.model.systems.replication.state import (
     RUNNING,
     STOPPED_CLEAN,
     STOPPED_UNCLEAN,
-    UNKNOWN,
     Broker,
     Replication,
     decided,
@@ -129,15 +128,15 @@ class Control:
         back = Broker(
             status=RUNNING, log=log, high_watermark=smaller(b.high_watermark, log.end()), epoch=after.leader_epoch,
             current=True, unseen=False, isr=after.controller.isr, min_isr=after.controller.effective_min_isr(),
-            proposed=BrokerSet(), answer=NONE, ends=(UNKNOWN,) * len(state.brokers), stale=BrokerSet(),
+            proposed=b.proposed.none(), answer=NONE, ends=b.ends, stale=b.stale,
         )  # fmt: skip
-        return after.with_broker(broker, back)
+        return after.with_broker(broker, back.without_ends())
 
     def may_alter(self, state: Replication) -> dict[str, Truth]:
         """The request passes the checks of shape; one that fails those of epochs is not kept."""
         request, controller = state.request, state.controller
         return {
-            "a request is in flight": request.isr.size() > 0,
+            "a request is in flight": negate(request.isr.is_empty()),
             **sender_check(controller.leader, controller.leader, controller),
             **isr_checks(controller.partition(), request.isr, False, self.rules.partition),
         }
@@ -150,7 +149,7 @@ class Control:
         Answers arrive in order, so a refusal of an earlier copy no longer arrives then.
         """
         request, controller = state.request, state.controller
-        members = member_checks(request.isr, controller, request.stale, BrokerSet(), self.rules.data_plane)
+        members = member_checks(request.isr, controller, request.stale, request.isr.none(), self.rules.data_plane)
         eligible = all_of(members[ELIGIBLE], members[MEMBER_EPOCHS])
         changed = self._decided(state, self.do.alter_partition(controller, request.isr, False))
         leader = controller.leader

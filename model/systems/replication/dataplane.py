@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.language.anynumber.maps import rewritten_records, smallest
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
@@ -22,7 +23,6 @@ from kraftcheck.model.systems.replication.state import (
     Broker,
     Replication,
     Request,
-    no_request,
 )
 
 
@@ -57,14 +57,14 @@ class DataPlane:
         if rules.data_plane.hw_uses_committed_isr_only:
             quorum = leader.isr
         if rules.data_plane.hw_uses_proposed_isr:
-            quorum = BrokerSet(choose(leader.pending(), leader.proposed.mask, leader.isr.mask))
+            quorum = choose(leader.pending(), leader.proposed, leader.isr)
         if rules.data_plane.hw_waits_for_ineligible:
             quorum = quorum.plus(leader.fetchers())
         gate = leader.maximal_isr() if rules.data_plane.gate_counts_maximal_isr else leader.isr
-        candidate = leader.log.end()
-        for b, end in enumerate(leader.ends):
-            waits = all_of(quorum.has(b), negate(number == b))
-            candidate = choose(waits, smaller(candidate, self._counted(state, leader, b, end)), candidate)
+        candidate = smallest(
+            leader.ends, lambda b: all_of(quorum.has(b), negate(number == b)),
+            lambda b, end: self._counted(state, leader, b, end), leader.log.end(),
+        )  # fmt: skip
         free = True if rules.data_plane.hw_advances_under_min_isr else gate.size() >= minimum
         rises = all_of(free, candidate > leader.high_watermark)
         mark = choose(rises, candidate, leader.high_watermark)
@@ -82,11 +82,11 @@ class DataPlane:
     @rule("watermark.counts-fetches-of-this-epoch", source="KIP-320; catalogue 24",
           switches=("hw-by-record-epoch-only",),
           says="A follower counts by what it has fetched in the leader's current epoch.")  # fmt: skip
-    def _counted(self, state: Replication, leader: Broker, b: int, end: Word) -> Word:
+    def _counted(self, state: Replication, leader: Broker, b: Word, end: Word) -> Word:
         """The follower's end as the watermark counts it; UNKNOWN holds it back."""
         if not self.rules.data_plane.hw_by_record_epoch_only:
             return end
-        follower = state.brokers[b]
+        follower = state.broker(b)
         same = follower.log.agrees(leader.log, follower.log.end())
         return choose(all_of(follower.running(), same), follower.log.end(), UNKNOWN)
 
@@ -177,10 +177,10 @@ class DataPlane:
         """A leader has noted where the log of a follower ends that fetches; UNKNOWN: the logs diverge."""
         ldr = state.broker(leader)
         apart = end == UNKNOWN
-        ends = tuple(
-            choose(all_of(follower == b, negate(apart)), end, old) for b, old in enumerate(ldr.ends)
+        ends = rewritten_records(
+            ldr.ends, lambda b, old: choose(all_of(follower == b, negate(apart)), end, old)
         )  # fmt: skip
-        stale = BrokerSet(choose(apart, ldr.stale.mask, ldr.stale.minus(ldr.stale.just(follower)).mask))
+        stale = choose(apart, ldr.stale, ldr.stale.minus(ldr.stale.just(follower)))
         return self.advance(state, leader, evolve(ldr, ends=ends, stale=stale))
 
     @rule("isr.join.past-start-of-epoch", source="KAFKA-7128; Partition.isFollowerInSync; semantics 4",
@@ -239,7 +239,7 @@ class DataPlane:
         if not rules.data_plane.alter_partition_ignores_partition_epoch:
             heard = all_of(heard, leader.current)
         if rules.data_plane.broker_epoch_taken_from_metadata:
-            stated, stale = isr, BrokerSet()
+            stated, stale = isr, isr.none()
         else:
             stated, stale = leader.fetchers().plus(isr.just(broker)).keep(isr), leader.stale.keep(isr)
         request = choose(heard, Request(isr, stated, negate(stale.is_empty())), state.request)
@@ -273,7 +273,7 @@ class DataPlane:
         )
         # Copies of a request arrive in order: once one is answered, no earlier one is under way.
         answered = all_of(leader.epoch == state.leader_epoch, negate(rules.data_plane.answered_request_survives))
-        request = choose(answered, no_request(), state.request)
+        request = choose(answered, state.request.gone(), state.request)
         if rules.data_plane.refusal_keeps_proposal:
             known = choose(accepted, known, evolve(leader, answer=NONE))
         after = evolve(state, request=request)

@@ -39,7 +39,8 @@ class EndlessLog(Log):
 
     def at(self, offset: Word) -> Word:
         """The entry at an offset."""
-        return choose(self.length > offset, self._sequence().at(offset), VACANT)
+        entry: Word = self._sequence().at(offset)
+        return choose(self.length > offset, entry, VACANT)
 
     def _sequence(self) -> Sequence:
         found: Sequence = self.entries

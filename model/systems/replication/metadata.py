@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.language.anynumber.maps import brokers_where, rewritten_records
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
@@ -45,8 +46,8 @@ class Metadata:
             unseen=False,
             isr=isr,
             min_isr=state.minimum_at(epoch),
-            ends=tuple(choose(all_of(changes, negate(kept.has(n))), UNKNOWN, end) for n, end in enumerate(b.ends)),
-            stale=BrokerSet(choose(changes, b.stale.keep(kept).mask, b.stale.mask)),
+            ends=rewritten_records(b.ends, lambda n, end: choose(all_of(changes, negate(kept.has(n))), UNKNOWN, end)),
+            stale=choose(changes, b.stale.keep(kept), b.stale),
         )
         if self.data.rules.data_plane.noop_truncation_keeps_epochs:
             begins = all_of(changes, state.leader_at(epoch) == broker)
@@ -65,11 +66,11 @@ class Metadata:
         """
         rules = self.data.rules.data_plane
         if not (rules.reelected_leader_keeps_ends or rules.leader_keeps_every_end):
-            return BrokerSet()
+            return isr.none()
         if rules.leader_keeps_every_end:
-            isr = BrokerSet.of(range(len(state.brokers)))
+            isr = brokers_where(state.brokers, lambda _: True)
         again = all_of(state.leader_at(state.broker(broker).epoch) == broker, state.leader_at(epoch) == broker)
-        return BrokerSet(choose(again, isr.mask, 0))
+        return choose(again, isr, isr.none())
 
     @rule("metadata.only-newer", source="semantics 4; catalogue 33; catalogue 34; KAFKA-15109",
           switches=("metadata-needs-new-epoch",),
@@ -103,15 +104,14 @@ class Metadata:
 
 def forget_incarnation(state: Replication, broker: Word) -> Replication:
     """A broker got a new epoch: what leaders and the request know of it is of an earlier incarnation."""
-    one = BrokerSet().just(broker)
 
-    def outdated(leader: Broker) -> Broker:
-        return evolve(leader, stale=leader.stale.plus(leader.fetchers().keep(one)))
+    def outdated(_: Word, leader: Broker) -> Broker:
+        return evolve(leader, stale=leader.stale.plus(leader.fetchers().keep(leader.stale.just(broker))))
 
     request = state.request
     return evolve(
         state,
-        brokers=tuple(outdated(b) for b in state.brokers),
+        brokers=rewritten_records(state.brokers, outdated),
         request=evolve(request, stale=any_of(request.stale, request.stated.has(broker))),
     )
 

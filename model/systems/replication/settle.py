@@ -19,14 +19,15 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.anynumber.maps import rewritten_records, some_records
+from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, none_of
 from kraftcheck.model.systems.replication.endless import unbounded
 from kraftcheck.model.systems.replication.history import isrs_rewritten, kept_at, rewritten
 from kraftcheck.model.systems.replication.log import larger
-from kraftcheck.model.systems.replication.state import NONE, UNKNOWN, Broker, Replication, Reply, no_reply
+from kraftcheck.model.systems.replication.state import NONE, Broker, Replication, Reply, no_reply
 from kraftcheck.model.triggers.min_isr import effective_min_isr
 
 
@@ -41,24 +42,24 @@ def settling(effect: Callable[..., Replication], setting: Setting) -> Callable[.
 
 def settle(state: Replication, setting: Setting) -> Replication:
     """The state with one value for everything that is dead, and its lag counted if the scope limits it."""
-    low = smallest_min_isr(setting)
-    brokers = tuple(_broker(state, number, broker, low) for number, broker in enumerate(state.brokers))
+    low, request = smallest_min_isr(setting), state.request
+    brokers = rewritten_records(state.brokers, lambda number, broker: _broker(state, number, broker, low))
     return evolve(
         state,
         brokers=brokers,
         leaders=rewritten(state.leaders, lambda e, old: choose(remembered(state, e), old, NO_LEADER)),
-        isrs=isrs_rewritten(state.isrs, lambda e, old: choose(_unread(state, e), BrokerSet(), old)),
+        isrs=isrs_rewritten(state.isrs, lambda e, old: choose(_unread(state, e), old.none(), old)),
         minimums=rewritten(state.minimums, lambda e, old: choose(_unread(state, e), low, old)),
-        request=evolve(state.request, stated=choose(state.request.stale, BrokerSet(), state.request.stated)),
+        request=evolve(request, stated=choose(request.stale, request.stated.none(), request.stated)),
         lag=_lag(state) if limits_lag(setting) else 0,
         reply=_reply(state, setting) if late_replies(setting) else state.reply,
     )
 
 
-def _broker(state: Replication, number: int, broker: Broker, low: int) -> Broker:
+def _broker(state: Replication, number: Word, broker: Broker, low: int) -> Broker:
     follower = evolve(
-        broker, current=False, unseen=False, isr=BrokerSet(), min_isr=low, proposed=BrokerSet(), answer=NONE,
-        ends=(UNKNOWN,) * len(broker.ends), stale=BrokerSet(),
+        broker.without_ends(), current=False, unseen=False, isr=broker.isr.none(), min_isr=low,
+        proposed=broker.proposed.none(), answer=NONE,
     )  # fmt: skip
     used = choose(state.leads(number, broker), broker, follower)
     return evolve(used, epoch=choose(broker.running(), broker.epoch, 0))
@@ -72,17 +73,18 @@ def _reply(state: Replication, setting: Setting) -> Reply:
 
 def remembered(state: Replication, epoch: Word) -> Truth:
     """Whether somebody may still ask for the leader of an epoch."""
-    behind = [all_of(b.running(), b.epoch <= epoch) for b in state.brokers]
+    behind = some_records(state.brokers, lambda _, b: all_of(b.running(), b.epoch <= epoch))
     return any_of(state.leader_epoch == epoch, *behind)
 
 
 def _unread(state: Replication, epoch: Word) -> Truth:
     """Whether the leader of an epoch has applied it, or never will."""
-    waits = [
-        all_of(kept_at(state.leaders, epoch, NO_LEADER) == n, b.running(), b.epoch < epoch, state.leader_epoch > epoch)
-        for n, b in enumerate(state.brokers)
-    ]
-    return none_of(*waits)
+
+    def waits(n: Word, b: Broker) -> Truth:
+        led = kept_at(state.leaders, epoch, NO_LEADER) == n
+        return all_of(led, b.running(), b.epoch < epoch, state.leader_epoch > epoch)
+
+    return none_of(*some_records(state.brokers, waits))
 
 
 def _lag(state: Replication) -> Word:
@@ -104,7 +106,7 @@ def limits_lag(setting: Setting) -> bool:
 
 def fixes_min_isr(setting: Setting) -> bool:
     """Whether the effective min ISR can never change in a scope."""
-    return setting["config-changes"] == 0 and setting["reassignments"] == 0
+    return setting["config-changes"] == 0 and setting["reassignments"] == 0 and setting["brokers"] != ANY
 
 
 def smallest_min_isr(setting: Setting) -> int:

@@ -6,14 +6,17 @@ from typing import Any
 
 from attrs import evolve
 
+from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
-from kraftcheck.model.language.initially import anything, filled
+from kraftcheck.model.language.initially import all_where, anything, filled
 from kraftcheck.model.language.layout import UNBOUNDED, Flag, counter, endless, ints, subset_of, truth
 from kraftcheck.model.language.system import ScopeError, Setting
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.directories import DirectoryMap
 from kraftcheck.model.systems.elections import state as elections
 from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.model.systems.replication import any_number
+from kraftcheck.model.systems.replication.any_number import LAST_EPOCH
 from kraftcheck.model.systems.replication.endless import EndlessLog, unbounded
 from kraftcheck.model.systems.replication.log import VACANT, Log
 from kraftcheck.model.systems.replication.settle import (
@@ -47,14 +50,15 @@ BUDGETS = (
 NEVER: Any = Flag(0, 0)
 """The domain of a truth that is always false."""
 
-
-LAST_EPOCH = "the bound epochs is the last leader epoch; an election after it is left out"
 FURTHEST_BEHIND = "the bound lag is how many leader epochs a running broker may be behind; more is left out"
 """Caps: what a Kafka cluster may do, and the scope leaves out."""
 
 
 def layout(setting: Setting) -> Replication:
     """The domain of each field; what a scope cannot change has one value and costs no bits."""
+    if setting["brokers"] == ANY:
+        left = ReplicationBudgets(**{name: ints(0, number) for name, number in _budgets(setting).items()})
+        return any_number.layout(setting, left, _reply(setting))
     brokers, records, epochs = setting["brokers"], setting["records"], setting["epochs"]
     some, epoch = BrokerSet(subset_of(brokers)), counter() if unbounded(setting) else ints(0, epochs, cap=LAST_EPOCH)
     offset, known = (counter(), counter(UNKNOWN)) if unbounded(setting) else (ints(0, records), ints(UNKNOWN, records))
@@ -154,6 +158,9 @@ def _start(setting: Setting) -> Elections:
 
 def initial(setting: Setting) -> list[Replication]:
     """An empty partition on live brokers, everything applied everywhere."""
+    if setting["brokers"] == ANY:
+        spent = ReplicationBudgets(**_budgets(setting))
+        return [all_where(lambda state: any_number.new_topic(setting, state, spent))]
     brokers, epochs, low = setting["brokers"], setting["epochs"], smallest_min_isr(setting)
     empty, controller = Log((VACANT,) * setting["records"]), _start(setting)
     left = ReplicationBudgets(**_budgets(setting))

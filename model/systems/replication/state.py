@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from attrs import evolve, field, frozen
 
-from kraftcheck.model.language.anynumber.maps import record_of, with_record
+from kraftcheck.model.language.anynumber.maps import brokers_where, record_of, rewritten_records, with_record
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, pick
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
 from kraftcheck.model.rules.data_plane import DataPlaneRules
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.replication.history import first_kept, isr_kept_at, isrs_rewritten, kept_at, rewritten
@@ -92,7 +92,7 @@ class Broker:
 
     def pending(self) -> Truth:
         """Whether an ISR change is in flight."""
-        return self.proposed.size() > 0
+        return negate(self.proposed.is_empty())
 
     def maximal_isr(self) -> BrokerSet:
         """Everyone who may be in the ISR as far as this leader knows: committed and proposed (KIP-497)."""
@@ -100,18 +100,21 @@ class Broker:
 
     def fetchers(self) -> BrokerSet:
         """The followers whose log end offset this leader knows."""
-        known: Word = 0
-        for number, end in enumerate(self.ends):
-            known = known | choose(end >= 0, 1 << number, 0)
-        return BrokerSet(known)
+        known: BrokerSet = brokers_where(self.ends, lambda b: record_of(self.ends, b) >= 0)
+        return known
 
     def end_of(self, follower: Word) -> Word:
         """The log end offset this leader knows of a follower."""
-        return pick(self.ends, follower, UNKNOWN)
+        end: Word = record_of(self.ends, follower)
+        return end
 
     def without_proposal(self) -> Broker:
         """The broker with no change pending."""
-        return evolve(self, proposed=BrokerSet(), answer=NONE)
+        return evolve(self, proposed=self.proposed.none(), answer=NONE)
+
+    def without_ends(self) -> Broker:
+        """The broker that knows nothing of its followers' logs."""
+        return evolve(self, ends=rewritten_records(self.ends, lambda *_: UNKNOWN), stale=self.stale.none())
 
 
 @frozen
@@ -127,6 +130,10 @@ class Request:
     isr: BrokerSet
     stated: BrokerSet
     stale: Truth
+
+    def gone(self) -> Request:
+        """No request in flight."""
+        return Request(self.isr.none(), self.stated.none(), False)
 
 
 def no_request() -> Request:
@@ -266,8 +273,8 @@ def decided(state: Replication, outcome: Outcome, rules: DataPlaneRules) -> Repl
         minimums=rewritten(
             state.minimums, lambda e, old: choose(all_of(ended, at == e), past.effective_min_isr(), old)
         ),
-        brokers=tuple(choose(written, outdated(broker), broker) for broker in state.brokers),
-        request=choose(refused, no_request(), state.request),
+        brokers=rewritten_records(state.brokers, lambda _, b: choose(written, outdated(b), b)),
+        request=choose(refused, state.request.gone(), state.request),
         lossy=any_of(state.lossy, outcome.event.unclean),
     )
 

@@ -8,7 +8,8 @@ from typing import Any
 from attrs import evolve
 
 from kraftcheck.model.language.anynumber.family import numbers
-from kraftcheck.model.language.bound import Bound
+from kraftcheck.model.language.anynumber.maps import each_record
+from kraftcheck.model.language.bound import ANY, Bound
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
@@ -29,9 +30,9 @@ from kraftcheck.model.systems.replication.state import Replication
 Parameters = Mapping[str, Sequence[Any]]
 
 BOUNDS = (
-    Bound("brokers", 2, 5, "number of brokers"),
-    Bound("replication", 1, 5, "replication factor at the start"),
-    Bound("min-isr", 1, 5, "min.insync.replicas at the start"),
+    Bound("brokers", 2, 5, "number of brokers", takes_any=True),
+    Bound("replication", 1, 5, "replication factor at the start", freed_by="brokers"),
+    Bound("min-isr", 1, 5, "min.insync.replicas at the start", freed_by="brokers"),
     Bound("elr", 0, 1, "whether ELR is on"),
     Bound("epochs", 1, 14, "largest leader epoch", freed_by="unbounded"),
     Bound("lag", 1, 14, "leader epochs that a running broker may be behind; from the bound epochs on, any number",
@@ -45,7 +46,8 @@ BOUNDS = (
     Bound("reassignments", 0, 4, "budget: reassignments and cancellations"),
     Bound("unclean-elections", 0, 2, "budget: unclean elections on request"),
     Bound("config-changes", 0, 2, "budget: changes of min.insync.replicas"),
-    Bound("initial-isr", 0, 5, "members of the ISR at the start, the first replicas; 0: every replica"),
+    Bound("initial-isr", 0, 5, "members of the ISR at the start, the first replicas; 0: every replica",
+          freed_by="brokers"),
     Bound("late-replies", 0, 1, "budget: replies to fetches that arrive late", proven_to=0),
     Bound("unbounded", 0, 0, "`prove` only: 1 for any number of leader epochs, of records, and of records lost",
           proven_to=1),
@@ -79,8 +81,8 @@ def unsettled_actions(setting: Setting) -> list[Action]:
     brokers, rules = setting["brokers"], setting.rules
     control, data = Control(rules), DataPlane(rules)
     metadata = Metadata(data)
-    each = {"broker": tuple(range(brokers))}
-    pair = {**each, "follower": tuple(range(brokers))}
+    each = {"broker": numbers() if brokers == ANY else tuple(range(brokers))}
+    pair = {**each, "follower": each["broker"]}
     amounts: Sequence[Any] = tuple(sorted({0, 1, setting["records"]}))  # the reply is lost, or has one record, or all
     if unbounded(setting):
         amounts = numbers()
@@ -162,7 +164,8 @@ def _operations(setting: Setting, control: Control, each: Parameters) -> list[Ac
             Action("cancel", control.cancel, control.may_cancel, {}, "cancelPartitionReassignment"),
         ]
     if setting["config-changes"]:
-        values = {"minimum": tuple(range(1, setting["replication"] + 1))}
+        any_number = setting["brokers"] == ANY
+        values = {"minimum": numbers(1) if any_number else tuple(range(1, setting["replication"] + 1))}
         listed.append(
             Action("set_min_isr", control.set_min_isr, control.may_set_min_isr, values, "min.insync.replicas")
         )
@@ -171,11 +174,11 @@ def _operations(setting: Setting, control: Control, each: Parameters) -> list[Ac
 
 def healed(state: Replication) -> Truth:
     """Every process runs, is unfenced, and has applied all metadata: nothing is left to do but new work."""
-    current = [
-        all_of(b.running(), b.epoch == state.leader_epoch, any_of(b.current, negate(state.leads(n, b))))
-        for n, b in enumerate(state.brokers)
-    ]
-    return all_of(state.controller.fenced.is_empty(), *current)
+    current = each_record(
+        state.brokers,
+        lambda n, b: all_of(b.running(), b.epoch == state.leader_epoch, any_of(b.current, negate(state.leads(n, b)))),
+    )
+    return all_of(state.controller.fenced.is_empty(), *current.values())
 
 
 REPLICATION = System(

@@ -14,10 +14,15 @@ from kraftcheck.model.language.anynumber.maps import (
     all_records,
     brokers_where,
     each_broker,
+    each_pair,
+    each_record,
+    each_two,
     for_any_number,
     record_of,
     rewritten_records,
     same_leaves,
+    smallest,
+    some_records,
     with_record,
 )
 from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
@@ -25,7 +30,7 @@ from kraftcheck.model.language.layout import Endless, ints, truth
 from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.untraceable import UntraceableRule
-from kraftcheck.model.language.words import NO_LEADER, any_of, choose
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies
 from tests.shared.interpretation import Places
 
 COUNT = 5
@@ -49,13 +54,19 @@ class World:
 
     def __init__(self) -> None:
         self.graph = Graph()
-        self.words: dict[str, list[int]] = {}
+        self.words: dict[str, list[Any]] = {}
 
     def sequence(self, words: list[int], truths: bool = False) -> Sequence:
         """A sequence that starts with these words, or truths."""
         name = f"sequence {len(self.words)}"
         self.words[name] = words
         return Sequence.of_state(self.graph, name, 0, 1 if truths else 1 << 1000, truths)
+
+    def table(self, rows: list[list[bool]]) -> Sequence:
+        """A sequence of sequences of truths."""
+        name = f"sequence {len(self.words)}"
+        self.words[name] = rows
+        return Sequence.of_state(self.graph, name, 0, 1, truths=True, places=2)
 
     def members(self, ids: set[int] | list[int]) -> Sequence:
         """True for each id."""
@@ -74,6 +85,10 @@ class World:
     def value(self, word: Any) -> int:
         """A word or truth as this world has it."""
         return Places(COUNT, self.words).value(word)
+
+    def value3(self, word: Any) -> int:
+        """A word or truth where there are three brokers."""
+        return Places(3, self.words).value(word)
 
     def holds(self, some: Brokers) -> list[int]:
         """The members of a collection of any number, a list in its order."""
@@ -185,20 +200,43 @@ def leaves(records: PerBroker) -> list[Any]:
     return [records.item.sent, records.item.size]
 
 
-def test_a_size_within_a_claim_of_every_broker_is_refused() -> None:
-    """A word that speaks of every broker cannot be read once for each of them."""
+@given(st.lists(st.sets(st.integers(0, 2)), min_size=3, max_size=3), st.integers(0, 2), SETS, st.integers(0, 3))
+def test_a_set_of_each_broker_is_that_of_a_tuple(held: list[set[int]], broker: int, other: set[int], size: int) -> None:
+    """What each broker holds of each other one is a function of two brokers: it means what a tuple of masks does."""
+    world = World()
+    of_any = PerBroker(AnySet(world.table([[b in row for b in range(3)] for row in held])))
+    fixed = tuple(map(BrokerSet.of, held))
+    more = world.set(other & {0, 1, 2})
+    answers = []
+    for records, some in ((of_any, more.any), (fixed, more.fixed)):
+        changed = with_record(records, broker, record_of(records, broker).plus(some))
+        turned = rewritten_records(changed, lambda b, old, some=some: choose(old.has(b), old.minus(some), old))
+        large = all_of(*each_record(turned, lambda _, one: one.size() >= size).values())
+        mutual = each_two(turned, lambda a, one, b, two: implies(one.has(b), two.has(a)))
+        disjoint = each_pair(turned, lambda _, one, __, two: one.keep(two).is_empty())
+        alone = some_records(turned, lambda b, one: one.same(one.just(b)))
+        least = smallest(turned, lambda b: b > 0, lambda b, one: choose(one.has(b), b, 7), size)
+        truths = (large, all_of(*mutual.values()), all_of(*disjoint.values()), any_of(*alone))
+        sets = [[world.value(record_of(turned, b).has(x)) for x in range(3)] for b in range(3)]
+        answers.append(([bool(world.value3(truth)) for truth in truths], world.value3(least), sets))
+    assert answers[0] == answers[1]
+
+
+def test_a_first_member_within_a_claim_of_every_broker_is_refused() -> None:
+    """A place that is singled out among all cannot be named once for each of them; a size can."""
     world = World()
     some = world.set({1}).any
-    with pytest.raises(UntraceableRule, match=r"cardinality\(\) within every\(\) or some\(\)"):
-        some.within(BrokersOfSize(some))
+    assert world.value(some.within(BrokersOf(lambda broker: some.size() == broker)))
+    with pytest.raises(UntraceableRule, match=r"least_by\(\) within every\(\) or some\(\)"):
+        some.within(BrokersOf(lambda broker: some.first() == broker))
 
 
 @frozen
-class BrokersOfSize:
-    """A collection whose members depend on a size."""
+class BrokersOf:
+    """The brokers that a claim holds of."""
 
-    some: AnySet
+    claim: Any
 
     def has(self, broker: Any) -> Any:
-        """Whether the broker is the number of members."""
-        return self.some.size() == broker
+        """Whether the claim holds of the broker."""
+        return self.claim(broker)

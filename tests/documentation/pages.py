@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kraftcheck.ci.mutants.page import page as load_bearing
 from kraftcheck.ci.mutants.parts import read_parts
+from kraftcheck.ci.prove import table
 from tests.documentation import commands, coverage, defects, findings, index, live, releases
 from tests.shared.places import DOCS
 
@@ -18,6 +19,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "releases.md": releases.page,
     DOCS / "reference" / "findings.md": findings.page,
     DOCS / "reference" / "load-bearing.md": lambda: load_bearing(read_parts(DOCS / "reference" / "load-bearing.json")),
+    DOCS / "reference" / "proofs.md": lambda: table.page(table.read_runs(DOCS / "reference" / "proofs.json")),
     DOCS / "reference" / "README.md": index.reference,
     DOCS / "explanation" / "adr" / "README.md": index.decisions,
     DOCS / "how-to" / "README.md": index.how_to,

@@ -1,0 +1,148 @@
+"""The table of proofs: which property is proven for which numbers of brokers, records and epochs, made from runs.
+
+python -m kraftcheck.ci.prove.table TABLE.json RUN.json...
+
+takes documents that `kraftcheck prove --json` wrote, and puts them into the table's data; a run of the same bounds
+replaces the one before. The page is made from the data.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from kraftcheck.ci.prove.command import ProofRequest
+from kraftcheck.ci.terminal.files import read_json, write_json
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.bound import ANY, spelled
+from kraftcheck.properties.catalogue import SYSTEMS
+
+SIZES = ("brokers", "machines", "directories", "records", "epochs", "reassignments", "moves")
+"""The bounds that head a column, where a system has them."""
+
+
+@frozen
+class ProofRun:
+    """One run of `kraftcheck prove`.
+
+    Attributes:
+        system, scope, rules, engine: what was proven, and what answered.
+        bounds: every bound as it is spelled.
+        verdicts: by property; lemmas are left out.
+        left_out: fields beyond whose cap steps are left out.
+        queries: how many there were, those about domains aside.
+    """
+
+    system: str
+    scope: str
+    rules: str
+    engine: str
+    bounds: Mapping[str, int | str]
+    verdicts: Mapping[str, str]
+    left_out: tuple[str, ...]
+    queries: int
+
+    def request(self) -> ProofRequest:
+        """The request that proves it again."""
+        system = SYSTEMS[self.system]
+        numbers = {name: ANY if value == spelled(ANY) else int(value) for name, value in self.bounds.items()}
+        free = {bound.name for bound in system.bounds if bound.freed_by and numbers.get(bound.name) == ANY}
+        preset = system.scopes[self.scope]
+        typed = {name: value for name, value in numbers.items() if name not in free and preset.get(name) != value}
+        return ProofRequest(self.system, self.scope, typed, self.rules)
+
+    def command(self) -> str:
+        """The command that proves it again."""
+        typed = "".join(f" --{name} {spelled(value)}" for name, value in self.request().bounds.items())
+        solver = "" if self.engine == "z3" else f" --solver {self.engine}"
+        return f"kraftcheck prove {self.system} --scope {self.scope} --rules {self.rules}{typed}{solver}"
+
+    def head(self) -> str:
+        """The numbers that it is about."""
+        return ", ".join(f"{name} {self.bounds[name]}" for name in SIZES if name in self.bounds)
+
+    def key(self) -> tuple[str, str]:
+        """What tells it from other runs: the system and its bounds."""
+        return self.system, str(sorted(self.bounds.items()))
+
+
+def run_of(document: Mapping[str, Any]) -> ProofRun:
+    """A run from the document that it wrote.
+
+    Raises:
+        Refusal: for another document, or a run that was cut.
+    """
+    if document.get("command") != "prove" or "claims" not in document:
+        raise Refusal("this is no document of `kraftcheck prove --json`")
+    if not document["complete"] or document["system"] not in SYSTEMS:
+        raise Refusal("a run that was cut, or of a system of one's own, says nothing for this table")
+    bounds = {name: spelled(ANY) if value is None else value for name, value in document["bounds"].items()}
+    claims = [claim for claim in document["claims"] if claim["kind"] != "lemma"]
+    return ProofRun(
+        document["system"], document["scope"], document["rules"], document["engine"], bounds,
+        {claim["id"]: "proven" if claim["verdict"] == "holds" else claim["verdict"] for claim in claims},
+        tuple(document["bounded_by"]), sum(len(claim["queries"]) for claim in document["claims"]),
+    )  # fmt: skip
+
+
+def read_runs(place: Path) -> list[ProofRun]:
+    """The runs of a table's data, in order."""
+    return [ProofRun(**{**one, "left_out": tuple(one["left_out"])}) for one in read_json(place)]
+
+
+def merged(runs: Sequence[ProofRun], more: Sequence[ProofRun]) -> list[ProofRun]:
+    """Runs with some added or replaced, by system and then by size."""
+    by_key = {run.key(): run for run in (*runs, *more)}
+    return sorted(by_key.values(), key=lambda run: (list(SYSTEMS).index(run.system), _size(run), run.head()))
+
+
+def _size(run: ProofRun) -> float:
+    size = run.bounds.get("brokers", run.bounds.get("machines", 0))
+    return float("inf") if size == spelled(ANY) else float(size)
+
+
+def page(runs: Sequence[ProofRun]) -> str:
+    """The table as a page."""
+    return "\n".join(_lines(runs)) + "\n"
+
+
+def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
+    yield from (
+        "# What is proven, for which numbers", "",
+        "Which property is proven, for any number of steps, for how many brokers, records and epochs: made from runs.",
+        "", "`any` stands for every number. A nightly test proves every column again. To add one: `kraftcheck prove`",
+        "with `--json RUN.json`, then `python -m kraftcheck.ci.prove.table docs/reference/proofs.json RUN.json`, and",
+        "`python -m tests.documentation`. [Proofs](../explanation/proofs.md) has the theorems, and what they assume.",
+    )  # fmt: skip
+    for system in dict.fromkeys(run.system for run in runs):
+        columns = [run for run in runs if run.system == system]
+        claims = dict.fromkeys(claim for run in columns for claim in run.verdicts)
+        yield from ("", f"## {system}", "", f"| property | {' | '.join(run.head() for run in columns)} |")
+        yield "|---" * (len(columns) + 1) + "|"
+        for claim in claims:
+            yield f"| `{claim}` | {' | '.join(run.verdicts.get(claim, '-') for run in columns)} |"
+        yield ""
+        for run in columns:
+            fields = ", ".join(f"`{path}`" for path in run.left_out)
+            cut = f"; steps beyond the bound on {fields} are left out" if fields else ""
+            yield f"* {run.head()}: {run.queries:,} queries about claims, `{run.command()}`{cut}"
+
+
+def document(runs: Sequence[ProofRun]) -> list[dict[str, Any]]:
+    """The runs as plain values."""
+    return [{name: getattr(run, name) for name in ProofRun.__annotations__} for run in runs]
+
+
+def main(words: Sequence[str]) -> None:
+    """Put runs into a table's data."""
+    table, *files = map(Path, words)
+    runs = read_runs(table) if table.exists() else []
+    write_json(str(table), document(merged(runs, [run_of(read_json(file)) for file in files])))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

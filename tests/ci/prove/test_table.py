@@ -1,0 +1,82 @@
+"""The table of proofs: it says what runs have shown, and runs show it again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.prove.command import run_proof
+from kraftcheck.ci.prove.table import ProofRun, document, main, merged, page, read_runs, run_of
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.solvers.smt.queries import Effort
+from tests.shared.commands import kraftcheck
+from tests.shared.places import DOCS
+
+DATA = DOCS / "reference" / "proofs.json"
+RUNS = read_runs(DATA)
+
+
+def test_a_run_becomes_a_column(tmp_path: Path) -> None:
+    """The document of a proof becomes a column, with a verdict for each property and the command to run it again."""
+    ran = kraftcheck("prove", "elections", "--scope", "tiny", "--rules", "fixed", "--property", "replicas-distinct",
+                     "--quiet", "--workers", "1", "--json", tmp_path / "run.json")  # fmt: skip
+    assert ran.code == 0
+    main([str(tmp_path / "table.json"), str(tmp_path / "run.json")])
+    main([str(tmp_path / "table.json"), str(tmp_path / "run.json")])  # a second time replaces the first
+    (run,) = read_runs(tmp_path / "table.json")
+    assert run.verdicts == {"replicas-distinct": "proven"}
+    text = page([run])
+    assert "| `replicas-distinct` | proven |" in text
+    assert "| property | brokers 2, directories 1 |" in text
+    assert "`kraftcheck prove elections --scope tiny --rules fixed`" in text
+    unknown = evolve(run, verdicts={"replicas-distinct": "unknown"})
+    assert "| `replicas-distinct` | unknown |" in page(merged([run], [unknown]))
+
+
+def test_what_is_no_proof_is_no_column() -> None:
+    """The document of another command, and that of a proof that was cut, are refused."""
+    with pytest.raises(Refusal, match="no document of `kraftcheck prove --json`"):
+        run_of({"command": "explore"})
+    with pytest.raises(Refusal, match="was cut"):
+        run_of({"command": "prove", "claims": [], "complete": False, "system": "elections"})
+
+
+def test_the_table_is_of_properties_that_there_are() -> None:
+    """Each row is a property of its system, judged in each column where the system has it; any number comes last."""
+    assert merged(RUNS, []) == RUNS
+    assert json.loads(DATA.read_text()) == json.loads(json.dumps(document(RUNS)))
+    assert {run.system for run in RUNS} >= {"elections", "replication", "directories"}
+    for run in RUNS:
+        of = run.request().subject()
+        offered = {claim.id for claim in of.system.properties(of.setting) if claim.kind in ("always", "step")}
+        assert set(run.verdicts) == offered, run.command()
+        assert {name: value for name, value in run.bounds.items() if value != "any"} == {
+            name: value for name, value in of.setting.values().items() if value is not None
+        }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.system} {run.head()}")
+def test_a_column_is_proven_again(run: ProofRun) -> None:
+    """What a column says is proven, and what it says is not is not."""
+    proof = run_proof(run.request(), Effort(timeout=600, solver=run.engine), (), 1, quiet=True)
+    assert {claim: "proven" if proof.proven(claim) else "not" for claim in run.verdicts} == {
+        claim: "proven" if verdict == "proven" else "not" for claim, verdict in run.verdicts.items()
+    }
+    assert tuple(proof.bounded()) == run.left_out
+
+
+def test_the_data_is_written_by_a_command(tmp_path: Path) -> None:
+    """`python -m kraftcheck.ci.prove.table` writes the data, with what was there before."""
+    place = tmp_path / "proofs.json"
+    place.write_text(DATA.read_text())
+    ran = subprocess.run([sys.executable, "-m", "kraftcheck.ci.prove.table", str(place)], check=False)
+    assert ran.returncode == 0
+    assert read_runs(place) == RUNS
+    assert all(run.system in SYSTEMS for run in RUNS)

@@ -57,7 +57,7 @@ BROKER_IDS: tuple[Statement, ...] = (
                       "tests/model/systems/test_broker_ids.py: test_a_tool_gives_a_replacement_its_id")),
     Statement("broker-id KIP 69", "The only broker that lost its disk starts once all others have started.",
               rules=("broker-id.failed-start-is-repeated",),
-              properties=("broker-ids last-broker-starts",),
+              properties=("broker-ids last-broker-starts", "fair-broker-ids last-broker-lives"),
               variants=("failed-start-is-final",)),
     Statement("broker-id KIP 71", "Several machines that have lost their disks need a human.",
               rules=("broker-id.several-missing-is-an-error",),

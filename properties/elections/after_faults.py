@@ -12,12 +12,13 @@ from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.layout import subset_of
 from kraftcheck.model.language.system import Action, Outcome, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL
 from kraftcheck.model.partition.reassignment import in_progress
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from kraftcheck.model.systems.ending_faults import Healing, with_ending_faults
+from kraftcheck.properties.elections.fairness import has_candidate, has_volunteer
 from kraftcheck.properties.elections.healing import replicas, targets
 from kraftcheck.properties.kinds import leads_to, weak_fairness
 
@@ -108,7 +109,18 @@ def properties(setting: Setting) -> list[Property]:
     def led(s: HealingElections) -> Truth:
         return all_of(s.faults_over, s.leader >= 0)
 
+    def waits(s: HealingElections, able: Truth) -> Truth:
+        return all_of(s.faults_over, s.leader == NO_LEADER, able)
+
     claims = [
+        leads_to("leader-is-elected", "once faults end, a leaderless partition with a registered candidate is led",
+                 lambda s: waits(s, has_candidate(s)), lambda s: s.leader >= 0, "invariant 41; KIP-966",
+                 ("unclean-cancel-is-silent", "elr-downgrade+switched-off-elr-is-neglected"),
+                 ("restart.clean-keeps-elr", "unfence.retries-leaderless", "elr.off.clears")),
+        leads_to("volunteer-is-elected", "once faults end, a live replica leads where unclean election is allowed",
+                 lambda s: waits(s, has_volunteer(s, setting)), lambda s: s.leader >= 0, "invariant 42; KIP-631",
+                 ("dead-last-known-leader-electable+last-known-leader-may-be-none",), ("timer.unclean",),
+                 fairness=[weak_fairness("unclean_timer")]),
         leads_to("isr-is-refilled", "once faults end, a led partition gets every registered replica into its ISR",
                  led, lambda s: replicas(s).keep(s.registered).within(s.isr), "KIP-497",
                  ("dead-last-known-leader-electable", "removed-replicas-stay-in-elr"),

@@ -40,18 +40,14 @@ def fairness(setting: Setting) -> list[Fairness]:
 
 def properties(setting: Setting) -> list[Property]:
     """What is finally decided at a setting."""
-    rules = setting.rules
-
-    def candidate(s: Elections) -> Truth:
-        return negate(s.isr.plus(s.elr).keep(replicas(s)).keep(s.registered).is_empty())
 
     def volunteer(s: Elections) -> Truth:
-        return all_of(s.unclean_election, negate(eligible(s, rules.partition).keep(targets(s)).is_empty()))
+        return has_volunteer(s, setting)
 
     return [
         leads_to("leader-elected", "a leaderless partition gets a leader, or loses every registered candidate",
-                 lambda s: all_of(s.leader == NO_LEADER, candidate(s)),
-                 lambda s: any_of(s.leader >= 0, negate(candidate(s))),
+                 lambda s: all_of(s.leader == NO_LEADER, has_candidate(s)),
+                 lambda s: any_of(s.leader >= 0, negate(has_candidate(s))),
                  "invariant 41; KIP-966", ("unclean-cancel-is-silent",),
                  ("restart.clean-keeps-elr", "unfence.retries-leaderless", "timer.balance")),
         leads_to("unclean-leader-elected",
@@ -61,6 +57,17 @@ def properties(setting: Setting) -> list[Property]:
                  "invariant 42; KIP-631", ("dead-last-known-leader-electable+last-known-leader-may-be-none",),
                  ("timer.unclean",)),
     ]  # fmt: skip
+
+
+def has_candidate(s: Elections) -> Truth:
+    """Some registered replica is in the ISR or the ELR."""
+    return negate(s.isr.plus(s.elr).keep(replicas(s)).keep(s.registered).is_empty())
+
+
+def has_volunteer(s: Elections, setting: Setting) -> Truth:
+    """Unclean election is allowed, and a replica that stays one may lead."""
+    able = eligible(s, setting.rules.partition).keep(targets(s))
+    return all_of(s.unclean_election, negate(able.is_empty()))
 
 
 FAIR_ELECTIONS = evolve(

@@ -14,6 +14,8 @@ EXPECTED_LIVENESS: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     ("fair-elections", "tiny", "kip"): {},
     ("fair-elections", "tiny", "kafka-3.9"): {},
     ("healing-elections", "tiny", "kafka-4.0"): {
+        "leader-is-elected": "refuted 5",
+        "volunteer-is-elected": "refuted 6",
         "isr-is-refilled": "refuted 6",
         "recovery-ends": "refuted 8",
         "preferred-leader-leads": "refuted 6",
@@ -22,7 +24,11 @@ EXPECTED_LIVENESS: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     ("healing-elections", "tiny", "fixed"): {},
     ("healing-elections", "tiny", "kip"): {"isr-is-refilled": "refuted 8", "preferred-leader-leads": "refuted 8"},
     ("healing-elections", "tiny", "kafka-3.9"): {"reassignment-ends-as-asked": "refuted 4"},
-    ("healing-elections", "tiny", "kafka-4.4.0"): {"reassignment-ends-as-asked": "refuted 4"},
+    ("healing-elections", "tiny", "kafka-4.4.0"): {
+        "leader-is-elected": "refuted 6",
+        "volunteer-is-elected": "refuted 12",
+        "reassignment-ends-as-asked": "refuted 4",
+    },
     ("healing-sessions", "tiny", "fixed"): {},
     ("healing-sessions", "tiny", "kafka-3.9"): {},
     ("healing-sessions", "tiny", "kafka-4.0.0"): {},

@@ -13,7 +13,7 @@ from kraftcheck.ci.systems.listing import every_property
 from kraftcheck.ci.systems.rule_index import entries, names_in
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import variants
-from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS, find
 from kraftcheck.properties.coverage.statement import CHECKED, LEFT_OUT, UNJUDGED, Statement
 from kraftcheck.properties.coverage.table import DOCUMENTS
 from kraftcheck.properties.defects.matrix import BUGS
@@ -47,14 +47,14 @@ def rule_ids() -> frozenset[str]:
 @functools.cache
 def claims_of(name: str) -> Mapping[str, Property]:
     """The properties of a system, by id."""
-    return every_property(name, SYSTEMS[name])
+    return every_property(name, find(name))
 
 
 @functools.cache
 def refutations() -> frozenset[tuple[str, str]]:
     """Pairs of `system property` and variant: what properties name, `kraftcheck bugs` and `kraftcheck check` expect."""
     pairs = {(f"{bug.system} {claim}", bug.variant) for bug in BUGS for claim in bug.refutes}
-    for name in SYSTEMS:
+    for name in (*SYSTEMS, *FAIR_SYSTEMS):
         pairs |= {(f"{name} {one.id}", v) for one in claims_of(name).values() for v in one.refuted_by}
     for (name, _, rules), claims in EVERY.items():
         if (switched := re.search(r"[+-](?!\d)(?!3\.9).*", rules.removeprefix("kafka-"))) is not None:
@@ -65,7 +65,7 @@ def refutations() -> frozenset[tuple[str, str]]:
 @functools.cache
 def properties() -> frozenset[str]:
     """Every property of every system as `system property`, those of the rows of `kraftcheck bugs` among them."""
-    named = {f"{name} {claim}" for name in SYSTEMS for claim in claims_of(name)}
+    named = {f"{name} {claim}" for name in (*SYSTEMS, *FAIR_SYSTEMS) for claim in claims_of(name)}
     return frozenset(named | {f"{bug.system} {claim}" for bug in BUGS for claim in bug.refutes})
 
 

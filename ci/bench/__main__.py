@@ -229,9 +229,7 @@ LOG_CASES = (*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.WRITTEN)
 
 BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]], str]] = {
     "audit": (tuple(bench_audit.CASES), bench_audit.measure_cases, "the audit: its share of a run's time"),
-    "liveness": (
-        tuple(bench_liveness.CASES), bench_liveness.measure_cases, "liveness: time and bytes beside the search"
-    ),
+    "liveness": (bench_liveness.NAMES, bench_liveness.measure_cases, "liveness: time and bytes beside the search"),
     "walks": (tuple(bench_walks.CASES), bench_walks.measure_cases, "random walks: steps a second"),
     "logs": (LOG_CASES, bench_logs.measure_cases, "the replay of metadata logs: records a second"),
     "conform": (tuple(bench_conform.CASES), bench_conform.measure_cases, "conformance with Kafka: cases a second"),

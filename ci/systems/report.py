@@ -150,8 +150,8 @@ def summary(result: Exploration) -> list[str]:
         lines.append(f"searched backward in {sweeps} rounds, {seconds:.1f} s")
     if result.liveness.sweeps:
         sweeps, seconds = result.liveness.sweeps, result.liveness.seconds
-        each = result.liveness.memory / max(1, result.distinct)
-        lines.append(f"searched for fair behaviours in {sweeps} sweeps, {seconds:.1f} s, {each:.0f} bytes a state more")
+        each = f"{result.liveness.memory / max(1, result.distinct):.0f} bytes a state"
+        lines.append(f"searched for fair behaviours in {sweeps} sweeps, {seconds:.1f} s, with at most {each}")
     if idle:
         lines.append(f"actions that never happened: {', '.join(idle)}")
     if result.never_true:

@@ -14,7 +14,7 @@ from kraftcheck.solvers.machine_code.frame import NO_ACTION, Crossing, FramePlan
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.levels import CandidateBuffers, ThreadBuffers
+from kraftcheck.solvers.search.buffers import CandidateBuffers, ThreadBuffers
 
 
 @frozen

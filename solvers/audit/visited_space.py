@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from attrs import define, evolve, field
+from attrs import define, evolve
 
 from kraftcheck.solvers.audit.audit import Audit, audit_space
 from kraftcheck.solvers.audit.sampling import Packed, Rows, Sampling, one_by_one
@@ -24,22 +24,20 @@ class VisitedSpace:
 
     Attributes:
         store: the visited set.
-        ends: for each level, the states of each shard up to its end.
     """
 
     store: VisitedSet
-    ends: list[list[int]] = field(factory=list)
 
     @property
     def sizes(self) -> list[int]:
         """See `Space`."""
-        totals = [0, *map(sum, self.ends)]
+        totals = [0, *map(sum, self.store.ends)]
         return [after - before for before, after in itertools.pairwise(totals)]
 
     def _rows(self, depth: int, step: int = 1) -> Iterator[Rows]:
         """The states of a level, shard by shard, of each shard only every few."""
-        begins = self.ends[depth - 1] if depth else [0] * len(self.store.shards)
-        for shard, begin, end in zip(self.store.shards, begins, self.ends[depth], strict=True):
+        begins = self.store.ends[depth - 1] if depth else [0] * len(self.store.shards)
+        for shard, begin, end in zip(self.store.shards, begins, self.store.ends[depth], strict=True):
             yield shard.states[begin:end:step]
 
     def some(self, depth: int, count: int) -> Rows:
@@ -48,7 +46,7 @@ class VisitedSpace:
 
     def states(self) -> Iterator[Packed]:
         """See `Space`."""
-        for depth in range(len(self.ends)):
+        for depth in range(len(self.store.ends)):
             for rows in self._rows(depth):
                 yield from one_by_one(rows)
 
@@ -69,20 +67,13 @@ class VisitedSpace:
             entries.setdefault(self.store.state(parent), []).append(instance)
         return entries
 
-    def note_level(self, search: Search, ends: list[int]) -> bool:
-        """Record the end of a level before it is expanded; as `Search.on_level`, it never stops the search."""
-        self.ends.append(ends)
-        return False
-
     def audit(self, search: Search, first: Kernel, sampling: Sampling, clock: Callable[[], float]) -> Audit:
         """Compare a sample of what a search found, by the code that it began with and by that of its end.
 
         Raises:
             EngineDisagreement: naming what differs, and in which state.
         """
-        start, counts = clock(), self.store.counts()
-        if not self.ends or self.ends[-1] != counts:
-            self.ends.append(counts)
+        start = clock()
         kernels = [first] if search.kernel is first else [first, search.kernel]
         visited = None if search.cut is not None else lambda packed: self.store.identify(packed) is not None
         result = audit_space(

@@ -7,54 +7,38 @@ its *wait* begins: in an initial state (`eventually`), where the premise holds (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from attrs import define, field, frozen
 
-from kraftcheck.solvers.liveness.cycle import Cycles, Demand, demand_of, demand_to_visit
-from kraftcheck.solvers.liveness.fair import GROUP, Sweeps
+from kraftcheck.solvers.liveness.cycle import Cycles, demand_of
+from kraftcheck.solvers.liveness.fair import Sweeps
 from kraftcheck.solvers.liveness.graph import Edges, Numbers, Truths
-from kraftcheck.solvers.liveness.subgraph import Subgraph, subgraph
+from kraftcheck.solvers.liveness.subgraph import subgraph, wanted_of
+from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE
 
 
 @frozen
 class Question:
-    """A liveness property of a graph.
+    """A liveness property of the states of its region.
 
     Attributes:
         kind: of `LIVENESS`.
-        premise, goal: the states where they hold.
-        initial: the initial states.
-        constraints: numbers of the fairness constraints that it is under.
+        concerned: how many states of the graph it is about.
+        waiting: the states where a wait for the goal begins, the goal being false.
     """
 
     kind: str
-    premise: Truths
-    goal: Truths
-    initial: Truths
-    constraints: tuple[int, ...]
+    concerned: int
+    waiting: Truths
 
     @property
-    def region(self) -> Truths:
-        """Where a behaviour that breaks it stays in the end."""
-        return np.ones_like(self.goal) if self.kind == "eventually_always" else ~self.goal
-
-    @property
-    def visit(self) -> Truths | None:
-        """The states that it has to visit again and again."""
-        return ~self.goal if self.kind == "eventually_always" else None
-
-    @property
-    def concerned(self) -> Truths:
-        """The states where a wait for the goal may begin."""
-        return self.initial if self.kind == "eventually" else self.premise
-
-    @property
-    def waiting(self) -> Truths:
-        """Those of them that have to wait, the goal being false."""
-        return self.concerned & ~self.goal
+    def begins(self) -> Truths:
+        """The states where a behaviour that breaks it may enter the region."""
+        return self.waiting if self.kind in ("eventually", "leads_to") else np.ones_like(self.waiting)
 
 
 @frozen
@@ -90,97 +74,88 @@ class Answer:
 
 @define
 class Behaviours:
-    """Answers questions about a graph.
+    """Answers the question about a region.
 
     Attributes:
-        edges, sweeps: the graph.
-        depth: distance of each state from the initial ones.
+        edges, sweeps: the region, and the constraints that the property is under.
     """
 
     edges: Edges
     sweeps: Sweeps
-    depth: Numbers
 
     def answer(self, question: Question) -> Answer:
         """The answer to a question."""
-        region, waiting = question.region, question.waiting
-        fair = self.sweeps.fair(region, question.constraints, question.visit)
-        begins = waiting if question.kind in ("eventually", "leads_to") else region
+        begins, fair = question.begins, self.sweeps.fair()
         lasso = None
-        if fair.any() and (self.sweeps.reaching(fair, region) & begins).any():
-            lasso = self._lasso(question, begins & region, fair)
-        uncertain = np.zeros_like(region)
+        if fair.any() and (self.sweeps.reaching(fair) & begins).any():
+            lasso = self._lasso(begins, fair)
+        uncertain = np.zeros_like(begins)
         if lasso is None and self.sweeps.cut.any():
-            uncertain = self.sweeps.reaching(self.sweeps.cut & region, region) & waiting
-        concerned, waits = int(np.count_nonzero(question.concerned)), int(np.count_nonzero(waiting))
-        return Answer(concerned, waits, lasso, uncertain)
+            uncertain = self.sweeps.reaching(self.sweeps.cut) & question.waiting
+        return Answer(question.concerned, int(np.count_nonzero(question.waiting)), lasso, uncertain)
 
-    def _lasso(self, question: Question, begins: Truths, fair: Truths) -> Lasso:
+    def _lasso(self, begins: Truths, fair: Truths) -> Lasso:
         """The lasso with the shortest stem: nearest states first; where a behaviour may stay, before other cycles."""
-        still, cycles, place = self._still(question, fair), None, np.cumsum(fair) - 1
-        for frontier, stem in self._nearest_first(begins, question.region):
+        self.edges.enter()
+        still, cycles = self._still(fair), None
+        for frontier, stem in self._nearest_first(begins):
             near = frontier[fair[frontier]]
             halts = near[still[near]]
             if len(halts):
                 entry, way = stem.back(int(halts[0]))
                 return Lasso(entry, way, ())
             for state in near:
-                cycles = cycles or self._cycles(question, fair)
-                found = cycles.through(int(place[state]))
+                cycles = cycles or self._cycles(fair)
+                found = cycles.through(int(np.searchsorted(cycles.graph.states, state)))
                 if found is not None:
                     entry, way = stem.back(int(state))
                     return Lasso(entry, way, tuple(int(cycles.graph.instances[edge]) for edge in found))
         raise AssertionError("a fair behaviour ends in a cycle")
 
-    def _still(self, question: Question, fair: Truths) -> Truths:
+    def _still(self, fair: Truths) -> Truths:
         """The states at which a fair behaviour may stay for ever: nothing that is fair is enabled."""
-        still = fair.copy() if question.visit is None else fair & question.visit
-        for number in question.constraints:
-            group, bit = self.sweeps.groups[number // GROUP], number % GROUP
-            still &= (group.enabled >> bit & 1) == 0
+        still = fair.copy()
+        for group in self.sweeps.groups:
+            still &= group.enabled == 0
         return still
 
-    def _cycles(self, question: Question, fair: Truths) -> Cycles:
+    def _cycles(self, fair: Truths) -> Cycles:
         graph = subgraph(self.edges, fair)
-        demands = [self._demand(graph, number) for number in question.constraints]
-        if question.visit is not None:
-            demands.append(demand_to_visit(graph, question.visit[graph.states]))
+        kinds = self.sweeps.kinds[graph.instances]
+        demands = []
+        for group in self.sweeps.groups:
+            for bit, one in enumerate(group.constraints):
+                enabled: Any = group.enabled[graph.states] >> bit & 1
+                steps: Any = group.steps >> bit & 1
+                demands.append(demand_of(graph, one.strong, enabled.astype(np.bool_), steps.astype(np.bool_)[kinds]))
         return Cycles(graph, tuple(demands))
 
-    def _demand(self, graph: Subgraph, number: int) -> Demand:
-        group, bit = self.sweeps.groups[number // GROUP], number % GROUP
-        enabled: Any = group.enabled[graph.states] >> bit & 1
-        of_instance: Any = group.by_instance >> bit & 1
-        return demand_of(graph, bool(group.strong >> bit & 1), enabled.astype(np.bool_), of_instance.astype(np.bool_))
-
-    def _nearest_first(self, begins: Truths, region: Truths) -> Any:
+    def _nearest_first(self, begins: Truths) -> Any:
         """The states of the region by the length of a shortest run that begins a wait and stays in the region."""
-        stem = _Stem(self.edges.count)
-        everywhere = bool((begins == region).all())
-        waiting, level = np.flatnonzero(begins), int(self.depth[begins].min())
+        stem, everywhere = _Stem(self.edges.count), bool(begins.all())
         grown = np.empty(0, dtype=np.int64)
-        while len(waiting) or len(grown):
-            begin = waiting[self.depth[waiting] == level]
-            waiting = waiting[self.depth[waiting] > level]
-            begin = begin[~stem.reached[begin]]
+        levels = itertools.pairwise([*self.edges.levels, *itertools.repeat(self.edges.count, self.edges.count)])
+        for first, last in levels:
+            begin = first + np.flatnonzero(begins[first:last] & ~stem.reached[first:last])
             stem.reached[begin] = True
             frontier = np.union1d(begin, grown)
-            yield frontier, stem
-            grown = frontier[:0] if everywhere else self._step(frontier, region, stem)
-            level += 1
+            if len(frontier):
+                yield frontier, stem
+            elif first == self.edges.count:
+                return
+            grown = frontier[:0] if everywhere else self._step(frontier, stem)
 
-    def _step(self, frontier: Numbers, region: Truths, stem: _Stem) -> Numbers:
+    def _step(self, frontier: Numbers, stem: _Stem) -> Numbers:
         """The states of the region one step on, whose origins are noted."""
-        bounds = np.array([*self.edges.blocks, self.edges.count])
         found: list[Numbers] = []
-        for number in np.unique(np.searchsorted(bounds, frontier, side="right") - 1).tolist():
-            block = self.edges.block(0, number)
-            owners, targets = block.owners(), block.targets.astype(np.int64)
-            chosen = np.flatnonzero(np.isin(owners, frontier) & region[targets] & ~stem.reached[targets])
+        for number in np.unique(np.searchsorted(self.edges.blocks, frontier, side="right") - 1).tolist():
+            block = self.edges.block(0, number, wanted_of(self.edges, number, frontier))
+            targets = block.targets.astype(np.int64)
+            chosen = np.flatnonzero(~stem.reached[targets])
             states, first = np.unique(targets[chosen], return_index=True)
             edges = chosen[first]
             stem.reached[states] = True
-            stem.origin[states], stem.instance[states] = owners[edges], block.instances[edges]
+            stem.origin[states], stem.instance[states] = block.owners()[edges], block.instances[edges]
             found.append(states)
         return np.unique(np.concatenate(found)) if found else frontier[:0]
 
@@ -192,57 +167,24 @@ class _Stem:
     Attributes:
         count: number of states.
         reached: the states that were.
-        origin, instance: the state before, and the action instance that led on; -1: the wait begins there.
+        origin, instance: the state before, `OUTSIDE` where the wait begins, and the action instance that led on.
     """
 
     count: int
     reached: Truths = field(init=False)
-    origin: Numbers = field(init=False)
-    instance: Numbers = field(init=False)
+    origin: npt.NDArray[np.uint32] = field(init=False)
+    instance: npt.NDArray[np.uint16] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """None was reached."""
         self.reached = np.zeros(self.count, dtype=np.bool_)
-        self.origin = np.full(self.count, -1, dtype=np.int64)
-        self.instance = np.full(self.count, -1, dtype=np.int64)
+        self.origin = np.full(self.count, OUTSIDE, dtype=np.uint32)
+        self.instance = np.zeros(self.count, dtype=np.uint16)
 
     def back(self, state: int) -> tuple[int, tuple[int, ...]]:
         """Where the wait began that led to a state, and the action instances from there."""
         way: list[int] = []
-        while self.origin[state] >= 0:
+        while self.origin[state] != OUTSIDE:
             way.append(int(self.instance[state]))
             state = int(self.origin[state])
         return state, tuple(way[::-1])
-
-
-def depths(parents: Numbers) -> Numbers:
-    """The distance of each state from the initial ones, by the states' parents."""
-    depth = np.where(parents < 0, 0, -1)
-    left, level = np.flatnonzero(parents >= 0), 0
-    while len(left):
-        level += 1
-        now = depth[parents[left]] == level - 1
-        depth[left[now]] = level
-        left = left[~now]
-    return depth
-
-
-def initial_states(parents: Numbers) -> Truths:
-    """The states without a parent."""
-    initial: Truths = parents < 0
-    return initial
-
-
-def bits_of(rows: Any, column: int) -> Truths:
-    """One truth of every state, of rows of 64-bit words."""
-    bits: Truths = (rows[:, column // 64] >> np.uint64(column % 64) & np.uint64(1)).astype(np.bool_)
-    return bits
-
-
-def excuses(rows: Any, first: int, constraints: Sequence[Any], group: int, states: slice, kind: Any) -> Any:
-    """The bits of a group's constraints that are excused in some states, by the truths of these."""
-    bits = np.zeros(states.stop - states.start, dtype=kind)
-    for bit in range(min(GROUP, len(constraints) - group * GROUP)):
-        excused = bits_of(rows[states], first + group * GROUP + bit)
-        bits |= excused.astype(kind) << kind.type(bit)
-    return bits

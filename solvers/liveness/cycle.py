@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from attrs import define, field, frozen
 
-from kraftcheck.solvers.liveness.graph import Numbers, Truths
+from kraftcheck.solvers.liveness.graph import Truths
 from kraftcheck.solvers.liveness.subgraph import Subgraph
 
 
@@ -123,12 +123,6 @@ class Cycles:
         return found
 
 
-def demand_to_visit(graph: Subgraph, visited: Truths) -> Demand:
-    """The demand that a cycle visits a set of states."""
-    return Demand(False, ~visited, np.zeros(len(graph.sources), dtype=np.bool_))
-
-
-def demand_of(graph: Subgraph, strong: bool, enabled: Truths, of_instance: Truths) -> Demand:
-    """The demand of a fairness constraint; a step counts only where the steps are enabled and not excused."""
-    instances: Numbers = graph.instances
-    return Demand(strong, enabled, of_instance[instances] & enabled[graph.sources])
+def demand_of(graph: Subgraph, strong: bool, enabled: Truths, step: Truths) -> Demand:
+    """The demand of a fairness constraint, by states and edges; a step counts only where the steps are enabled."""
+    return Demand(strong, enabled, step & enabled[graph.sources])

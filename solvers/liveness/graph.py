@@ -1,21 +1,24 @@
-"""The transitions of an explored space, in blocks: from memory, or computed again by compiled code.
+"""The transitions within a region of an explored space, in blocks that compiled code computes whenever asked for.
 
-States have numbers from 0. Every state has an edge to itself, by `STUTTER`; other edges lead to other states.
+The states of a region have numbers from 0 in the order of their depth, so that most edges lead to higher numbers.
+A step that changes nothing is no edge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
 from kraftcheck.solvers.machine_code.compile import Kernel
+from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
-from kraftcheck.solvers.search.visited import VisitedSet
+from kraftcheck.solvers.search.visited import NO_PARENT, VisitedSet
 
 Truths = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
@@ -23,24 +26,27 @@ Numbers = npt.NDArray[np.int64]
 MOST_STATES = 4096
 """Most states of a block."""
 
-MOST_EDGES = 1 << 21
+MOST_EDGES = 1 << 18
 """Most edges of a block, unless one state has more."""
+
+APPRAISED = 1 << 16
+"""States whose truths are computed at once."""
 
 
 @frozen
 class Block:
-    """The edges of consecutive states.
+    """The edges of consecutive states of a region; a thread's next block may overwrite them.
 
     Attributes:
         first: number of the first state.
-        starts: for each state the position of its first edge.
-        targets: the state that each edge leads to.
+        starts: for each state the place of its first edge, and last the number of edges.
+        targets: the state that each edge leads to; `OUTSIDE` of the region.
         instances: the action instance of each edge.
         cuts: for each state the kinds of action of which a domain cut a step there, see `edge_kernel.kind_bit`.
     """
 
     first: int
-    starts: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.uint32]
     targets: npt.NDArray[np.uint32]
     instances: npt.NDArray[np.uint16]
     cuts: npt.NDArray[np.uint64]
@@ -48,138 +54,224 @@ class Block:
     @property
     def states(self) -> slice:
         """The numbers of its states."""
-        return slice(self.first, self.first + len(self.starts))
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of its arrays."""
-        return self.starts.nbytes + self.targets.nbytes + self.instances.nbytes + self.cuts.nbytes
+        return slice(self.first, self.first + len(self.cuts))
 
     def owners(self) -> Numbers:
         """The state that each edge leaves."""
-        lengths = np.diff(np.append(self.starts, len(self.targets)))
-        return np.repeat(np.arange(self.first, self.first + len(self.starts)), lengths)
+        return np.repeat(np.arange(self.states.start, self.states.stop), np.diff(self.starts))
 
 
 class Edges(Protocol):
-    """The edges of a graph."""
+    """The edges of a region."""
 
     @property
     def count(self) -> int:
         """Number of states."""
 
     @property
+    def levels(self) -> Sequence[int]:
+        """For each depth the number of the first state that is not nearer."""
+
+    @property
     def blocks(self) -> Sequence[int]:
         """The first state of each block, ascending."""
 
-    def block(self, thread: int, number: int) -> Block:
-        """A block by its number, for the use of one thread."""
+    def block(self, thread: int, number: int, wanted: Truths, *, inner: bool = True) -> Block:
+        """A block by its number, for the use of one thread.
+
+        Args:
+            thread: number of the thread.
+            number: of the block.
+            wanted: the states whose edges are asked for; the others have none.
+            inner: leave out edges that leave the region.
+        """
+
+    def narrowed(self, states: Truths) -> Edges:
+        """The region of some of its states, in the same order; one of the two is used at a time."""
+
+    def enter(self) -> None:
+        """Use this region from now on."""
 
 
 @define
-class CompiledEdges:
-    """The edges of what a search visited; blocks are kept while there is room for them.
+class ExploredSpace:
+    """What a search visited. Numbers of states are their index in their shard + the states of the shards before.
 
     Attributes:
         kernel, store: what was explored, and by which code.
-        threads: how many threads may ask.
-        budget: bytes for blocks that are kept.
         offsets: number of the first state of each shard.
-        kept: bytes of the blocks that are kept.
+        places: for each state its number in the region that is used.
     """
 
     kernel: Kernel
     store: VisitedSet
-    threads: int
-    budget: int
     offsets: Numbers = field(init=False)
-    kept: int = 0
-    _jobs: list[tuple[int, int, int]] = field(init=False)
-    _blocks: dict[int, Block] = field(factory=dict)
-    _controls: Numbers = field(init=False)
-    _buffers: list[_Buffers | None] = field(init=False)
+    places: npt.NDArray[np.uint32] = field(init=False)
+    _used: RegionEdges | None = field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
-        """Number the states, and cut their numbers into blocks."""
-        counts = self.store.counts()
-        self.offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        size = max(1, min(MOST_STATES, MOST_EDGES // (self.kernel.geometry.instances + 1)))
-        self._jobs = [
-            (shard, first, min(count, first + size))
-            for shard, count in enumerate(counts)
-            for first in range(0, count, size)
-        ]
-        self._controls = np.array([address(shard.control) for shard in self.store.shards], dtype=np.int64)
-        self._buffers = [None] * self.threads
+        """Number the states."""
+        self.offsets = np.concatenate([[0], np.cumsum(self.store.counts())]).astype(np.int64)
+        self.places = np.full(self.count, OUTSIDE, dtype=np.uint32)
 
     @property
     def count(self) -> int:
         """Number of states."""
         return int(self.offsets[-1])
 
-    @property
-    def blocks(self) -> Sequence[int]:
-        """The first state of each block, ascending."""
-        return [int(self.offsets[shard]) + first for shard, first, _ in self._jobs]
+    def truths(self, words: int) -> Iterator[tuple[slice, npt.NDArray[np.uint64]]]:
+        """The truths of all states, as `appraise` writes them, a part of the states at a time."""
+        appraise = self.kernel.library.function("appraise", 3)
+        for offset, shard in zip(self.offsets.tolist(), self.store.shards, strict=False):
+            for first in range(0, shard.count, APPRAISED):
+                states = shard.states[first : min(shard.count, first + APPRAISED)]
+                rows = np.empty((len(states), words), dtype=np.uint64)
+                appraise(address(states), address(rows), len(states))
+                yield slice(offset + first, offset + first + len(states)), rows
 
-    def block(self, thread: int, number: int) -> Block:
-        """A block, kept or computed again."""
-        block = self._blocks.get(number)
-        if block is None:
-            block = self._computed(thread, number)
-            if self.kept + block.nbytes <= self.budget:
-                self.kept += block.nbytes
-                self._blocks[number] = block
-        return block
-
-    def _computed(self, thread: int, number: int) -> Block:
-        shard, first, last = self._jobs[number]
-        buffers = self._buffers[thread]
-        if buffers is None:
-            buffers = self._buffers[thread] = _Buffers(self.kernel)
-        starts, cuts = np.empty(last - first, dtype=np.int64), np.empty(last - first, dtype=np.uint64)
-        places = [address(array) for array in (buffers.targets, buffers.instances, starts, cuts)]
-        edges = np.array(places, dtype=np.int64)
-        used = self.kernel.library.function("connect", 8)(
-            address(buffers.frame), address(self._controls), address(self.offsets), address(buffers.scratch),
-            address(edges), shard, first, last,
-        )  # fmt: skip
-        own = int(self.offsets[shard]) + first
-        return Block(own, starts, buffers.targets[:used].copy(), buffers.instances[:used].copy(), cuts)
-
-    def identity(self, state: int) -> int:
-        """The id in the visited set of a state by its number."""
-        shard = int(np.searchsorted(self.offsets, state, side="right")) - 1
-        return (state - int(self.offsets[shard])) * SHARDS + shard
-
-    def parents(self) -> Numbers:
-        """For each state the number of its parent; -1 for initial states."""
-        found = np.empty(self.count, dtype=np.int64)
-        for number, shard in enumerate(self.store.shards):
-            ids = shard.parents[: shard.count].astype(np.int64)
-            roots = ids == 0xFFFF_FFFF
-            ids[roots] = 0
-            numbers = self.offsets[ids % SHARDS] + ids // SHARDS
-            numbers[roots] = -1
-            found[self.offsets[number] : self.offsets[number + 1]] = numbers
+    def initial(self, states: slice) -> Truths:
+        """Which of some states of one shard are initial."""
+        number = int(np.searchsorted(self.offsets, states.start, side="right")) - 1
+        first = states.start - int(self.offsets[number])
+        found: Truths = self.store.shards[number].parents[first : first + states.stop - states.start] == NO_PARENT
         return found
 
-    def truths(self, words: int) -> npt.NDArray[np.uint64]:
-        """The truths of every state, one row each, as `appraise` writes them."""
-        rows = np.empty((self.count, words), dtype=np.uint64)
-        for number, shard in enumerate(self.store.shards):
-            part = rows[self.offsets[number] : self.offsets[number + 1]]
-            self.kernel.library.function("appraise", 3)(address(shard.states), address(part), shard.count)
-        return rows
+    def region(self, states: Truths, threads: int) -> RegionEdges:
+        """The edges among some states."""
+        ends = np.array(self.store.ends)
+        begins = np.concatenate([np.zeros_like(ends[:1]), ends[:-1]])
+        sizes = np.array([
+            [np.count_nonzero(states[offset + first : offset + last]) for first, last in zip(*own, strict=True)]
+            for offset, *own in zip(self.offsets[:-1], begins.T, ends.T, strict=True)
+        ]).T  # fmt: skip
+        return RegionEdges(self, threads, np.packbits(states), sizes)
+
+    def use(self, region: RegionEdges) -> None:
+        """Let `places` be those of a region."""
+        if self._used is region:
+            return
+        before = np.cumsum(region.sizes.ravel()).reshape(region.sizes.shape) - region.sizes
+        self.places[:] = OUTSIDE
+        for shard, (offset, end) in enumerate(itertools.pairwise(self.offsets.tolist())):
+            bits = np.unpackbits(region.bits[offset // 8 : -(-end // 8)])
+            inside = np.flatnonzero(bits[offset % 8 : offset % 8 + end - offset])
+            sizes = region.sizes[:, shard]
+            shift = np.repeat(before[:, shard] - (np.cumsum(sizes) - sizes), sizes)
+            self.places[offset + inside] = np.arange(len(inside)) + shift
+        self._used = region
+
+
+@define(eq=False)
+class RegionEdges:
+    """The edges among some states of a space.
+
+    Attributes:
+        space: what was explored.
+        threads: how many threads may ask.
+        bits: for each state of the space, in its order, whether it is one of them; packed.
+        sizes: how many of them each level has in each shard.
+        levels: for each depth the number of the first state that is not nearer; last the number of states.
+    """
+
+    space: ExploredSpace
+    threads: int
+    bits: npt.NDArray[np.uint8]
+    sizes: Numbers
+    levels: Sequence[int] = field(init=False)
+    blocks: Sequence[int] = field(init=False)
+    _size: int = field(init=False)
+    _firsts: Numbers = field(init=False)
+    _buffers: list[_Buffers | None] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Cut the states into blocks."""
+        self.levels = [0, *np.cumsum(self.sizes.sum(axis=1)).tolist()]
+        self._firsts = np.cumsum(self.sizes.ravel()) - self.sizes.ravel()
+        instances = self.space.kernel.geometry.instances
+        self._size = max(1, min(MOST_STATES, MOST_EDGES // (instances + 1)))
+        self.blocks = range(0, self.count, self._size)
+        self._buffers = [None] * self.threads
+
+    @property
+    def count(self) -> int:
+        """Number of states."""
+        return int(self.levels[-1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes, those of the space and of the threads' buffers with it."""
+        buffers = sum(buffers.nbytes for buffers in self._buffers if buffers is not None)
+        return self.bits.nbytes + self.sizes.nbytes + self.space.places.nbytes + buffers
+
+    def block(self, thread: int, number: int, wanted: Truths, *, inner: bool = True) -> Block:
+        """A block, computed again; see `Edges`."""
+        kernel, store = self.space.kernel, self.space.store
+        buffers = self._buffers[thread]
+        if buffers is None:
+            buffers = self._buffers[thread] = _Buffers(kernel, min(self._size, self.count))
+        first, last = self.blocks[number], min(self.count, self.blocks[number] + self._size)
+        controls = _addresses(shard.control for shard in store.shards)
+        ids = self.identities(first, last)
+        numbering = _addresses((self.space.offsets, self.space.places, ids))
+        out = _addresses((buffers.targets, buffers.instances, buffers.starts, buffers.cuts))
+        used = kernel.library.function("connect", 9)(
+            address(buffers.frame), address(controls), address(numbering), address(buffers.scratch), address(out),
+            address(wanted), first, last, int(inner),
+        )  # fmt: skip
+        states = last - first
+        return Block(
+            first, buffers.starts[: states + 1], buffers.targets[:used], buffers.instances[:used], buffers.cuts[:states]
+        )
+
+    def identities(self, first: int, last: int) -> npt.NDArray[np.uint32]:
+        """The ids in the visited set of some consecutive states, while the region is used."""
+        begin = int(np.searchsorted(self._firsts, first, side="right")) - 1
+        parts = []
+        for cell in range(begin, int(np.searchsorted(self._firsts, last))):
+            level, shard = divmod(cell, SHARDS)
+            if self.sizes[level, shard]:
+                start = self.space.store.ends[level - 1][shard] if level else 0
+                offset = int(self.space.offsets[shard])
+                places = self.space.places[offset + start : offset + self.space.store.ends[level][shard]]
+                parts.append((np.flatnonzero((places >= first) & (places < last)) + start) * SHARDS + shard)
+        return np.concatenate(parts).astype(np.uint32)
+
+    def narrowed(self, states: Truths) -> RegionEdges:
+        """The region of some of its states; see `Edges`."""
+        self.enter()
+        places = self.space.places
+        bits = np.concatenate([
+            np.packbits((part != OUTSIDE) & states[np.where(part != OUTSIDE, part, 0)])
+            for part in (places[first : first + APPRAISED] for first in range(0, len(places), APPRAISED))
+        ])  # fmt: skip
+        before = [*self._firsts.tolist(), self.count]
+        sizes = np.array([np.count_nonzero(states[first:last]) for first, last in itertools.pairwise(before)])
+        return RegionEdges(self.space, self.threads, bits, sizes.reshape(self.sizes.shape))
+
+    def enter(self) -> None:
+        """Use this region from now on."""
+        self.space.use(self)
+
+
+def _addresses(arrays: Any) -> Numbers:
+    return np.array([address(array) for array in arrays], dtype=np.int64)
 
 
 class _Buffers:
     """What one thread writes the edges of a block into."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, states: int) -> None:
         instances = kernel.geometry.instances
-        room = max(MOST_EDGES, instances + 1)
+        room = states * (instances + 1) + 1
         self.frame = np.zeros(kernel.plan.size, dtype=np.int64)
         self.scratch = np.empty((instances + 1) * kernel.geometry.record, dtype=np.uint64)
         self.targets = np.empty(room, dtype=np.uint32)
         self.instances = np.empty(room, dtype=np.uint16)
+        self.starts = np.empty(states + 1, dtype=np.uint32)
+        self.cuts = np.empty(states, dtype=np.uint64)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        arrays = (self.frame, self.scratch, self.targets, self.instances, self.starts, self.cuts)
+        return sum(array.nbytes for array in arrays)

@@ -6,21 +6,22 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import define, field, frozen
 
-from kraftcheck.solvers.liveness.behaviours import (
-    Answer,
-    Behaviours,
-    Lasso,
-    Question,
-    bits_of,
-    depths,
-    excuses,
-    initial_states,
+from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Question
+from kraftcheck.solvers.liveness.fair import (
+    GROUP,
+    TO_VISIT,
+    Constraint,
+    StoppedError,
+    SweepControl,
+    Sweeps,
+    classes_of,
+    groups_of,
 )
-from kraftcheck.solvers.liveness.fair import GROUP, Constraint, StoppedError, Sweeps, group_of
-from kraftcheck.solvers.liveness.graph import CompiledEdges
-from kraftcheck.solvers.machine_code.edge_kernel import kind_bit, truth_words
+from kraftcheck.solvers.liveness.graph import ExploredSpace, RegionEdges, Truths
+from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE, kind_bit, truth_words
+from kraftcheck.solvers.program.liveness import LivenessClaim
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import is_stop, stop_reason
 from kraftcheck.solvers.program.verdict import (
@@ -35,6 +36,12 @@ from kraftcheck.solvers.program.verdict import (
 )
 from kraftcheck.solvers.reference.lasso import confirm_lasso
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Search
+
+LEAST_EDGES = 16 << 20
+"""Bytes that liveness may take however small the space is, within the limit of memory."""
+
+SHARE = 0.5
+"""The share of a search's memory that liveness may take besides it; edges beyond it are computed again."""
 
 
 @frozen
@@ -61,7 +68,7 @@ class Liveness:
         reason: why it did not.
         sweeps: how often it swept over states.
         seconds: how long it took.
-        memory: bytes that it used besides what the search had visited.
+        memory: most bytes in use at once, what the search had visited among it.
     """
 
     findings: tuple[LivenessFinding, ...] | None
@@ -93,61 +100,122 @@ def search_liveness(
         return NO_LIVENESS_SEARCH
     if program.reduction is not None:
         return SYMMETRIC
-    start = clock()
-    budget = max(0, search.limits.memory - search.bytes_in_use())
-    edges = CompiledEdges(search.kernel, search.store, search.threads, budget)
-    sweeps = _sweeps(search, edges, lambda number: report(search, number, 0))
+    start, used = clock(), search.bytes_in_use()
+    search.release()
+    left = search.store.bytes_in_use()
+    room = min(search.limits.memory - left, max(LEAST_EDGES, int(used * (1 + SHARE)) - left))
+    space = ExploredSpace(search.kernel, search.store)
+    control = SweepControl(search.threads, search.stop, lambda number: report(search, number, 0))
+    findings, memory = [], 0
     try:
-        findings = _findings(program, edges, sweeps)
+        for number in range(len(program.liveness.claims)):
+            claim = ClaimSearch(program, number, space, control, room)
+            findings.append(claim.finding())
+            memory = max(memory, left + claim.nbytes)
     except StoppedError:
         search.cut = stop_reason(search.stop)
         return Liveness(None)
-    arrays = [sweeps.cut, *(group.enabled for group in sweeps.groups)]
-    each = 8 * (truth_words(program) + 2)  # the truths of a state, its parent and its depth
-    memory = edges.kept + sum(array.nbytes for array in arrays) + edges.count * each
-    return Liveness(findings, "", sweeps.sweeps, clock() - start, memory)
+    return Liveness(tuple(findings), "", control.sweeps, clock() - start, memory)
 
 
-def _sweeps(search: Search, edges: CompiledEdges, report: Callable[[int], None]) -> Sweeps:
-    """The sweeps over the graph under every constraint of the program."""
-    program = search.kernel.program
-    owner = [number for number, kind in enumerate(program.kinds) for _ in kind.instances]
-    constraints = [
-        Constraint(one.strong, one.instances, sum({kind_bit(owner[number]) for number in one.instances}))
-        for one in program.liveness.constraints
-    ]
-    parts = [constraints[first : first + GROUP] for first in range(0, len(constraints), GROUP)]
-    groups = tuple(group_of(part, edges.count) for part in parts)
-    return Sweeps(edges, groups, search.threads, search.stop, report)
+@define
+class ClaimSearch:
+    """The search for what breaks one property of a program.
+
+    Attributes:
+        program, number: the property.
+        space: what was visited.
+        control: how it sweeps.
+        room: bytes that it may take for edges, with what it needs for each state.
+    """
+
+    program: Program
+    number: int
+    space: ExploredSpace
+    control: SweepControl
+    room: int
+    nbytes: int = 0
+    _claim: LivenessClaim = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Look the property up."""
+        self._claim = self.program.liveness.claims[self.number]
+
+    def finding(self) -> LivenessFinding:
+        """The result."""
+        region, concerned = self._region()
+        edges = self.space.region(region, self.control.threads)
+        constraints = self._constraints()
+        kinds, classes = classes_of(constraints)
+        groups = groups_of(constraints, classes, edges.count)
+        each = 2 + 2 * sum(group.enabled.itemsize for group in groups)  # marks, what is enabled, kept, waiting
+        own = edges.nbytes + edges.count * each + region.nbytes
+        self.control.budget, self.control.stored = max(0, self.room - own), 0
+        del region
+        sweeps = Sweeps(edges, kinds, groups, self.control)
+        waiting = self._note_truths(edges, sweeps)
+        answer = Behaviours(edges, sweeps).answer(Question(self._claim.claim.kind, concerned, waiting))
+        self.nbytes = own + self.control.stored
+        trace = None if answer.lasso is None else self._trace(edges, answer.lasso)
+        first = int(np.argmax(answer.uncertain)) if answer.uncertain.any() else None
+        depth = None if first is None else int(np.searchsorted(edges.levels, first, side="right")) - 1
+        return LivenessFinding(answer, trace, depth)
+
+    def _region(self) -> tuple[Truths, int]:
+        """Where a behaviour that breaks the property stays in the end, and of how many states the property is."""
+        region, concerned = np.empty(self.space.count, dtype=np.bool_), 0
+        for states, rows in self.space.truths(truth_words(self.program)):
+            region[states] = self._everywhere | ~bits_of(rows, 2 * self.number + 1)
+            concerned += int(np.count_nonzero(self._concerned(states, rows)))
+        return region, concerned
+
+    @property
+    def _everywhere(self) -> bool:
+        return self._claim.claim.kind == "eventually_always"
+
+    def _concerned(self, states: slice, rows: Any) -> Truths:
+        """The states where a wait for the goal may begin."""
+        if self._claim.claim.kind == "eventually":
+            return self.space.initial(states)
+        return bits_of(rows, 2 * self.number)
+
+    def _constraints(self) -> list[Constraint]:
+        """What a behaviour satisfies that breaks the property."""
+        owner = [number for number, kind in enumerate(self.program.kinds) for _ in kind.instances]
+        declared = (self.program.liveness.constraints[number] for number in self._claim.constraints)
+        constraints = [
+            Constraint(one.strong, one.instances, sum({kind_bit(owner[number]) for number in one.instances}))
+            for one in declared
+        ]
+        return [*constraints, TO_VISIT] if self._everywhere else constraints
+
+    def _note_truths(self, edges: RegionEdges, sweeps: Sweeps) -> Truths:
+        """Note where constraints are excused; the states of the region that wait for the goal."""
+        edges.enter()
+        waiting, excuses = np.zeros(edges.count, dtype=np.bool_), 2 * len(self.program.liveness.claims)
+        for states, rows in self.space.truths(truth_words(self.program)):
+            inside = self.space.places[states] != OUTSIDE
+            places, own = self.space.places[states][inside], rows[inside]
+            unsatisfied = ~bits_of(own, 2 * self.number + 1)
+            waiting[places] = self._concerned(states, rows)[inside] & unsatisfied
+            for position, constraint in enumerate((*self._claim.constraints, *([-1] if self._everywhere else []))):
+                excused = unsatisfied if constraint < 0 else bits_of(own, excuses + constraint)
+                group = sweeps.groups[position // GROUP]
+                group.enabled[places] &= ~(excused.astype(group.enabled.dtype) << position % GROUP)
+        return waiting
+
+    def _trace(self, edges: RegionEdges, lasso: Lasso) -> Trace:
+        """The lasso as a trace, confirmed on ints."""
+        edges.enter()
+        run = self.space.store.run_to(int(edges.identities(lasso.entry, lasso.entry + 1)[0]))
+        instances = (*run.instances, *lasso.way, *lasso.cycle)
+        return confirm_lasso(self.program, self._claim.claim, run.initial, instances, len(instances) - len(lasso.cycle))
 
 
-def _findings(program: Program, edges: CompiledEdges, sweeps: Sweeps) -> tuple[LivenessFinding, ...]:
-    claims, declared = program.liveness.claims, program.liveness.constraints
-    rows = edges.truths(truth_words(program))
-
-    def excused(group: int, states: slice) -> Any:
-        return excuses(rows, 2 * len(claims), declared, group, states, sweeps.groups[group].by_instance.dtype)
-
-    sweeps.survey(excused)
-    parents = edges.parents()
-    behaviours = Behaviours(edges, sweeps, depths(parents))
-    initial = initial_states(parents)
-    findings = []
-    for number, claim in enumerate(claims):
-        premise, goal = bits_of(rows, 2 * number), bits_of(rows, 2 * number + 1)
-        answer = behaviours.answer(Question(claim.claim.kind, premise, goal, initial, claim.constraints))
-        trace = None if answer.lasso is None else _trace(program, number, edges, answer.lasso)
-        depth = behaviours.depth[answer.uncertain].min(initial=np.iinfo(np.int64).max)
-        findings.append(LivenessFinding(answer, trace, int(depth) if answer.uncertain.any() else None))
-    return tuple(findings)
-
-
-def _trace(program: Program, number: int, edges: CompiledEdges, lasso: Lasso) -> Trace:
-    """The lasso as a trace, confirmed on ints."""
-    run = edges.store.run_to(edges.identity(lasso.entry))
-    instances = (*run.instances, *lasso.way, *lasso.cycle)
-    claim = program.liveness.claims[number].claim
-    return confirm_lasso(program, claim, run.initial, instances, len(instances) - len(lasso.cycle))
+def bits_of(rows: Any, column: int) -> Truths:
+    """One truth of every state, of rows of 64-bit words."""
+    bits: Truths = (rows[:, column // 64] >> np.uint64(column % 64) & np.uint64(1)).astype(np.bool_)
+    return bits
 
 
 def liveness_verdicts(

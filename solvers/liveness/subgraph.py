@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
+import numpy.typing as npt
 from attrs import define, field
 
 from kraftcheck.solvers.liveness.graph import Edges, Numbers, Truths
-from kraftcheck.solvers.machine_code.edge_kernel import STUTTER
+
+Numbers32 = npt.NDArray[np.uint32]
+Numbers16 = npt.NDArray[np.uint16]
 
 
 @define
@@ -22,9 +23,9 @@ class Subgraph:
     """
 
     states: Numbers
-    sources: Numbers
-    targets: Numbers
-    instances: Numbers
+    sources: Numbers32
+    targets: Numbers32
+    instances: Numbers16
     _begins: Numbers = field(init=False)
     _back: tuple[Numbers, Numbers] | None = field(init=False, default=None)
 
@@ -115,21 +116,32 @@ def _ranges(begins: Numbers, ends: Numbers) -> Numbers:
     return np.arange(total) + skip
 
 
+def wanted_of(edges: Edges, number: int, states: Numbers) -> Truths:
+    """Which states of a block are among some, which are ascending."""
+    first = edges.blocks[number]
+    last = edges.blocks[number + 1] if number + 1 < len(edges.blocks) else edges.count
+    wanted = np.zeros(last - first, dtype=np.bool_)
+    wanted[states[np.searchsorted(states, first) : np.searchsorted(states, last)] - first] = True
+    return wanted
+
+
 def subgraph(edges: Edges, states: Truths) -> Subgraph:
-    """Some states of a graph and the edges between them, steps that change nothing left out."""
+    """Some states of a region and the edges between them."""
     numbers = np.flatnonzero(states)
-    place = np.cumsum(states) - 1
-    parts: list[tuple[Numbers, Numbers, Numbers]] = []
-    bounds: Sequence[int] = [*edges.blocks, edges.count]
-    for number in range(len(bounds) - 1):
-        if not states[bounds[number] : bounds[number + 1]].any():
-            continue
-        block = edges.block(0, number)
-        owners = block.owners()
-        chosen = states[owners] & states[block.targets] & (block.instances != STUTTER)
-        parts.append(
-            (place[owners[chosen]], place[block.targets[chosen]], block.instances[chosen].astype(np.int64))
-        )
-    empty = np.empty(0, dtype=np.int64)
-    sources, targets, instances = (np.concatenate([empty, *(part[n] for part in parts)]) for n in range(3))
+    place = np.zeros(edges.count, dtype=np.uint32)
+    place[numbers] = np.arange(len(numbers))
+    parts: list[tuple[Numbers32, Numbers32, Numbers16]] = []
+    for number in range(len(edges.blocks)):
+        wanted = wanted_of(edges, number, numbers)
+        if wanted.any():
+            block = edges.block(0, number, wanted)
+            chosen = states[block.targets]
+            parts.append(
+                (place[block.owners()[chosen]], place[block.targets[chosen]], block.instances[chosen])
+            )
+    nothing = np.empty(0, dtype=np.uint32)
+    sources, targets, instances = (
+        np.concatenate([nothing.astype(kind), *(part[n] for part in parts)])
+        for n, kind in enumerate((np.uint32, np.uint32, np.uint16))
+    )
     return Subgraph(numbers, sources, targets, instances)

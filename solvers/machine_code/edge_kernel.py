@@ -1,4 +1,4 @@
-"""The kernel of the liveness search: the transitions between visited states, and truths of each state.
+"""The kernel of the liveness search: the transitions among visited states, and truths of each state.
 
 No transition is stored by the search; these functions compute them again, and look the successors up.
 """
@@ -11,8 +11,8 @@ from llvmlite import ir
 
 from kraftcheck.solvers.machine_code.frame import FramePlan
 from kraftcheck.solvers.machine_code.irtools import (
+    BYTE,
     POINTER,
-    TRUTH,
     U16,
     U32,
     WORD,
@@ -21,6 +21,7 @@ from kraftcheck.solvers.machine_code.irtools import (
     count_up,
     element,
     load,
+    prefetch,
     repeat,
     same_words,
     state_at,
@@ -28,11 +29,11 @@ from kraftcheck.solvers.machine_code.irtools import (
     word,
 )
 from kraftcheck.solvers.machine_code.transition import record_words, state_scope
-from kraftcheck.solvers.machine_code.visited_table import ShardParts, hash_words, shard_of_hash
+from kraftcheck.solvers.machine_code.visited_table import BATCH, ShardParts, hash_words, shard_of_hash
 from kraftcheck.solvers.program.program import Program
 
-STUTTER = 0xFFFF
-"""The action instance of a step that changes nothing."""
+OUTSIDE = 0xFFFF_FFFF
+"""The number of a visited state that is not in a region."""
 
 NOWHERE = 1 << 63
 """Cut bit of a state with a successor that is not visited."""
@@ -65,45 +66,46 @@ def _emit_appraise(module: ir.Module, program: Program) -> None:
 
 
 def _emit_connect(module: ir.Module, plan: FramePlan, step: Any, shards: int) -> None:
-    """`connect(frame, controls, offsets, scratch, edges, shard, first, last) -> number of edges`.
+    """`connect(frame, controls, numbering, scratch, edges, wanted, first, last, inner) -> number of edges`.
 
-    Writes the edges of the states first..last-1 of a shard. `edges` holds the addresses of four arrays: the target
-    of each edge (its index in its shard + the offset of the shard), the instance of each edge, for each state the
-    number of its first edge, and for each state its cut bits: one for each kind of action (64 and more share), of
-    which a domain cut a step there. The first edge of a state leads to itself, by no action; others never do.
+    Writes the edges of the states first..last-1 of a region, of those that are wanted (a byte for each). `numbering`
+    holds three addresses: the offset of each shard, for each visited state (its index in its shard + that offset) its
+    number in the region, `OUTSIDE` for those outside, and the id of each of the states asked for. `edges` holds four:
+    the target of each edge, `OUTSIDE` for those that leave (none such if `inner`), its instance, for each state the
+    number of its first edge and one more at the end, and for each state its cut bits: one for each kind of action (64
+    and more share), of which a domain cut a step there. No edge leads from a state to itself.
     """
     words = plan.program.layout.words
-    function, b = begin(module, "connect", [*[POINTER] * 5, *[WORD] * 3], public=True)
-    frame, controls, offsets, scratch, edges, shard, first, last = function.args
+    function, b = begin(module, "connect", [*[POINTER] * 6, *[WORD] * 3], public=True)
+    frame, controls, numbering, scratch, edges, wanted, first, last, inner = function.args
     targets, instances, starts, cuts = (b.inttoptr(load(b, edges, n), POINTER) for n in range(4))
-    find = _emit_find(module, words, shards)
-    own = ShardParts(b, b.inttoptr(load(b, controls, shard), POINTER), words)
+    ids = b.inttoptr(load(b, numbering, 2), POINTER)
+    locate = _emit_locate(module, words, shards)
     count = Local(b, word(0))
-
-    def put(target: Any, instance: Any) -> None:
-        store(b, b.trunc(target, U32), targets, count.get(), U32)
-        store(b, b.trunc(instance, U16), instances, count.get(), U16)
-        count.add(word(1))
-
-    with count_up(b, first, last) as index:
-        row, state = b.sub(index, first), own.state(index)
-        store(b, count.get(), starts, row)
-        put(b.add(load(b, offsets, shard), index), word(STUTTER))
-        for place in range(plan.pruned, plan.pruned + len(plan.crossings)):
-            store(b, word(0), frame, place)
-        end = b.call(step, [state, scratch, frame, word(0)])
-        cut, at = Local(b, _cut_bits(b, plan, frame)), Local(b, scratch)
-        with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
-            record = at.get()
-            at.set(element(b, record, record_words(plan.program)))
-            with b.if_then(b.not_(same_words(b, state_at(b, record, words), state_at(b, state, words)))):
-                target = b.call(find, [record, controls, offsets])
-                with b.if_else(b.icmp_signed("<", target, word(0)), likely=False) as (lost, visited):
-                    with lost:
-                        cut.set(b.or_(cut.get(), word(NOWHERE)))
-                    with visited:
-                        put(target, load(b, record, words))
-        store(b, cut.get(), cuts, row)
+    with count_up(b, first, last) as number:
+        row = b.sub(number, first)
+        store(b, b.trunc(count.get(), U32), starts, row, U32)
+        store(b, word(0), cuts, row)
+        with b.if_then(b.icmp_unsigned("!=", load(b, wanted, row, BYTE), ir.Constant(BYTE, 0))):
+            identity = b.zext(load(b, ids, row, U32), WORD)
+            block = b.inttoptr(load(b, controls, b.and_(identity, word(shards - 1))), POINTER)
+            state = ShardParts(b, block, words).state(b.lshr(identity, word(shards.bit_length() - 1)))
+            for place in range(plan.pruned, plan.pruned + len(plan.crossings)):
+                store(b, word(0), frame, place)
+            end = b.call(step, [state, scratch, frame, word(0)])
+            b.call(locate, [scratch, end, controls, numbering])
+            cut, at = Local(b, _cut_bits(b, plan, frame)), Local(b, scratch)
+            with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
+                target, instance = load(b, at.get(), 0), load(b, at.get(), words)
+                at.set(element(b, at.get(), record_words(plan.program)))
+                cut.set(b.or_(cut.get(), b.select(b.icmp_signed("<", target, word(0)), word(NOWHERE), word(0))))
+                store(b, b.trunc(target, U32), targets, count.get(), U32)
+                store(b, b.trunc(instance, U16), instances, count.get(), U16)
+                least = b.select(b.icmp_unsigned("!=", inner, word(0)), word(OUTSIDE), word(OUTSIDE + 1))
+                leads = b.and_(b.icmp_unsigned("<", target, least), b.icmp_unsigned("!=", target, number))
+                count.add(b.zext(leads, WORD))
+            store(b, cut.get(), cuts, row)
+    store(b, b.trunc(count.get(), U32), starts, b.sub(last, first), U32)
     b.ret(count.get())
 
 
@@ -120,23 +122,52 @@ def kind_bit(kind: int) -> int:
     return 1 << min(kind, 62)
 
 
-def _emit_find(module: ir.Module, words: int, shards: int) -> Any:
-    """`(state, controls, offsets) -> its number among all visited states`; -1 where it is not visited."""
-    function, b = begin(module, "find", [POINTER] * 3)
-    place, controls, offsets = function.args
-    state = state_at(b, place, words)
-    hashed = hash_words(b, state)
-    number = shard_of_hash(b, hashed, shards)
-    shard = ShardParts(b, b.inttoptr(load(b, controls, number), POINTER), words)
-    slot = Local(b, b.and_(hashed, shard.mask))
-    with repeat(b, lambda: ir.Constant(TRUTH, 1)):
-        entry = shard.entry(slot.get())
-        with b.if_then(b.icmp_unsigned("==", entry, word(0))):
-            b.ret(word(-1))
-        index = b.sub(entry, word(1))
-        candidate = shard.state(index)
-        with b.if_then(same_words(b, state, state_at(b, candidate, len(state)))):
-            b.ret(b.add(load(b, offsets, number), index))
-        slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
-    b.unreachable()
+def _emit_locate(module: ir.Module, words: int, shards: int) -> Any:
+    """`(records, end, controls, numbering)`: each record's first word becomes the number of its state in the region.
+
+    `OUTSIDE` where the region lacks it, -1 where it was not visited. Records are looked up in batches: hash all,
+    fetch table lines, fetch states and numbers, then compare.
+    """
+    function, b = begin(module, "locate", [POINTER] * 4, ir.VoidType())
+    records, end, controls, numbering = function.args
+    offsets, places = (b.inttoptr(load(b, numbering, n), POINTER) for n in range(2))
+    hashes, size, at = b.alloca(WORD, word(BATCH)), words + 1, Local(b, records)
+
+    def lookup(k: Any) -> tuple[ShardParts, Any, Any]:
+        hashed = load(b, hashes, k)
+        number = shard_of_hash(b, hashed, shards)
+        shard = ShardParts(b, b.inttoptr(load(b, controls, number), POINTER), words)
+        return shard, b.and_(hashed, shard.mask), load(b, offsets, number)
+
+    with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
+        first = at.get()
+        rest = b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(first, WORD)), word(8 * size))
+        count = b.select(b.icmp_unsigned("<", rest, word(BATCH)), rest, word(BATCH))
+        with count_up(b, word(0), count) as k:
+            store(b, hash_words(b, state_at(b, element(b, first, b.mul(k, word(size))), words)), hashes, k)
+            shard, slot, _ = lookup(k)
+            shard.prefetch_entry(slot)
+        with count_up(b, word(0), count) as k:
+            shard, slot, offset = lookup(k)
+            index = b.sub(shard.entry(slot), word(1))
+            prefetch(b, shard.state(index))
+            prefetch(b, element(b, places, b.add(offset, index), U32))
+        with count_up(b, word(0), count) as k:
+            record = element(b, first, b.mul(k, word(size)))
+            shard, slot, offset = lookup(k)
+            store(b, _number_of(b, record, shard, slot, offset, places), record, 0)
+        at.set(element(b, first, b.mul(count, word(size))))
+    b.ret_void()
     return function
+
+
+def _number_of(b: ir.IRBuilder, record: Any, shard: ShardParts, first: Any, offset: Any, places: Any) -> Any:
+    """The number in the region of a record's state."""
+    state, slot, number = state_at(b, record, shard.words), Local(b, first), Local(b, word(-1))
+    with repeat(b, lambda: b.icmp_unsigned("!=", shard.entry(slot.get()), word(0))) as end:
+        index = b.sub(shard.entry(slot.get()), word(1))
+        with b.if_then(same_words(b, state, state_at(b, shard.state(index), shard.words))):
+            number.set(b.zext(load(b, places, b.add(offset, index), U32), WORD))
+            b.branch(end)
+        slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
+    return number.get()

@@ -12,6 +12,7 @@ TRUTH = ir.IntType(1)
 WORD = ir.IntType(64)
 U32 = ir.IntType(32)
 U16 = ir.IntType(16)
+BYTE = ir.IntType(8)
 POINTER = ir.PointerType()
 
 

@@ -169,7 +169,6 @@ def explore(
     search = Search(kernel, Limits(memory, max_depth, max_states, stop_at_first), max(1, threads),
                     stop or threading.Event(), report)  # fmt: skip
     space = VisitedSpace(search.store)
-    search.on_level = space.note_level
     search.recompile = partial(compiler.kernel, quick=False) if quick else None
     search.run()
     check_after(search.kernel, search.store)

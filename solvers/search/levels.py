@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field, frozen
 
 from kraftcheck.solvers.machine_code.compile import Kernel
@@ -23,6 +21,7 @@ from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.stop import stop_reason
+from kraftcheck.solvers.search.buffers import CandidateBuffers, Counters, ThreadBuffers
 from kraftcheck.solvers.search.visited import NO_PARENT, VisitedSet
 
 SLICE = 64
@@ -39,8 +38,6 @@ SMALL_BATCH = 4096
 
 CANDIDATES = 1 << 24
 """Most candidates of a round, as far as a round of one chunk of one slice allows."""
-
-Counters: TypeAlias = npt.NDArray[np.int64]
 
 FIRST_VIOLATION = "stopped at the first violation"
 OUT_OF_MEMORY = "memory limit"
@@ -62,34 +59,6 @@ class Limits:
     max_depth: int | None = None
     max_states: int | None = None
     stop_at_first: bool = False
-
-
-class CandidateBuffers:
-    """Candidate buffers, one for each shard, and the claims that occurred while they were filled."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.records = np.empty((SHARDS, kernel.geometry.room, kernel.geometry.record), dtype=np.uint64)
-        self.counts = np.zeros(SHARDS, dtype=np.int64)
-        self.peak_counts = np.zeros(SHARDS, dtype=np.int64)
-        self.claims: Counters | None = None
-
-    def reset(self) -> None:
-        """Forget the candidates."""
-        np.maximum(self.peak_counts, self.counts, out=self.peak_counts)
-        self.counts[:] = 0
-        self.claims = None
-
-
-class ThreadBuffers:
-    """The buffers of one thread: a frame, a filter of recent successors, room for one state's successors."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        geometry = kernel.geometry
-        self.frame = np.zeros(kernel.plan.size, dtype=np.int64)
-        initial = np.array(kernel.program.initial[0], dtype=np.uint64)
-        self.recent = np.tile(initial, geometry.filter_slots)  # a state already visited: dropping it is sound
-        self.scratch = np.empty((geometry.instances + 1) * geometry.record, dtype=np.uint64)
-        self.ranges = np.zeros((SHARDS, 2), dtype=np.int64)
 
 
 @define
@@ -164,6 +133,11 @@ class Search:
         candidates = sum(int(np.maximum(piece.peak_counts, piece.counts).sum()) for piece in self.pieces) * record
         return self.store.bytes_in_use() + candidates + sum(own.recent.nbytes for own in self.buffers)
 
+    def release(self) -> None:
+        """Give the buffers of candidates back after a search; they still count as memory that it took."""
+        for piece in self.pieces:
+            piece.release()
+
     def run(self) -> None:
         """Search until nothing is left or the search is cut."""
         with self._pool:
@@ -174,6 +148,7 @@ class Search:
                 if ends == begins:
                     return
                 self.levels.append(sum(ends) - sum(begins))
+                self.store.ends.append(ends)
                 if self.on_level(self, ends):
                     self.cut = HANDED_OVER
                     return
@@ -182,9 +157,9 @@ class Search:
                     self.store.work_with(self.kernel)
                 self._level(begins, ends)
                 begins = ends
-            distinct = self.distinct - sum(begins)
-            if distinct:
+            if distinct := self.distinct - sum(begins):
                 self.levels.append(distinct)
+                self.store.ends.append(self.store.counts())
 
     def _seed(self) -> None:
         """Insert the initial states."""
@@ -295,6 +270,5 @@ class Search:
         try:
             return self._idle.pop()
         except IndexError:
-            piece = CandidateBuffers(self.kernel)
-            self.pieces.append(piece)
+            self.pieces.append(piece := CandidateBuffers(self.kernel))
             return piece

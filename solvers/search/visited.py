@@ -141,10 +141,16 @@ def _resized(array: npt.NDArray[T], length: int, used: int) -> npt.NDArray[T]:
 
 
 class VisitedSet:
-    """All shards. The id of a state is its index in its shard * number of shards + the shard."""
+    """All shards. The id of a state is its index in its shard * number of shards + the shard.
+
+    Attributes:
+        shards: its parts.
+        ends: for each level the states of each shard up to its end; of the last level what there is of it.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
         self.shards = [Shard(kernel) for _ in range(SHARDS)]
+        self.ends: list[list[int]] = []
 
     def work_with(self, kernel: Kernel) -> None:
         """Go on with other code for the same program."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from tests.engine_mutants.mutant import Killer, Mutant
-from tests.solvers.liveness import test_engine, test_sweeps
+from tests.solvers.liveness import test_engine, test_marks, test_sweeps
 from tests.solvers.smt import test_lassos
 from tests.solvers.walks import test_suspects
 
 GRAPHS = Killer(test_sweeps.test_the_sweeps_say_what_components_say, (0,))
+LITTLE = Killer(test_sweeps.test_without_memory_the_naive_verdicts_stay)
+MARKS = Killer(test_marks.test_marks_are_raised_as_in_python, (0,))
+LIFT_FAIR = Killer(test_engine.test_the_lift_under_more_and_more_fairness, (3,))
 LIFT_IDLE = Killer(test_engine.test_the_lift_under_more_and_more_fairness, (0,))
 SAYS = Killer(test_engine.test_holds_says_under_which_fairness)
 EACH = Killer(test_engine.test_fairness_is_of_the_action_or_of_each_instance, (1,))
@@ -23,27 +26,33 @@ SWEEPS = (
     Mutant("one-round", "States are left out once, not until nothing changes.",
            "solvers.liveness.fair:Sweeps.fair", "while removed and kept.any():", "for _ in range(1):", GRAPHS,
            (AssertionError,)),
+    Mutant("narrowed-too-far", "What is left after a region was narrowed is left out.",
+           "solvers.liveness.fair:Sweeps.fair", "kept[kept] = self._narrowed(kept).fair()", "kept[:] = False", LITTLE),
     Mutant("strong-is-weak", "Strong fairness is judged as weak.",
-           "solvers.liveness.fair:Sweeps._satisfiable", "strong, weak = kind(used & group.strong), "
-           "kind(used & ~group.strong)", "strong, weak = kind(0), kind(used)", GRAPHS),
+           "solvers.liveness.fair:Sweeps._satisfiable", "strong, weak = kind(group.strong), "
+           "kind(group.every & ~group.strong)", "strong, weak = kind(0), kind(group.every)", GRAPHS),
     Mutant("disabled-is-no-excuse", "Weak fairness asks for a step also where none is enabled.",
-           "solvers.liveness.fair:Sweeps._satisfiable", " | (weak & ~enabled)", "", GRAPHS),
+           "solvers.liveness.fair:Sweeps._satisfiable", "group.steps, int(weak)", "group.steps, 0", GRAPHS),
     Mutant("disabled-is-no-excuse-for-strong", "Strong fairness asks for a step also where none is ever enabled.",
            "solvers.liveness.fair:Sweeps._satisfiable", "((marks | ~group.enabled) & strong)", "(marks & strong)",
            GRAPHS),
     Mutant("step-out-of-the-region", "A fair step counts although it leads where the goal is.",
-           "solvers.liveness.fair:Sweeps._satisfiable", "taken[~kept[block.targets]] = 0", "pass", GRAPHS),
+           "solvers.machine_code.mark_kernel:emit_raise", "_is_kept(b, kept, target)",
+           "_is_kept(b, kept, state)", MARKS),
+    Mutant("step-where-excused", "A step counts also where its constraint is excused.",
+           "solvers.machine_code.mark_kernel:emit_raise", "b.and_(taken.get(), own)", "taken.get()", MARKS),
     Mutant("excuse-ignored", "An action counts as enabled where it is excused.",
-           "solvers.liveness.fair:Sweeps.survey", "enabled & ~excused(number, block.states)", "enabled", GRAPHS),
+           "solvers.liveness.fair:Sweeps._survey", "group.enabled[states] &= found",
+           "group.enabled[states] = found", GRAPHS),
     Mutant("nothing-visited", "Of <>[]p any fair behaviour is a counterexample.",
-           "solvers.liveness.behaviours:Question.visit", '~self.goal if self.kind == "eventually_always" else None',
-           "None", GRAPHS, (KeyError,)),
+           "solvers.liveness.judge:ClaimSearch._constraints",
+           "[*constraints, TO_VISIT] if self._everywhere else constraints",
+           "constraints", LIFT_FAIR),
     Mutant("wait-begins-anywhere", "A wait begins without its premise.",
-           "solvers.liveness.behaviours:Behaviours.answer", 'waiting if question.kind in ("eventually", "leads_to") '
-           "else region", "region", GRAPHS),
-    Mutant("stem-through-the-goal", "The way into a cycle may pass the goal.",
-           "solvers.liveness.behaviours:Behaviours.answer", "self.sweeps.reaching(fair, region) & begins",
-           "self.sweeps.reaching(fair, np.ones_like(region)) & begins", GRAPHS, (AssertionError,)),
+           "solvers.liveness.behaviours:Question.begins", 'self.kind in ("eventually", "leads_to")', "False", GRAPHS),
+    Mutant("cycle-out-of-reach", "A fair cycle counts that no wait for the goal leads to.",
+           "solvers.liveness.behaviours:Behaviours.answer", "(self.sweeps.reaching(fair) & begins).any()",
+           "True", GRAPHS, (AssertionError,)),
     Mutant("component-taken-whole", "Strong fairness takes no state out of a component.",
            "solvers.liveness.cycle:Cycles._fair", "left &= ~demand.enabled", "pass", GRAPHS, (AssertionError,)),
     Mutant("first-cycle-will-do", "A cycle need not meet what it is asked for.",
@@ -56,14 +65,14 @@ VERDICTS = (
            "if kind.action.name in steps.fairness.actions", EACH, (EngineDisagreement,)),
     Mutant("stutter-is-a-step", "A step that changes nothing counts as a step of its action.",
            "solvers.machine_code.edge_kernel:_emit_connect",
-           "b.not_(same_words(b, state_at(b, record, words), state_at(b, state, words)))", "ir.Constant(TRUTH, 1)",
+           'b.icmp_unsigned("!=", target, number)', 'b.icmp_unsigned("==", target, target)',
            NO_STEP, (EngineDisagreement,)),
     Mutant("bounds-not-seen", "A step that a domain cuts leaves no mark.",
            "solvers.machine_code.edge_kernel:_emit_connect", "Local(b, _cut_bits(b, plan, frame))",
            "Local(b, word(0))", EDGES),
     Mutant("cut-is-disabled", "An action whose step a domain cuts counts as not enabled.",
-           "solvers.liveness.fair:Sweeps.survey", "enabled |= hidden.astype(enabled.dtype) << enabled.dtype.type(bit)",
-           "pass", BEYOND, (EngineDisagreement,)),
+           "solvers.liveness.fair:Sweeps._survey", "(hidden | one.visits)", "np.full(len(found), one.visits)",
+           BEYOND, (EngineDisagreement,)),
     Mutant("beyond-holds", "What may leave the bounds before its goal holds.",
            "solvers.liveness.behaviours:Behaviours.answer", "lasso is None and self.sweeps.cut.any()", "False", BEYOND),
     Mutant("cut-search-holds", "A property holds although the search was cut.",

@@ -75,7 +75,7 @@ EXPANSION = (
            "solvers.machine_code.search_kernel:_emit_sift", "same_words(b, words, state_at(b, entry, geometry.words))",
            "same_words(b, words[:1], state_at(b, entry, 1))", GRID_Y),
     Mutant("filter-begins-with-zero", "The filter begins with the state of zeros, which nobody has visited.",
-           "solvers.search.levels:ThreadBuffers.__init__", "np.tile(initial, geometry.filter_slots)",
+           "solvers.search.buffers:ThreadBuffers.__init__", "np.tile(initial, geometry.filter_slots)",
            "np.tile(initial * np.uint64(0), geometry.filter_slots)", LIFT),
     Mutant("self-loop-by-one-word", "A successor with the first word of its parent is dropped as a self-loop.",
            "solvers.machine_code.search_kernel:_emit_sift",

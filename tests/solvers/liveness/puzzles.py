@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import define, evolve, field, frozen
 
 from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Question
-from kraftcheck.solvers.liveness.fair import GROUP, Constraint, Sweeps, group_of
+from kraftcheck.solvers.liveness.fair import GROUP, TO_VISIT, Constraint, SweepControl, Sweeps, classes_of, groups_of
 from kraftcheck.solvers.liveness.graph import Block
-from kraftcheck.solvers.machine_code.edge_kernel import STUTTER
+from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE
 from tests.solvers.liveness.naive import Fair, Puzzle, reachable
 
 ACTIONS = 5
@@ -40,78 +40,106 @@ def draw_puzzle(source: random.Random, most: int = 9, fairness: int = 4) -> Puzz
     )  # fmt: skip
 
 
-@frozen
+@define(eq=False)
 class ListedEdges:
-    """The edges of a puzzle, in blocks of some states.
+    """The edges of a puzzle within a region, in blocks of some states.
 
     Attributes:
-        puzzle, size: the graph, and how many states a block has.
+        puzzle, states, size: the graph, the region's states by depth, and how many of them a block has.
         cut: states with a step beyond a domain, of an action each.
     """
 
     puzzle: Puzzle
+    states: list[int]
     size: int
-    cut: dict[int, int] = field(factory=dict)
+    cut: dict[int, int]
+    levels: Sequence[int] = field(init=False)
+    blocks: Sequence[int] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Index levels and blocks."""
+        depth = depths(self.puzzle)
+        self.blocks = range(0, self.count, self.size)
+        self.levels = [sum(depth[s] < level for s in self.states) for level in range(max(depth) + 2)]
 
     @property
     def count(self) -> int:
         """Number of states."""
-        return self.puzzle.count
+        return len(self.states)
 
-    @property
-    def blocks(self) -> Sequence[int]:
-        """The first state of each block."""
-        return range(0, self.count, self.size)
-
-    def block(self, thread: int, number: int) -> Block:
+    def block(self, thread: int, number: int, wanted: Any, *, inner: bool = True) -> Block:
         """A block, made anew each time."""
-        first = self.blocks[number]
-        starts, targets, instances = [], [], []
-        for state in range(first, min(self.count, first + self.size)):
-            out = [(t, a) for s, a, t in self.puzzle.steps if s == state and t != state]
+        first, number_of = self.blocks[number], {state: place for place, state in enumerate(self.states)}
+        own = self.states[first : first + self.size]
+        starts, targets, instances = [0], [], []
+        for state, is_wanted in zip(own, wanted, strict=True):
+            out = [(number_of.get(t, OUTSIDE), a) for s, a, t in self.puzzle.steps if s == state != t and is_wanted]
+            out = [(t, a) for t, a in out if t != OUTSIDE or not inner]
+            targets += [t for t, _ in out]
+            instances += [a for _, a in out]
             starts.append(len(targets))
-            targets += [state, *(t for t, _ in out)]
-            instances += [STUTTER, *(a for _, a in out)]
-        cuts = [1 << self.cut[s] if s in self.cut else 0 for s in range(first, first + len(starts))]
-        return Block(first, np.array(starts), np.array(targets, dtype=np.uint32),
+        cuts = [1 << self.cut[s] if s in self.cut else 0 for s in own]
+        return Block(first, np.array(starts, dtype=np.uint32), np.array(targets, dtype=np.uint32),
                      np.array(instances, dtype=np.uint16), np.array(cuts, dtype=np.uint64))  # fmt: skip
 
+    def narrowed(self, states: Any) -> ListedEdges:
+        """The region of some of its states."""
+        left = [state for state, stays in zip(self.states, states, strict=True) if stays]
+        return ListedEdges(self.puzzle, left, self.size, self.cut)
 
-def behaviours(puzzle: Puzzle, size: int = 3, threads: int = 1, cut: dict[int, int] | None = None) -> Behaviours:
-    """What answers questions about a puzzle."""
-    listed = [Constraint(one.strong, sorted(one.actions), sum(1 << a for a in one.actions)) for one in puzzle.fair]
-    groups = tuple(group_of(listed[first : first + GROUP], puzzle.count) for first in range(0, len(listed), GROUP))
-    edges = ListedEdges(puzzle, size, cut or {})
-    sweeps = Sweeps(edges, groups, threads)
+    def enter(self) -> None:
+        """Nothing has to be done to use it."""
 
-    def excused(group: int, states: slice) -> Any:
-        kind = groups[group].by_instance.dtype
-        fair = puzzle.fair[group * GROUP : (group + 1) * GROUP]
-        bits = [sum(1 << n for n, one in enumerate(fair) if state in one.excused)
-                for state in range(states.start, states.stop)]  # fmt: skip
-        return np.array(bits, dtype=kind)
 
-    sweeps.survey(excused)
+def depths(puzzle: Puzzle) -> list[int]:
+    """The distance of each state from the initial ones."""
     every = reachable(sorted(puzzle.initial), puzzle.after, set(range(puzzle.count)))
-    return Behaviours(edges, sweeps, np.array([every[state] for state in range(puzzle.count)]))
+    return [every[state] for state in range(puzzle.count)]
 
 
-def flags(puzzle: Puzzle, states: frozenset[int]) -> Any:
-    """A set of states as an array of truths."""
-    return np.array([state in states for state in range(puzzle.count)])
+def sweeps(puzzle: Puzzle, region: frozenset[int], visit: frozenset[int] | None, how: How) -> Sweeps:
+    """The sweeps over a region of a puzzle, whose fair behaviours visit some states if so asked."""
+    depth = depths(puzzle)
+    edges = ListedEdges(puzzle, sorted(region, key=lambda s: (depth[s], s)), how.size, how.cut)
+    listed = [Constraint(one.strong, sorted(one.actions), sum(1 << a for a in one.actions)) for one in puzzle.fair]
+    excused = [one.excused for one in puzzle.fair]
+    if visit is not None:
+        listed, excused = [*listed, TO_VISIT], [*excused, visit]
+    kinds, classes = classes_of(listed)
+    control = SweepControl(how.threads, budget=how.budget)
+    made = Sweeps(edges, kinds, groups_of(listed, classes, edges.count), control)
+    for number, states in enumerate(excused):
+        for place, state in enumerate(edges.states):
+            if state in states:
+                bits = made.groups[number // GROUP].enabled
+                bits[place] &= ~bits.dtype.type(1 << number % GROUP)
+    return made
 
 
-def question(puzzle: Puzzle, kind: str) -> Question:
-    """The property of a kind that a puzzle's premise and goal make."""
+@frozen
+class How:
+    """How sweeps are run: states of a block, threads, bytes for edges, what bounds cut."""
+
+    size: int = 3
+    threads: int = 1
+    budget: int = 1 << 20
+    cut: dict[int, int] = field(factory=dict)
+
+
+USUAL = How()
+
+
+def answer(puzzle: Puzzle, kind: str, how: How = USUAL) -> Answer:
+    """The answer of the sweeps about a puzzle's premise and goal, in the numbers of the puzzle."""
     every = frozenset(range(puzzle.count))
-    premise = puzzle.premise if kind == "leads_to" else every
-    return Question(kind, flags(puzzle, premise), flags(puzzle, puzzle.goal), flags(puzzle, puzzle.initial),
-                    tuple(range(len(puzzle.fair))))  # fmt: skip
-
-
-def answer(puzzle: Puzzle, kind: str, size: int = 3, threads: int = 1) -> Answer:
-    """The answer of the sweeps about a puzzle."""
-    return behaviours(puzzle, size, threads).answer(question(puzzle, kind))
+    concerned = {"leads_to": puzzle.premise, "eventually": puzzle.initial}.get(kind, every)
+    everywhere, unsatisfied = kind == "eventually_always", every - puzzle.goal
+    made = sweeps(puzzle, every if everywhere else unsatisfied, unsatisfied if everywhere else None, how)
+    states = made.edges.states  # type: ignore[attr-defined]
+    waiting = np.array([s in concerned - puzzle.goal for s in states], dtype=np.bool_)
+    found = Behaviours(made.edges, made).answer(Question(kind, len(concerned), waiting))
+    lasso = None if found.lasso is None else evolve(found.lasso, entry=states[found.lasso.entry])
+    return evolve(found, lasso=lasso)
 
 
 def breaks(puzzle: Puzzle, kind: str, lasso: Lasso) -> bool:

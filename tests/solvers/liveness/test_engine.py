@@ -136,31 +136,37 @@ def test_a_search_without_sweeps_is_unknown() -> None:
     assert {type(one.verdict) for one in found.verdicts if one.kind in LIVENESS} == {Unknown}
 
 
-def test_threads_and_kept_edges_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_and_stored_edges_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four threads, blocks of one state, and edges that are computed again give the same lassos."""
     one = explored(LIFT, "weak")
     monkeypatch.setattr(graph, "MOST_STATES", 1)
-    monkeypatch.setattr(judge, "CompiledEdges", lambda *of: graph.CompiledEdges(*of[:3], 0))
+    monkeypatch.setattr(judge, "LEAST_EDGES", 0)
+    monkeypatch.setattr(judge, "SHARE", 0)
     other = explored(LIFT, "weak", threads=4)
     assert words(one) == words(other)
     assert lasso(one, "bell") == lasso(other, "bell")
 
 
 def test_compiled_edges_are_those_of_ints() -> None:
-    """The edges of every state are the steps that change it, and a stutter."""
+    """The edges of a region are the steps that change a state and stay there; what leaves it is known to leave."""
     program = trace(DOOR, DOOR.setting("cut"))
     kernel = load_kernel(program)
     search = Search(kernel, Limits(1 << 30), 1, threading.Event(), lambda _: None)
     search.run()
-    edges = graph.CompiledEdges(kernel, search.store, 1, 1 << 20)
-    blocks = [edges.block(0, number) for number in range(len(edges.blocks))]
-    states = {int(s): search.store.state(edges.identity(int(s))) for s in range(edges.count)}
-    pairs = {(states[int(s)], states[int(t)]) for b in blocks for s, t in zip(b.owners(), b.targets, strict=True)}
     first, second = (program.layout.pack(evolve(DOOR.initial(program.setting)[0], tries=n)) for n in (0, 1))  # type: ignore[index]
-    assert pairs == {(first, first), (first, second), (second, second)}
-    assert {states[b.first + n]: bool(c) for b in blocks for n, c in enumerate(b.cuts)} == {first: False, second: True}
-    assert edges.kept > 0
-    assert np.array_equal(edges.parents() < 0, np.array([states[s] == first for s in range(edges.count)]))
+    space = graph.ExploredSpace(kernel, search.store)
+    whole = space.region(np.ones(space.count, dtype=np.bool_), 1)
+    whole.enter()
+    states = [search.store.state(int(identity)) for identity in whole.identities(0, 2)]
+    (block,) = [whole.block(0, number, np.ones(2, dtype=np.bool_)) for number in range(len(whole.blocks))]
+    assert (states, list(whole.levels), block.starts.tolist()) == ([first, second], [0, 1, 2], [0, 1, 1])
+    assert (block.targets.tolist(), block.owners().tolist(), (block.cuts != 0).tolist()) == ([1], [0], [False, True])
+    narrow = whole.narrowed(np.array([True, False]))
+    narrow.enter()
+    for inner, targets in ((True, []), (False, [graph.OUTSIDE])):
+        block = narrow.block(0, 0, np.ones(1, dtype=np.bool_), inner=inner)
+        assert (block.targets.tolist(), list(narrow.levels)) == (targets, [0, 1, 1])
+    assert narrow.block(0, 0, np.zeros(1, dtype=np.bool_), inner=False).starts.tolist() == [0, 0]
 
 
 def test_a_lasso_that_is_none_is_not_confirmed() -> None:

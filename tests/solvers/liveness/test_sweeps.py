@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.model.language.fairness import LIVENESS
 from tests.solvers.liveness.naive import Puzzle, has_fair_behaviour, judge
-from tests.solvers.liveness.puzzles import answer, behaviours, breaks, draw_puzzle, question
+from tests.solvers.liveness.puzzles import USUAL, How, answer, breaks, depths, draw_puzzle, sweeps
 
 SEEDS = st.integers(0, 10**9)
 
 
-def agree(puzzle: Puzzle) -> None:
+def agree(puzzle: Puzzle, how: How = USUAL) -> None:
     """Every kind of property has the naive verdict, and a lasso that is one, of the shortest stem."""
-    found = behaviours(puzzle)
+    depth = depths(puzzle)
     for kind in LIVENESS:
-        naive, said = judge(puzzle, kind), found.answer(question(puzzle, kind))
+        naive, said = judge(puzzle, kind), answer(puzzle, kind, how)
         assert (said.concerned, said.waiting) == (naive.concerned, naive.waiting), (kind, puzzle)
         assert (said.lasso is None) == (naive.stem is None), (kind, puzzle)
         if said.lasso is not None:
-            assert int(found.depth[said.lasso.entry]) + len(said.lasso.way) == naive.stem, (kind, puzzle, said)
+            assert depth[said.lasso.entry] + len(said.lasso.way) == naive.stem, (kind, puzzle, said)
             assert breaks(puzzle, kind, said.lasso), (kind, puzzle, said)
 
 
@@ -60,19 +59,24 @@ def test_many_constraints_are_several_groups() -> None:
 def test_a_fair_behaviour_begins_in_every_state(seed: int) -> None:
     """Fairness of actions forbids no finite run (it is machine closed): so no verdict rests on there being none."""
     puzzle = draw_puzzle(random.Random(f"closed {seed}"))
-    every = np.ones(puzzle.count, dtype=np.bool_)
-    found = behaviours(puzzle)
-    fair = found.sweeps.fair(every, tuple(range(len(puzzle.fair))))
-    assert found.sweeps.reaching(fair, every).all()
+    made = sweeps(puzzle, frozenset(range(puzzle.count)), None, How())
+    assert made.reaching(made.fair()).all()
     assert all(has_fair_behaviour(puzzle, state) for state in range(puzzle.count))
 
 
-def test_threads_and_blocks_change_nothing() -> None:
-    """Four threads, and blocks of one state or of all, give the same answer and the same lasso."""
+def test_threads_blocks_and_memory_change_nothing() -> None:
+    """Four threads, blocks of one state or of all, and edges that are computed again give the same lasso."""
     for seed in range(25):
         puzzle = draw_puzzle(random.Random(f"threads {seed}"), most=14)
         for kind in LIVENESS:
             one = answer(puzzle, kind)
-            for size, threads in ((1, 4), (100, 1)):
-                other = answer(puzzle, kind, size, threads)
+            for how in (How(1, threads=4), How(100), How(1, budget=0), How(2, budget=40)):
+                other = answer(puzzle, kind, how)
                 assert (one.lasso, one.waiting) == (other.lasso, other.waiting), (kind, puzzle)
+
+
+@given(SEEDS)
+def test_without_memory_the_naive_verdicts_stay(seed: int) -> None:
+    """Where no edge, or few, can be kept, regions are narrowed and edges computed again, with the same result."""
+    source = random.Random(f"little {seed}")
+    agree(draw_puzzle(source, most=14), How(source.randint(1, 3), budget=source.choice((0, 60, 120))))

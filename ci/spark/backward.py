@@ -45,7 +45,7 @@ def marks_task(shipped: Callable[[], BlockSpec]) -> Callable[[Batches], Batches]
 
     def compute_marks(batches: Batches) -> Batches:
         kernel = load_block_kernel(shipped())
-        for places, states in _parts(batches, kernel):
+        for places, states in state_parts(batches, kernel):
             yield _rows(place=places, bits=kernel.marks(states).view(np.int64))
 
     return compute_marks
@@ -57,7 +57,7 @@ def exits_task(shipped: Callable[[], BlockSpec]) -> Callable[[Batches], Batches]
     def compute_exits(batches: Batches) -> Batches:
         kernel = load_block_kernel(shipped())
         words = kernel.spec.words
-        for places, states in _parts(batches, kernel):
+        for places, states in state_parts(batches, kernel):
             records, counts, leaves = kernel.exits_of(states)
             flows = records[:, words] != 0
             source, records = np.repeat(places, counts)[flows], records[flows].view(np.int64)
@@ -69,7 +69,7 @@ def exits_task(shipped: Callable[[], BlockSpec]) -> Callable[[Batches], Batches]
     return compute_exits
 
 
-def _parts(batches: Batches, kernel: BlockKernel) -> Iterator[tuple[Any, Words]]:
+def state_parts(batches: Batches, kernel: BlockKernel) -> Iterator[tuple[Any, Words]]:
     """Rows (place, words) as arrays, a few thousand at once."""
     for batch in batches:
         for at in range(0, batch.num_rows, STATES_AT_ONCE):

@@ -24,6 +24,7 @@ from kraftcheck.ci.spark.store.handover import Export, NativeStart
 from kraftcheck.ci.spark.store.manifests import Commit
 from kraftcheck.ci.spark.store.places import PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import BlockKernel
+from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, search_liveness
 from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.frame import NO_ACTION
 from kraftcheck.solvers.program.stop import is_stop, stop_reason
@@ -46,7 +47,7 @@ class SparkRun:
         commits: the committed levels.
         handed_over: the first depth that Spark expanded; None: none.
         cut: why the search is not complete; None when it is.
-        recoverability: what a search backward found about `recovers` properties.
+        recoverability, liveness: what searches found about `recovers` and liveness properties.
     """
 
     kernel: Kernel
@@ -59,6 +60,7 @@ class SparkRun:
     handed_over: int | None = None
     cut: str | None = None
     recoverability: Recoverability = NOT_SEARCHED
+    liveness: Liveness = NO_LIVENESS_SEARCH
     _start_time: float = field(factory=time.monotonic)
 
     @property
@@ -133,9 +135,12 @@ class SparkRun:
             frame = tuple(native.search.counters().tolist())
             steps, before = self._steps(export, native.search.claims), self.commits[-1].rows
             self._commit(Commit(len(self.commits), (), (), frame, steps, "native", {}, before))
-            self.recoverability = search_backward(
-                native.search, lambda search, *_: self._native_progress(search), time.monotonic
-            )
+
+            def report(search: Search, sweep: int, queue: int) -> None:
+                self._native_progress(search)
+
+            self.recoverability = search_backward(native.search, report, time.monotonic)
+            self.liveness = search_liveness(native.search, report, time.monotonic)
             self.cut = native.search.cut
         elif self.stop.is_set():
             self.cut = stop_reason(self.stop)
@@ -180,6 +185,13 @@ class SparkRun:
         if self.kernel.program.recovers and not (is_stop(self.cut) or self.cut == FIRST_VIOLATION):
             self.recoverability = search()
             if self.recoverability.findings is None:
+                self.cut = stop_reason(self.stop)
+
+    def search_liveness(self, search: Callable[[], Liveness]) -> None:
+        """Judge the liveness properties on what is committed, unless the run was to end early."""
+        if self.kernel.program.liveness.claims and not (is_stop(self.cut) or self.cut == FIRST_VIOLATION):
+            self.liveness = search()
+            if self.stop.is_set():
                 self.cut = stop_reason(self.stop)
 
     def report_backward(self, rounds: int, changed: int) -> None:

@@ -16,6 +16,7 @@ from kraftcheck.ci.spark.backward import SparkBackward
 from kraftcheck.ci.spark.decoding import decoding
 from kraftcheck.ci.spark.engine import SparkRun
 from kraftcheck.ci.spark.jobs import SparkCluster
+from kraftcheck.ci.spark.liveness.search import SparkLiveness
 from kraftcheck.ci.spark.options import Bounds, ClusterOptions
 from kraftcheck.ci.spark.part import SparkPart
 from kraftcheck.ci.spark.session import parse_conf, start_session
@@ -70,7 +71,8 @@ def explore_with_spark(
         run, resumed = _run_search(log, kernel, spec, bounds, options, conf, quiet)
         seconds = time.monotonic() - compiled
         audit = audit_run(run, sampling)
-        result = conclude(run, kernel, seconds, compiled - start, audit, run.recoverability, strict=bounds.strict)
+        result = conclude(run, kernel, seconds, compiled - start, audit, run.recoverability, run.liveness,
+                          strict=bounds.strict)  # fmt: skip
         costs = {level.depth: level.cost for level in run.commits if level.engine == "spark"}
         return result, SparkPart(run.handed_over, out, resumed, costs)
 
@@ -125,7 +127,8 @@ def _search(
         run.start()
         if run.finished or run.cut is not None:
             return resumed
-    if run.finished and checked and not run.kernel.program.recovers:
+    program = run.kernel.program
+    if run.finished and checked and not (program.recovers or program.liveness.claims):
         return resumed
     begin_event.clear()
     session = start_session(options.master, run.bounds.threads, conf, place)
@@ -136,8 +139,10 @@ def _search(
         if not checked:
             check_on(session, run.log, run.commits, place)
         run.expand(cluster)
-        backward = SparkBackward(cluster, run.log, run.commits, run.kernel.program, run.report_backward)
+        backward = SparkBackward(cluster, run.log, run.commits, program, run.report_backward)
         run.search_backward(lambda: backward.run(run.stop))
+        live = SparkLiveness(cluster, run.log, run.commits, program, run.bounds.memory, run.report_backward)
+        run.search_liveness(lambda: live.run(run.stop))
     finally:
         session.stop()
         (run.log.out / SOURCES).unlink(missing_ok=True)

@@ -26,6 +26,7 @@ from kraftcheck.solvers.blocks.recordset import (
 from kraftcheck.solvers.blocks.tasks import CLAIMS_PER_WORD, BlockSpec
 from kraftcheck.solvers.machine_code.backward_sweep import emit_follow, emit_survey
 from kraftcheck.solvers.machine_code.compile import cache_key
+from kraftcheck.solvers.machine_code.edge_kernel import cut_bits, emit_appraise, forget_cuts, truth_words
 from kraftcheck.solvers.machine_code.frame import FramePlan
 from kraftcheck.solvers.machine_code.irtools import (
     POINTER,
@@ -72,6 +73,9 @@ def emit_block_kernel(program: Program) -> ir.Module:
     if program.recovers:
         emit_survey(module, program)
         _emit_exits(module, geometry, emit_follow(module, plan, kinds, len(program.recovers)))
+    if program.liveness.claims:
+        emit_appraise(module, program)
+        _emit_steps(module, plan, geometry, step)
     return module
 
 
@@ -186,6 +190,21 @@ def _emit_exits(module: ir.Module, geometry: Geometry, follow: Any) -> None:
     b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
 
 
+def _emit_steps(module: ir.Module, plan: FramePlan, geometry: Geometry, step: Any) -> None:
+    """`steps(states, count, frame, out, counts, cuts) -> records`: as `successors`, and the cut bits of each state."""
+    function, b = begin(module, "steps", [POINTER, WORD, *[POINTER] * 4], public=True)
+    states, count, frame, out, counts, cuts = function.args
+    place, size = Local(b, out), word(8 * geometry.record)
+    with count_up(b, word(0), count) as k:
+        begin_ = place.get()
+        forget_cuts(b, plan, frame)
+        end = b.call(step, [element(b, states, b.mul(k, word(geometry.words))), begin_, frame, word(0)])
+        store(b, cut_bits(b, plan, frame), cuts, k)
+        store(b, b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(begin_, WORD)), size), counts, k)
+        place.set(end)
+    b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
+
+
 def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: CodeTarget | None = None) -> BlockSpec:
     """The spec of a program for workers: object code, from the cache if it is there, and sizes.
 
@@ -209,4 +228,5 @@ def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: C
         code, processor, geometry.words, geometry.instances, geometry.filter_slots, plan.size, claim_words(program),
         bucket_bits, len(program.recovers), mark_bytes(len(program.recovers)),
         recovery_action_bits(program.recovers, program.instances),
+        truth_words(program),
     )  # fmt: skip

@@ -49,6 +49,7 @@ class BlockSpec:
         recovers: number of `recovers` properties.
         mark_bytes: bytes of a mark as the kernel keeps it.
         flows: for each action instance the bits of marks that flow back through it.
+        truth_words: words of the truths of a state that liveness needs; 0 without any.
     """
 
     code: bytes
@@ -62,6 +63,7 @@ class BlockSpec:
     recovers: int
     mark_bytes: int
     flows: tuple[int, ...]
+    truth_words: int = 0
 
     @property
     def record(self) -> int:
@@ -88,6 +90,8 @@ class BlockKernel:
         names = {"expand": 9, "gather": 4, "strike": 5, "tally": 4, "scatter": 5, "bits": 4, "successors": 5}
         if spec.recovers:
             names |= {"survey": 3, "exits": 7}
+        if spec.truth_words:
+            names |= {"appraise": 3, "steps": 6}
         self._functions = {name: self._library.function(name, count) for name, count in names.items()}
 
     def __getattr__(self, name: str) -> Callable[..., int]:
@@ -121,6 +125,21 @@ class BlockKernel:
         arrays = (address(frame), address(out), address(counts))
         return out[: self.successors(address(states), len(states), *arrays)], counts
 
+
+    def truths(self, states: Words) -> Words:
+        """The truths of states that liveness needs, one row each."""
+        rows = np.empty((len(states), self.spec.truth_words), dtype=np.uint64)
+        self.appraise(address(states), address(rows), len(states))
+        return rows
+
+    def steps_of(self, states: Words) -> tuple[Words, npt.NDArray[np.int64], Words]:
+        """As `transitions`, and for each state the kinds of action of which a domain cut a step, a bit each."""
+        spec, n = self.spec, len(states)
+        out = np.empty((n * spec.instances + 1, spec.record), dtype=np.uint64)
+        counts, frame = np.zeros(n, dtype=np.int64), np.zeros(spec.frame, dtype=np.int64)
+        cuts = np.zeros(n, dtype=np.uint64)
+        arrays = (address(frame), address(out), address(counts), address(cuts))
+        return out[: self.steps(address(states), n, *arrays)], counts, cuts
 
     def marks(self, states: Words) -> Words:
         """The marks of states from themselves alone, as `sweep` describes them."""

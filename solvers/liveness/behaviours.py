@@ -88,13 +88,13 @@ class Behaviours:
         begins, fair = question.begins, self.sweeps.fair()
         lasso = None
         if fair.any() and (self.sweeps.reaching(fair) & begins).any():
-            lasso = self._lasso(begins, fair)
+            lasso = self.lasso(begins, fair)
         uncertain = np.zeros_like(begins)
         if lasso is None and self.sweeps.cut.any():
             uncertain = self.sweeps.reaching(self.sweeps.cut) & question.waiting
         return Answer(question.concerned, int(np.count_nonzero(question.waiting)), lasso, uncertain)
 
-    def _lasso(self, begins: Truths, fair: Truths) -> Lasso:
+    def lasso(self, begins: Truths, fair: Truths) -> Lasso:
         """The lasso with the shortest stem: nearest states first; where a behaviour may stay, before other cycles."""
         self.edges.enter()
         still, cycles = self._still(fair), None

@@ -163,6 +163,10 @@ class Sweeps:
         self._surveyed = np.zeros(len(self.edges.blocks), dtype=np.bool_)
         self._stored = self._waiting = StoredEdges(self.control.budget)
 
+    def note_survey(self, cut: Truths) -> None:
+        """What each state enables is in the groups already, and these states are cut."""
+        self.cut, self._surveyed[:] = cut, True
+
     def fair(self) -> Truths:
         """The states from which a behaviour stays in the region that satisfies all constraints."""
         kept, removed = np.ones(self.edges.count, dtype=np.bool_), True
@@ -191,7 +195,7 @@ class Sweeps:
         self._stored.clear()
         groups = tuple(Group(group.constraints, group.steps, group.enabled[kept]) for group in self.groups)
         narrow = Sweeps(self.edges.narrowed(kept), self.kinds, groups, self.control)
-        narrow._surveyed[:] = True
+        narrow.note_survey(self.cut[kept])
         return narrow
 
     def _satisfiable(self, group: Group, kept: Truths) -> Truths:

@@ -145,7 +145,7 @@ class ClaimSearch:
         """The result."""
         region, concerned = self._region()
         edges = self.space.region(region, self.control.threads)
-        constraints = self._constraints()
+        constraints = constraints_of(self.program, self.number)
         kinds, classes = classes_of(constraints)
         groups = groups_of(constraints, classes, edges.count)
         each = 2 + 2 * sum(group.enabled.itemsize for group in groups)  # marks, what is enabled, kept, waiting
@@ -179,16 +179,6 @@ class ClaimSearch:
             return self.space.initial(states)
         return bits_of(rows, 2 * self.number)
 
-    def _constraints(self) -> list[Constraint]:
-        """What a behaviour satisfies that breaks the property."""
-        owner = [number for number, kind in enumerate(self.program.kinds) for _ in kind.instances]
-        declared = (self.program.liveness.constraints[number] for number in self._claim.constraints)
-        constraints = [
-            Constraint(one.strong, one.instances, sum({kind_bit(owner[number]) for number in one.instances}))
-            for one in declared
-        ]
-        return [*constraints, TO_VISIT] if self._everywhere else constraints
-
     def _note_truths(self, edges: RegionEdges, sweeps: Sweeps) -> Truths:
         """Note where constraints are excused; the states of the region that wait for the goal."""
         edges.enter()
@@ -210,6 +200,17 @@ class ClaimSearch:
         run = self.space.store.run_to(int(edges.identities(lasso.entry, lasso.entry + 1)[0]))
         instances = (*run.instances, *lasso.way, *lasso.cycle)
         return confirm_lasso(self.program, self._claim.claim, run.initial, instances, len(instances) - len(lasso.cycle))
+
+
+def constraints_of(program: Program, number: int) -> list[Constraint]:
+    """What a behaviour satisfies that breaks a property, by its number."""
+    claim = program.liveness.claims[number]
+    owner = [number for number, kind in enumerate(program.kinds) for _ in kind.instances]
+    constraints = [
+        Constraint(one.strong, one.instances, sum({kind_bit(owner[number]) for number in one.instances}))
+        for one in (program.liveness.constraints[number] for number in claim.constraints)
+    ]
+    return [*constraints, TO_VISIT] if claim.claim.kind == "eventually_always" else constraints
 
 
 def bits_of(rows: Any, column: int) -> Truths:

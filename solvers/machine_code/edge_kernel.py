@@ -46,11 +46,11 @@ def truth_words(program: Program) -> int:
 
 def emit_liveness(module: ir.Module, plan: FramePlan, step: Any, shards: int) -> None:
     """The functions `appraise` and `connect` of a program with liveness properties."""
-    _emit_appraise(module, plan.program)
+    emit_appraise(module, plan.program)
     _emit_connect(module, plan, step, shards)
 
 
-def _emit_appraise(module: ir.Module, program: Program) -> None:
+def emit_appraise(module: ir.Module, program: Program) -> None:
     """`appraise(states, truths, count) -> count`: the truths of `LivenessClaims.terms`, one bit each, by state."""
     function, b = begin(module, "appraise", [POINTER, POINTER, WORD], public=True)
     states, out, count = function.args
@@ -90,11 +90,10 @@ def _emit_connect(module: ir.Module, plan: FramePlan, step: Any, shards: int) ->
             identity = b.zext(load(b, ids, row, U32), WORD)
             block = b.inttoptr(load(b, controls, b.and_(identity, word(shards - 1))), POINTER)
             state = ShardParts(b, block, words).state(b.lshr(identity, word(shards.bit_length() - 1)))
-            for place in range(plan.pruned, plan.pruned + len(plan.crossings)):
-                store(b, word(0), frame, place)
+            forget_cuts(b, plan, frame)
             end = b.call(step, [state, scratch, frame, word(0)])
             b.call(locate, [scratch, end, controls, numbering])
-            cut, at = Local(b, _cut_bits(b, plan, frame)), Local(b, scratch)
+            cut, at = Local(b, cut_bits(b, plan, frame)), Local(b, scratch)
             with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
                 target, instance = load(b, at.get(), 0), load(b, at.get(), words)
                 at.set(element(b, at.get(), record_words(plan.program)))
@@ -109,12 +108,19 @@ def _emit_connect(module: ir.Module, plan: FramePlan, step: Any, shards: int) ->
     b.ret(count.get())
 
 
-def _cut_bits(b: ir.IRBuilder, plan: FramePlan, frame: Any) -> Any:
+def cut_bits(b: ir.IRBuilder, plan: FramePlan, frame: Any) -> Any:
+    """The cut bits of a step whose counts of what domains cut were 0 before it."""
     bits: Any = word(0)
     for number, crossing in enumerate(plan.crossings):
         is_cut = b.icmp_unsigned("!=", load(b, frame, plan.pruned + number), word(0))
         bits = b.or_(bits, b.select(is_cut, word(kind_bit(crossing.kind)), word(0)))
     return bits
+
+
+def forget_cuts(b: ir.IRBuilder, plan: FramePlan, frame: Any) -> None:
+    """Set the counts of what domains cut to 0."""
+    for place in range(plan.pruned, plan.pruned + len(plan.crossings)):
+        store(b, word(0), frame, place)
 
 
 def kind_bit(kind: int) -> int:

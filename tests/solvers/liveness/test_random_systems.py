@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import time
+from typing import Any
 
 import pytest
 from attrs import evolve
 
 from kraftcheck.model.language.fairness import LIVENESS, Fairness
-from kraftcheck.model.language.system import Property
+from kraftcheck.model.language.system import Property, System
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
 from kraftcheck.solvers.search.explore import explore
@@ -60,6 +61,22 @@ def word_of(naive: Naive) -> tuple[str, int | None]:
     return ("Holds" if naive.waiting else "Vacuous"), None
 
 
+def labels_of(graph: Graph) -> Labels:
+    """A number for each action instance of a graph."""
+    return {key: n for n, key in enumerate(dict.fromkeys((t.move, t.arguments) for _, t in graph.steps()))}
+
+
+def asked_of(made: Claims, machine: Any, system: System) -> tuple[list[Property], list[Any]]:
+    """A property of each kind, of a random premise and a random goal; and these."""
+    claims = [made.claim(name, "sometimes") for name in ("premise", "goal")]
+    premise, goal = (building.claim(machine, one, dict(system.setting().bounds)) for one in claims)
+    asked = [
+        Property(kind, kind, kind, goal.predicate, when=premise.predicate if kind == "leads_to" else None)
+        for kind in LIVENESS
+    ]
+    return asked, claims
+
+
 def check(seed: int) -> bool:
     """Compare a system of a seed, unless a domain cuts steps of it or it is large; whether it was compared."""
     drawn_ = drawn(seed)
@@ -67,17 +84,11 @@ def check(seed: int) -> bool:
     if graph.pruned() or len(graph.depth) > 150:
         return False
     source = random.Random(f"liveness {seed}")
-    labels: Labels = {key: n for n, key in enumerate(dict.fromkeys((t.move, t.arguments) for _, t in graph.steps()))}
+    labels = labels_of(graph)
     declared, fair = fairness_of(source, drawn_, labels)
-    made = Claims(source, machine, graph)
-    claims = [made.claim(name, "sometimes") for name in ("premise", "goal")]
     system = building.build(machine)
     setting = system.setting()
-    premise, goal = (building.claim(machine, one, dict(setting.bounds)) for one in claims)
-    asked = [
-        Property(kind, kind, kind, goal.predicate, when=premise.predicate if kind == "leads_to" else None)
-        for kind in LIVENESS
-    ]
+    asked, claims = asked_of(Claims(source, machine, graph), machine, system)
     chosen = evolve(system, properties=lambda _: asked, fairness=lambda _: declared)
     found = explore(trace(chosen, setting), clock=time.perf_counter)
     puzzle = puzzle_of(graph, labels, fair, [[plainly(part) for part in one.parts.values()] for one in claims])

@@ -1,0 +1,157 @@
+"""Liveness under Spark: the verdicts and lassos of the native engine, by jobs or on the driver, and after a stop."""
+
+from __future__ import annotations
+
+import random
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.spark.jobs import SparkCluster
+from kraftcheck.ci.spark.liveness.rounds import DOCUMENT
+from kraftcheck.ci.spark.liveness.search import FOLDER, SparkLiveness
+from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.model.language.system import System
+from kraftcheck.solvers.liveness.judge import Liveness
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import Refuted
+from kraftcheck.solvers.search.explore import Exploration, conclude, explore
+from tests.ci.spark.levels import begun, finished, program_of
+from tests.shared.commands import kraftcheck
+from tests.solvers.liveness.toys import DOOR, LIFT
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+
+def claims(found: Exploration) -> list[Any]:
+    """Each liveness verdict: its class, and of a lasso the lengths of its run and its cycle; else its words."""
+    told: list[Any] = []
+    for one in found.verdicts:
+        if one.kind in LIVENESS:
+            verdict = one.verdict
+            if isinstance(verdict, Refuted) and verdict.trace.loop is not None:
+                told.append((one.claim, verdict.trace.loop.start, len(verdict.trace.steps)))
+            else:
+                told.append((one.claim, verdict))
+    return told
+
+
+def natively(program: Program) -> list[Any]:
+    """What the native engine says."""
+    return claims(explore(program, clock=lambda: 0.0, keep=False))
+
+
+def only(system: System, *names: str) -> System:
+    """A system with some of its properties."""
+    every = system.properties
+    chosen = every if callable(every) else lambda _: every
+    return evolve(system, properties=lambda setting: [one for one in chosen(setting) if one.id in names])
+
+
+def committed(program: Program, out: Path) -> Any:
+    """A run whose levels are committed, without any job, and its spec."""
+    run, runner = begun(program, out)
+    run.expand(runner)
+    return run, runner.spec
+
+
+def judged(
+    session: Any, program: Program, run: Any, spec: Any, collect: int | None, most: int = 1 << 30
+) -> tuple[Liveness, SparkLiveness]:
+    """The search for fair behaviours, stopped after so many rounds."""
+    stop = threading.Event()
+
+    def report(rounds: int, rows: int) -> None:
+        if rounds >= most:
+            stop.set()
+
+    cluster = SparkCluster.of(session, spec, run.log.out / "spark.log")
+    search = SparkLiveness(cluster, run.log, run.commits, program, 1 << 30, report, collect=collect)
+    return search.run(stop), search
+
+
+def test_jobs_judge_as_the_native_engine_and_go_on_after_a_stop(session: Any, tmp_path: Path) -> None:
+    """A search by rounds of jobs that was stopped computes only the rounds that were left, and says the same."""
+    program = program_of(DOOR, "enough")
+    run, spec = committed(program, tmp_path / "out")
+    cut, first = judged(session, program, run, spec, 0, most=7)
+    assert (cut.findings, first.computed) == (None, first.rounds)
+    kept = tmp_path / "out" / FOLDER
+    assert (kept / DOCUMENT).exists()
+    whole, second = judged(session, program, run, spec, 0)
+    assert second.rounds > first.rounds >= 7
+    assert second.computed == second.rounds - first.rounds
+    assert claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=whole)) == natively(program)
+    assert not kept.exists()
+
+
+def test_jobs_find_the_native_lasso(session: Any, tmp_path: Path) -> None:
+    """A lasso that rounds of jobs find has the lengths of the native one."""
+    program = program_of(only(LIFT, "up"), "idle")
+    run, spec = committed(program, tmp_path / "out")
+    found, _ = judged(session, program, run, spec, 0)
+    told = claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=found))
+    assert told == natively(program) == [("up", 1, 1)]
+
+
+@pytest.mark.usefixtures("shared")
+def test_the_command_judges_under_spark(tmp_path: Path) -> None:
+    """A region that fits is judged on the driver: beyond a bound it is unknown, with the native engine's words."""
+    words = ["explore", "tests.solvers.liveness.toys:DOOR", "--scope", "cut", "--json", "-", "--quiet"]
+    native = kraftcheck(*words)
+    ran = kraftcheck(*words, "--engine", "spark", "--handover", 0, "--out", tmp_path / "out")
+    told = [[(p["id"], p["verdict"], p["detail"]) for p in one.document()["properties"]] for one in (native, ran)]
+    assert (ran.code, told[1]) == (native.code, told[0])
+    assert (ran.code, ran.document()["spark"]["handed_over"]) == (22, 0)
+
+
+def test_rounds_of_another_run_are_dropped(session: Any, tmp_path: Path) -> None:
+    """Rounds that belong to other levels are not taken up."""
+    program = program_of(DOOR, "enough")
+    run, spec = committed(program, tmp_path / "out")
+    cut, _ = judged(session, program, run, spec, 0, most=1)
+    assert cut.findings is None
+    document = tmp_path / "out" / FOLDER / DOCUMENT
+    document.write_text(document.read_text().replace('"of": [[0, 1]', '"of": [[0, 2]'))
+    whole, again = judged(session, program, run, spec, None)
+    assert again.computed == again.rounds
+    assert whole.findings is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scope", ["fair", "moving", "idle"])
+@pytest.mark.parametrize("collect", [0, None])
+def test_every_kind_of_property_has_the_native_lasso(
+    scope: str, collect: int | None, session: Any, tmp_path: Path
+) -> None:
+    """By jobs or on the driver, each kind under each fairness has the native verdict and lengths."""
+    program = program_of(LIFT, scope)
+    run, spec = committed(program, tmp_path / "out")
+    found, _ = judged(session, program, run, spec, collect)
+    assert claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=found)) == natively(program)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_random_systems_have_the_native_verdicts(seed: int, session: Any, tmp_path: Path) -> None:
+    """Random systems with random fairness have native verdicts and stems, by jobs and on the driver."""
+    from tests.random_systems import building
+    from tests.random_systems.claims import Claims
+    from tests.random_systems.systems import drawn
+    from tests.solvers.liveness.test_random_systems import asked_of, fairness_of, labels_of
+
+    drawn_ = next(one for one in map(drawn, range(100 * seed, 100 * seed + 100)) if 4 <= len(one.graph.depth) <= 60)
+    source = random.Random(f"spark {seed}")
+    labels = labels_of(drawn_.graph)
+    declared, _ = fairness_of(source, drawn_, labels)
+    system = building.build(drawn_.machine)
+    asked = asked_of(Claims(source, drawn_.machine, drawn_.graph), drawn_.machine, system)[0]
+    program = program_of(evolve(system, properties=lambda _: asked, fairness=lambda _: declared))
+    for number, collect in enumerate((0, None)):
+        run, spec = committed(program, tmp_path / f"out{number}")
+        found, _ = judged(session, program, run, spec, collect)
+        told = claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=found))
+        assert [one[:2] for one in told] == [one[:2] for one in natively(program)]

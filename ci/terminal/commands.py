@@ -55,6 +55,7 @@ COMMANDS = {
     "whatif": ("ci.logs.whatif:whatif_command", "How many faults a real cluster's partitions survive."),
     "serve": ("ci.explore.serve.command:serve_command", "A local page to explore a system step by step."),
     "trace": ("ci.explore.trace:trace_command", "Show or shorten a counterexample."),
+    "export": ("ci.explore.export:export_command", "A system as a module of TLA+, for a second opinion by TLC."),
     "query": ("ci.dataset.query:query_command", "SQL over an explored space."),
     "sweep": ("ci.dataset.sweep:sweep_command", "Compiled rules against rules on ints, state by state."),
     "unclean-recovery": (

@@ -181,6 +181,7 @@ USED: dict[str, tuple[tuple[str | Path, ...], int]] = {
     "replay": ((LOG, "--html", "log.html"), 0),
     "whatif": ((LOG, "--faults", "0"), 0),
     "trace": ((TESTS / "traces" / "B4.itf.json", "--html", "B4.html"), 0),
+    "export": (("lease:LEASE", "--tla", "Lease.tla"), 0),
     "query": (("missing", "SELECT 1"), 2),
     "sweep": (("missing",), 2),
     "serve": (("missing",), 2),

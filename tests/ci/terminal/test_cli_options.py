@@ -34,6 +34,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "whatif": (str(ELR), "--faults", "0"),
     "serve": ("missing",),
     "trace": (str(TRACE),),
+    "export": (TOY, "--tla", "Toy.tla"),
     "query": ("missing", "SELECT 1"),
     "sweep": ("missing",),
     "unclean-recovery": ("--snapshot", str(OUTAGE), "--all-offline-partitions", "--show-replica-info"),

@@ -1,0 +1,49 @@
+"""`kraftcheck export`: a system as a module of TLA+, for a second opinion by TLC."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kraftcheck.ci.systems.flags import parse_words
+from kraftcheck.ci.systems.lookup import find_system
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, program, subject
+from kraftcheck.ci.terminal.files import check_writable, write
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.tla.expressions import TooWide
+from kraftcheck.solvers.tla.module import module
+
+OPTIONS = ("--scope", "--rules", "--tla")
+
+
+@click.command("export", context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
+@click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
+@click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
+@click.option("--tla", "target", required=True, metavar="FILE.tla", help="The module; FILE.cfg is written beside it.")
+def export_command(words: tuple[str, ...], scope: str | None, rules: str | None, target: str) -> None:
+    """Write a system as a module of TLA+ that TLC runs.
+
+    The module has the initial states, the actions and the properties about
+    states and steps, made from the terms that every engine reads. Steps that
+    leave a domain are no steps. Goals are defined, and not checked.
+    """
+    parsed = parse_words(words, OPTIONS)
+    place = Path(target)
+    if place.suffix != ".tla" or not place.stem.isidentifier() or not place.stem.isascii():
+        raise Refusal(f"--tla {target}: a module's file is named NAME.tla, where NAME is a word of letters and digits")
+    configuration = place.with_suffix(".cfg")
+    check_writable(str(place))
+    check_writable(str(configuration))
+    bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], OPTIONS)
+    chosen = subject(parsed.system, scope, bounds, rules)
+    try:
+        made = module(program(chosen), place.stem, chosen.title())
+    except TooWide as error:
+        raise Refusal(f"{chosen.name}: {error}") from error
+    write(place, made.text)
+    write(configuration, made.configuration)
+    click.echo(f"{chosen.title()}: {place} and {configuration}")
+    if made.left_out:
+        click.echo(f"not in the module: {', '.join(made.left_out)}")

@@ -1,0 +1,1 @@
+"""Systems as modules of TLA+, so that TLC gives a second opinion."""

@@ -1,0 +1,179 @@
+"""A system as a module of TLA+, with the configuration that TLC runs it by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from kraftcheck.model.language.layout import Flag
+from kraftcheck.model.language.packing import Slot
+from kraftcheck.model.language.system import Property
+from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.program.program import Kind, Program
+from kraftcheck.solvers.tla.expressions import OPERATORS, identifier, number, written
+
+
+@frozen
+class Module:
+    """A module and its configuration.
+
+    Attributes:
+        text: the module.
+        configuration: what TLC is told to check.
+        left_out: ids of properties that the module does not have, as TLA+ has no safety formula for them.
+    """
+
+    text: str
+    configuration: str
+    left_out: tuple[str, ...]
+
+
+def module(program: Program, name: str, about: str) -> Module:
+    """The module of a system.
+
+    Steps that leave a domain are no steps, as in the search. Goals are defined, and not in the configuration: TLC shows
+    the way to a goal as the counterexample of its negation.
+
+    Args:
+        program: the system; its initial states are listed.
+        name: the module's name.
+        about: a line that says what it is made from.
+
+    Raises:
+        TooWide: for a word that may be beyond 32 bits.
+    """
+    writer = _Writer(program)
+    lines = [
+        f"---- MODULE {name} ----",
+        f"\\* {about}",
+        "EXTENDS Integers",
+        "",
+        f"VARIABLES {', '.join(writer.names)}",
+        "",
+        f"vars == <<{', '.join(writer.names)}>>",
+        "",
+        OPERATORS,
+        "",
+        *writer.initial(),
+        *(line for kind in program.kinds for line in writer.action(kind)),
+        "Next == " + " \\/ ".join(writer.actions[kind.action.name] for kind in program.kinds),
+        "",
+        *writer.properties(),
+        "====",
+    ]
+    left_out = [claim.id for claim in program.claims if claim.id not in writer.ids]
+    return Module("\n".join(lines) + "\n", writer.configuration(), tuple(left_out))
+
+
+class _Writer:
+    """The parts of a module."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.names: list[str] = []
+        for slot in program.layout.slots:
+            self.names.append(identifier(program.layout.name(slot.path), self.names))
+        self.variables = {term.index: name for term, name in zip(program.state, self.names, strict=True)}
+        self.taken = [*self.names]
+        self.actions = {kind.action.name: self._new(kind.action.name) for kind in program.kinds}
+        self.ids: dict[str, str] = {}
+
+    def _new(self, text: str) -> str:
+        self.taken.append(identifier(text, self.taken))
+        return self.taken[-1]
+
+    def initial(self) -> Iterator[str]:
+        """The initial states, listed."""
+        yield "Init == \\E i \\in {"
+        layout = self.program.layout
+        rows = [layout.values(layout.unpack(packed)) for packed in self.program.initial]
+        texts = (", ".join(map(_constant, row, layout.slots)) for row in rows)
+        yield ",\n".join(f"    <<{text}>>" for text in texts)
+        yield "  } : " + " /\\ ".join(f"{name} = i[{at}]" for at, name in enumerate(self.names, start=1))
+        yield ""
+
+    def action(self, kind: Kind) -> Iterator[str]:
+        """An action, for some of its arguments."""
+        yield f"{self.actions[kind.action.name]} =="
+        yield self._some_instance(kind)
+        yield ""
+
+    def _some_instance(self, kind: Kind, *denied: Term) -> str:
+        """For some arguments: the guard, then the next state within its domains, and what is denied of the step."""
+        if not kind.instances:
+            return "  FALSE"
+        arguments = {term.index: f"a{place}" for place, term in enumerate(kind.variables, start=1)}
+        names = self.variables | arguments
+        guard = written([*kind.guard.values()], names)
+        effect = written([*kind.after, *denied], names, guard)
+        values, claims = effect.roots[: len(kind.after)], effect.roots[len(kind.after) :]
+        parts = []
+        for place, (name, value) in enumerate(zip(self.names, values, strict=True)):
+            if place in kind.unchecked:
+                domain = self.program.layout.slots[place].domain
+                parts.append(f"({value}) \\in {number(domain.lo)}..{number(domain.hi)}")
+            parts.append(f"{name}' = {value}")
+        step = effect.before("\n     ".join(f"/\\ {part}" for part in [*parts, *claims]), "     ")
+        body = guard.before("\n    ".join(f"/\\ {part}" for part in guard.roots), "    ") + f"\n    /\\\n{step}"
+        if not kind.variables:
+            return body
+        columns = [
+            f"      a{place} == <<{', '.join(_argument(row[place - 1], term) for row in kind.table)}>>[i]"
+            for place, term in enumerate(kind.variables, start=1)
+        ]
+        return "\n".join([f"  \\E i \\in 1..{len(kind.table)} :", "    LET", *columns, "    IN", body])
+
+    def properties(self) -> Iterator[str]:
+        """Invariants, claims about steps, goals, and that only quiescent states have no successor."""
+        for claim, term in zip(self.program.always, self.program.always_terms, strict=True):
+            yield from self._of_state(claim, term)
+        for claim, term in zip(self.program.sometimes, self.program.sometimes_terms, strict=True):
+            yield from self._of_state(claim, term)
+        for place, claim in enumerate(self.program.steps):
+            yield from self._of_steps(claim, place)
+        self.deadlock = self._new("OnlyQuiescentStatesEnd")
+        text = written([self.program.quiescent], self.variables)
+        yield f"{self.deadlock} =="
+        yield text.before(f"ENABLED Next \\/ {text.roots[0]}", "  ")
+        yield ""
+
+    def _define(self, claim: Property) -> Iterator[str]:
+        self.ids[claim.id] = self._new(claim.id)
+        yield f"\\* {claim.sentence}"
+        yield f"{self.ids[claim.id]} =="
+
+    def _of_state(self, claim: Property, term: Term) -> Iterator[str]:
+        text = written([term], self.variables)
+        yield from self._define(claim)
+        yield text.before(text.roots[0], "  ")
+        yield ""
+
+    def _of_steps(self, claim: Property, place: int) -> Iterator[str]:
+        """No step of any action breaks the claim; TLC asks it of steps that change the state."""
+        broken = []
+        for kind in self.program.kinds:
+            truth = kind.steps[place]
+            if truth.op == "const" and truth.value:
+                continue
+            graph = self.program.graph
+            denied = graph.lift(graph.negate(truth))
+            broken.append(self._some_instance(kind, denied))
+        yield from self._define(claim)
+        yield "  [][~(\n" + "\n  \\/\n".join(f"  ({text})" for text in broken or ["  FALSE"]) + "\n  )]_vars"
+        yield ""
+
+    def configuration(self) -> str:
+        """What TLC checks: invariants and claims about steps; goals are left to the reader."""
+        invariants = [self.ids[claim.id] for claim in self.program.always] + [self.deadlock]
+        lines = ["INIT Init", "NEXT Next", "CHECK_DEADLOCK FALSE", *(f"INVARIANT {name}" for name in invariants)]
+        lines += [f"PROPERTY {self.ids[claim.id]}" for claim in self.program.steps]
+        return "\n".join(lines) + "\n"
+
+
+def _constant(value: int, slot: Slot) -> str:
+    return str(bool(value)).upper() if isinstance(slot.domain, Flag) else number(value)
+
+
+def _argument(value: int, term: Term) -> str:
+    return str(bool(value)).upper() if term.is_truth else number(value)

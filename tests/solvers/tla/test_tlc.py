@@ -1,0 +1,119 @@
+"""TLC finds the states, the depth and the counterexamples that kraftcheck finds, in the modules that it writes."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+import kraftcheck as kc
+from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.model.language.system import System
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.search.explore import explore
+from kraftcheck.solvers.tla.module import module
+from tests.examples.readers_writers import READERS_WRITERS
+from tests.examples.two_phase import FAULTY
+from tests.random_systems.comparison import Case
+from tests.shared.commands import kraftcheck
+from tests.shared.tlc import Answer, tlc
+
+
+def second_opinion(traced: Program, folder: Path) -> Answer:
+    """What TLC says of a program."""
+    made = module(traced, "Exported", "made by a test")
+    (folder / "Exported.tla").write_text(made.text)
+    (folder / "Exported.cfg").write_text(made.configuration)
+    return tlc(folder / "Exported.tla")
+
+
+def agree(traced: Program, folder: Path) -> Answer:
+    """Both have the same numbers, and refute the same invariants by traces of the same length."""
+    found = explore(traced, clock=time.monotonic)
+    answer = second_opinion(traced, folder)
+    assert (answer.distinct, answer.levels) == (found.distinct, found.depth + 1)
+    invariants = {one.id.replace("-", "_") for one in traced.always}
+    refuted = {
+        one.claim.replace("-", "_"): (one.depth or 0) + 1
+        for one in found.verdicts if isinstance(one.verdict, kc.Refuted)
+    }  # fmt: skip
+    assert {name: steps for name, steps in refuted.items() if name in invariants} == {
+        name: steps for name, steps in answer.violated.items() if name in invariants
+    }
+    assert ("deadlock" in refuted) == ("OnlyQuiescentStatesEnd" in answer.violated)
+    return answer
+
+
+@pytest.mark.parametrize("system", [FAULTY, pytest.param(READERS_WRITERS, marks=pytest.mark.slow)])
+def test_tlc_finds_what_the_search_finds(system: System, tmp_path: Path) -> None:
+    """States, depth, the refuted invariant and the length of its trace are TLC's too."""
+    answer = agree(program(subject(system, None, {}, None)), tmp_path)
+    assert len([name for name in answer.violated if name in ("consistent", "never_all_read")]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(30))
+def test_tlc_agrees_on_random_systems(seed: int, tmp_path: Path) -> None:
+    """Every operator of the language means in TLA+ what it means in machine code."""
+    case = Case.of_seed(seed)
+    if max(max(abs(node.lo), abs(node.hi)) for node in case.program.graph.nodes) >= 1 << 31:
+        pytest.skip("TLC's numbers have 32 bits")
+    agree(case.program, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rules", "distinct"), [("fixed", 18_344)])
+def test_tlc_agrees_on_the_rules_of_kafka(rules: str, distinct: int, tmp_path: Path) -> None:
+    """Of `elections tiny` TLC finds the same states, none of which breaks an invariant."""
+    chosen = program(subject("elections", "tiny", {}, rules))
+    made = module(chosen, "Elections", "made by a test")
+    (tmp_path / "Elections.tla").write_text(made.text)
+    invariants = [line for line in made.configuration.splitlines() if not line.startswith("PROPERTY")]
+    (tmp_path / "Elections.cfg").write_text("\n".join(invariants))
+    answer = tlc(tmp_path / "Elections.tla")
+    assert (answer.distinct, answer.violated) == (distinct, {})
+    assert explore(chosen, clock=time.monotonic).distinct == distinct
+
+
+def test_a_module_is_written_whole(tmp_path: Path) -> None:
+    """The command writes module and configuration, and names what a module of safety has not."""
+    ran = kraftcheck("export", "tests.examples.two_phase:TWO_PHASE", "--tla", tmp_path / "TwoPhase.tla")
+    assert ran.code == 0
+    text = (tmp_path / "TwoPhase.tla").read_text()
+    assert "MODULE TwoPhase" in text
+    assert "no manager commits while another aborts" in text
+    assert "INVARIANT consistent" in (tmp_path / "TwoPhase.cfg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "says"),
+    [
+        ("two-phase.tla", (), "a module's file is named NAME.tla"),
+        ("TwoPhase.txt", (), "a module's file is named NAME.tla"),
+        ("Two.tla", ("--brokers", "3"), "unknown option --brokers"),
+        ("missing/Two.tla", (), "there is no folder"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(name: str, words: tuple[str, ...], says: str, tmp_path: Path) -> None:
+    """A file that no module can be in, a flag that the system has not, and a missing folder are refused in a line."""
+    ran = kraftcheck("export", "tests.examples.two_phase:TWO_PHASE", *words, "--tla", tmp_path / name)
+    assert says in ran.refusal()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_words_beyond_32_bits_are_refused(tmp_path: Path) -> None:
+    """TLC would stop with an overflow in the middle of a run; the module is not written."""
+    ran = kraftcheck("export", "tests.solvers.tla.test_tlc:WIDE", "--tla", tmp_path / "Wide.tla")
+    assert "TLC's numbers have 32 bits" in ran.refusal()
+    assert list(tmp_path.iterdir()) == []
+
+
+WIDE = kc.System(
+    name="wide",
+    summary="A word of forty bits.",
+    layout=(kc.ints(0, 1 << 40),),
+    initial=[(0,)],
+    actions=[kc.Action("grow", lambda s: (s[0] * 2 + 1,), lambda s: s[0] < 1 << 39)],
+    properties=[kc.always("small", "it stays small", lambda s: s[0] < 1 << 40)],
+)

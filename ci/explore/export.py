@@ -28,6 +28,10 @@ def export_command(words: tuple[str, ...], scope: str | None, rules: str | None,
     The module has the initial states, the actions and the properties about
     states and steps, made from the terms that every engine reads. Steps that
     leave a domain are no steps. Goals are defined, and not checked.
+
+    \b
+    Examples:
+      kraftcheck export elections --scope tiny --rules fixed --tla Elections.tla
     """
     parsed = parse_words(words, OPTIONS)
     place = Path(target)

@@ -124,7 +124,7 @@ ABOUT = ("#meta", "kraftcheck")
         (with_value(7, *ABOUT, "system"), "key #meta.kraftcheck.system: not a str"),
         (
             with_value("electons", *ABOUT, "system"),
-            "unknown system 'electons'; did you mean elections, replication, directories?",
+            "unknown system 'electons'; did you mean elections, fair-elections, healing-elections?",
         ),
         (with_value("tests.toys:NONE", *ABOUT, "system"), "module tests.toys has no 'NONE'"),
         (with_value("noon", *ABOUT, "scope"), "digraph has no scope 'noon'"),

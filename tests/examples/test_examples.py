@@ -95,6 +95,7 @@ def test_tables_show_names() -> None:
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
+@pytest.mark.usefixtures("shared")
 def test_questions_in_sql_show_names(tmp_path: Path) -> None:
     """A question about a dataset of Spark has the names too, and counts as the states do."""
     name, out = "tests.examples.two_phase:TWO_PHASE", tmp_path / "out"

@@ -25,7 +25,7 @@ from tests.shared.commands import kraftcheck
 from tests.shared.samples import one_in
 
 SAMPLE = (
-    "completion-keeps-removing", "elr-kept-at-min-isr", "leader-epoch-rises-twice", "unclean-cancel-is-silent",
+    "completion-keeps-removing", "leader-epoch-rises-twice", "unclean-cancel-is-silent",
     "unfence-ignores-assignments", "leader-change-keeps-epoch", "registration-overwrites",
     "checkpoints-kept",
 )  # fmt: skip

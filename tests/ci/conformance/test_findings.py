@@ -139,6 +139,7 @@ def test_the_newest_release_is_as_recorded(tmp_path: Path) -> None:
     assert (tmp_path / "out" / NEWEST / "GhostElrMemberTest.java").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("kafka")
 def test_classes_that_answer_otherwise_are_seen() -> None:
     """The trace of a defect that a release has mended does not go as it says on the classes of that release."""

@@ -38,7 +38,7 @@ def counts(document: Any) -> Any:
      pytest.param("tests.shared.capped:CAPPED --strict --handover 0", marks=pytest.mark.slow),
      pytest.param("tests.toys:VALVE --handover 0", marks=pytest.mark.slow),
      "tests.toys:VALVE --scope bound --max-depth 3 --handover 0",
-     "elections --scope tiny --rules kafka-3.9 --handover 1500",
+     pytest.param("elections --scope tiny --rules kafka-3.9 --handover 1500", marks=pytest.mark.slow),
      pytest.param("replication --scope tiny --handover 1000", marks=pytest.mark.slow)],
 )  # fmt: skip
 @pytest.mark.usefixtures("shared")

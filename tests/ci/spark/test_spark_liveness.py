@@ -88,6 +88,7 @@ def test_jobs_judge_as_the_native_engine_and_go_on_after_a_stop(session: Any, tm
     assert not kept.exists()
 
 
+@pytest.mark.slow
 def test_jobs_find_the_native_lasso(session: Any, tmp_path: Path) -> None:
     """A lasso that rounds of jobs find has the lengths of the native one."""
     program = program_of(only(LIFT, "up"), "idle")

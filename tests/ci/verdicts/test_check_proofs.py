@@ -37,6 +37,7 @@ def test_what_is_not_proven_for_any_number_fails_the_check(monkeypatch: pytest.M
     assert (one.claim, one.expected, one.actual, one.code) == ("leader-active", "proven", "not proven", 22)
 
 
+@pytest.mark.slow
 def test_a_certificate_is_part_of_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """cvc5 confirms the certificate of one proof; where it does not, the check ends with exit 24."""
     pytest.importorskip("cvc5")

@@ -45,7 +45,7 @@ def agree(traced: Program, folder: Path) -> Answer:
     return answer
 
 
-@pytest.mark.parametrize("system", [FAULTY, pytest.param(READERS_WRITERS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("system", [pytest.param(one, marks=pytest.mark.slow) for one in (FAULTY, READERS_WRITERS)])
 def test_tlc_finds_what_the_search_finds(system: System, tmp_path: Path) -> None:
     """States, depth, the refuted invariant and the length of its trace are TLC's too."""
     answer = agree(program(subject(system, None, {}, None)), tmp_path)

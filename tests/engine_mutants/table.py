@@ -50,7 +50,7 @@ HEAD = """# Mutants of the engines
 Faults that are put into the engines on purpose, each with the test that fails for it. None survives:
 `tests/engine_mutants` applies every mutant to the engine at hand, one function with one piece of its text replaced,
 and asserts that the test named beside it passes without the mutant and fails with it. Those marked *nightly*
-take longer and run in that profile only; so does every second one of the others.
+take longer and run in that profile only; so do two in three of the others.
 (Mutants of Kafka's rules, not of engines, are in [load-bearing.md](load-bearing.md).)
 
 The data is in `tests/engine_mutants/`; after a change of it, `python -m tests.engine_mutants` writes this page anew.

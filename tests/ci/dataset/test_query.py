@@ -61,7 +61,11 @@ def answers(out: Path, sql: str, target: Path, *more: object) -> list[list[Any]]
 
 
 @on_spark
-@pytest.mark.parametrize(("sql", "shown"), EXAMPLES, ids=["leaderless", "kinds", "status"])
+@pytest.mark.parametrize(
+    ("sql", "shown"),
+    [pytest.param(*EXAMPLES[0], marks=pytest.mark.slow), *EXAMPLES[1:]],
+    ids=["leaderless", "kinds", "status"],
+)
 def test_documented_examples_give_what_is_shown(sql: str, shown: str, elections: Path, shared: None) -> None:
     """Each example of docs/how-to/query.md prints the table below it."""
     ran = kraftcheck("query", elections, sql)

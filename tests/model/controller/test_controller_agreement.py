@@ -298,7 +298,7 @@ SHARED = [
 """Choices of which some are rules of both."""
 
 
-@pytest.mark.parametrize("variant", one_in(2, SHARED))
+@pytest.mark.parametrize("variant", one_in(3, SHARED))
 def test_every_variant_agrees(variant: str) -> None:
     """With one choice switched from the right rules, and from those of the snapshot, both still do the same."""
     for base, scope in (("fixed", "default"), ("kafka-4.0", "directories")):

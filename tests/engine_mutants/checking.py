@@ -119,7 +119,7 @@ WITNESSES = (
            "solvers.reference.confirm:successor", "if not action.enabled(before, arguments):", "if False:", REPLAY),
     Mutant("domain-unchecked", "A step of a trace may leave the domain of a field.",
            "solvers.reference.confirm:successor",
-           "program.layout.values(outcome.state)", "pass", FOLLOWS, (DomainError,)),
+           "program.layout.values(outcome.state)", "()", FOLLOWS, (DomainError,)),
     Mutant("deadlock-unchecked", "A deadlock is reported though an action is enabled.",
            "solvers.reference.confirm:_confirm_deadlock", "if action.enabled(state, arguments):", "if False:", REPLAY),
     Mutant("closure-unchecked", "A lost state is reported though ints recover from it.",

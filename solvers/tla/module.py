@@ -145,8 +145,10 @@ class _Writer:
 
     def _of_state(self, claim: Property, term: Term) -> Iterator[str]:
         text = written([term], self.variables)
+        root = text.roots[0]
         yield from self._define(claim)
-        yield text.before(text.roots[0], "  ")
+        # TLC takes no invariant that reads no variable.
+        yield text.before(f"vars = vars /\\ {root}" if term.op == "const" else root, "  ")
         yield ""
 
     def _of_steps(self, claim: Property, place: int) -> Iterator[str]:

@@ -58,9 +58,16 @@ def jar() -> Path:
     return place
 
 
+def _states(text: str) -> int:
+    """The states of the first trace in a text."""
+    numbers = [int(number) for number in re.findall(r"^State (\d+):", text, flags=re.MULTILINE)]
+    return next((at for at, number in enumerate(numbers) if number != at + 1), len(numbers))
+
+
 def tlc(module: Path) -> Answer:
     """What TLC says of a module and the configuration beside it; every violation is counted, not the first alone."""
-    command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss16m", "-cp", str(jar()), "tlc2.TLC",
+    command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss16m",
+               f"-Djava.io.tmpdir={module.parent}", "-cp", str(jar()), "tlc2.TLC",
                "-workers", "1", "-continue", "-metadir", str(module.parent / "states"), module.stem]  # fmt: skip
     ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=module.parent)
     text = ran.stdout
@@ -68,12 +75,10 @@ def tlc(module: Path) -> Answer:
     depth = re.search(r"depth of the complete state graph search is (\d+)", text)
     assert counts is not None, text[-3000:]
     assert depth is not None, text[-3000:]
-    violated: dict[str, int] = {}
-    for name, trace in re.findall(
-        r"Error: Invariant (\w+) is violated\.\n(.*?)(?=\nError: Invariant|\Z)", text, flags=re.DOTALL
-    ):
-        violated.setdefault(name, len(re.findall(r"^State \d+:", trace, flags=re.MULTILINE)))
-    for name in re.findall(r"Error: Invariant (\w+) is violated by the initial state", text):
-        violated.setdefault(name, 1)
+    violated = dict.fromkeys(re.findall(r"Error: Invariant (\w+) is violated by the initial state", text), 1)
+    for part in re.split(r"^Error: Invariant ", text, flags=re.MULTILINE)[1:]:
+        name, end = re.match(r"(\w+) is violated(\.)?", part).groups()  # type: ignore[union-attr]
+        if end:
+            violated.setdefault(name, _states(part))
     generated, distinct = (int(number.replace(",", "")) for number in counts.groups())
     return Answer(distinct, generated, int(depth[1]), violated, text)

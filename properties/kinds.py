@@ -14,8 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from attrs import evolve
+
 from kraftcheck.model.language.fairness import LIVENESS, Fairness
-from kraftcheck.model.language.system import Action, Conjuncts, Property, Step
+from kraftcheck.model.language.system import Action, Conjuncts, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Truth
 
 Predicate = Callable[[Any], Truth | Conjuncts]
@@ -114,6 +116,23 @@ def fair_to_each(actions: Iterable[Action], names: Collection[str]) -> list[Fair
     A name that no action has is left out: a setting may lack what is fair elsewhere.
     """
     return [weak_fairness(action.name, each=tuple(action.parameters)) for action in actions if action.name in names]
+
+
+def fair_system(
+    system: System, summary: str, properties: Callable[[Setting], Sequence[Property]],
+    fairness: Callable[[Setting], Sequence[Fairness]],
+) -> System:  # fmt: skip
+    """A system with its liveness alone, under the name `fair-...`; symmetry and fairness do not go together.
+
+    Args:
+        system: what behaves.
+        summary: what is said of the system's name.
+        properties, fairness: what finally comes about, and what is taken to be fair, at a setting.
+    """
+    return evolve(
+        system, name=f"fair-{system.name}", summary=f"{system.name}, {summary}", properties=properties,
+        fairness=fairness, symmetries=lambda setting: (),
+    )  # fmt: skip
 
 
 def eventually(

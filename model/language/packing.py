@@ -56,12 +56,14 @@ class Layout:
         packed: whether states are packed; provers read leaves only, and have no limit of width.
         slots: one place for each leaf, in order.
         words: number of 64-bit words of a packed state, 1..8; 0 where none is packed.
+        has_names: whether some field's values have names.
     """
 
     shape: Any
     packed: bool = True
     slots: tuple[Slot, ...] = field(init=False)
     words: int = field(init=False)
+    has_names: bool = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Assign places first-fit in order; refuse what is wider than 512 bits."""
@@ -91,6 +93,8 @@ class Layout:
             )
         object.__setattr__(self, "slots", tuple(slots))
         object.__setattr__(self, "words", words)
+        named = any(isinstance(slot.domain, Range) and slot.domain.names for slot in slots)
+        object.__setattr__(self, "has_names", named)
 
     def name(self, path: str) -> str:
         """A leaf's path for people: where a record of one field adds no name, that field's."""
@@ -128,11 +132,6 @@ class Layout:
             raise LayoutError(f"{self.name(path)} is {value!r}, not {'a truth' if kind is bool else 'an int'}")
         if not domain.lo <= value <= domain.hi:
             raise DomainError(f"{self.name(path)} = {value} is outside its domain {domain.lo}..{domain.hi}")
-
-    @property
-    def has_names(self) -> bool:
-        """Whether some field's values have names."""
-        return any(isinstance(slot.domain, Range) and slot.domain.names for slot in self.slots)
 
     def pack(self, state: Any) -> tuple[int, ...]:
         """The packed words of a concrete state; raises as `values` does."""

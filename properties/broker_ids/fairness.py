@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
@@ -14,7 +12,7 @@ from kraftcheck.model.language.words import all_of, any_of, negate, word
 from kraftcheck.model.systems.broker_ids.state import NONE, BrokerIds, Machine
 from kraftcheck.model.systems.broker_ids.system import BROKER_IDS, actions
 from kraftcheck.properties.broker_ids.promises import WAY, one_left
-from kraftcheck.properties.kinds import fair_to_each, leads_to
+from kraftcheck.properties.kinds import fair_system, fair_to_each, leads_to
 
 
 def fairness(setting: Setting) -> list[Fairness]:
@@ -55,12 +53,7 @@ def _all_live_or_fewer(s: BrokerIds) -> Truth:
     return any_of(live == len(s.machines), live < len(s.machines) - 1)
 
 
-FAIR_BROKER_IDS = evolve(
-    BROKER_IDS,
-    name="fair-broker-ids",
-    summary="broker-ids, where brokers are started again: who finally has an id",
-    properties=properties,
-    fairness=fairness,
-    lemmas=lambda setting: (),
+FAIR_BROKER_IDS = fair_system(
+    BROKER_IDS, "where brokers are started again: who finally has an id", properties, fairness
 )
 """The system with its liveness."""

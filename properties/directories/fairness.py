@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.words import all_of, negate
 from kraftcheck.model.systems.directories.system import DIRECTORIES, actions
 from kraftcheck.properties.directories import healing
-from kraftcheck.properties.kinds import leads_to, strong_fairness, weak_fairness
+from kraftcheck.properties.kinds import fair_system, leads_to, strong_fairness, weak_fairness
 
 WORK = ("apply_metadata", "start", "send", "copy", "request_promotion", "promote", "register_again")
 """What a broker finally does when it stays able to; of these, a setting has those that it needs."""
@@ -70,13 +68,8 @@ def properties(setting: Setting) -> list[Property]:
     return claims
 
 
-FAIR_DIRECTORIES = evolve(
-    DIRECTORIES,
-    name="fair-directories",
-    summary="directories, where messages finally arrive: what brokers tell, and what the controller makes of it",
-    properties=properties,
-    fairness=fairness,
-    lemmas=lambda setting: (),
-    symmetries=lambda setting: (),
-)
+FAIR_DIRECTORIES = fair_system(
+    DIRECTORIES, "where messages finally arrive: what brokers tell, and what the controller makes of it",
+    properties, fairness,
+)  # fmt: skip
 """The system with its liveness."""

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
@@ -16,7 +14,7 @@ from kraftcheck.model.systems.elections.passes import eligible
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from kraftcheck.properties.elections.healing import replicas, targets
-from kraftcheck.properties.kinds import leads_to, strong_fairness, weak_fairness
+from kraftcheck.properties.kinds import fair_system, leads_to, strong_fairness, weak_fairness
 
 
 def fairness(setting: Setting) -> list[Fairness]:
@@ -70,12 +68,7 @@ def has_volunteer(s: Elections, setting: Setting) -> Truth:
     return all_of(s.unclean_election, negate(able.is_empty()))
 
 
-FAIR_ELECTIONS = evolve(
-    ELECTIONS,
-    name="fair-elections",
-    summary="elections, where brokers come back and timers run: what is finally decided",
-    properties=properties,
-    fairness=fairness,
-    symmetries=lambda setting: (),
+FAIR_ELECTIONS = fair_system(
+    ELECTIONS, "where brokers come back and timers run: what is finally decided", properties, fairness
 )
 """The system with its liveness."""

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.system import Property, Setting
@@ -15,7 +13,7 @@ from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.model.systems.replication.log import Log
 from kraftcheck.model.systems.replication.state import Broker, Replication
 from kraftcheck.model.systems.replication.system import REPLICATION
-from kraftcheck.properties.kinds import leads_to, weak_fairness
+from kraftcheck.properties.kinds import fair_system, leads_to, weak_fairness
 
 
 def fairness(setting: Setting) -> list[Fairness]:
@@ -134,13 +132,7 @@ def _everywhere(s: Replication) -> Truth:
     return any_of(s.lossy, all_of(*(b.log.end() >= s.acknowledged for b in s.brokers)))
 
 
-FAIR_REPLICATION = evolve(
-    REPLICATION,
-    name="fair-replication",
-    summary="replication, where what was begun is finished: what brokers and records finally come to",
-    properties=properties,
-    fairness=fairness,
-    lemmas=lambda setting: (),
-    symmetries=lambda setting: (),
+FAIR_REPLICATION = fair_system(
+    REPLICATION, "where what was begun is finished: what brokers and records finally come to", properties, fairness
 )
 """The system with its liveness."""

@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.systems.unclean_recovery.state import IDLE
 from kraftcheck.model.systems.unclean_recovery.system import UNCLEAN_RECOVERY
-from kraftcheck.properties.kinds import leads_to, weak_fairness
+from kraftcheck.properties.kinds import fair_system, leads_to, weak_fairness
 
 
 def fairness(setting: Setting) -> list[Fairness]:
@@ -28,12 +26,7 @@ def properties(setting: Setting) -> list[Property]:
     ]  # fmt: skip
 
 
-FAIR_UNCLEAN_RECOVERY = evolve(
-    UNCLEAN_RECOVERY,
-    name="fair-unclean-recovery",
-    summary="unclean-recovery, where time passes: does a run of the tool end?",
-    properties=properties,
-    fairness=fairness,
-    lemmas=lambda setting: (),
+FAIR_UNCLEAN_RECOVERY = fair_system(
+    UNCLEAN_RECOVERY, "where time passes: does a run of the tool end?", properties, fairness
 )
 """The system with its liveness."""

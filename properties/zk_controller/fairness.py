@@ -5,15 +5,12 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.system import Conjuncts, Property, Setting
-from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, negate
 from kraftcheck.model.systems.zk_controller.state import ZkController
 from kraftcheck.model.systems.zk_controller.system import ZK_CONTROLLER, actions
-from kraftcheck.properties.kinds import fair_to_each, leads_to
+from kraftcheck.properties.kinds import fair_system, fair_to_each, leads_to
 from kraftcheck.properties.zk_controller.promises import WAY, arrived, is_led, leaders_change
 
 
@@ -33,7 +30,7 @@ def properties(setting: Setting) -> list[Property]:
 
     claims = [
         leads_to("partition-is-finally-led", "a partition with a broker that works finally has a leader that works",
-                 lambda s: all_of(s.some_broker_works(), negate(_all(led(s)))), led,
+                 lambda s: all_of(s.some_broker_works(), negate(all_of(*led(s).values()))), led,
                  "early controller design, question A.3",
                  ("replica-failure-unnoticed", "watch-set-after-read"),
                  ("zk-controller.replica.failure-halts-broker", "zk-controller.broker.reading-sets-the-watch")),
@@ -41,7 +38,7 @@ def properties(setting: Setting) -> list[Property]:
     if leaders_change(setting):
         claims.append(
             leads_to("decisions-finally-arrive", "every broker that works finally follows the leader that ZooKeeper "
-                     "names", lambda s: negate(_all(arrived(s))), arrived,
+                     "names", lambda s: negate(all_of(*arrived(s).values())), arrived,
                      "early controller design, D and question A.2",
                      ("failover-skips-republishing+decisions-one-by-one", "down-brokers-not-told",
                       "subscription-ignores-backlog", "watch-set-after-read"),
@@ -51,15 +48,7 @@ def properties(setting: Setting) -> list[Property]:
     return claims
 
 
-def _all(parts: Conjuncts) -> Truth:
-    return all_of(*parts.values())
-
-
-FAIR_ZK_CONTROLLER = evolve(
-    ZK_CONTROLLER,
-    name="fair-zk-controller",
-    summary="zk-controller, where what was begun is finished: which decisions finally arrive",
-    properties=properties,
-    fairness=fairness,
+FAIR_ZK_CONTROLLER = fair_system(
+    ZK_CONTROLLER, "where what was begun is finished: which decisions finally arrive", properties, fairness
 )
 """The system with its liveness."""

@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from kraftcheck.model.language.fairness import Fairness
-from kraftcheck.model.language.system import Conjuncts, Property, Setting
-from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.words import all_of, negate
 from kraftcheck.model.systems.zk_jbod.system import ZK_JBOD, actions
-from kraftcheck.properties.kinds import fair_to_each, leads_to, weak_fairness
+from kraftcheck.properties.kinds import fair_system, fair_to_each, leads_to, weak_fairness
 from kraftcheck.properties.zk_jbod.promises import WAY, replicates, settles
 
 FAILING = "fail_operation"
@@ -30,7 +27,7 @@ def properties(setting: Setting) -> list[Property]:
     claims = [
         leads_to("lost-partition-finally-settles",
                  "a partition finally has a leader with a log, or is offline for good",
-                 lambda s: negate(_all(settles(s))), settles, "JBOD KIP on ZooKeeper, 3",
+                 lambda s: negate(all_of(*settles(s).values())), settles, "JBOD KIP on ZooKeeper, 3",
                  ("restart-node-shared", "requests-removed-first", "filtered-requests-removed"),
                  ("zk-jbod.restart.each-request-has-its-node", "zk-jbod.restart.requests-removed-last",
                   "zk-jbod.restart.filtered-requests-stay")),
@@ -38,23 +35,14 @@ def properties(setting: Setting) -> list[Property]:
     if setting["directories"] > 1:
         claims.append(
             leads_to("lost-replica-finally-returns", "a broker with a directory left finally replicates again what has "
-                     "a leader", lambda s: negate(_all(replicates(s))), replicates,
+                     "a leader", lambda s: negate(all_of(*replicates(s).values())), replicates,
                      "JBOD KIP on ZooKeeper, Partitions Restart", ("restart-drops-replica", "restart-node-shared"),
                      ("zk-jbod.restart.selector", "zk-jbod.restart.each-request-has-its-node"))
         )  # fmt: skip
     return claims
 
 
-def _all(parts: Conjuncts) -> Truth:
-    return all_of(*parts.values())
-
-
-FAIR_ZK_JBOD = evolve(
-    ZK_JBOD,
-    name="fair-zk-jbod",
-    summary="zk-jbod, where failures are met and handled: which replicas finally return",
-    properties=properties,
-    fairness=fairness,
-    lemmas=lambda setting: (),
+FAIR_ZK_JBOD = fair_system(
+    ZK_JBOD, "where failures are met and handled: which replicas finally return", properties, fairness
 )
 """The system with its liveness."""

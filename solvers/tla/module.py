@@ -77,7 +77,9 @@ class _Writer:
         self.variables = {term.index: name for term, name in zip(program.state, self.names, strict=True)}
         self.taken = [*self.names]
         self.actions = {kind.action.name: self._new(kind.action.name) for kind in program.kinds}
-        self.ids: dict[str, str] = {}
+        safety = (*program.always, *program.sometimes, *program.steps)
+        self.ids = {claim.id: self._new(claim.id) for claim in safety}
+        self.deadlock = self._new("OnlyQuiescentStatesEnd")
 
     def _new(self, text: str) -> str:
         self.taken.append(identifier(text, self.taken))
@@ -132,14 +134,12 @@ class _Writer:
             yield from self._of_state(claim, term)
         for place, claim in enumerate(self.program.steps):
             yield from self._of_steps(claim, place)
-        self.deadlock = self._new("OnlyQuiescentStatesEnd")
         text = written([self.program.quiescent], self.variables)
         yield f"{self.deadlock} =="
         yield text.before(f"ENABLED Next \\/ {text.roots[0]}", "  ")
         yield ""
 
     def _define(self, claim: Property) -> Iterator[str]:
-        self.ids[claim.id] = self._new(claim.id)
         yield f"\\* {claim.sentence}"
         yield f"{self.ids[claim.id]} =="
 

@@ -36,9 +36,12 @@ def with_suspects(walks: Walks, runs: Sequence[PackedRun] = ()) -> Walks:
     program = walks.program
     searches = [_Search(program, live.claim) for live in program.liveness.claims]
     for walked in walks.sampled:
-        for search in searches:
-            if search.suspect is None:
-                search.look(walked, _whole(walked, runs))
+        waiting = [search for search in searches if search.suspect is None]
+        if waiting:
+            whole = _whole(walked, runs)
+            first, steps = run(program, whole.initial, whole.instances)
+        for search in waiting:
+            search.look(walked.run, whole, first, steps)
     return evolve(walks, suspects=tuple(one.suspect for one in searches if one.suspect is not None))
 
 
@@ -74,9 +77,14 @@ class _Search:
     tried: int = 0
     _halts: set[Any] = field(factory=set)
 
-    def look(self, walked: WalkedRun, whole: PackedRun) -> None:
-        """Look for a lasso in a run."""
-        first, steps = run(self.program, whole.initial, whole.instances)
+    def look(self, number: int, whole: PackedRun, first: Any, steps: Sequence[TraceStep]) -> None:
+        """Look for a lasso in a run.
+
+        Args:
+            number: of the run.
+            whole: the run, from an initial state on.
+            first, steps: the same on ints.
+        """
         states = [first, *(step.state for step in steps)]
         for start, end in self._candidates(states):
             if self.tried == LASSOS_TRIED:
@@ -84,7 +92,7 @@ class _Search:
             self.tried += 1
             if self._breaks(first, steps[:end], start):
                 trace = minimise(self.program, self.claim, whole.initial, whole.instances[:end], start)
-                self.suspect = Suspect(walked.run, end, trace)
+                self.suspect = Suspect(number, end, trace)
                 return
 
     def _breaks(self, first: Any, steps: Sequence[TraceStep], start: int) -> bool:

@@ -10,6 +10,7 @@ import attrs
 
 from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.collections.places import put
 from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.layout import Flag, Range, subset_of
 from kraftcheck.model.language.symmetry import Symmetry
@@ -114,7 +115,7 @@ def _assigned(state: Any, one: Assignment, env: Sequence[Any]) -> Any:
     value = in_rules(one.value, env)
     if one.index is not None:
         index, old = in_rules(one.index, env), in_rules(one.target, env)
-        value = tuple(choose(index == place, value, item) for place, item in enumerate(old))
+        value = put(old, index, value)
     return _with(state, one.target.names, value)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kraftcheck.model.language.terms import Term, Word
-from kraftcheck.model.language.words import choose
+from kraftcheck.model.language.words import choose, pick
 
 _REFUSED = object()
 
@@ -29,10 +29,7 @@ def get(items: Sequence[Any], *places: Word, otherwise: Any = _REFUSED) -> Any:
     if otherwise is _REFUSED:
         _check(items, place)
     values = [get(item, *inner, otherwise=otherwise) if inner else item for item in items]
-    result = values[0] if otherwise is _REFUSED else otherwise
-    for number, value in enumerate(values):
-        result = choose(place == number, value, result)
-    return result
+    return pick(values, place, values[0] if otherwise is _REFUSED else otherwise)
 
 
 def put(items: Sequence[Any], place: Word | tuple[Word, ...], value: Any) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.language.collections.places import put
 from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.layout import Flag, Range
 from kraftcheck.model.language.system import Action, System
@@ -18,11 +19,6 @@ from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
 from kraftcheck.properties.kinds import always_eventually, eventually, leads_to, weak_fairness
 
 TRUTHS = (False, True)
-
-
-def put(items: tuple[Any, ...], place: Word, value: Any) -> tuple[Any, ...]:
-    """The items with another value at a place."""
-    return tuple(choose(place == number, value, item) for number, item in enumerate(items))
 
 
 @frozen

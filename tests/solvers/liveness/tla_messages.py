@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.language.collections.places import put
 from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.layout import Flag, Range
 from kraftcheck.model.language.system import Action, Property, System
@@ -23,7 +24,6 @@ from kraftcheck.properties.kinds import (
     strong_fairness,
     weak_fairness,
 )
-from tests.solvers.liveness.tla import put
 
 CLIENTS, RESOURCES = range(3), range(2)
 EVERY_PAIR = [(client, resource) for client in CLIENTS for resource in RESOURCES]

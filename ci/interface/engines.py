@@ -30,6 +30,7 @@ from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import (
     DEADLOCK,
@@ -94,7 +95,7 @@ def _interruptible(name: str, work: Callable[[threading.Event], Answer]) -> Answ
     """The result of work on a thread of its own; Ctrl-C in the caller's stops it, and is raised there.
 
     Raises:
-        Refusal: when a term of the system is too wide for the engine.
+        Refusal: when a term of the system is too wide for the engine, or no state is initial.
     """
     stop = threading.Event()
     with ThreadPoolExecutor(1, thread_name_prefix="kraftcheck") as pool:
@@ -104,7 +105,7 @@ def _interruptible(name: str, work: Callable[[threading.Event], Answer]) -> Answ
             while not wait((future,), timeout=POLL_SECONDS).done:
                 pass
             return future.result()
-        except LoweringError as error:
+        except (LoweringError, SystemFault) as error:
             raise Refusal(f"{name}: {error}") from error
         finally:
             stop.set()

@@ -11,7 +11,7 @@ import z3
 from attrs import evolve, frozen
 
 from kraftcheck.ci.systems import assurance, report
-from kraftcheck.ci.systems.subject import Subject, traced
+from kraftcheck.ci.systems.subject import Subject, faults_refused, traced
 from kraftcheck.ci.terminal import time_limit
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
@@ -40,7 +40,8 @@ def run_bounded(chosen: Subject, effort: Effort, flags: Mapping[str, Any]) -> in
     start = time.monotonic()
     subject = traced(chosen, functools.partial(theory, use_lemmas=False, use_liveness=flags["bmc"] is not None))
     claims = [c.id for c in subject.claims if not flags["only"] or c.id in flags["only"]]
-    result = _search(subject, claims, effort, flags)
+    with faults_refused(chosen.name):
+        result = _search(subject, claims, effort, flags)
     verdicts = [_property_verdict(subject, claim, time_limit.overdue(result.verdicts[claim])) for claim in claims]
     code = worst_exit_code(verdict.verdict for verdict in verdicts)
     screen = console(to_stderr=flags["target"] == "-")

@@ -23,7 +23,7 @@ from kraftcheck.ci.systems.expressions import invariant_option, with_added
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import find_system
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject, traced
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, faults_refused, program, subject, traced
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
@@ -90,7 +90,7 @@ class ProofRequest:
 def run_proof(request: ProofRequest, effort: Effort, only: Sequence[str], workers: int, quiet: bool) -> Proof:
     """Prove with progress on standard error; Ctrl-C and SIGTERM cut it."""
     build: TheoryBuilder = functools.partial(ProofRequest.build, request)
-    with stop_flag() as stop, progress_tally(quiet, "queries") as tally:
+    with faults_refused(request.name), stop_flag() as stop, progress_tally(quiet, "queries") as tally:
         begin_event = threading.Event()
         begin_event.set()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from attrs import evolve, frozen
@@ -164,6 +164,15 @@ def traced(chosen: Subject, how: Callable[[System, Setting], Traced]) -> Traced:
         if chosen.shipped:
             raise
         raise Refusal(f"{chosen.name}: tracing it raised {type(error).__name__}: {error}") from error
+
+
+@contextlib.contextmanager
+def faults_refused(name: str | System) -> Iterator[None]:
+    """A fault of a system that an engine finds after it was traced is refused, in one line."""
+    try:
+        yield
+    except SystemFault as error:
+        raise Refusal(f"{name if isinstance(name, str) else name.name}: {error}") from error
 
 
 def cheaper(system: System, setting: Setting) -> str:

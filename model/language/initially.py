@@ -1,11 +1,13 @@
-"""Initial values of fields without bound: any value, or a filled sequence; only provers take them."""
+"""Initial states that are described instead of listed, and initial values of fields without bound."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
+
+from kraftcheck.model.language.terms import Truth
 
 
 @frozen
@@ -15,13 +17,22 @@ class Anything:
 
 @frozen
 class Described:
-    """All states of which a rule holds, as initial states, in place of one; for systems without bound.
+    """All states of the layout of which a rule holds, as initial states.
 
     Attributes:
-        holds: `state -> named conjuncts`.
+        rule: `state -> truth | named conjuncts`.
     """
 
-    holds: Callable[[Any], Mapping[str, Any]]
+    rule: Callable[[Any], Truth | Mapping[str, Truth]]
+
+    def __iter__(self) -> Iterator[Described]:
+        """Itself alone: it stands where initial states are listed."""
+        yield self
+
+    def holds(self, state: Any) -> dict[str, Truth]:
+        """What is described of a state, by name."""
+        said = self.rule(state)
+        return (dict(said) if isinstance(said, Mapping) else {"described": said}) or {"described": True}
 
 
 @frozen
@@ -32,9 +43,13 @@ class Filled:
     rest: int
 
 
-def all_where(holds: Callable[[Any], Mapping[str, Any]]) -> Any:
-    """All states of which a rule holds, typed so that they can stand where an initial state is listed."""
-    return Described(holds)
+def all_where(rule: Callable[[Any], Truth | Mapping[str, Truth]]) -> Any:
+    """All states of the layout of which a rule holds, typed so that they can stand where initial states are listed.
+
+    The rule answers with a truth, or with named ones that must all hold. Explorers list the states by giving the
+    fields values in the order of the layout; provers take the rule as it is.
+    """
+    return Described(rule)
 
 
 def anything() -> Any:

@@ -15,10 +15,14 @@ from kraftcheck.solvers.audit.sampling import Packed
 from kraftcheck.solvers.audit.single_state import EngineReport
 from kraftcheck.solvers.machine_code.frame import NO_ACTION, Crossing, FramePlan
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.starts import description, given_states
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.reference.interpreter import Integers, Move
 from kraftcheck.solvers.search.symmetry import canonical
 from kraftcheck.solvers.traces.render import call, fields, show
+
+NEIGHBOURS = 8
+"""Of so many initial states that are compared, one where they are described: its neighbours are compared too."""
 
 
 @frozen
@@ -68,12 +72,33 @@ class Comparison:
             raise EngineDisagreement("asked a second time, the system has other actions or properties")
 
     def initial(self, count: int) -> None:
-        """Compare the first `count` initial states."""
+        """Compare the first `count` initial states; of those that are described, some from all over."""
         initial = set(self.program.initial)
+        if self.program.initially:
+            self._described_states(initial, count)
+            return
         for state in self.integers.initial[:count]:
             packed = self._canonical(self.program.layout.pack(state))
             if packed not in initial or (self.visited is not None and not self.visited(packed)):
                 raise EngineDisagreement(f"the engine does not know the initial state {described(state)}")
+
+    def _described_states(self, initial: Collection[Packed], count: int) -> None:
+        """Ask the description, on ints, of some initial states, and of states that differ from these in one field."""
+        program, listed = self.program, self.program.initial
+        rule = description(given_states(program.system, program.setting))
+        if rule is None:
+            raise EngineDisagreement("asked a second time, the system lists its initial states")
+        for packed in listed[:: -(-len(listed) // max(1, count // NEIGHBOURS))]:
+            values = program.layout.values(program.layout.unpack(packed))
+            for place, slot in enumerate(program.layout.slots):
+                near = range(max(slot.domain.lo, values[place] - 1), min(slot.domain.hi, values[place] + 1) + 1)
+                for value in near:
+                    state = program.layout.state((*values[:place], value, *values[place + 1 :]))
+                    on_ints = bool(all_of(*rule.holds(state).values()))
+                    known = self._canonical(program.layout.pack(state))
+                    if on_ints != (known in initial) or (on_ints and self.visited and not self.visited(known)):
+                        told = "does not know" if on_ints else "begins in"
+                        raise EngineDisagreement(f"the engine {told} the state {described(state)}, against initial")
 
     def state(self, packed: Packed, report: EngineReport, instances: Collection[int]) -> int:
         """Compare a state, and some of its action instances; returns how many of those are transitions.

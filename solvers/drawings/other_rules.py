@@ -10,6 +10,7 @@ from attrs import evolve
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.solvers.drawings.drawing import Column, Drawing, OtherRules, columns, legend_of
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.starts import initial_states
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.traces.render import fields, refusal
 
@@ -57,7 +58,7 @@ def nearest_initial(initial: Any, other: Program) -> Any:
     def distance(state: Any) -> int:
         return sum(own.get(name) != value for name, value in fields(state).items())
 
-    return min(other.system.initial(other.setting), key=distance)
+    return min(initial_states(other.system, other.setting), key=distance)
 
 
 def _run(trace: Trace, initial: Any, other: Program) -> tuple[Sequence[TraceStep], str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
+from kraftcheck.model.language.initially import Described
 from kraftcheck.model.language.layout import ints, leaves
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
@@ -210,12 +211,19 @@ def _with_mutants(system: System, limit: int) -> System:
     quiescent = system.quiescent
     return evolve(
         system,
-        initial=lambda setting: [Mutated(state, 0) for state in system.initial(setting)],
+        initial=lambda setting: [_start(state) for state in system.initial(setting)],
         layout=lambda setting: Mutated(system.layout(setting), ints(0, limit)),
         actions=lambda setting: [_mutated(action) for action in system.actions(setting)],
         properties=lambda setting: [*map(_of_state, system.properties(setting)), DIFFERS],
         quiescent=None if quiescent is None else lambda mutated: quiescent(mutated.state),
     )
+
+
+def _start(state: Any) -> Any:
+    """An initial state, or a description of some, of no mutant."""
+    if isinstance(state, Described):
+        return Described(lambda mutated: {**state.holds(mutated.state), "no mutant": mutated.mutant == 0})
+    return Mutated(state, 0)
 
 
 def _mutated(action: Action) -> Action:

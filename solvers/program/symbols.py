@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kraftcheck.model.language.layout import UNBOUNDED, Domain, Endless, Flag, cap_of
-from kraftcheck.model.language.packing import Slot
-from kraftcheck.model.language.sequences import Sequence, every
+from kraftcheck.model.language.layout import UNBOUNDED, Domain, Endless, Flag, cap_of, rebuild
+from kraftcheck.model.language.packing import Layout, Slot
+from kraftcheck.model.language.sequences import Sequence, every, symbol_of
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of
@@ -55,3 +55,15 @@ def symbol(graph: Graph, slot: Slot) -> Any:
     if isinstance(slot.domain, Endless):
         return Sequence.of_state(graph, slot.path, lo, hi, slot.domain.truths, slot.domain.places)
     return graph.variable(slot.path, lo, hi)
+
+
+def state_symbols(graph: Graph, layout: Layout) -> tuple[tuple[Term, ...], Any]:
+    """The terms that name the leaves of a state, and a state of what stands for them."""
+    symbols = [symbol(graph, slot) for slot in layout.slots]
+    # A field of one value is a constant: rules that read it are traced the smaller for it.
+    feed = iter([v if s.domain.bits else _only_value(s.domain) for v, s in zip(symbols, layout.slots, strict=True)])
+    return tuple(map(symbol_of, symbols)), rebuild(layout.shape, lambda: next(feed))
+
+
+def _only_value(domain: Domain) -> int:
+    return bool(domain.lo) if isinstance(domain, Flag) else domain.lo

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kraftcheck.model.language.initially import Anything, Described, Filled, anything
-from kraftcheck.model.language.layout import UNBOUNDED, Domain, DomainError, Endless, Flag, LayoutError, leaves, rebuild
+from kraftcheck.model.language.layout import UNBOUNDED, Endless, Flag, LayoutError, leaves, rebuild
 from kraftcheck.model.language.packing import Layout
-from kraftcheck.model.language.sequences import symbol_of
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import UNNAMED, Action, Outcome, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Graph, Term, lower
@@ -18,7 +16,8 @@ from kraftcheck.solvers.program.live_claims import live_claims
 from kraftcheck.solvers.program.parts import ask, check_distinct, check_frozen, check_refusals, same_classes
 from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
 from kraftcheck.solvers.program.recovers import MAX_RECOVERS, RecoversClaim, unknown_recovery_action
-from kraftcheck.solvers.program.symbols import symbol, word_of
+from kraftcheck.solvers.program.starts import described_truths, given_states, initial_leaves
+from kraftcheck.solvers.program.symbols import state_symbols, word_of
 
 
 def trace(system: System, setting: Setting, free: bool = False, graph: Graph | None = None) -> Program:
@@ -41,7 +40,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     check_distinct("properties", (claim.id for claim in properties))
     truths = Truths(Graph() if graph is None else graph, ask_twice=graph is None)
     graph = truths.graph
-    variables, state = _state(graph, layout)
+    variables, state = state_symbols(graph, layout)
     grouped = {kind: tuple(p for p in properties if p.kind == kind) for kind in KINDS}
     kinds, first = [], 0
     for action in _actions(system, setting):
@@ -57,7 +56,8 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         raise LayoutError(f"{system.name} has {first} action instances; the limit is {MAX_INSTANCES}: lower a bound")
     if len(grouped["recovers"]) > MAX_RECOVERS:
         raise SystemFault(f"{len(grouped['recovers'])} recovers properties; the limit is {MAX_RECOVERS}")
-    quiescent, states = system.quiescent, _states(system, setting)
+    quiescent, states = system.quiescent, given_states(system, setting)
+    initially = described_truths(truths, states, state)
     program = Program(
         system, setting, layout, graph, variables, tuple(kinds),
         grouped["always"], grouped["step"], grouped["sometimes"], grouped["happens"],
@@ -65,8 +65,8 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         tuple(truths.claim(p, state) for p in grouped["sometimes"]),
         truths.truth_of("quiescent", lambda: False if quiescent is None else quiescent(state)),
         tuple(_recovers_claim(truths, p, state, kinds) for p in grouped["recovers"]),
-        _initial(layout, states), live_claims(truths, system, setting, properties, state, kinds),
-        initially=_initially(truths, states, state),
+        initial_leaves(layout, states, variables, [*initially.values()]),
+        live_claims(truths, system, setting, properties, state, kinds), initially=initially,
     )  # fmt: skip
     check_refusals(graph)
     return program
@@ -88,37 +88,6 @@ def _recovers_claim(truths: Truths, claim: Property, state: Any, kinds: Sequence
     allowed = tuple(claim.allows(kind.action.name, arguments) for kind in kinds for arguments in kind.instances)
     concerned = truths.truth_of(f"property {claim.id}, when", lambda: claim.concerns(state))
     return RecoversClaim(claim, concerned, truths.claim(claim, state), allowed)
-
-
-def _states(system: System, setting: Setting) -> list[Any]:
-    """What a system says of its initial states: a list of them, or a single description."""
-    states = ask("initial", lambda: list(system.initial(setting)))
-    if len(states) > 1 and any(isinstance(state, Described) for state in states):
-        raise SystemFault("initial gave a description beside other states; it takes a single one")
-    return states
-
-
-def _initially(truths: Truths, states: Sequence[Any], state: Any) -> dict[str, Term]:
-    """What is described of initial states, as named truths; nothing where they are listed."""
-    parts = {name: part for some in states if isinstance(some, Described) for name, part in some.holds(state).items()}
-    return {name: truths.truth(f"initial {name}", part) for name, part in parts.items()}
-
-
-def _initial(layout: Layout, states: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
-    if any(isinstance(state, Described) for state in states):
-        return (tuple(anything() for _ in layout.slots),)
-    try:
-        packed = {layout.pack(state) if layout.packed else layout.values(state) for state in states}
-    except (DomainError, LayoutError) as error:
-        raise SystemFault(f"initial gave a state that does not fit the layout: {error}") from error
-    if not packed:
-        raise SystemFault("initial gave no state")
-    same_classes("initial", layout.shape, states)
-    return tuple(sorted(packed, key=_order))
-
-
-def _order(state: tuple[Any, ...]) -> list[int]:
-    return [-1 if isinstance(leaf, Anything | Filled) else leaf for leaf in state]
 
 
 def _trace_action(
@@ -163,18 +132,6 @@ def _within_domains(layout: Layout, state: Any) -> Any:
         return graph.apply("narrow", value, graph.constant(slot.domain.lo), graph.constant(slot.domain.hi))
 
     return rebuild(state, narrow)
-
-
-def _state(graph: Graph, layout: Layout) -> tuple[tuple[Term, ...], Any]:
-    """The terms that name the leaves of a state, and a state of what stands for them."""
-    symbols = [symbol(graph, slot) for slot in layout.slots]
-    # A field of one value is a constant: rules that read it are traced the smaller for it.
-    feed = iter([v if s.domain.bits else _only_value(s.domain) for v, s in zip(symbols, layout.slots, strict=True)])
-    return tuple(map(symbol_of, symbols)), rebuild(layout.shape, lambda: next(feed))
-
-
-def _only_value(domain: Domain) -> int:
-    return bool(domain.lo) if isinstance(domain, Flag) else domain.lo
 
 
 def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, ...]:

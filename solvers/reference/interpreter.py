@@ -21,6 +21,7 @@ from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.parts import check_distinct
+from kraftcheck.solvers.program.starts import initial_states
 from kraftcheck.solvers.program.verdict import DEADLOCK, Trace, TraceStep
 
 GUARDS_TRIED = 16
@@ -88,7 +89,7 @@ class Integers:
     system: System
     setting: Setting
     actions: tuple[Action, ...] = field(init=False)
-    initial: tuple[Any, ...] = field(init=False)
+    initial: Sequence[Any] = field(init=False)
     properties: tuple[Property, ...] = field(init=False)
     domains: tuple[tuple[str, Domain], ...] = field(init=False)
     _shapes: tuple[Mapping[str, Any], ...] = field(init=False, repr=False)
@@ -100,7 +101,7 @@ class Integers:
         check_distinct("actions", (action.name for action in actions))
         parts = {
             "actions": actions,
-            "initial": tuple(system.initial(setting)),
+            "initial": initial_states(system, setting),
             "properties": tuple(system.properties(setting)),
             "domains": tuple(leaves(system.layout(setting))),
             "_shapes": tuple({name: _spanned(of) for name, of in action.parameters.items()} for action in actions),

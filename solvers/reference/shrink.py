@@ -62,7 +62,7 @@ class _SpentError(Exception):
 class _Shrinker:
     engine: Integers
     claim: str
-    starts: tuple[Any, ...]
+    starts: Sequence[Any]
     best: BrokenRun
     budget: int
     _property: Property | None = field(init=False)

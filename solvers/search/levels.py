@@ -164,15 +164,17 @@ class Search:
     def _seed(self) -> None:
         """Insert the initial states."""
         mark = NO_PARENT << 16 | NO_ACTION
-        pieces = [self._take_piece()]
-        for state in self.kernel.program.initial:
-            packed = np.array(state, dtype=np.uint64)
-            shard = self.kernel.shard_of(address(packed))
-            if pieces[-1].counts[shard] == self.kernel.geometry.room:
-                pieces.append(self._take_piece())
-            piece = pieces[-1]
-            piece.records[shard, piece.counts[shard]] = [*state, mark]
-            piece.counts[shard] += 1
+        states = np.array(self.kernel.program.initial, dtype=np.uint64)
+        first, size, room = address(states), states.strides[0], self.kernel.geometry.room
+        shards = np.array([self.kernel.shard_of(first + size * place) for place in range(len(states))])
+        pieces = [self._take_piece() for _ in range(-(-int(np.bincount(shards).max()) // room))]
+        for shard in range(SHARDS):
+            own = states[shards == shard]
+            for piece, begin in zip(pieces, range(0, len(own), room), strict=False):
+                rows = own[begin : begin + room]
+                piece.records[shard, : len(rows), :-1] = rows
+                piece.records[shard, : len(rows), -1] = mark
+                piece.counts[shard] = len(rows)
         self._insert(pieces)
 
     def _level(self, begins: list[int], ends: list[int]) -> None:

@@ -20,6 +20,7 @@ from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.reduction import Reduction
+from kraftcheck.solvers.program.starts import initial_states
 from kraftcheck.solvers.program.verdict import TraceStep
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, successor
 from kraftcheck.solvers.search.visited import VisitedSet
@@ -162,7 +163,7 @@ def check_before(kernel: Kernel) -> None:
     if program.reduction is None:
         return
     inspection = Inspection(kernel)
-    initial = {program.layout.pack(state) for state in program.system.initial(program.setting)}
+    initial = {program.layout.pack(state) for state in initial_states(program.system, program.setting)}
     for entry in program.reduction.fields:
         for order in entry.symmetry.swaps():
             if {inspection._image(entry, state, order) for state in initial} != initial:

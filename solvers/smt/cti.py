@@ -14,6 +14,7 @@ from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.starts import description, given_states
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
 from kraftcheck.solvers.search.explore import Exploration
@@ -56,7 +57,7 @@ def replay_countermodel(subject: Theory, answer: ObligationAnswer, assumed: Sequ
     if countermodel is None:
         raise EngineDisagreement(f"{obligation.claim}, {obligation.action}: refuted without a countermodel")
     if obligation.action == INITIATION:
-        if countermodel.state not in subject.program.initial:
+        if not _is_initial(subject.program, countermodel.state):
             raise EngineDisagreement(f"{obligation.claim}: {countermodel.state} is not an initial state on ints")
         return trace_on_ints(subject, subject.claim(obligation.claim), countermodel.state, ())
     before = subject.program.layout.state(countermodel.state)
@@ -65,6 +66,14 @@ def replay_countermodel(subject: Theory, answer: ObligationAnswer, assumed: Sequ
             raise EngineDisagreement(f"{obligation.claim}, {obligation.action}: {name} is false on ints in {before}")
     action = ModelAction(obligation.action, countermodel.arguments)
     return trace_on_ints(subject, subject.claim(obligation.claim), countermodel.state, [action])
+
+
+def _is_initial(program: Program, leaves: tuple[int, ...]) -> bool:
+    """Whether a state is initial: among those that are listed, or described on ints."""
+    rule = description(given_states(program.system, program.setting)) if program.initially else None
+    if rule is None:
+        return leaves in program.initial
+    return bool(all_of(*rule.holds(program.layout.state(leaves)).values()))
 
 
 def locate(step: Trace, claim: Property, explored: Exploration | None, reason: str = "") -> Counterexample:

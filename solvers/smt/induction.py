@@ -31,6 +31,7 @@ from kraftcheck.solvers.smt.queries import (
     ObligationAnswer,
     Questions,
 )
+from kraftcheck.solvers.smt.runs.starts import check_described
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory
 
@@ -263,6 +264,7 @@ def prove(
         progress: called with the number of answers in each round, and of obligations.
     """
     halt, subject = stop or threading.Event(), build()
+    check_described(subject, effort)
     targets = tuple(dict.fromkeys(only)) or tuple(claim.id for claim in subject.claims)
     claims = [*targets, *DOMAINS]
     answers: dict[Obligation, ObligationAnswer] = {}

@@ -183,6 +183,7 @@ class Questions:
         sequences = self._initial_sequences()
         sequences |= {f"initial: {name}": term for name, term in program.initially.items()}
         truths = {"initial: state": disjunction(starts)}
+        truths |= self.domains() if program.initially else {}
         truths |= {name: read.expression(term) for name, term in sequences.items()}
         return Premises(truths, symbols, program.state, len(symbols), sequences)
 

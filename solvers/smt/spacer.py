@@ -19,6 +19,7 @@ from kraftcheck.solvers.program.verdict import Holds, Unknown, Verdict
 from kraftcheck.solvers.smt.bounds import domain_obligations
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.reading.z3_words import width_of
+from kraftcheck.solvers.smt.runs.starts import check_described
 from kraftcheck.solvers.smt.theory import Theory
 from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction, is_number
 
@@ -48,6 +49,7 @@ def infer(subject: Theory, claim: str, effort: Effort) -> Inference:
     """
     if any(is_number(term) for term in subject.program.state):
         return Inference(Unknown("Spacer is given bits, and a field has no bound"))
+    check_described(subject, effort)
     horn = Horn(subject, claim)
     engine = horn.engine(effort)
     try:
@@ -73,7 +75,7 @@ class Horn:
         steps: for each action the truth that a step leads from the bits to the later ones.
         faults: for each action the truth that a step leaves a domain where no cap is declared.
         holds: the claim's truth.
-        starts: the initial states, as bits.
+        starts: truths about the bits; each initial state has one of them.
     """
 
     def __init__(self, subject: Theory, claim: str) -> None:
@@ -89,8 +91,21 @@ class Horn:
         self.steps = [self._step(program.state, kind) for kind in program.kinds]
         self.faults = [self._domain_fault(program, kind) for kind in program.kinds if domain_obligations(program, kind)]
         self.holds = bit_blast(self._read.expression(subject.state_truths()[claim]))
-        self.starts = [
-            [z3.BoolVal(bool(v >> i & 1)) for t, v in zip(program.state, state, strict=True) for i in range(_size(t))]
+        self.starts = self._starts(program)
+
+    def _starts(self, program: Program) -> list[Any]:
+        """Truths about the bits, one of which each initial state has."""
+        if program.initially:
+            domains = [self._read.within(t, t.lo, t.hi) for t in program.state]
+            return [bit_blast(conjunction([*domains, *map(self._read.expression, program.initially.values())]))]
+        return [
+            conjunction([
+                bit == z3.BoolVal(bool(v >> i & 1))
+                for bit, (v, i) in zip(
+                    self.bits, [(v, i) for t, v in zip(program.state, state, strict=True) for i in range(_size(t))],
+                    strict=True,
+                )
+            ])
             for state in program.initial
         ]
 
@@ -134,7 +149,7 @@ class Horn:
         engine.register_relation(self.reached_relation, self.failed_relation)
         engine.declare_var(*self.bits, *self.later, *self._arguments)
         for start in self.starts:
-            engine.rule(self.reached_relation(*start))
+            engine.rule(self.reached_relation(*self.bits), [start])
         for step in self.steps:
             engine.rule(self.reached_relation(*self.later), [self.reached_relation(*self.bits), step])
         for failure in (z3.Not(self.holds), *self.faults):
@@ -146,7 +161,7 @@ class Horn:
         after = z3.substitute(lemma, *zip(self.bits, self.later, strict=True))
         refutable = [z3.And(lemma, step, z3.Not(after)) for step in self.steps]
         refutable += [z3.And(lemma, failure) for failure in (z3.Not(self.holds), *self.faults)]
-        refutable += [z3.Not(z3.substitute(lemma, *zip(self.bits, start, strict=True))) for start in self.starts]
+        refutable += [z3.And(start, z3.Not(lemma)) for start in self.starts]
         for truth in refutable:
             solver = z3.Solver()
             solver.set("timeout", max(1, int(effort.timeout * 1000)))

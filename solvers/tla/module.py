@@ -10,6 +10,8 @@ from kraftcheck.model.language.layout import Flag
 from kraftcheck.model.language.packing import Slot
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.enumeration import conjuncts_of
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.tla.expressions import OPERATORS, identifier, number, written
 
@@ -36,7 +38,7 @@ def module(program: Program, name: str, about: str) -> Module:
     the way to a goal as the counterexample of its negation.
 
     Args:
-        program: the system; its initial states are listed.
+        program: the system.
         name: the module's name.
         about: a line that says what it is made from.
 
@@ -86,13 +88,31 @@ class _Writer:
         return self.taken[-1]
 
     def initial(self) -> Iterator[str]:
-        """The initial states, listed."""
+        """The initial states: described, or listed."""
+        if self.program.initially:
+            yield from self._described()
+            return
         yield "Init == \\E i \\in {"
         layout = self.program.layout
         rows = [layout.values(layout.unpack(packed)) for packed in self.program.initial]
         texts = (", ".join(map(_constant, row, layout.slots)) for row in rows)
         yield ",\n".join(f"    <<{text}>>" for text in texts)
         yield "  } : " + " /\\ ".join(f"{name} = i[{at}]" for at, name in enumerate(self.names, start=1))
+        yield ""
+
+    def _described(self) -> Iterator[str]:
+        """Each field is in its domain; a conjunct stands as soon as TLC has given its fields values."""
+        yield "Init =="
+        waiting = conjuncts_of([*self.program.initially.values()])
+        given = {term.index for term in self.program.state}
+        for name, term, slot in zip(self.names, self.program.state, self.program.layout.slots, strict=True):
+            yield f"  /\\ {name} \\in {_domain(slot)}"
+            given.discard(term.index)
+            ready = [one for one in waiting if given.isdisjoint(node.index for node in closure([one]))]
+            waiting = [one for one in waiting if not any(one is other for other in ready)]
+            for one in ready:
+                text = written([one], self.variables)
+                yield "  /\\ (\n" + text.before(text.roots[0], "     ") + ")"
         yield ""
 
     def action(self, kind: Kind) -> Iterator[str]:
@@ -171,6 +191,13 @@ class _Writer:
         lines = ["INIT Init", "NEXT Next", "CHECK_DEADLOCK FALSE", *(f"INVARIANT {name}" for name in invariants)]
         lines += [f"PROPERTY {self.ids[claim.id]}" for claim in self.program.steps]
         return "\n".join(lines) + "\n"
+
+
+def _domain(slot: Slot) -> str:
+    lo, hi = slot.domain.lo, slot.domain.hi
+    if isinstance(slot.domain, Flag):
+        return "{" + ", ".join(str(bool(value)).upper() for value in range(lo, hi + 1)) + "}"
+    return f"{number(lo)}..{number(hi)}"
 
 
 def _constant(value: int, slot: Slot) -> str:

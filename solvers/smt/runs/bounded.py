@@ -17,6 +17,7 @@ from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Trace
 from kraftcheck.solvers.smt.bounds import capped_texts, leaves_text
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.runs.lassos import Lassos
+from kraftcheck.solvers.smt.runs.starts import check_described
 from kraftcheck.solvers.smt.runs.unrolling import Unrolling
 from kraftcheck.solvers.smt.theory import Theory
 
@@ -82,6 +83,7 @@ def _search(
     subject: Theory, claims: Sequence[str], depth: int, effort: Effort, stop: threading.Event, report: DepthReport
 ) -> BoundedSearch:
     """Runs of at most `depth` steps, and the first step of them that leaves a domain and should not."""
+    check_described(subject, effort)
     unrolling, search = Unrolling(subject, effort, initial=True), BoundedSearch(tuple(claims), {})
     lassos = Lassos(unrolling)
     for length in range(depth + 1):

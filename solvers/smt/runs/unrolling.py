@@ -57,7 +57,9 @@ class Unrolling:
         self._choices: list[list[ActionChoice]] = []
         self._begin()
         if initial:
-            self.hold(disjunction([self._is(state) for state in program.initial]))
+            self.hold(*map(self.readers[0].expression, program.initially.values()))
+            if not program.initially:
+                self.hold(disjunction([self._is(state) for state in program.initial]))
 
     def hold(self, *truths: Any) -> None:
         """Let truths hold of every run."""

@@ -18,6 +18,7 @@ from tests.examples.two_phase import FAULTY
 from tests.random_systems.comparison import Case
 from tests.shared.commands import kraftcheck
 from tests.shared.tlc import Answer, tlc
+from tests.solvers.program.random_starts import described_case
 
 
 def second_opinion(traced: Program, folder: Path) -> Answer:
@@ -50,6 +51,14 @@ def test_tlc_finds_what_the_search_finds(system: System, tmp_path: Path) -> None
     """States, depth, the refuted invariant and the length of its trace are TLC's too."""
     answer = agree(program(subject(system, None, {}, None)), tmp_path)
     assert len([name for name in answer.violated if name in ("consistent", "never_all_read")]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_tlc_begins_in_the_described_states(seed: int, tmp_path: Path) -> None:
+    """A rule that describes initial states is written as `Init`, and TLC finds as many states from there."""
+    case = described_case(seed)
+    agree(case, tmp_path)
 
 
 @pytest.mark.slow

@@ -1,0 +1,33 @@
+"""Whether there is an initial state at all, where a rule describes them: of none, everything would hold."""
+
+from __future__ import annotations
+
+import z3
+
+from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.starts import NONE_DESCRIBED
+from kraftcheck.solvers.smt.queries import INITIATION, Effort, Questions, new_solver
+from kraftcheck.solvers.smt.theory import Theory
+
+SECONDS = 2.0
+"""Most seconds for a description of any number of brokers, which Z3 may not decide."""
+
+
+def check_described(subject: Theory, effort: Effort) -> None:
+    """Refuse a description of initial states that no state satisfies.
+
+    Raises:
+        SystemFault: for such a description, and for one of bounded fields that Z3 could not decide in time.
+    """
+    if not subject.program.initially:
+        return
+    premises = Questions(subject).premises(INITIATION, ())
+    endless = premises.endless()
+    seconds = min(SECONDS, effort.timeout) if endless else effort.timeout
+    solver = new_solver(premises, Effort(seconds, effort.seed), z3.main_ctx())
+    solver.add(*premises.truths.values())
+    answer = solver.check()
+    if answer == z3.unsat:
+        raise SystemFault(NONE_DESCRIBED)
+    if answer == z3.unknown and not endless:
+        raise SystemFault(f"no answer in {seconds:g} s whether initial describes a state: give --timeout more seconds")

@@ -61,6 +61,7 @@ def explore_with_spark(
         log = CommitLog(place, lease)
         if options.resume and options.buckets is None and log.exists():
             bits = _bucket_bits(int(log.read_run()["identity"].get("buckets", 1 << bits)))
+        _refuse_constraint(traced)
         _open(log, identity(chosen, traced, bits), traced, resume=options.resume)
         start = time.monotonic()
         with progress_meter(quiet) as meter:
@@ -92,6 +93,11 @@ def _folder(out: str | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="kraftcheck-", ignore_cleanup_errors=True) as name:
         yield Path(name)
+
+
+def _refuse_constraint(traced: Program) -> None:
+    if traced.within is not None:
+        raise Refusal(f"{traced.system.name} has within=, and Spark does not count what is outside; explore without Spark")
 
 
 def _open(log: CommitLog, of: Mapping[str, Any], traced: Program, *, resume: bool) -> None:

@@ -68,8 +68,7 @@ class Step:
 
     Attributes:
         before, after: the states.
-        action, arguments: the action's name, and its argument values by name, always concrete.
-        event: what the effect reported besides the state (None if nothing).
+        action, arguments, event: its name, its values by name (always concrete), and what the effect reported besides.
     """
 
     before: Any
@@ -230,6 +229,7 @@ class System:
             may be given as it is: a list of initial states, actions or properties, and a layout.
         scopes, bounds: presets, name to bounds, the first is the default; the bounds that they give values to.
         quiescent: states that may have no enabled action; None: no state may.
+        within: states that explorers go on from; the others are judged, and not followed. None: all.
         lemmas: `always` properties that strengthen the others in proofs; not part of what is promised.
         rules: the choices that it reads: groups of `kraftcheck.model.rules`, or a frozen attrs class; empty: none.
         symmetries: elements of its states that can be renamed; checked wherever they are used.
@@ -246,6 +246,7 @@ class System:
     scopes: Mapping[str, Mapping[str, int]] = field(factory=lambda: {"default": {}})
     bounds: tuple[Bound, ...] = ()
     quiescent: Callable[[Any], Truth] | None = None
+    within: Callable[[Any], Truth | Conjuncts] | None = None
     lemmas: Callable[[Setting], Sequence[Property]] = field(converter=_properties, default=lambda setting: ())
     rules: tuple[type, ...] | type = ()
     symmetries: Callable[[Setting], Sequence[Symmetry]] = field(converter=_symmetries, default=lambda setting: ())
@@ -292,9 +293,8 @@ class System:
             if value < declared[key].lo:
                 raise ScopeError(f"{self.name}: {key} = {value} is out of range {declared[key].lo}..{declared[key].hi}")
         unused = freed(declared, values)
-        for key in overrides or {}:
-            if key in unused:
-                by = f"{declared[key].freed_by} = {spelled(values[declared[key].freed_by])}"
-                raise ScopeError(f"{self.name}: {key} bounds nothing with {by}; leave out --{key}")
+        for key in [key for key in overrides or {} if key in unused]:
+            by = f"{declared[key].freed_by} = {spelled(values[declared[key].freed_by])}"
+            raise ScopeError(f"{self.name}: {key} bounds nothing with {by}; leave out --{key}")
         rules = self.rules() if rules is None and isinstance(self.rules, type) else rules
         return Setting(name, values, rules, unused, {bound.name: bound.lo for bound in self.bounds})

@@ -208,7 +208,7 @@ def _traced(system: System, setting: Setting, limit: int, leave: Leave) -> tuple
 
 
 def _with_mutants(system: System, limit: int) -> System:
-    quiescent = system.quiescent
+    quiescent, within = system.quiescent, system.within
     return evolve(
         system,
         initial=lambda setting: [_start(state) for state in system.initial(setting)],
@@ -216,6 +216,7 @@ def _with_mutants(system: System, limit: int) -> System:
         actions=lambda setting: [_mutated(action) for action in system.actions(setting)],
         properties=lambda setting: [*map(_of_state, system.properties(setting)), DIFFERS],
         quiescent=None if quiescent is None else lambda mutated: quiescent(mutated.state),
+        within=None if within is None else lambda mutated: within(mutated.state),
     )
 
 

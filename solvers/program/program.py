@@ -75,7 +75,8 @@ class Program:
         initial: packed initial states, distinct, sorted.
         liveness: the properties about fair behaviours, and what is fair.
         reduction: the symmetries by which states are reduced, see `symmetry.reduced`.
-        initially: what is described of initial states by name, where they are not listed; only for provers.
+        initially: what is described of initial states by name, where the system does not list them.
+        within: truth that explorers go on from the state; None where the system has no constraint.
     """
 
     system: System
@@ -96,6 +97,7 @@ class Program:
     liveness: LivenessClaims = NO_LIVENESS
     reduction: Reduction | None = None
     initially: Mapping[str, Term] = field(factory=dict)
+    within: Term | None = None
 
     @property
     def claims(self) -> tuple[Property, ...]:

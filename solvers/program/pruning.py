@@ -4,18 +4,25 @@ A domain may declare a cap, the reason why its upper bound is meant
 (`kraftcheck.model.language.layout.Range`). Steps beyond a cap are left out, and the verdict says
 so. Any other step out of a domain is a fault of the system or of its layout:
 the states behind it were not explored, so no property holds. TLC stops there,
-at the invariant TypeOK, and leaves a state beyond its CONSTRAINT unexpanded.
+at the invariant TypeOK.
+
+A system may also say which states explorers go on from (`within`), as TLC's CONSTRAINT does: a state outside is judged
+by every property, and not followed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kraftcheck.model.language.layout import cap_of
+from kraftcheck.model.language.system import Action, System, conjuncts
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.solvers.machine_code.frame import FramePlan
 
 
@@ -88,3 +95,38 @@ def pruning_fault(pruned: Sequence[Pruning], strict: bool) -> str | None:
     """
     undeclared = [pruning.text() for pruning in pruned if not pruning.cap]
     return "; ".join(undeclared or [f"strict: {pruning.text()}" for pruning in pruned if strict]) or None
+
+
+WITHIN = "within"
+"""The name of the condition that stands in every guard of a system with a constraint."""
+
+
+def is_within(system: System, state: Any) -> Truth:
+    """Whether explorers go on from a state."""
+    return True if system.within is None else all_of(*conjuncts(system.within(state), WITHIN).values())
+
+
+def constrained(system: System) -> System:
+    """The system as explorers run it: outside its constraint nothing is enabled, and every state may rest."""
+    if system.within is None:
+        return system
+    quiescent = system.quiescent
+
+    def held(action: Action) -> Action:
+        def guard(state: Any, **arguments: Any) -> dict[str, Truth]:
+            return {**action.guards(state, arguments), WITHIN: is_within(system, state)}
+
+        return evolve(action, guard=guard)
+
+    def may_rest(state: Any) -> Truth:
+        return any_of(negate(is_within(system, state)), False if quiescent is None else quiescent(state))
+
+    return evolve(
+        system, actions=lambda setting: [held(action) for action in system.actions(setting)], quiescent=may_rest
+    )
+
+
+def outside_text(outside: int) -> str:
+    """That states were not followed, of so many outside the constraint."""
+    states = "1 state is" if outside == 1 else f"{outside:,} states are"
+    return f"{states} outside within=: judged, and not followed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.layout import UNBOUNDED, Endless, Flag, LayoutError, leaves, rebuild
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.symbolic import described
@@ -15,6 +16,7 @@ from kraftcheck.solvers.program.arguments import Choices, SystemFault, free_argu
 from kraftcheck.solvers.program.live_claims import live_claims
 from kraftcheck.solvers.program.parts import ask, check_distinct, check_frozen, check_refusals, same_classes
 from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
+from kraftcheck.solvers.program.pruning import constrained, is_within
 from kraftcheck.solvers.program.recovers import MAX_RECOVERS, RecoversClaim, unknown_recovery_action
 from kraftcheck.solvers.program.starts import described_truths, given_states, initial_leaves
 from kraftcheck.solvers.program.symbols import state_symbols, word_of
@@ -34,6 +36,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         UntraceableRule: when a rule needs concrete values; the message names its line.
         LayoutError: when the layout is over 512 bits or malformed.
     """
+    system = system if free else constrained(system)
     layout = Layout(ask("layout", lambda: system.layout(setting)), packed=not free)
     check_frozen("layout", layout.shape)
     properties = tuple(ask("properties", lambda: system.properties(setting)))
@@ -56,8 +59,11 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         raise LayoutError(f"{system.name} has {first} action instances; the limit is {MAX_INSTANCES}: lower a bound")
     if len(grouped["recovers"]) > MAX_RECOVERS:
         raise SystemFault(f"{len(grouped['recovers'])} recovers properties; the limit is {MAX_RECOVERS}")
+    if system.within is not None and not free:
+        _check_constrained(properties)
     quiescent, states = system.quiescent, given_states(system, setting)
     initially = described_truths(truths, states, state)
+    within = None if free or system.within is None else truths.truth_of("within", lambda: is_within(system, state))
     program = Program(
         system, setting, layout, graph, variables, tuple(kinds),
         grouped["always"], grouped["step"], grouped["sometimes"], grouped["happens"],
@@ -66,10 +72,20 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         truths.truth_of("quiescent", lambda: False if quiescent is None else quiescent(state)),
         tuple(_recovers_claim(truths, p, state, kinds) for p in grouped["recovers"]),
         initial_leaves(layout, states, variables, [*initially.values()]),
-        live_claims(truths, system, setting, properties, state, kinds), initially=initially,
+        live_claims(truths, system, setting, properties, state, kinds), initially=initially, within=within,
     )  # fmt: skip
     check_refusals(graph)
     return program
+
+
+def _check_constrained(properties: Sequence[Property]) -> None:
+    """Refuse what is about all that may follow, where states are not followed."""
+    for claim in properties:
+        if claim.kind == "recovers" or claim.kind in LIVENESS:
+            raise SystemFault(
+                f"property {claim.id} is about all that may follow, and within= leaves states out; judge it without "
+                "within=, with fields whose domains bound the states"
+            )
 
 
 def _actions(system: System, setting: Setting) -> tuple[Action, ...]:

@@ -21,6 +21,7 @@ from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.parts import check_distinct
+from kraftcheck.solvers.program.pruning import constrained
 from kraftcheck.solvers.program.starts import initial_states
 from kraftcheck.solvers.program.verdict import DEADLOCK, Trace, TraceStep
 
@@ -96,7 +97,7 @@ class Integers:
 
     def __attrs_post_init__(self) -> None:
         """Ask the system for its parts."""
-        system, setting = self.system, self.setting
+        system, setting = constrained(self.system), self.setting
         actions = tuple(system.actions(setting))
         check_distinct("actions", (action.name for action in actions))
         parts = {
@@ -211,7 +212,7 @@ class Integers:
 
     def may_rest(self, state: Any) -> bool:
         """Whether a state may have no successor."""
-        quiescent = self.system.quiescent
+        quiescent = constrained(self.system).quiescent
         return quiescent is not None and bool(all_of(quiescent(state)))
 
     def deadlock(self, state: Any) -> Broken | None:

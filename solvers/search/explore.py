@@ -20,9 +20,10 @@ from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, live
 from kraftcheck.solvers.machine_code.compile import Compiler, Kernel
 from kraftcheck.solvers.program.cases import vacuous_without_case
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.pruning import Pruning, by_field, pruning_fault, prunings
+from kraftcheck.solvers.program.pruning import Pruning, by_field, outside_text, pruning_fault, prunings
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
 from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability, recoverability_verdicts, search_backward
+from kraftcheck.solvers.search.constraint import count_outside
 from kraftcheck.solvers.search.guard_coverage import never_met
 from kraftcheck.solvers.search.levels import Limits, Search
 from kraftcheck.solvers.search.symmetry import check_after, check_before
@@ -76,6 +77,7 @@ class Exploration:
         warnings: what the user should know.
         store: the visited set, unless dropped.
         audit: what was compared with the rules on ints.
+        outside: states outside the system's constraint, which are judged and not followed; distinct counts them.
     """
 
     program: Program
@@ -98,6 +100,7 @@ class Exploration:
     warnings: tuple[str, ...]
     store: VisitedSet | None
     audit: Audit
+    outside: int = 0
 
     @property
     def pruned(self) -> Mapping[str, int]:
@@ -235,7 +238,10 @@ def conclude(
     for number, kind in enumerate(program.kinds):
         fired[kind.action.name] = fired.get(kind.action.name, 0) + int(counters[plan.fired + number])
     pruned = prunings(plan, counters)
+    outside = count_outside(program, search.store) if isinstance(search.store, VisitedSet) else 0
     reason = _cut_text(search) if search.cut is not None else pruning_fault(pruned, strict)
+    if outside and search.cut is None:
+        reason = "; ".join(filter(None, (reason, outside_text(outside))))
     bound = _bound_text(search, kernel, pruned)
     never_true, never_false = never_met(kernel, counters)
     return Exploration(
@@ -244,7 +250,7 @@ def conclude(
         liveness, kernel.cached, fired, never_true, never_false, pruned,
         search.bytes_in_use() / max(1, search.distinct), search.cut or reason,
         (*kernel.warnings, *recoverability.warnings()),
-        search.store if keep and isinstance(search.store, VisitedSet) else None, audit,
+        search.store if keep and isinstance(search.store, VisitedSet) else None, audit, outside,
     )  # fmt: skip
 
 

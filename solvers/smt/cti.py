@@ -14,6 +14,7 @@ from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.pruning import is_within
 from kraftcheck.solvers.program.starts import description, given_states
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
@@ -98,6 +99,8 @@ def locate(step: Trace, claim: Property, explored: Exploration | None, reason: s
         if explored.cut is not None:
             return Counterexample(step, NOT_DECIDED, f"not among {where}; {explored.cut}")
         return Counterexample(step, UNREACHABLE, f"not among all {where}")
+    if not is_within(program.system, step.initial):
+        return Counterexample(step, NOT_DECIDED, f"among {where}, outside within=, from where the search did not go on")
     first, instances = explored.store.path(identity)
     instances += [_instance(program, step_) for step_ in step.steps]
     trace = confirm(program, claim, explored.store.state(first), instances, None)

@@ -62,7 +62,8 @@ RESERVED = frozenset({
     "ASSUME", "ASSUMPTION", "AXIOM", "BOOLEAN", "CASE", "CHOOSE", "CONSTANT", "CONSTANTS", "DOMAIN", "ELSE", "ENABLED",
     "EXCEPT", "EXTENDS", "FALSE", "IF", "IN", "INSTANCE", "LET", "LOCAL", "MODULE", "OTHER", "RECURSIVE", "STRING",
     "SUBSET", "THEN", "THEOREM", "TRUE", "UNCHANGED", "UNION", "VARIABLE", "VARIABLES", "WITH", "Init", "Next", "vars",
-    "Int", "Nat", "BitAnd", "BitOr", "BitCount", "BitLowest", "BitMember", "BitSingle", "Rest", "Quotient", "i",
+    "Int", "Nat", "BitAnd", "BitOr", "BitCount", "BitLowest", "BitMember", "BitSingle", "Rest", "Quotient", "a", "b",
+    "i",
 })  # fmt: skip
 """Words of TLA+, and of every module that is written."""
 

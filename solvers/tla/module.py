@@ -13,6 +13,7 @@ from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.program.enumeration import conjuncts_of
 from kraftcheck.solvers.program.program import Kind, Program
+from kraftcheck.solvers.program.pruning import WITHIN
 from kraftcheck.solvers.tla.expressions import OPERATORS, identifier, number, written
 
 
@@ -82,6 +83,7 @@ class _Writer:
         safety = (*program.always, *program.sometimes, *program.steps)
         self.ids = {claim.id: self._new(claim.id) for claim in safety}
         self.deadlock = self._new("OnlyQuiescentStatesEnd")
+        self.constraint = self._new("Within")
 
     def _new(self, text: str) -> str:
         self.taken.append(identifier(text, self.taken))
@@ -127,7 +129,7 @@ class _Writer:
             return "  FALSE"
         arguments = {term.index: f"a{place}" for place, term in enumerate(kind.variables, start=1)}
         names = self.variables | arguments
-        guard = written([*kind.guard.values()], names)
+        guard = written([term for part, term in kind.guard.items() if part != WITHIN], names)
         effect = written([*kind.after, *denied], names, guard)
         values, claims = effect.roots[: len(kind.after)], effect.roots[len(kind.after) :]
         parts = []
@@ -158,6 +160,11 @@ class _Writer:
         yield f"{self.deadlock} =="
         yield text.before(f"ENABLED Next \\/ {text.roots[0]}", "  ")
         yield ""
+        if self.program.within is not None:
+            bound = written([self.program.within], self.variables)
+            yield f"{self.constraint} =="
+            yield bound.before(f"vars = vars /\\ {bound.roots[0]}", "  ")
+            yield ""
 
     def _define(self, claim: Property) -> Iterator[str]:
         yield f"\\* {claim.sentence}"
@@ -190,6 +197,7 @@ class _Writer:
         invariants = [self.ids[claim.id] for claim in self.program.always] + [self.deadlock]
         lines = ["INIT Init", "NEXT Next", "CHECK_DEADLOCK FALSE", *(f"INVARIANT {name}" for name in invariants)]
         lines += [f"PROPERTY {self.ids[claim.id]}" for claim in self.program.steps]
+        lines += [f"CONSTRAINT {self.constraint}"] * (self.program.within is not None)
         return "\n".join(lines) + "\n"
 
 

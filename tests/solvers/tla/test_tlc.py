@@ -62,6 +62,15 @@ def test_tlc_begins_in_the_described_states(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_tlc_counts_what_a_constraint_leaves(tmp_path: Path) -> None:
+    """TLC generates as many states, keeps those within, and refutes by states outside too, at the same length."""
+    chosen = program(subject("tests.solvers.program.test_constraint:CLIMB", None, {}, None))
+    found, answer = explore(chosen, clock=time.monotonic), second_opinion(chosen, tmp_path)
+    assert (answer.generated, answer.distinct) == (found.generated, found.distinct - found.outside) == (16, 9)
+    assert answer.violated["below_five"] == (found.verdict("below-five").depth or 0) + 1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_tlc_agrees_on_random_systems(seed: int, tmp_path: Path) -> None:
     """Every operator of the language means in TLA+ what it means in machine code."""

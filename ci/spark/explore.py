@@ -97,7 +97,7 @@ def _folder(out: str | None) -> Iterator[Path]:
 
 def _refuse_constraint(traced: Program) -> None:
     if traced.within is not None:
-        raise Refusal(f"{traced.system.name} has within=, and Spark does not count what is outside; explore without Spark")
+        raise Refusal(f"{traced.system.name} has within=, whose states Spark does not count; explore without Spark")
 
 
 def _open(log: CommitLog, of: Mapping[str, Any], traced: Program, *, resume: bool) -> None:

@@ -39,8 +39,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     system = system if free else constrained(system)
     layout = Layout(ask("layout", lambda: system.layout(setting)), packed=not free)
     check_frozen("layout", layout.shape)
-    properties = tuple(ask("properties", lambda: system.properties(setting)))
-    check_distinct("properties", (claim.id for claim in properties))
+    properties = _properties(system, setting, free)
     truths = Truths(Graph() if graph is None else graph, ask_twice=graph is None)
     graph = truths.graph
     variables, state = state_symbols(graph, layout)
@@ -57,10 +56,6 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         first += len(kind.instances)
     if first > MAX_INSTANCES:
         raise LayoutError(f"{system.name} has {first} action instances; the limit is {MAX_INSTANCES}: lower a bound")
-    if len(grouped["recovers"]) > MAX_RECOVERS:
-        raise SystemFault(f"{len(grouped['recovers'])} recovers properties; the limit is {MAX_RECOVERS}")
-    if system.within is not None and not free:
-        _check_constrained(properties)
     quiescent, states = system.quiescent, given_states(system, setting)
     initially = described_truths(truths, states, state)
     within = None if free or system.within is None else truths.truth_of("within", lambda: is_within(system, state))
@@ -78,14 +73,19 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     return program
 
 
-def _check_constrained(properties: Sequence[Property]) -> None:
-    """Refuse what is about all that may follow, where states are not followed."""
-    for claim in properties:
+def _properties(system: System, setting: Setting, free: bool) -> tuple[Property, ...]:
+    """The properties; what is about all that may follow is refused where states are not followed."""
+    properties = tuple(ask("properties", lambda: system.properties(setting)))
+    check_distinct("properties", (claim.id for claim in properties))
+    for claim in () if system.within is None or free else properties:
         if claim.kind == "recovers" or claim.kind in LIVENESS:
             raise SystemFault(
                 f"property {claim.id} is about all that may follow, and within= leaves states out; judge it without "
                 "within=, with fields whose domains bound the states"
             )
+    if (count := sum(claim.kind == "recovers" for claim in properties)) > MAX_RECOVERS:
+        raise SystemFault(f"{count} recovers properties; the limit is {MAX_RECOVERS}")
+    return properties
 
 
 def _actions(system: System, setting: Setting) -> tuple[Action, ...]:

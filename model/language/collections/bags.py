@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.collections.numbering import outside, places, symbolic, text_of
+from kraftcheck.model.language.collections.numbering import check_member, outside, places, text_of
 from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, word
@@ -39,6 +39,7 @@ class Bag:
         """The bag of some values; raises LayoutError for one that is no member."""
         result = cls(tuple(0 for _ in cls.members))
         for value in values:
+            check_member(cls.members, value)
             result = result.add(value)
         return result
 
@@ -63,7 +64,7 @@ class Bag:
         return self.count(value) > 0
 
     def add(self, value: Any) -> Self:
-        """One more; one too many, or a symbolic value that is no member, leaves the domain."""
+        """One more; one too many, or a value that is no member, leaves the domain."""
         return self._changed(value, 1)
 
     def remove(self, value: Any) -> Self:
@@ -74,8 +75,7 @@ class Bag:
         counts = list(self.counts)
         for place, there in places(self.members, value):
             counts[place] = counts[place] + by * word(there)
-        if symbolic(value) is not None:
-            counts[0] = choose(outside(self.members, value), -1, counts[0])
+        counts[0] = choose(outside(self.members, value), -1, counts[0])
         return evolve(self, counts=tuple(counts))
 
     def size(self) -> Word:

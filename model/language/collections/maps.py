@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.collections.numbering import outside, places, symbolic, text_of
+from kraftcheck.model.language.collections.numbering import check_member, outside, places, symbolic, text_of
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.words import choose
@@ -69,8 +69,8 @@ class Map:
             LayoutError: when it may be no key, and `otherwise` is not given.
         """
         among = symbolic(key)
-        if among is None and otherwise is not _REFUSED and key not in self.keys:
-            return otherwise
+        if among is None and otherwise is _REFUSED:
+            check_member(self.keys, key)
         if among is not None and otherwise is _REFUSED and outside(self.keys, key) is not False:
             raise among.graph.refusal(f"get() of {described(key)}, which may be no key; give get() an `otherwise`")
         result = self.values[0] if otherwise is _REFUSED else otherwise
@@ -79,7 +79,7 @@ class Map:
         return result
 
     def put(self, key: Any, value: Any) -> Self:
-        """The map with a value for a key; a symbolic value that is no key changes nothing, as with TLA+'s `EXCEPT`."""
+        """The map with a value for a key; what is no key changes nothing, as with TLA+'s `EXCEPT`."""
         values = list(self.values)
         for place, there in places(self.keys, key):
             values[place] = choose(there, value, values[place])

@@ -10,6 +10,7 @@ from typing import Any
 
 from kraftcheck.model.language.collections.arithmetic import equal
 from kraftcheck.model.language.layout import LayoutError, leaves, rebuild
+from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.terms import Term, Truth
 from kraftcheck.model.language.words import any_of, negate
 
@@ -26,24 +27,36 @@ def places(members: tuple[Any, ...], value: Any) -> Iterator[tuple[int, Truth]]:
     """The places where a value may be in a list, each with the truth that it is there.
 
     Args:
-        members: different values; of those with other fields, or text where the value has a word, it is none.
-        value: a value, whose words may be symbolic.
+        members: different values.
+        value: a value, whose words may be symbolic. With other numbers than all members it has no place.
 
     Raises:
-        LayoutError: for a concrete value that is not in the list.
+        LayoutError: for a concrete value of which no member has the fields and texts.
+        UntraceableRule: for a symbolic one.
     """
-    if symbolic(value) is not None:
-        return ((number, equal(value, member)) for number, member in enumerate(members) if _may_equal(value, member))
-    numbers = _numbers(members)
-    if value not in numbers:
+    among, numbers = symbolic(value), _numbers(members)
+    if among is None and value in numbers:
+        return iter([(numbers[value], True)])
+    alike = [number for number, member in enumerate(members) if _may_equal(value, member)]
+    if not alike and among is not None:
+        raise among.graph.refusal(f"{described(value)} has other parts than each of the {len(members)} members: "
+                                  f"{_some(members)}")  # fmt: skip
+    if not alike:
+        check_member(members, value)
+    return iter([] if among is None else [(number, equal(value, members[number])) for number in alike])
+
+
+def check_member(members: tuple[Any, ...], value: Any) -> None:
+    """Raise LayoutError for a concrete value that is not in a list."""
+    if value not in _numbers(members):
         raise LayoutError(f"{value!r} is not among the {len(members)} members: {_some(members)}")
-    return iter([(numbers[value], True)])
 
 
 def _may_equal(value: Any, member: Any) -> bool:
+    """Whether a value has the parts of a member; its words may have other numbers."""
     one, other = dict(leaves(value)), dict(leaves(member))
     return one.keys() == other.keys() and all(
-        isinstance(other[path], int) if isinstance(leaf, Term) else leaf == other[path] for path, leaf in one.items()
+        isinstance(other[path], int) if isinstance(leaf, int) else leaf == other[path] for path, leaf in one.items()
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.algebra import MASK_BITS
-from kraftcheck.model.language.collections.numbering import outside, places, symbolic, text_of
+from kraftcheck.model.language.collections.numbering import check_member, outside, places, text_of
 from kraftcheck.model.language.layout import LayoutError, ints
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, apply, choose
@@ -22,7 +22,7 @@ _BITS = MASK_BITS - 1
 class SetOf:
     """A set of declared values: subclass it and name `members`, all values that it may have.
 
-    Adding a symbolic value that is not among them leaves the domain, as any word does that grows too large.
+    Adding a value with numbers of no member leaves the domain, as any word does that grows too large.
 
     Attributes:
         masks: the members, 61 in each mask.
@@ -50,6 +50,7 @@ class SetOf:
         """The set of some values; raises LayoutError for one that is no member."""
         result = cls(tuple(0 for _ in cls.domain().masks))
         for value in values:
+            check_member(cls.members, value)
             result = result.plus(result.just(value))
         return result
 
@@ -78,9 +79,8 @@ class SetOf:
         for place, there in places(self.members, value):
             which = place // _BITS
             masks[which] = choose(there, 1 << place % _BITS, masks[which])
-        if symbolic(value) is not None:
-            last = (len(self.members) - 1) % _BITS + 1
-            masks[-1] = choose(outside(self.members, value), 1 << last, masks[-1])
+        last = (len(self.members) - 1) % _BITS + 1
+        masks[-1] = choose(outside(self.members, value), 1 << last, masks[-1])
         return evolve(self, masks=tuple(masks))
 
     def none(self) -> Self:

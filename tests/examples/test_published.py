@@ -1,0 +1,72 @@
+"""Other people's specifications have the sizes that are published for TLC, and the verdicts and shortest runs."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+import kraftcheck as kc
+from kraftcheck.solvers.search.explore import Exploration
+from tests.examples.published import MODELS, Model, system_at
+
+slow = pytest.mark.slow
+
+
+@functools.cache
+def explored(place: str) -> Exploration:
+    """What a search of a system found; each system is searched once."""
+    system = system_at(place)
+    found = kc.explore(system, symmetry=bool(system.symmetries(system.setting()))).exploration
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    "model", [pytest.param(model, id=model.name, marks=slow if model.slow else ()) for model in MODELS]
+)
+def test_sizes_are_tlcs(model: Model) -> None:
+    """Distinct states, generated states where TLC counts steps, and the depth are those that are published."""
+    found = explored(model.place)
+    assert (found.distinct, found.depth + 1) == (model.distinct, model.levels)
+    if model.generated is not None:
+        assert found.generated + sum(found.pruned.values()) == model.generated
+
+
+@pytest.mark.parametrize(
+    ("place", "broken"),
+    [
+        ("die_hard:DIE_HARD", {"not-solved": 6}),
+        ("missionaries:MISSIONARIES_AND_CANNIBALS", {"somebody-stays": 11}),
+        ("t_commit:T_COMMIT", {}),
+        ("barriers:BARRIER", {}),
+        ("barriers:BARRIERS", {}),
+        ("chameneos:CHAMENEOS", {}),
+        ("registers:SIMPLE", {"not-all-see-one": 10}),
+        ("disruptor:ONE_WRITER", {}),
+        ("paxos:PAXOS", {}),
+        ("paxos:VOTING", {}),
+        pytest.param("klotski:KLOTSKI", {"not-solved": 116}, marks=slow),
+        pytest.param("key_value_store:TWO_TRANSACTIONS", {}, marks=slow),
+        pytest.param("key_value_store:CARELESS", {"no-lost-update": 6}, marks=slow),
+        pytest.param("paxos:DIVIDED", {"agreement": 9}, marks=slow),
+        pytest.param("disruptor:MANY_WRITERS", {}, marks=slow),
+        pytest.param("slush:SLUSH", {"never-agree": 42}, marks=slow),
+        pytest.param("multi_paxos:MULTI_PAXOS", {}, marks=slow),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_claims_hold_or_are_broken_in_the_fewest_steps(place: str, broken: dict[str, int]) -> None:
+    """What TLC finds no error in holds; what is false, as puzzles that have a solution, is broken by a shortest run."""
+    verdicts = explored(place).verdicts
+    assert {one.claim: one.depth for one in verdicts if isinstance(one.verdict, kc.Refuted)} == broken
+    assert all(isinstance(one.verdict, kc.Holds) for one in verdicts if one.claim not in broken)
+    assert len(verdicts) > 1
+
+
+@slow
+def test_divided_quorums_choose_two_values() -> None:
+    """The shortest run that breaks agreement with quorums that do not meet has three acceptances."""
+    verdict = explored("paxos:DIVIDED").verdict("agreement").verdict
+    assert isinstance(verdict, kc.Refuted)
+    assert [step.action for step in verdict.trace.steps].count("accept") == 3

@@ -40,7 +40,7 @@ class Model:
     symmetry: bool = False
     slow: bool = False
     source: str = MANIFEST
-    name: str = field(init=False)
+    name: str = field(init=False, eq=False)
 
     def __attrs_post_init__(self) -> None:
         """Name the model as its system is named on the command line."""

@@ -21,7 +21,7 @@ class Model:
     """A model.
 
     Attributes:
-        place: the module of this folder, and the name of the system.
+        place: the module of `tests.examples`, and the name of the system.
         path: the configuration in the TLA+ Examples.
         distinct, levels: different states, and the states on the longest of the shortest paths.
         seconds: the time of TLC in the manifest; None where there is none.

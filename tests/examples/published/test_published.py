@@ -8,7 +8,7 @@ import pytest
 
 import kraftcheck as kc
 from kraftcheck.solvers.search.explore import Exploration
-from tests.examples.published import MODELS, Model, system_at
+from tests.examples.published.models import MODELS, Model, system_at
 
 slow = pytest.mark.slow
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from tests.examples import bench
-from tests.examples.published import MODELS
+from tests.examples.published import bench
+from tests.examples.published.models import MODELS
 
 
 def test_the_table_has_a_line_for_a_model(capsys: pytest.CaptureFixture[str]) -> None:

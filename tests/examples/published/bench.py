@@ -17,7 +17,7 @@ from kraftcheck.model.language.system import System
 from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.tla.expressions import TooWide
 from kraftcheck.solvers.tla.module import module
-from tests.examples.published import MODELS, Model, system_at
+from tests.examples.published.models import MODELS, Model, system_at
 from tests.shared.tlc import tlc
 
 TLC_STATES = 50_000
@@ -96,7 +96,7 @@ def measure(model: Model, *, with_tlc: bool) -> Row:
 
 def main(words: Sequence[str]) -> int:
     """Print a line for each model; 1 where a size is not the published one, 2 for a model that there is not."""
-    parser = argparse.ArgumentParser(prog="python -m tests.examples", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.examples.published", description=__doc__)
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(model.name for model in MODELS)}")
     parser.add_argument("--tlc", action="store_true", help=f"run TLC too; above {TLC_STATES:,} states if named")
     chosen = parser.parse_args(words)

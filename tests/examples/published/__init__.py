@@ -1,0 +1,1 @@
+"""The sizes of the models that are published for TLC, and the benchmark beside them."""

@@ -1,0 +1,10 @@
+"""The benchmark of the models: `python -m tests.examples.published [--tlc] [MODEL...]`."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.examples.published.bench import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kraftcheck.ci.interface.result import Result
     from kraftcheck.ci.interface.states import States
     from kraftcheck.ci.terminal.refusal import Refusal
-    from kraftcheck.model.language.anynumber.members import numbers_below, set_below, word_below
+    from kraftcheck.model.language.anynumber.members import keys, map_below, numbers_below, set_below, word_below
     from kraftcheck.model.language.bound import ANY, Bound
     from kraftcheck.model.language.brokersets import BrokerSet, Replicas
     from kraftcheck.model.language.brokersets import BrokerSet as IntSet
@@ -68,7 +68,7 @@ _PLACES = {
     "kraftcheck.ci.interface.states": ("States",),
     "kraftcheck.ci.terminal.refusal": ("Refusal",),
     "kraftcheck.model.language.anynumber.members": (
-        "numbers_below", "set_below", "word_below",
+        "keys", "map_below", "numbers_below", "set_below", "word_below",
     ),
     "kraftcheck.model.language.bound": ("ANY", "Bound"),
     "kraftcheck.model.language.brokersets": ("BrokerSet", "Replicas"),
@@ -106,9 +106,10 @@ __all__ = [
     "IntSet", "Map", "Outcome", "Property", "Queue", "Refusal", "Refuted", "Replicas", "Report", "Result", "Sampling",
     "SetOf", "Setting", "States", "Step", "Symmetry", "System", "Trace", "Truth", "Unknown", "Vacuous", "Word",
     "all_of", "all_where", "always", "always_eventually", "any_of", "choice", "choose", "conform", "count", "each",
-    "equal", "eventually", "eventually_always", "explore", "get", "happens", "implies", "ints", "leads_to", "maximum",
-    "minimum", "negate", "none_of", "numbers_below", "pick", "prove", "put", "recovers", "replay", "set_below",
-    "simulate", "some", "sometimes", "step", "strong_fairness", "subset_of", "truth", "weak_fairness", "word_below",
+    "equal", "eventually", "eventually_always", "explore", "get", "happens", "implies", "ints", "keys", "leads_to",
+    "map_below", "maximum", "minimum", "negate", "none_of", "numbers_below", "pick", "prove", "put", "recovers",
+    "replay", "set_below", "simulate", "some", "sometimes", "step", "strong_fairness", "subset_of", "truth",
+    "weak_fairness", "word_below",
 ]  # fmt: skip
 
 

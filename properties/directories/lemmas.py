@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from kraftcheck.model.language.anynumber.maps import each_record
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.brokersets import Replicas
 from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
-from kraftcheck.model.partition.directories import LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.partition.directories import LOST, UNASSIGNED
 from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NEW, NOTHING, OFFLINE, SERVING, UNOPENED, Host
 from kraftcheck.model.systems.directories.state import Placement
+from kraftcheck.properties.directories.lemmas_failures import assignments, claim, of_failures, of_records, wanted
 from kraftcheck.properties.elections.lemmas import of_controller
 from kraftcheck.properties.kinds import always
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
     """The lemmas at a setting; each is true in every reachable state, and explored as such."""
-    return (*of_brokers(setting), *of_moves(setting), *of_the_kip(setting), *of_controller(setting))
-
-
-def claim(id: str, sentence: str, of: Callable[[Placement, Word, Host], Truth]) -> Property:  # noqa: A002
-    """The invariant that something holds of each broker."""
-    return always(id, sentence, lambda s: each_record(s.hosts, lambda b, h: of(s, b, h)))
+    return (
+        *of_brokers(setting), *of_moves(setting), *of_the_kip(setting), *of_failures(setting), *of_records(setting),
+        *of_controller(setting),
+    )  # fmt: skip
 
 
 def of_brokers(setting: Setting) -> tuple[Property, ...]:
@@ -80,6 +76,8 @@ def of_moves(setting: Setting) -> tuple[Property, ...]:
                                       all_of(negate(h.sent == h.directory(h.future)),
                                              negate(h.ready == h.directory(h.future)),
                                              negate(s.assigned(b) == h.directory(h.future))))),
+        claim("lemma-only-move-asks-last", "with a single move, nothing is asked for after its assignment",
+              lambda s, b, h: any_of(setting["moves"] > 1, negate(h.moving()), _asked_last(s, b, h))),
         claim("lemma-no-move-without-a-move", "before its first move, a broker has no future log",
               lambda s, b, h: implies(s.left.moves == setting["moves"], h.future == NOTHING)),
         claim("lemma-closed-moves-nothing", "a replica without an open log has no assignment of a move accepted",
@@ -100,35 +98,22 @@ def of_the_kip(setting: Setting) -> tuple[Property, ...]:
     if not (as_written and rules.directories.assigned_fills_while_offline) or any(setting[name] for name in UNMOVED):
         return ()
     return (
-        claim("lemma-never-migrating", "a partition that began in KRaft mode has no directory from ZooKeeper mode",
-              lambda s, b, h: all_of(*(negate(one == MIGRATING) for one in _told(s, b, h)))),
         claim("lemma-lost-for-cause", "a replica is LOST only where a directory does not work",
-              lambda s, b, h: implies(any_of(*(one == LOST for one in _told(s, b, h))), h.some_offline())),
+              lambda s, b, h: implies(any_of(*(one == LOST for one in assignments(s, b, h))), h.some_offline())),
         claim("lemma-one-readable-log", "a readable log is in one directory, whether or not the process runs",
               lambda s, b, h: h.logs.keep(h.disks).size() <= 1),
         claim("lemma-told-where-it-is", "what the controller is told, or will be, of a readable log is its directory",
               lambda s, b, h: implies(h.has_log(), all_of(*(
-                  any_of(one == NOTHING, one == UNASSIGNED, one == h.actual()) for one in _told(s, b, h))))),
+                  any_of(one == NOTHING, one == UNASSIGNED, one == h.actual()) for one in assignments(s, b, h))))),
         claim("lemma-unopened-is-elsewhere", "a replica whose log was not looked for is in no directory that works",
               lambda s, b, h: implies(all_of(h.up, h.replica == UNOPENED), all_of(*(
-                  all_of(negate(one == UNASSIGNED), h.slot_of(one) == NOTHING) for one in _told(s, b, h))))),
+                  all_of(negate(one == UNASSIGNED), h.slot_of(one) == NOTHING) for one in assignments(s, b, h))))),
     )  # fmt: skip
 
 
 def _is_added(s: Placement, b: Word, setting: Setting) -> Truth:
     """Whether a broker is none of the replicas of the start."""
     return negate(s.controller.replicas.has(b)) if setting["brokers"] == ANY else b >= setting["replication"]
-
-
-def _told(s: Placement, b: Word, h: Host) -> tuple[Word, Word, Word]:
-    """The assignment that the controller has, that in flight, and that which waits."""
-    return s.assigned(b), h.sent, h.ready
-
-
-def wanted(s: Placement, b: Word, h: Host) -> Word:
-    """The assignment that will be the controller's once all messages have arrived."""
-    sent = choose(h.sent == NOTHING, s.assigned(b), h.sent)
-    return choose(h.ready == NOTHING, sent, h.ready)
 
 
 def _wanted(s: Placement, b: Word, h: Host) -> Truth:
@@ -140,6 +125,13 @@ def _wanted(s: Placement, b: Word, h: Host) -> Truth:
 def _only(h: Host, directory: Word) -> Truth:
     """Whether nothing but one assignment is under way."""
     return all_of(*(any_of(one == NOTHING, one == directory) for one in (h.ready, h.sent)))
+
+
+def _asked_last(s: Placement, b: Word, h: Host) -> Truth:
+    """Whether what follows the assignment to a move's target, in flight or at the controller, is that one again."""
+    target = h.directory(h.future)
+    ready, sent = (any_of(one == NOTHING, one == target) for one in (h.ready, h.sent))
+    return all_of(implies(h.sent == target, ready), implies(s.assigned(b) == target, all_of(ready, sent)))
 
 
 def _as_at_start(s: Placement, setting: Setting) -> Truth:

@@ -79,7 +79,7 @@ def test_no_reachable_state_breaks_a_lemma_of_the_kip(brokers: int) -> None:
     listed = of_the_kip(still)
     result = explore(trace(evolve(system, properties=lambda _: listed), still), clock=time.perf_counter)
     judged = {found.claim: found.verdict for found in result.verdicts if found.claim != "deadlock"}
-    assert len(judged) == len(listed) == 5
+    assert len(judged) == len(listed) == 4
     assert {type(verdict) for verdict in judged.values()} == {Holds}
     for scope, rules in (("tiny", "kip"), ("small", "fixed")):
         assert of_the_kip(setting_of("directories", scope, rules)) == ()

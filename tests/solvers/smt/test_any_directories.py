@@ -13,12 +13,6 @@ from tests.shared.commands import kraftcheck
 from tests.shared.samples import one_in
 from tests.solvers.smt.test_any_number import session
 
-OPEN = {
-    "failure-leads-away", "candidates-complete", "told-is-told", "no-copy-is-filled-over", "isr-directory-online",
-    "moves-go-forward", "lemma-controller-isr-directory-online",
-}  # fmt: skip
-"""Claims that are not proven of a fixed number of brokers, either."""
-
 
 def any_directories(scope: str, rules: str = "fixed") -> Theory:
     """The theory of directories with any number of brokers."""
@@ -39,7 +33,7 @@ def proven(of: Theory, action: str, claims: set[str]) -> set[str]:
 def test_hosts_of_any_number_keep_what_is_claimed_of_each(action: str) -> None:
     """New topics, metadata and moves keep every invariant that is proven of a fixed number, on every broker."""
     of = any_directories("tiny")
-    claims = {claim.id for claim in of.invariants} - OPEN
+    claims = {claim.id for claim in of.invariants}
     assert proven(of, action, claims) == claims
     assert len(claims) > 40
 
@@ -47,12 +41,12 @@ def test_hosts_of_any_number_keep_what_is_claimed_of_each(action: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("scope", ["tiny", "small"])
 def test_every_claim_of_directories_is_proven_for_any_number(scope: str) -> None:
-    """Every claim but those open for a fixed number, fencing until settled among them, initially and of every action.
+    """Every claim, fencing until settled among them, initially and of every action.
 
     A move cannot be cancelled where only one is left, so nothing is asked of that.
     """
     of = any_directories(scope)
-    claims = {claim.id for claim in of.claims} - OPEN
+    claims = {claim.id for claim in of.claims}
     for action in {o.action: None for o in obligations(of, [*claims]) if o.action != "cancel_move"}:
         wanted = {o.claim for o in obligations(of, [*claims]) if o.action == action}
         assert proven(of, action, claims) == wanted, action

@@ -1,0 +1,133 @@
+"""Single-decree Paxos for any number of acceptors, quorums, rounds and values: its proof, and what defects do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from attrs import evolve, frozen
+
+import kraftcheck as kc
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.solvers.smt.induction import obligations
+from kraftcheck.solvers.smt.queries import PROVEN, Obligation, Questions
+from kraftcheck.solvers.smt.theory import Theory, theory
+from tests.shared.samples import one_in
+from tests.solvers.smt.paxos import DISJOINT, FORGETFUL, PAXOS
+from tests.solvers.smt.test_any_number import session
+
+SIZES = [bound.name for bound in PAXOS.bounds]
+DEFECTS = [
+    (FORGETFUL, "vote", "last-vote-is-the-last", "vote"),
+    (DISJOINT, "propose", "proposals-are-safe", "vote"),
+]
+
+
+def any_paxos(system: kc.System) -> Theory:
+    """The theory of Paxos of any size."""
+    return theory(system, system.setting(None, dict.fromkeys(SIZES, ANY), proof=True))
+
+
+@pytest.mark.parametrize("action", one_in(3, ["promise", "propose", "vote"]))
+def test_an_action_of_paxos_keeps_agreement_for_any_number(action: str) -> None:
+    """Agreement and all that it rests on is kept however many there are, and not because the premises are false."""
+    of = any_paxos(PAXOS)
+    solver, false = session(of, action), of.program.graph.constant(False)
+    assert solver._check(Questions(of).read.expression(false), [false]).result != PROVEN
+    asked = [one for one in obligations(of, [claim.id for claim in of.claims]) if one.action == action]
+    assert len(asked) == len(of.claims)
+    assert [one.claim for one in asked if solver.ask(one).result != PROVEN] == []
+
+
+@pytest.mark.slow
+def test_paxos_agrees_for_any_number() -> None:
+    """Every property and lemma is proven for any number of acceptors, quorums, rounds and values."""
+    result = kc.prove(PAXOS, **dict.fromkeys(SIZES, "any"))
+    result.assert_holds()
+    assert len(result.judged) == 9
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [{}, pytest.param({"acceptors": 3, "quorums": 3}, marks=pytest.mark.slow),
+     pytest.param({"acceptors": 3, "rounds": 3}, marks=pytest.mark.slow)], ids=str,
+)  # fmt: skip
+def test_paxos_agrees_with_few(sizes: dict[str, int]) -> None:
+    """The cutoffs as a check: no reachable state with few of each breaks agreement, or a lemma."""
+    both = evolve(PAXOS, properties=lambda s: [*PAXOS.properties(s), *PAXOS.lemmas(s)])
+    explored = kc.explore(both, cache=False, threads=1, **sizes)
+    explored.assert_holds()
+    assert explored.exploration is not None
+    assert explored.exploration.distinct > 500
+
+
+@pytest.mark.slow
+def test_paxos_is_proven_with_the_largest_numbers() -> None:
+    """The same claims are inductive with three of each, of bit masks and tuples."""
+    kc.prove(PAXOS, **{bound.name: bound.hi for bound in PAXOS.bounds}).assert_holds()
+
+
+@pytest.mark.parametrize("defect", one_in(2, DEFECTS), ids=lambda defect: defect[1])
+def test_a_defect_of_paxos_is_refuted_by_few_and_not_proven(defect: tuple[kc.System, str, str, str]) -> None:
+    """An acceptor that forgets its promise, and quorums that need not meet: two rounds decide differently."""
+    system, action, claim, last = defect
+    explored = kc.explore(system, cache=False, threads=1)
+    assert explored.refuted == ("agreement",)
+    steps = explored.trace("agreement").steps
+    assert (len(steps), steps[-1].action) == (6, last)
+    assert session(any_paxos(system), action, 5.0).ask(Obligation(claim, action)).result != PROVEN
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", [FORGETFUL, DISJOINT], ids=["forgetful", "disjoint"])
+def test_a_defect_of_paxos_is_shown_beside_any_number(system: kc.System) -> None:
+    """What is asked for any number is refuted, with the run of six steps that few take."""
+    result = kc.prove(system, **dict.fromkeys(SIZES, "any"), properties=["agreement"])
+    assert result.refuted == ("agreement",)
+    assert len(result.trace("agreement").steps) == 6
+
+
+@frozen
+class Table:
+    """Rows of words."""
+
+    rows: Any
+
+
+def _each_word(table: Table, claim: Callable[[kc.Word, kc.Word, kc.Word], kc.Truth]) -> kc.Truth:
+    """Whether a claim holds of each row, column and word."""
+    return kc.each(kc.keys(table.rows), lambda i: kc.each(
+        kc.keys(kc.get(table.rows, i)), lambda j: claim(i, j, kc.get(table.rows, i, j))))  # fmt: skip
+
+
+def _zeros(setting: kc.Setting) -> list[Any]:
+    size = setting["size"]
+    if size == ANY:
+        return [kc.all_where(lambda table: {"all are 0": _each_word(table, lambda i, j, word: word == 0)})]
+    return [Table(((0,) * size,) * size)]
+
+
+GRID = kc.System(
+    name="grid", summary="A table in which a place above the diagonal becomes one more than that which mirrors it.",
+    bounds=[kc.Bound("size", 2, 3, "rows and columns", takes_any=True)], scopes={"default": {"size": 3}},
+    layout=lambda s: Table(kc.map_below(s["size"], kc.map_below(s["size"], kc.ints(0, 1)))), initial=_zeros,
+    actions=lambda s: [kc.Action(
+        "put", lambda t, i, j: Table(kc.put(t.rows, (i, j), kc.get(t.rows, j, i) + 1)), lambda t, i, j: i < j,
+        dict.fromkeys("ij", kc.numbers_below(s["size"])))],
+    properties=[
+        kc.always("lower-is-0", "only what is above the diagonal is written", lambda t: _each_word(
+            t, lambda i, j, word: kc.any_of(i < j, word == 0))),
+        kc.always("upper-is-0", "nothing is written above it", lambda t: _each_word(
+            t, lambda i, j, word: kc.any_of(i >= j, word == 0))),
+    ],
+    quiescent=lambda _: True,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [3, "any"])
+def test_maps_are_read_and_written_at_places(size: int | str) -> None:
+    """A map of maps, of three or of any number, has what was put at a place, and elsewhere what it had."""
+    result = kc.prove(GRID, size=size)
+    assert result.refuted == ("upper-is-0",)
+    assert isinstance(result.verdict("lower-is-0"), kc.Holds)

@@ -84,11 +84,12 @@ def sources(version: str, name: str) -> tuple[Path, ...]:
     """The files of a driver; those of the managers have one more, of what each line of releases has in its own way."""
     line = "39" if version.startswith("3.") else "40"
     managers = ("TourDriver", "ControlManagers", f"TourRelease{line}")
-    broker = (BROKER, "Controller", "Heartbeats", "Assignments", "Moves", "Logs", "Proposals")
+    broker = (BROKER, "Controller", "Heartbeats", "Assignments", "Moves", "Logs", "Proposals", "Contradiction",
+              "GrantingController")  # fmt: skip
     names = {
         TOUR: managers,
         FUZZ: ("fuzz/FuzzDriver", "fuzz/FuzzRequests", "fuzz/FuzzRecords", *managers),
-        BROKER: tuple(f"broker/{part}" for part in broker),
+        BROKER: (*(f"broker/{part}" for part in broker), *managers),
         FETCHER: ("fetcher/FetcherDriver", f"fetcher/FetcherRelease{'40' if version.startswith('4.0.') else '41'}"),
     }.get(name, (name,))
     return tuple(FOLDER / f"{file}.java" for file in names)

@@ -22,6 +22,11 @@ final class Controller implements NodeToControllerChannelManager {
         void reply(AbstractResponse body) {
             handler.onComplete(new ClientResponse(null, null, "controller", 0, 0, false, null, null, body));
         }
+
+        /** The connection breaks before the answer. */
+        void lose() {
+            handler.onComplete(new ClientResponse(null, null, "controller", 0, 0, true, null, null, null));
+        }
     }
 
     /** A clock that moves when it is read, a nanosecond, and when a case says so. */

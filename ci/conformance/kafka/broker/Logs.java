@@ -48,7 +48,7 @@ final class Logs {
 
     private final Path folder = Files.createTempDirectory("broker-driver-");
     private final KafkaScheduler scheduler = new KafkaScheduler(1);
-    private final LogManager manager;
+    final LogManager manager;
 
     /** Two directories, and with `offline` a third that failed before the start. */
     private Logs(boolean offline) throws Exception {
@@ -68,6 +68,8 @@ final class Logs {
         withLogs(false, Logs::metadataOfTarget);
         withLogs(true, Logs::leadFromUnknownDirectory);
         withLogs(false, Proposals::run);
+        withLogs(false, Contradiction::run);
+        withLogs(false, Contradiction::runAgain);
     }
 
     private interface Case {
@@ -147,9 +149,14 @@ final class Logs {
         BrokerDriver.require(end() == LENGTH, "the log has its records");
     }
 
-    private void createFutureLog() throws IOException {
-        manager.maybeUpdatePreferredLogDir(Moves.PARTITION, folder.resolve("target").toString());
+    void createFutureLog() throws IOException {
+        manager.maybeUpdatePreferredLogDir(Moves.PARTITION, target());
         manager.getOrCreateLog(Moves.PARTITION, true, true, Optional.of(Moves.TOPIC));
+    }
+
+    /** The directory of the future log. */
+    String target() {
+        return folder.resolve("target").toString();
     }
 
     private long end() {
@@ -157,7 +164,7 @@ final class Logs {
     }
 
     /** Where the current log is. */
-    private Uuid directory() {
+    Uuid directory() {
         return manager.directoryId(manager.getLog(Moves.PARTITION).get().parentDir()).get();
     }
 

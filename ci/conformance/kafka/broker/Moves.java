@@ -32,7 +32,7 @@ final class Moves {
     static final TopicPartition PARTITION = new TopicPartition("foo", 0);
     static final Uuid SOURCE = new Uuid(7, 1);
     static final Uuid TARGET = new Uuid(7, 2);
-    private static final BrokerEndPoint SELF = new BrokerEndPoint(1, "localhost", 9092);
+    static final BrokerEndPoint SELF = new BrokerEndPoint(1, "localhost", 9092);
 
     private final Handler handler = new Handler();
     private final Replica replica = unbuilt(Replica.class);
@@ -41,13 +41,18 @@ final class Moves {
     private Moves() throws Exception {
         Manager manager = unbuilt(Manager.class);
         manager.replica = replica;
+        thread = copier(manager, handler);
+    }
+
+    /** A copier whose leader is this broker; nothing is fetched. */
+    static ReplicaAlterLogDirsThread copier(ReplicaManager manager, DirectoryEventHandler handler) {
         LeaderEndPoint leader = (LeaderEndPoint) Proxy.newProxyInstance(LeaderEndPoint.class.getClassLoader(),
             new Class<?>[] {LeaderEndPoint.class}, (proxy, method, given) -> switch (method.getName()) {
                 case "isTruncationOnFetchSupported" -> (Object) false;
                 case "brokerEndPoint" -> SELF;
                 default -> throw new UnsupportedOperationException(method.getName());
             });
-        thread = new ReplicaAlterLogDirsThread("mover", leader, new FailedPartitions(), manager, null,
+        return new ReplicaAlterLogDirsThread("mover", leader, new FailedPartitions(), manager, null,
             new BrokerTopicStats(), 1000, handler);
     }
 

@@ -71,6 +71,14 @@ CASES = {
         "", "Partition", "errors 3, 100, 74, 95, 42 and 108 leave it pending, and it is not sent again"),
     "other-error-resends-proposal": Case(
         "", "Partition", "after another error it is sent again"),
+    "contradiction-repeats": Case(
+        "X5", "several", "a move is asked for, granted, forgotten and corrected, five times over, and is where it was"),
+    "contradiction-repeats-unanswered": Case(
+        "X5", "several", "so it is where the answer to each request is lost"),
+    "turn-before-metadata-ends-move": Case(
+        "", "several", "the move ends where its thread has a turn between the answer and the metadata"),
+    "turn-before-correction-ends-move": Case(
+        "", "several", "so it does where the thread has one between the metadata and the correction"),
 }  # fmt: skip
 """The cases by name, in the order of the driver."""
 

@@ -39,6 +39,7 @@ class Finding:
         search: what shows it; None where no explored system can, as none has the text of a configuration.
         mend: what a mend has to do, and what it must keep.
         scenario: the name of the scenario that shows it on a live cluster; empty where there is none.
+        broker_cases: the cases of a broker's classes that show it, where no event of the controller alone does.
         reported: the issues and pull requests that report or mend it; empty where none is known.
     """
 
@@ -52,3 +53,4 @@ class Finding:
     mend: str
     scenario: str = ""
     reported: str = ""
+    broker_cases: tuple[str, ...] = ()

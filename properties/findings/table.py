@@ -82,6 +82,21 @@ UNAVAILABLE = (
         "deleted-member",
     ),
     Finding(
+        "removed-last-known-leader",
+        "The last known leader is no replica any more, and whatever would elect it makes the controller resign.",
+        "A partition whose ISR and ELR are empty stays offline although unclean election is allowed and its replica is "
+        "alive. Each pass of the two election timers, each request for an election and each reassignment makes the "
+        "controller resign with an IllegalArgumentException, and so does each heartbeat that would unfence the "
+        "replica: the next controller fares the same. It ends when ELR is switched off, or the removed broker is "
+        "fenced. A cancelled reassignment under which an added replica led leads there.",
+        "PartitionChangeBuilder.canElectLastKnownLeader; B1; KAFKA-19522; invariant 42",
+        ("last-known.is-a-replica",),
+        ("removed-replica-stays-last-known",),
+        FindingSearch("healing-elections", "tiny", "volunteer-is-elected", without=_OLDER[:1]),
+        "Forget the last known leader when it is removed, or elect it only while it is a replica. One that stays a "
+        "replica must be remembered.",
+    ),
+    Finding(
         "min-isr-change-drops-candidates",
         "Changing min.insync.replicas empties the ELR also of an offline partition, and nobody is left to elect.",
         "The replicas return with all records, and no clean election is possible: the partition stays offline until "
@@ -187,6 +202,24 @@ UNAVAILABLE = (
                       {"crashes": 0, "records": 0, "replication": 1, "reassignments": 1}),
         "Report the directory of a replica that is new on the broker as that of a new topic.",
         "failed-disk",
+    ),
+    Finding(
+        "move-never-ends",
+        "A move of a replica between directories need not end: broker and controller contradict each other for ever.",
+        "The log that has caught up is never used, its disk space is held twice, and two records for each round are "
+        "written to the metadata log. The broker asks for the new directory, is granted it, learns of it by metadata "
+        "before it has swapped the logs, forgets what it was granted, and has the old directory recorded again. It "
+        "goes on while the thread that moves has no turn from the answer to the metadata, nor from there until the "
+        "correction has left; a throttle that is used up keeps it from its turns. kafka-log-dirs shows isFuture, and "
+        "the partition epoch rises by two each time. No fault is needed.",
+        "ReplicaManager.maybeUpdateTopicAssignment; ReplicaAlterLogDirsThread.addPartitions; X5; X4; B13; "
+        "KAFKA-16297; invariant 47",
+        ("assignment.not-corrected-during-a-move", "move.metadata-keeps-its-state"),
+        ("correction-ignores-future-log",),
+        FindingSearch("fair-directories", "tiny", "move-ends"),
+        "Do not correct an assignment while a future log waits in the directory that it names; keep correcting where "
+        "none does.",
+        broker_cases=("contradiction-repeats", "contradiction-repeats-unanswered"),
     ),
     Finding(
         "leader-shuts-down",

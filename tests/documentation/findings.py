@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from kraftcheck.ci.conformance.findings.evidence import NOT_RUN, Evidence, recorded
 from kraftcheck.ci.conformance.findings.observed import Observation, observations
 from kraftcheck.ci.conformance.findings.search import rules_of
-from kraftcheck.ci.conformance.findings.table import LEGEND, UNREPORTED, newest_of_lines, word
+from kraftcheck.ci.conformance.findings.table import LEGEND, UNREPORTED, for_ever, newest_of_lines, word
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.systems.rules_page import sources
 from kraftcheck.properties.findings.finding import Finding, FindingSearch
@@ -77,8 +77,11 @@ def _part(
 
 def _trace(finding: Finding, search: FindingSearch, shown: Evidence) -> Iterator[str]:
     """The shortest trace, and the command that searches it."""
-    yield f"**Shortest trace**, by the rules of {shown.release}:\n"
+    kind = "Shortest trace" if shown.for_ever is None else "Lasso, its beginning the shortest"
+    yield f"**{kind}**, by the rules of {shown.release}:\n"
     yield from (f"{number}. `{event}`" for number, event in enumerate(shown.events, 1))
+    if shown.for_ever is not None:
+        yield f"\n{for_ever(shown).capitalize()}."
     bounds = "".join(f" --{name} {value}" for name, value in search.bounds.items())
     yield "\n```text"
     yield (

@@ -162,7 +162,7 @@ def _again(
 
 def differences(before: Evidence, now: Evidence) -> list[str]:
     """What is observed otherwise than recorded; the classes count only where the release's own trace asked them."""
-    fields = ["steps", "mend_suffices", "events", *(["managers"] if now.steps is not None else [])]
+    fields = ["steps", "mend_suffices", "events", "for_ever", *(["managers"] if now.steps is not None else [])]
     pairs = ((name, getattr(before, name), getattr(now, name)) for name in fields)
     return [f"{name}: recorded {old!r}, now {new!r}" for name, old, new in pairs if old != new]
 

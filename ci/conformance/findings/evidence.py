@@ -27,6 +27,8 @@ class Evidence:
         managers: how the classes of the release answer the trace, that of the newest release that has one where its
             own rules have none; None where they were not asked.
         events: the steps of the trace.
+        for_ever: how many of its last steps are repeated for ever, 0 where nothing happens any more; None for a trace
+            that is no lasso, and without a trace.
     """
 
     finding: str
@@ -35,6 +37,7 @@ class Evidence:
     mend_suffices: bool | None
     managers: str | None
     events: tuple[str, ...]
+    for_ever: int | None = None
 
 
 def recorded() -> dict[tuple[str, str], Evidence]:
@@ -46,5 +49,10 @@ def recorded() -> dict[tuple[str, str], Evidence]:
 
 def record(rows: Iterable[Evidence]) -> None:
     """Write the evidence, whole."""
-    text = ",\n".join(json.dumps(attrs.asdict(row)) for row in rows)
+    text = ",\n".join(json.dumps(attrs.asdict(row, filter=_is_said)) for row in rows)
     PLACE.write_text(f"[\n{text}\n]\n", encoding="utf-8")
+
+
+def _is_said(field: attrs.Attribute[object], value: object) -> bool:
+    """What a row of the file has: nothing is said of lassos where there is none."""
+    return field.name != "for_ever" or value is not None

@@ -44,4 +44,4 @@ def evidence_of(searches: Sequence[ReleaseSearch], asked: Sequence[ReleaseSearch
 
 def _evidence(one: ReleaseSearch, answer: str | None) -> Evidence:
     events = () if one.trace is None else tuple(description(step) for step in one.trace.steps)
-    return Evidence(one.finding.id, one.release, one.steps, one.mend_suffices, answer, events)
+    return Evidence(one.finding.id, one.release, one.steps, one.mend_suffices, answer, events, one.for_ever)

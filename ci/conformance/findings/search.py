@@ -42,6 +42,13 @@ class ReleaseSearch:
         """The length of the trace; None where the property holds."""
         return None if self.trace is None else len(self.trace.steps)
 
+    @property
+    def for_ever(self) -> int | None:
+        """How many steps the cycle of a lasso has; 0 where nothing happens any more, None for what is no lasso."""
+        if self.trace is None or self.trace.loop is None:
+            return None
+        return len(self.trace.steps) - self.trace.loop.start
+
 
 def rules_of(finding: Finding, release: str, *also_off: str) -> str:
     """The rule set of a search: that of the release, less what breaks the property by another way.

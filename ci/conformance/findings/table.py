@@ -17,8 +17,8 @@ WIDTH = 118
 
 LEGEND = (
     f"{LIVE}: shown on a cluster of the release; {MANAGERS}: its own classes take the steps of the trace; {RULES}: the "
-    f"rules of the release show it, and it is no event of its managers; {ABSENT}: its rules do not show it; {NOT_RUN}: "
-    "neither searched nor run"
+    f"rules of the release show it, and its classes were not asked, or it is no event of theirs; {ABSENT}: its rules "
+    f"do not show it; {NOT_RUN}: neither searched nor run"
 )
 """What the words of the table mean."""
 
@@ -70,6 +70,22 @@ def about(
     if shown:
         yield f"  trace      {shown[-1].steps} steps by the rules of {shown[-1].release}:"
         yield from (f"             {number}. {event}" for number, event in enumerate(shown[-1].events, 1))
+        if shown[-1].for_ever is not None:
+            yield f"             {for_ever(shown[-1])}"
+
+
+def for_ever(row: Evidence) -> str:
+    """What is for ever at the end of a lasso, in words.
+
+    >>> for_ever(Evidence("f", "4.4.0", 1, True, None, ("a()",), 0))
+    'for ever: nothing happens any more'
+    >>> for_ever(Evidence("f", "4.4.0", 3, True, None, ("a()", "b()", "c()"), 2))
+    'for ever: steps 2 to 3 again'
+    """
+    if not row.for_ever:
+        return "for ever: nothing happens any more"
+    last = len(row.events)
+    return f"for ever: steps {last - row.for_ever + 1} to {last} again"
 
 
 def _wrapped(heading: str, text: str) -> list[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import fields, frozen
 
 from kraftcheck.ci.conformance.kafka.jars import FOLDER
 from kraftcheck.ci.conformance.kafka.java import PACKAGE
@@ -20,9 +20,11 @@ from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.control import Control
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elr_index.state import ElrIndexed
+from kraftcheck.model.systems.ending_faults import FAULTS_END
 from kraftcheck.model.systems.replication.state import STOPPED_CLEAN
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
+from kraftcheck.solvers.reference.interpreter import Integers
 
 DRIVERS = tuple(FOLDER / name for name in ("TourDriver.java", "ControlManagers.java", "TourRelease40.java"))
 """What a test stands on: the managers of 4.0.0 and later, how they are made, and how events reach them."""
@@ -41,6 +43,9 @@ WITHOUT_ARGUMENTS = ("fence", "unfence", "controlled_shutdown", "elect_preferred
 
 IN_NO_RELEASE = ("elect_designated", "sweep_sessions", "create_topic", "load_snapshot")
 """Actions without a form on the managers of a test: events of no release, another topic, another controller."""
+
+TIMERS = ("unclean_timer", "balance_timer")
+"""What the controller goes on doing where nothing happens any more."""
 
 SETS = ("isr", "elr", "removing", "adding")
 
@@ -88,8 +93,9 @@ def test_source(trace: Trace, program: Program, title: str, name: str) -> str:
     and fails on one that has it no more.
 
     Args:
-        trace: of the systems `elections` and `elr-index`; of `replication`, whose brokers and logs are left out; or of
-            `kraft` with a second partition, which the test is about then.
+        trace: of the systems `elections` and `elr-index`; of `healing-elections`, with what is for ever taken once
+            more; of `replication`, whose brokers and logs are left out; or of `kraft` with a second partition, which
+            the test is about then.
         program: what it was found in.
         title: what is checked, in a line.
         name: of the test's class.
@@ -99,9 +105,12 @@ def test_source(trace: Trace, program: Program, title: str, name: str) -> str:
     """
     system = program.system.name
     if system == "elections":
-        start, acts = trace.initial, list(_elections(trace))
+        start, acts = trace.initial, list(_elections(trace.steps))
+    elif system == "healing-elections":
+        plain = Elections(**{one.name: getattr(trace.initial, one.name) for one in fields(Elections)})
+        start, acts = plain, [*_elections(trace.steps), *_elections(_for_ever(trace, program))]
     elif system == "elr-index":
-        start, acts = trace.initial.controller, list(_elections(trace))
+        start, acts = trace.initial.controller, list(_elections(trace.steps))
     elif system == "replication":
         start, acts = trace.initial.controller, list(_replication(trace))
     elif system == "kraft" and trace.initial.others:
@@ -114,8 +123,21 @@ def test_source(trace: Trace, program: Program, title: str, name: str) -> str:
     return _test_source(name, trace, title, start, acts)
 
 
-def _elections(trace: Trace) -> Iterator[Act]:
-    for step in trace.steps:
+def _for_ever(trace: Trace, program: Program) -> Iterator[TraceStep]:
+    """The steps of the cycle; where nothing happens any more, timers that change nothing."""
+    start = len(trace.steps) if trace.loop is None else trace.loop.start
+    yield from trace.steps[start:]
+    engine, halted = Integers(program.system, program.setting), trace.states[-1]
+    for timer in TIMERS if start == len(trace.steps) else ():
+        move = engine.move_of(timer, {})
+        if move is not None:
+            yield engine.take(halted, move).trace_step()
+
+
+def _elections(steps: Iterable[TraceStep]) -> Iterator[Act]:
+    for step in steps:
+        if step.action == FAULTS_END:
+            continue  # No event: it says of what follows that no fault comes.
         values: dict[str, tuple[int, ...]] = {}
         for name, value in step.arguments.items():
             values.update(dict.fromkeys(ARGUMENTS.get(name, ()), tuple(int(leaf) for _, leaf in leaves(value))))

@@ -14,6 +14,7 @@ from kraftcheck.ci.conformance.findings.managers import SHOWN, ask
 from kraftcheck.ci.conformance.findings.observe import observe
 from kraftcheck.ci.conformance.findings.observed import observations
 from kraftcheck.ci.conformance.findings.search import rules_of, search, wanted
+from kraftcheck.ci.conformance.kafka.broker.answers import CASES
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.explore.native import SearchBudget
 from kraftcheck.ci.systems.rule_index import entries
@@ -26,7 +27,10 @@ BUDGET = SearchBudget(1, 2**31)
 BY_ID = {finding.id: finding for finding in FINDINGS}
 EVIDENCE = recorded()
 
-AT_EACH_CHANGE = ("ghost-elr-member", "deleted-topic-stays-indexed", "min-isr-change-drops-candidates")
+AT_EACH_CHANGE = (
+    "ghost-elr-member", "deleted-topic-stays-indexed", "min-isr-change-drops-candidates", "removed-last-known-leader",
+    "move-never-ends",
+)  # fmt: skip
 """Findings that are observed again at each change; all are by night."""
 
 
@@ -45,6 +49,32 @@ def test_one_finding_is_told_in_full() -> None:
     shown = EVIDENCE["ghost-elr-member", NEWEST]
     assert all(event in ran.out for event in shown.events)
     assert BY_ID["ghost-elr-member"].mend in " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [("removed-last-known-leader", "for ever: nothing happens any more"),
+     ("move-never-ends", "for ever: steps 7 to 15 again")],
+)  # fmt: skip
+def test_a_lasso_says_what_is_for_ever(name: str, end: str) -> None:
+    """After the steps of a lasso a finding says which of them are repeated, or that nothing happens any more."""
+    shown = EVIDENCE[name, NEWEST]
+    assert kraftcheck("findings", name).out.splitlines()[-2:] == [
+        f"             {shown.steps}. {shown.events[-1]}", f"             {end}",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "word"), [(True, SHOWN), (False, "otherwise")], ids=str)
+def test_each_case_of_a_broker_counts(monkeypatch: pytest.MonkeyPatch, answer: bool, word: str) -> None:
+    """A finding of a broker is shown where its classes do what each case says; one case that is otherwise is enough."""
+    finding = BY_ID["move-never-ends"]
+    assert set(finding.broker_cases) <= set(CASES)
+    answers = dict.fromkeys(finding.broker_cases, True) | {finding.broker_cases[-1]: answer}
+    monkeypatch.setattr("kraftcheck.ci.conformance.findings.managers.broker_answers", lambda release: answers)
+    one = search(finding, NEWEST, BUDGET, True)
+    assert (one.steps, one.for_ever) == (15, 9)
+    assert ask(NEWEST, [one]) == {finding.id: word}
+    assert ask("4.1.2", [one]) == {}
 
 
 @pytest.mark.parametrize(
@@ -115,14 +145,14 @@ def test_a_change_of_evidence_is_named() -> None:
     """Steps, events and answers that differ from the record are differences; the same row has none."""
     row = Evidence("f", NEWEST, 2, True, SHOWN, ("a()", "b()"))
     assert differences(row, row) == []
-    other = attrs.evolve(row, steps=3, managers="otherwise", events=("a()", "c()", "b()"))
-    assert [fault.split(":")[0] for fault in differences(row, other)] == ["steps", "events", "managers"]
+    other = attrs.evolve(row, steps=3, managers="otherwise", events=("a()", "c()", "b()"), for_ever=1)
+    assert [fault.split(":")[0] for fault in differences(row, other)] == ["steps", "events", "for_ever", "managers"]
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that are recorded are the rows that are read."""
     monkeypatch.setattr("kraftcheck.ci.conformance.findings.evidence.PLACE", tmp_path / "evidence.json")
-    rows = [Evidence("f", "4.4.0", None, None, None, ()), Evidence("f", "4.1.2", 1, True, SHOWN, ("a()",))]
+    rows = [Evidence("f", "4.4.0", None, None, None, ()), Evidence("f", "4.1.2", 1, True, SHOWN, ("a()",), 0)]
     record(rows)
     assert recorded() == {(row.finding, row.release): row for row in rows}
 

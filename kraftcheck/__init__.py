@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kraftcheck.model.language.collections.places import get, put
     from kraftcheck.model.language.collections.quantifiers import count, each, some
     from kraftcheck.model.language.collections.queues import Queue
+    from kraftcheck.model.language.collections.refinement import refines
     from kraftcheck.model.language.collections.sets import SetOf
     from kraftcheck.model.language.fairness import Fairness
     from kraftcheck.model.language.initially import all_where
@@ -79,6 +80,7 @@ _PLACES = {
     "kraftcheck.model.language.collections.places": ("get", "put"),
     "kraftcheck.model.language.collections.quantifiers": ("count", "each", "some"),
     "kraftcheck.model.language.collections.queues": ("Queue",),
+    "kraftcheck.model.language.collections.refinement": ("refines",),
     "kraftcheck.model.language.collections.sets": ("SetOf",),
     "kraftcheck.model.language.fairness": ("Fairness",),
     "kraftcheck.model.language.initially": ("all_where",),
@@ -108,8 +110,8 @@ __all__ = [
     "all_of", "all_where", "always", "always_eventually", "any_of", "choice", "choose", "conform", "count", "each",
     "equal", "eventually", "eventually_always", "explore", "get", "happens", "implies", "ints", "keys", "leads_to",
     "map_below", "maximum", "minimum", "negate", "none_of", "numbers_below", "pick", "prove", "put", "recovers",
-    "replay", "set_below", "simulate", "some", "sometimes", "step", "strong_fairness", "subset_of", "truth",
-    "weak_fairness", "word_below",
+    "refines", "replay", "set_below", "simulate", "some", "sometimes", "step", "strong_fairness", "subset_of",
+    "truth", "weak_fairness", "word_below",
 ]  # fmt: skip
 
 

@@ -118,7 +118,8 @@ def search_evidence(
         explorer: stops there.
     """
     of_any = ANY in request.bounds.values()
-    if not of_any and not any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim)):
+    wanted = any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim))
+    if not of_any and not wanted and not any(proof.theory.claim(claim).case for claim in proof.targets):
         return SearchEvidence()
     if not most or proof.stopped or passed():
         late = "no time is left" if most else "--search 0"

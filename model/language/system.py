@@ -145,6 +145,7 @@ class Property:
         rules: ids of the rules that the claim checks; see `kraftcheck.model.language.rule`.
         fairness: for liveness, what is fair besides what the system declares.
         case, options: the goal without whose witness it is vacuous; the options of the command line that add it.
+        initially: for `step`, what is claimed of initial states besides.
     """
 
     id: str
@@ -159,6 +160,7 @@ class Property:
     fairness: tuple[Fairness, ...] = ()
     case: str = ""
     options: Mapping[str, str] = field(factory=dict)
+    initially: Callable[[Any], Truth | Conjuncts] | None = None
 
     def parts(self, subject: Any) -> dict[str, Truth]:
         """The property's conjuncts by name."""
@@ -273,8 +275,6 @@ class System:
         self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None
     ) -> Setting:
         """A setting whose bounds may exceed their largest value: for engines on ints, which pack and compile nothing.
-
-        Explorers take `setting`, and refuse a layout that is wider than a state may be.
 
         Raises:
             ScopeError: for an unknown scope or bound (nearest names given), a value too small or without use.

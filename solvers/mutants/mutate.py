@@ -266,8 +266,10 @@ def _differences(right: Any, mutated: Any) -> Iterator[Truth]:
 def _of_state(claim: Property) -> Property:
     """The property of a system, of its mutants' states."""
     predicate: Callable[[Any], Any] = claim.predicate
+    begins_ = claim.initially
+    begins = None if begins_ is None else lambda mutated: begins_(mutated.state)
     if claim.kind in ("step", "happens"):
-        return evolve(claim, predicate=lambda step: predicate(plain(step)))
+        return evolve(claim, predicate=lambda step: predicate(plain(step)), initially=begins)
     when_ = claim.when
     when = None if when_ is None else lambda mutated: when_(mutated.state)
     return evolve(claim, predicate=lambda mutated: predicate(mutated.state), when=when)

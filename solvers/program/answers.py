@@ -8,12 +8,17 @@ from typing import Any, TypeVar
 from attrs import frozen
 
 from kraftcheck.model.language.symbolic import described
-from kraftcheck.model.language.system import UNNAMED, Action, Property
+from kraftcheck.model.language.system import UNNAMED, Action, Property, conjuncts
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.parts import ask, ask_twice
 
 T = TypeVar("T")
+
+
+def start_parts(claim: Property, state: Any) -> dict[str, Truth]:
+    """What a property claims of an initial state, by name; nothing where it claims nothing."""
+    return {} if claim.initially is None else conjuncts(claim.initially(state), "initially")
 
 
 @frozen
@@ -41,6 +46,10 @@ class Truths:
     def claim(self, claim: Property, subject: Any) -> Term:
         """The truth of a property."""
         return self._conjunction(f"property {claim.id}", lambda: claim.parts(subject))
+
+    def start(self, claim: Property, state: Any) -> Term:
+        """What a property claims of initial states."""
+        return self._conjunction(f"property {claim.id}, initially", lambda: start_parts(claim, state))
 
     def _conjunction(self, what: str, question: Callable[[], Mapping[str, Truth]]) -> Term:
         result = self.graph.constant(True)

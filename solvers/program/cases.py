@@ -16,14 +16,14 @@ def vacuous_without_case(verdicts: Sequence[PropertyVerdict], claims: Iterable[P
     It is unknown where no goal of that name was judged.
     """
     cases = {claim.id: claim.case for claim in claims if claim.case}
-    goals = {one.claim: one.verdict for one in verdicts if one.kind == "sometimes"}
+    goals = {one.claim: one.verdict for one in verdicts if one.kind in ("sometimes", "happens")}
 
     def judged(one: PropertyVerdict) -> PropertyVerdict:
         case = cases.get(one.claim)
         if case is None or not isinstance(one.verdict, Holds) or isinstance(goals.get(case), Holds):
             return one
         if isinstance(goals.get(case), Vacuous):
-            return evolve(one, verdict=Vacuous(case, f"no reachable state has {case}"))
+            return evolve(one, verdict=Vacuous(case, f"nothing reachable shows {case}"))
         return evolve(one, verdict=Unknown(f"no goal {case!r} was judged, so nothing shows a case of it"))
 
     return [judged(one) for one in verdicts]

@@ -36,6 +36,7 @@ def fingerprint(program: Program) -> str:
             put("variables", *kind.variables)
     text.update(f"claims {[claim.id for claim in program.claims]}\n".encode())
     put("claims", *program.always_terms, *program.sometimes_terms, program.quiescent)
+    put(f"starts {[*program.starts]}", *program.starts.values())
     for one in program.recovers:
         allowed = [one.allowed[kind.first :][: len(kind.instances)] for kind in program.kinds if not _never(kind)]
         put(f"recovers {allowed}", one.when, one.goal)

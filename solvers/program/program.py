@@ -76,6 +76,7 @@ class Program:
         liveness: the properties about fair behaviours, and what is fair.
         reduction: the symmetries by which states are reduced, see `symmetry.reduced`.
         initially: what is described of initial states by name, where the system does not list them.
+        starts: for properties that claim something of initial states, by id, that truth of the state.
         within: truth that explorers go on from the state; None where the system has no constraint.
     """
 
@@ -98,6 +99,7 @@ class Program:
     reduction: Reduction | None = None
     initially: Mapping[str, Term] = field(factory=dict)
     within: Term | None = None
+    starts: Mapping[str, Term] = field(factory=dict)
 
     @property
     def claims(self) -> tuple[Property, ...]:

@@ -68,6 +68,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         tuple(_recovers_claim(truths, p, state, kinds) for p in grouped["recovers"]),
         initial_leaves(layout, states, variables, [*initially.values()]),
         live_claims(truths, system, setting, properties, state, kinds), initially=initially, within=within,
+        starts={p.id: truths.start(p, state) for p in grouped["step"] if p.initially is not None},
     )  # fmt: skip
     check_refusals(graph)
     return program

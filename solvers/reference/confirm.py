@@ -12,6 +12,7 @@ from typing import Any
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.system import Property, Step
 from kraftcheck.model.language.words import all_of
+from kraftcheck.solvers.program.answers import start_parts
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Closure, Trace, TraceStep
 
@@ -90,6 +91,11 @@ def confirm(
     if claim.kind == "recovers":
         return _unrecovered_trace(program, claim, first, steps)
     subject = state
+    if claim.kind == "step" and not steps and claim.initially is not None:
+        failing = tuple(name for name, part in start_parts(claim, first).items() if not part)
+        if not failing:
+            raise EngineDisagreement(f"{claim.id}: on ints it does not fail in the initial state {first}")
+        return Trace(first, steps, claim.id, claim.kind, failing)
     if claim.kind in ("step", "happens"):
         if not steps:
             raise EngineDisagreement(f"{claim.id}: a claim about steps is decided without a step")

@@ -20,6 +20,7 @@ from kraftcheck.model.language.system import Action, Property, Setting, Step, Sy
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.language.words import all_of
+from kraftcheck.solvers.program.answers import start_parts
 from kraftcheck.solvers.program.parts import check_distinct
 from kraftcheck.solvers.program.pruning import constrained
 from kraftcheck.solvers.program.starts import initial_states
@@ -196,13 +197,17 @@ class Integers:
         """The safety properties that a state, and the step that led to it, break."""
         broken = []
         for claim in self.of_kind("always", "step"):
-            if claim.kind == "step" and step is None:
-                continue
-            parts = claim.parts(step if claim.kind == "step" else state)
+            parts = claim.parts(state) if claim.kind == "always" else self._parts(claim, state, step)
             failing = tuple(name for name, part in parts.items() if not part)
             if failing:
                 broken.append(Broken(claim.id, claim.kind, failing))
         return broken
+
+    def _parts(self, claim: Property, state: Any, step: Step | None) -> Mapping[str, Any]:
+        """What a step property claims of a step, or of the initial state that no step led to."""
+        if step is not None:
+            return claim.parts(step)
+        return start_parts(claim, state) if claim.initially is not None and state in self.initial else {}
 
     def reached_goals(self, state: Any, step: Step | None) -> list[str]:
         """The goals that a state, and the step that led to it, show."""

@@ -78,7 +78,7 @@ class _Shrinker:
             return self.engine.deadlock(state)
         on_step = claim.kind in ("step", "happens")
         if on_step and transition is None:
-            return None
+            return next((one for one in self.engine.broken(state, None) if one.claim == self.claim), None)
         parts = claim.parts(transition.step if on_step and transition is not None else state)
         failing = tuple(name for name, part in parts.items() if not part)
         is_goal = claim.kind in GOALS

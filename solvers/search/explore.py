@@ -28,7 +28,7 @@ from kraftcheck.solvers.search.guard_coverage import never_met
 from kraftcheck.solvers.search.levels import Limits, Search
 from kraftcheck.solvers.search.symmetry import check_after, check_before
 from kraftcheck.solvers.search.visited import VisitedSet
-from kraftcheck.solvers.search.witness import witness
+from kraftcheck.solvers.search.witness import start_witness, witness
 from kraftcheck.solvers.traces.path import Origins
 
 DEFAULT_MEMORY = 4 << 30
@@ -282,7 +282,9 @@ def _verdict(
 ) -> PropertyVerdict:
     kind, name = (claim.kind, claim.id) if claim is not None else (DEADLOCK, DEADLOCK)
     occurs = number in search.claims
-    trace = witness(kernel.program, claim, *search.store.occurrence(search.claims[number])) if occurs else None
+    trace = start_witness(kernel.program, claim)
+    if occurs and trace is None:
+        trace = witness(kernel.program, claim, *search.store.occurrence(search.claims[number]))
     is_goal = number in kernel.plan.goals
     verdict: Verdict
     if trace is not None:

@@ -10,6 +10,7 @@ from attrs import frozen
 from kraftcheck.model.language.layout import DomainError, rebuild
 from kraftcheck.model.language.system import Property, Step
 from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.program.answers import start_parts
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
@@ -94,11 +95,13 @@ def trace_on_ints(subject: Theory, claim: Property, first: Sequence[int], action
     initial, steps = run_on_ints(subject, first, actions)
     before, state = [initial, initial, *(step.state for step in steps)][-2:]
     subject_judged: Any = state
-    if claim.kind == "step":
-        if not steps:
-            raise EngineDisagreement(f"{claim.id}: a claim about steps fails without a step")
+    if claim.kind == "step" and not steps and claim.initially is None:
+        raise EngineDisagreement(f"{claim.id}: a claim about steps fails without a step")
+    if claim.kind == "step" and steps:
         subject_judged = Step(before, state, steps[-1].action, steps[-1].arguments, steps[-1].event)
-    failing = tuple(name for name, part in claim.parts(subject_judged).items() if not part)
+    begins = claim.kind == "step" and not steps
+    parts = start_parts(claim, initial) if begins else claim.parts(subject_judged)
+    failing = tuple(name for name, part in parts.items() if not part)
     if not failing:
         raise EngineDisagreement(f"{claim.id}: Z3 and ints differ on {subject_judged}")
     return Trace(initial, steps, claim.id, claim.kind, failing)

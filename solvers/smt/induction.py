@@ -119,7 +119,8 @@ class Proof:
 def obligations(subject: Theory, claims: Sequence[str]) -> list[Obligation]:
     """Everything to show about some claims (and about domains, where these are named), in a fixed order."""
     actions = [kind.action.name for kind in subject.program.kinds]
-    result = [Obligation(claim.id, INITIATION) for claim in subject.invariants if claim.id in claims]
+    starting = [*(claim.id for claim in subject.invariants), *subject.program.starts]
+    result = [Obligation(name, INITIATION) for name in starting if name in claims]
     names = [*(claim.id for claim in subject.claims), *DOMAINS]
     return result + [Obligation(name, action) for action in actions for name in names if name in claims]
 

@@ -161,7 +161,7 @@ class Questions:
     def goals(self, obligation: Obligation) -> list[Term]:
         """The goal of an obligation, as truths that must all hold."""
         if obligation.action == INITIATION:
-            return [self.subject.state_truths()[obligation.claim]]
+            return [self.subject.start_truth(obligation.claim)]
         kind = self._kinds[obligation.action]
         if obligation.claim in DOMAINS:
             return [*self.bounds(kind).values()]

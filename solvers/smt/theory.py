@@ -68,6 +68,10 @@ class Theory:
         """Each invariant's truth of the state."""
         return {p.id: term for p, term in zip(self.program.always, self.program.always_terms, strict=True)}
 
+    def start_truth(self, claim: str) -> Term:
+        """The truth of a claim about initial states: an invariant, or what a step property claims of them."""
+        return self.program.starts[claim] if claim in self.program.starts else self.state_truths()[claim]
+
     def step_truth(self, kind: Kind, claim: str) -> Term:
         """The truth of a claim about a transition of an action: a step property, or an invariant after it."""
         return kind.steps[self._positions[claim]]

@@ -40,6 +40,11 @@ class SearchEvidence:
     reason: str = "nothing was explored"
     others: tuple[Exploration, ...] = ()
 
+    def shows(self, goal: str) -> bool:
+        """Whether a search has a run to a goal."""
+        searches = self.others if self.explored is None else (self.explored, *self.others)
+        return any(v.claim == goal and isinstance(v.verdict, Holds) for one in searches for v in one.verdicts)
+
     def refutation(self, claim: str) -> tuple[Refuted, Exploration] | None:
         """The first search that refutes a claim, if any, and how: its trace is the shortest there."""
         for search in self.others if self.explored is None else (self.explored, *self.others):
@@ -67,7 +72,8 @@ def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudg
     if proof.proven(name):
         if broken is not None:
             raise EngineDisagreement(f"{name} is proven, and a run of {len(broken[0].trace.steps)} steps refutes it")
-        proven = Unknown(f"proven, but no run shows {claim.case}") if claim.case else Holds(bound_text(proof))
+        shown = not claim.case or evidence.shows(claim.case)
+        proven = Holds(bound_text(proof)) if shown else Unknown(f"proven, but no run shows {claim.case}")
         return ClaimJudgement(PropertyVerdict(name, claim.kind, proven))
     failures = proof.failures(name)
     refuted = [answer for answer in failures if answer.result == REFUTED]

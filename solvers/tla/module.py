@@ -189,6 +189,9 @@ class _Writer:
             denied = graph.lift(graph.negate(truth))
             broken.append(self._some_instance(kind, denied))
         yield from self._define(claim)
+        if claim.id in self.program.starts:
+            begins = written([self.program.starts[claim.id]], self.variables)
+            yield "  (" + begins.before(begins.roots[0], "   ").lstrip() + ") /\\"
         yield "  [][~(\n" + "\n  \\/\n".join(f"  ({text})" for text in broken or ["  FALSE"]) + "\n  )]_vars"
         yield ""
 

@@ -49,7 +49,7 @@ class BoundedSearch:
         """Look for a claim that the last state or step breaks, or a lasso that ends in the last state."""
         for name in self.open():
             kind = unrolling.subject.claim(name).kind
-            if kind == "step" and not with_steps:
+            if kind == "step" and not with_steps and name not in unrolling.subject.program.starts:
                 continue
             broken = lassos.broken(name) if kind in LIVENESS else unrolling.broken(name)
             if isinstance(broken, Trace):

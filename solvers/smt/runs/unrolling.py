@@ -148,6 +148,8 @@ class Unrolling:
         """The truth of a claim: of the state at a depth, or of the step that leads to it."""
         if self.subject.claim(claim).kind == "always":
             return self.readers[depth].expression(self.subject.state_truths()[claim])
+        if depth == 0:
+            return self.readers[0].expression(self.subject.start_truth(claim))
         program, reader = self.subject.program, self.readers[depth - 1]
         return conjunction([
             z3.Implies(choice.literal, reader.expression(self.subject.step_truth(kind, claim)))

@@ -23,7 +23,7 @@ from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.theory import theory
 from kraftcheck.solvers.tla.module import module
-from tests.examples.commit import FAULTY, REFINING
+from tests.examples.commit_refined import FAULTY, REFINING
 
 EFFORT = Effort(timeout=20)
 

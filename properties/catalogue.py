@@ -48,6 +48,7 @@ from kraftcheck.properties.sessions.after_faults import HEALING_SESSIONS
 from kraftcheck.properties.unclean_recovery import lemmas as unclean_recovery_lemmas
 from kraftcheck.properties.unclean_recovery import promises as unclean_recovery_promises
 from kraftcheck.properties.unclean_recovery.fairness import FAIR_UNCLEAN_RECOVERY
+from kraftcheck.properties.zk_controller import lemmas as zk_controller_lemmas
 from kraftcheck.properties.zk_controller import promises as zk_controller_promises
 from kraftcheck.properties.zk_controller.fairness import FAIR_ZK_CONTROLLER
 from kraftcheck.properties.zk_jbod import lemmas as zk_jbod_lemmas
@@ -105,7 +106,9 @@ def zk_controller_properties(setting: Setting) -> tuple[Property, ...]:
     return validate(zk_controller_promises.properties(setting), variants())
 
 
-ZK_CONTROLLER = evolve(ZK_CONTROLLER_SYSTEM, properties=zk_controller_properties)
+ZK_CONTROLLER = evolve(
+    ZK_CONTROLLER_SYSTEM, properties=zk_controller_properties, lemmas=zk_controller_lemmas.lemmas
+)
 """`zk-controller` with its properties."""
 
 def unclean_recovery_properties(setting: Setting) -> tuple[Property, ...]:

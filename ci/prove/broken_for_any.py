@@ -11,6 +11,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
+from attrs import evolve
+
 from kraftcheck.ci.explore.native import SearchBudget, run_to_end
 from kraftcheck.ci.prove.broken_proofs import BrokenProof, BrokenProofRow
 from kraftcheck.ci.prove.command import ProofRequest
@@ -19,6 +21,7 @@ from kraftcheck.ci.terminal.options import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.expected.proofs import PROOF_SCOPES
 from kraftcheck.solvers.program.verdict import Refuted, Trace
 from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, Questions
@@ -41,21 +44,28 @@ def attempt_any(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
         Interrupted: when a signal stopped it.
     """
     actions: dict[str, str] = {}
-    for scope in PROOF_SCOPES[row.system]:
+    for scope, bounds in places(row):
         open_claims = [claim for claim in row.claims if claim not in actions]
         if open_claims:
-            actions |= dict(_broken(row, scope, open_claims, SearchBudget(workers, default_memory()), quiet))
+            few = ProofRequest(row.system, scope, bounds, f"fixed+{row.variant}")
+            actions |= dict(_broken(few, open_claims, SearchBudget(workers, default_memory()), quiet))
     return BrokenProof(row, actions)
 
 
+def places(row: BrokenProofRow) -> list[tuple[str, Mapping[str, int]]]:
+    """The scopes of the proofs, and then where the matrix shows the variant, which may take other bounds."""
+    shown = [(bug.scope, bug.bounds) for bug in BUGS if (bug.system, bug.variant) == (row.system, row.variant)]
+    return [*((scope, {}) for scope in PROOF_SCOPES[row.system]), *shown]
+
+
 def _broken(
-    row: BrokenProofRow, scope: str, claims: Sequence[str], budget: SearchBudget, quiet: bool
+    few: ProofRequest, claims: Sequence[str], budget: SearchBudget, quiet: bool
 ) -> Iterator[tuple[str, str]]:
-    """The claims that are refuted in a scope and not proven for any number, with the steps that break them."""
-    traces = _refutations(row, scope, claims, budget, quiet)
+    """The claims that are refuted with few brokers and not proven for any number, with the steps that break them."""
+    traces, scope = _refutations(few, claims, budget, quiet), few.scope
     if not traces:
         return
-    request = ProofRequest(row.system, scope, any_bounds(row.system), f"fixed+{row.variant}")
+    request = evolve(few, bounds={**few.bounds, **any_bounds(str(few.name))})
     try:
         of = request.build()
     except Refusal as refusal:
@@ -69,15 +79,15 @@ def _broken(
 
 
 def _refutations(
-    row: BrokenProofRow, scope: str, claims: Sequence[str], budget: SearchBudget, quiet: bool
+    few: ProofRequest, claims: Sequence[str], budget: SearchBudget, quiet: bool
 ) -> Mapping[str, Trace]:
-    """The shortest traces of the claims that a variant refutes in a scope with few brokers."""
-    chosen = subject(row.system, scope, {}, f"fixed+{row.variant}")
+    """The shortest traces of the claims that a variant refutes with few brokers."""
+    chosen = few.subject(proof=False)
     offered = [claim.id for claim in chosen.system.properties(chosen.setting) if claim.id in claims]
     if not offered:
         return {}
-    judged = subject(row.system, scope, {}, f"fixed+{row.variant}", offered)
-    result = run_to_end(program(judged), budget, quiet, row.variant)
+    judged = subject(few.name, few.scope, few.bounds, few.rules, offered)
+    result = run_to_end(program(judged), budget, quiet, str(few.rules))
     return {one.claim: one.verdict.trace for one in result.verdicts
             if isinstance(one.verdict, Refuted) and one.claim in offered}  # fmt: skip
 

@@ -39,6 +39,9 @@ NOT_PROVEN: Mapping[tuple[str, str, str], tuple[str, ...]] = {
     ("zk-jbod", "log", "fixed"): (),
     ("zk-jbod", "repair", "fixed"): (),
     ("zk-jbod", "small", "fixed"): (),
+    ("zk-controller", "tiny", "fixed"): (),
+    ("zk-controller", "pair", "fixed"): (),
+    ("zk-controller", "small", "fixed"): (),
     ("broker-ids", "small", "fixed"): (),
     ("broker-ids", "static", "fixed"): (),
     ("broker-ids", "sessions", "fixed"): (),
@@ -68,6 +71,7 @@ PROOF_SCOPES: Mapping[str, tuple[str, ...]] = {
     "unclean-recovery": ("tiny", "returning", "requests"),
     "broker-ids": ("tiny", "static", "shared"),
     "zk-jbod": ("jobs", "log", "writers", "repair"),
+    "zk-controller": ("tiny", "pair", "sessions"),
 }
 """For each system that is proven, the scopes in one of which each refuting variant must break its proofs."""
 
@@ -76,6 +80,8 @@ BEYOND: Mapping[tuple[str, str], str] = {
     **{("replication", name): "refutes where min.insync.replicas is changed"
        for name in ("min-isr-raise-is-silent", "elr-winner-keeps-elr")},
     ("unclean-recovery", "designated-election-without-broker-epoch"): "refutes where a broker gets an empty disk",
+    **{("zk-controller", name): "refutes where replicas are reassigned" for name in (
+        "backlog-revives-replica+reassignment-skips-leader", "leavers-rejoin", "reassignment-keeps-leader")},
     ("zk-jbod", "restart-order-outlives-return"): "refutes where a stop, a controller and two disks fail",
     **{("broker-ids", name): "refutes where brokers find their ids as well" for name in (
         "search-reads-every-topic", "sweep-trusts-first-read", "fresh-unless-ambiguous", "ambiguous-takes-first")},

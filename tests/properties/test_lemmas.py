@@ -26,6 +26,7 @@ SCOPES = [("elections", "tiny"), ("elections", "small"), ("elections", "director
 FURTHER = [("directories", "tiny"), ("directories", "small"), ("replication", "tiny"), ("replication", "small"),
            ("unclean-recovery", "requests"), ("unclean-recovery", "returning"),
            ("broker-ids", "static"), ("broker-ids", "sessions"), ("broker-ids", "small"),
+           ("zk-controller", "pair"), ("zk-controller", "small"),
            ("zk-jbod", "jobs"), ("zk-jbod", "log"), ("zk-jbod", "writers"), ("zk-jbod", "repair")]  # fmt: skip
 """Scopes of the systems that are proven under the right rules only."""
 

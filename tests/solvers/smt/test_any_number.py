@@ -17,11 +17,13 @@ from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import negate
+from kraftcheck.solvers.certificates.action_queries import ActionQueries
 from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, PROVEN, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.session import SolverSession
+from kraftcheck.solvers.smt.smtlib import second_answer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.commands import kraftcheck
@@ -144,6 +146,22 @@ def test_every_claim_of_elections_is_proven_for_any_number() -> None:
         open_claims += [o for o in wanted if o.action == action and solver.ask(o).result != PROVEN]
     assert len(wanted) > 700
     assert not open_claims
+
+
+@pytest.mark.slow
+def test_cvc5_confirms_queries_for_any_number() -> None:
+    """A query in nine of `elections`, of every action some, is refuted by cvc5 too; so is none that denies nothing."""
+    pytest.importorskip("cvc5")
+    of, effort = any_elections(), Effort(timeout=60)
+    named = [claim.id for claim in of.invariants]
+    wanted = [o for o in obligations(of, [claim.id for claim in of.claims]) if o.claim not in DOMAINS]
+    actions = {o.action: [one for one in wanted if one.action == o.action] for o in wanted}
+    for action, asked in actions.items():
+        queries = ActionQueries(of, action, True, named, named, effort)
+        sample = [queries.text(one) for one in asked[::9]]
+        assert {second_answer("cvc5", text, effort) for text in sample} == {"unsat"}, action
+    possible = sample[0].partition("(assert")[0] + "(check-sat)\n"
+    assert second_answer("cvc5", possible, effort) == "sat"
 
 
 BROKEN = [

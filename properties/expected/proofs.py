@@ -71,7 +71,7 @@ PROOF_SCOPES: Mapping[str, tuple[str, ...]] = {
     "unclean-recovery": ("tiny", "returning", "requests"),
     "broker-ids": ("tiny", "static", "shared"),
     "zk-jbod": ("jobs", "log", "writers", "repair"),
-    "zk-controller": ("tiny", "pair", "sessions"),
+    "zk-controller": ("tiny", "pair", "sessions", "small"),
 }
 """For each system that is proven, the scopes in one of which each refuting variant must break its proofs."""
 

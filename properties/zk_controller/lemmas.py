@@ -155,7 +155,8 @@ def _losses_left(s: ZkController) -> Word:
 
 def _credit(s: ZkController, p: Partition) -> Word:
     """What lost brokers have paid for and is not elected yet."""
-    c, total = s.controller, 0
+    c = s.controller
+    total: Word = 0
     for n, b in enumerate(s.brokers):
         listed = all_of(c.working, c.live.has(n))
         lost, leads = none_of(b.works()), p.node.leader == n

@@ -15,7 +15,7 @@ from kraftcheck.model.language.words import negate
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS
 from kraftcheck.properties.elections.healing import replicas
-from kraftcheck.properties.expected.liveness import EXPECTED_LIVENESS
+from kraftcheck.properties.expected.liveness import EXPECTED_LIVENESS, SMALLEST
 from kraftcheck.properties.kinds import strong_fairness
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
@@ -62,7 +62,7 @@ def claims_of(row: tuple[str, str, str]) -> tuple[Property, ...]:
 def refutations() -> dict[tuple[str, str, str], list[tuple[str, str]]]:
     """By system, claim and variant: scope and rules of the rows in which the claim is expected to hold."""
     listed: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
-    for row, odd in EXPECTED_LIVENESS.items():
+    for row, odd in SMALLEST.items():
         if row[2] in ("fixed", "kip"):
             for claim in claims_of(row):
                 for variant in claim.refuted_by if claim.id not in odd else ():
@@ -88,7 +88,7 @@ def test_each_claim_can_fail(name: str, claim: str, variant: str) -> None:
 @pytest.mark.parametrize("name", FAIR_SYSTEMS)
 def test_every_claim_holds_somewhere(name: str) -> None:
     """Each claim of a system with fairness has a row in which it holds, and so can be broken there."""
-    claims = {claim.id for row in EXPECTED_LIVENESS if row[0] == name for claim in claims_of(row)}
+    claims = {claim.id for row in SMALLEST if row[0] == name for claim in claims_of(row)}
     assert {claim for system, claim, _ in REFUTATIONS if system == name} == claims
 
 
@@ -105,7 +105,7 @@ IDLE = {
 def test_no_fairness_is_assumed_for_nothing(name: str) -> None:
     """Without any constraint of a system some claim fails that holds with it, but for those that are listed."""
     idle, needed = set[str](), set[str]()
-    for row, odd in EXPECTED_LIVENESS.items():
+    for row, odd in SMALLEST.items():
         if row[0] != name or row[2] not in ("fixed", "kip"):
             continue
         system = FAIR_SYSTEMS[name]

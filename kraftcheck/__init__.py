@@ -14,6 +14,7 @@ load only what they run.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def __getattr__(name: str) -> Any:
         AttributeError: for any other name.
     """
     if name not in _HOMES:
-        raise AttributeError(f"module 'kraftcheck' has no attribute {name!r}")
+        raise AttributeError(f"module 'kraftcheck' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     place, attribute = _HOMES[name]
     value = getattr(importlib.import_module(place), attribute)
     globals()[name] = value

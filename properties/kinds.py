@@ -35,9 +35,14 @@ def always(
     source: str = "",
     refuted_by: tuple[str, ...] = (),
     rules: tuple[str, ...] = (),
+    *,
+    case: str = "",
 ) -> Property:
-    """An invariant: the predicate holds in every reachable state."""
-    return Property(id, "always", sentence, predicate, source, refuted_by, rules=rules)
+    """An invariant: the predicate holds in every reachable state.
+
+    It is vacuous where no state shows the goal with the id `case`: for `implies(p, q)`, a goal `sometimes` of `p`.
+    """
+    return Property(id, "always", sentence, predicate, source, refuted_by, rules=rules, case=case)
 
 
 def step(

@@ -78,7 +78,8 @@ class Layout:
                 raise LayoutError(f"layout field {self.name(path)} has no bound; only `kraftcheck prove` takes such")
             if domain.hi < domain.lo or domain.bits > WORD_BITS - 1:
                 where = f"layout field {self.name(path)} has the domain {domain.lo}..{domain.hi}"
-                raise LayoutError(f"{where}; use at most 63 bits")
+                mend = "use at most 63 bits" if domain.lo <= domain.hi else "it is empty; give the smaller end first"
+                raise LayoutError(f"{where}; {mend}")
             if used % WORD_BITS + domain.bits > WORD_BITS:
                 used += WORD_BITS - used % WORD_BITS
             # A field of one value needs no bits, and must not be placed in a word beyond the last.

@@ -15,8 +15,9 @@ from typing import Any, NoReturn
 
 import attrs
 
-_CHOICE = "choose(), all_of() or any_of()"
+_CHOICE = "choose(), all_of(), any_of(), negate(), equal(), minimum() or maximum()"
 _KEY = "any_of() of comparisons, pick() or choose()"
+_PLACE = "get() or put() at a place, each() or count() of a range, just() of a set"
 _ARITHMETIC = "+, -, *, //, %, comparisons and choose()"
 _TEXT = "the word itself; text cannot depend on a state"
 
@@ -47,7 +48,7 @@ class Symbolic:
 
     __bool__ = _refusing("a condition (if, and, or, not, while, a chained comparison)", _CHOICE)
     __int__ = __float__ = __complex__ = __trunc__ = _refusing("a number", "arithmetic and comparisons on words")
-    __index__ = _refusing("an index or a shift count", "BrokerSet.has(), BrokerSet.just(), pick() or choose()")
+    __index__ = _refusing("an index, an end of a range or a shift count", _PLACE)
     __iter__ = __reversed__ = __len__ = __getitem__ = _refusing("a collection", "a loop over the fixed slots")
     __contains__ = _refusing("a collection", "BrokerSet.has()")
     __hash__ = _refusing("a key (a member of a set, a key of a dict, an argument of a cached function)", _KEY)

@@ -6,6 +6,7 @@ import functools
 import sys
 
 _MACHINERY = (
+    "/kraftcheck/__init__.py",
     "kraftcheck/model/language/untraceable.py",
     "kraftcheck/model/language/symbolic.py",
     "kraftcheck/model/language/terms.py",

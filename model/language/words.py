@@ -6,7 +6,7 @@ brokers are in `kraftcheck.model.language.brokersets` and `kraftcheck.model.lang
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Generic, TypeVar, overload
 
 from attrs import frozen
@@ -49,7 +49,13 @@ def choose(condition: Truth, then: T, otherwise: T) -> T:
 
 
 def _decision(truth: Truth, kind: str, position: int = 0) -> Truth:
-    """The truth, once the graph has seen that a rule decides by it."""
+    """The truth, once the graph has seen that a rule decides by it.
+
+    Raises:
+        TypeError: for several in one argument.
+    """
+    if isinstance(truth, Iterable) and not isinstance(truth, int | Term):
+        raise TypeError(f"a {type(truth).__name__} where one truth is expected; write all_of(*truths), any_of(*truths)")
     return truth.graph.decision(truth, kind, position) if isinstance(truth, Term) else truth
 
 

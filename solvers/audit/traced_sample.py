@@ -17,9 +17,10 @@ from typing import Any
 from kraftcheck.model.language.anynumber.family import Family
 from kraftcheck.model.language.layout import Counter, Endless, leaves
 from kraftcheck.model.language.packing import Layout
-from kraftcheck.model.language.system import Property, Step
+from kraftcheck.model.language.system import UNNAMED, Property, Step
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.blame import line_of
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.reference.terms import evaluated
 from kraftcheck.solvers.traces.render import show
@@ -118,29 +119,33 @@ class _StateComparison:
         self._values |= {term.index: value for term, value in zip(kind.variables, values, strict=True)}
         guard = _answer(kind.action.guards, state, arguments)
         for name, part in ({} if guard is None else guard).items():
-            self._same(f"{label}, guard {name}", kind.guard[name], part)
+            what = f"{label}, guard" if name == UNNAMED else f"{label}, guard {name}"
+            self._same(what, kind.guard[name], part, kind.action.guard)
         outcome = _answer(kind.action.outcome, state, arguments) if guard is not None and all(guard.values()) else None
         if outcome is None:
             return
         after = [value for _, value in leaves(outcome.state)]
         for slot, term, value in zip(program.layout.slots, kind.after, after, strict=True):
-            self._same(f"{label}, effect on {slot.path or 'the state'}", term, value)
+            self._same(f"{label}, effect on {slot.path or 'the state'}", term, value, kind.action.effect)
         if not _in_domains(program.layout, after):
             return  # such a step is not taken, so nothing is claimed of it
         step = Step(state, outcome.state, kind.action.name, arguments, outcome.event)
         claims = (*((claim, True) for claim in program.steps), *((goal, False) for goal in program.happens))
         for (claim, expected), term in zip(claims, kind.steps, strict=True):
             held = _holds(claim, step)
-            self._same(f"property {claim.id}", term, None if held is None else held == expected)
+            self._same(f"property {claim.id}", term, None if held is None else held == expected, claim.predicate)
 
-    def _same(self, name: str, term: Term, on_ints: Any) -> None:
+    def _same(self, name: str, term: Term, on_ints: Any, rule: Callable[..., Any] | None = None) -> None:
         if on_ints is None:
             return
+        if isinstance(on_ints, Term):
+            raise SystemFault(f"{name} kept a word of an earlier call; use its arguments only{line_of(rule)}")
         traced = evaluated([term], self._values)[term.index]
         if traced != on_ints:
             raise SystemFault(
                 f"{name} says {int(on_ints)} on ints and {int(traced)} when traced, in the state {show(self._state)}; "
-                "a rule may not ask what a word is (is, type()), only what it is worth"
+                "a rule depends on its arguments alone, so not on chance, and may not ask what a word is (is, type())"
+                + line_of(rule)
             )
 
 

@@ -11,6 +11,7 @@ from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import UNNAMED, Action, Property, conjuncts
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.blame import line_of
 from kraftcheck.solvers.program.parts import ask, ask_twice
 
 T = TypeVar("T")
@@ -33,35 +34,38 @@ class Truths:
     graph: Graph
     ask_twice: bool
 
-    def answer(self, what: str, question: Callable[[], T]) -> T:
+    def answer(self, what: str, question: Callable[[], T], rule: Callable[..., Any] | None = None) -> T:
         """The answer of a rule; what the rule raises is reported as its fault."""
-        return (ask_twice if self.ask_twice else ask)(what, question)
+        return (ask_twice if self.ask_twice else ask)(what, question, rule)
 
     def guard(self, action: Action, state: Any, arguments: Mapping[str, Any]) -> dict[str, Term]:
         """The named conjuncts of an action's guard."""
         what = f"action {action.name}, guard"
-        parts = self.answer(what, lambda: action.guards(state, arguments))
-        return {name: self.truth(what if name == UNNAMED else f"{what} {name}", part) for name, part in parts.items()}
+        parts = self.answer(what, lambda: action.guards(state, arguments), action.guard)
+        return {
+            name: self.truth(what if name == UNNAMED else f"{what} {name}", part, action.guard)
+            for name, part in parts.items()
+        }
 
     def claim(self, claim: Property, subject: Any) -> Term:
         """The truth of a property."""
-        return self._conjunction(f"property {claim.id}", lambda: claim.parts(subject))
+        return self._conjunction(f"property {claim.id}", lambda: claim.parts(subject), claim.predicate)
 
     def start(self, claim: Property, state: Any) -> Term:
         """What a property claims of initial states."""
-        return self._conjunction(f"property {claim.id}, initially", lambda: start_parts(claim, state))
+        return self._conjunction(f"property {claim.id}, initially", lambda: start_parts(claim, state), claim.predicate)
 
-    def _conjunction(self, what: str, question: Callable[[], Mapping[str, Truth]]) -> Term:
+    def _conjunction(self, what: str, question: Callable[[], Mapping[str, Truth]], rule: Callable[..., Any]) -> Term:
         result = self.graph.constant(True)
-        for name, part in self.answer(what, question).items():
-            result = self.graph.lift(self.graph.apply("and", result, self.truth(f"{what} ({name})", part)))
+        for name, part in self.answer(what, question, rule).items():
+            result = self.graph.lift(self.graph.apply("and", result, self.truth(f"{what} ({name})", part, rule)))
         return result
 
     def truth_of(self, what: str, question: Callable[[], Truth]) -> Term:
         """The truth that a rule answers."""
         return self.truth(what, self.answer(what, question))
 
-    def truth(self, what: str, value: Any) -> Term:
+    def truth(self, what: str, value: Any, rule: Callable[..., Any] | None = None) -> Term:
         """An answer that has to be a truth.
 
         Raises:
@@ -69,4 +73,5 @@ class Truths:
         """
         if isinstance(value, bool):  # of a term it says so where the term is a truth
             return self.graph.lift(value)
-        raise SystemFault(f"{what} gave {described(value)}, not a truth")
+        mend = "return one" if value is None else "return a comparison, or all_of() of some"
+        raise SystemFault(f"{what} gave {described(value)}, not a truth; {mend}{line_of(rule)}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve
 
 from kraftcheck.model.language.system import Property
+from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Unknown, Vacuous
 
 
@@ -27,3 +28,10 @@ def vacuous_without_case(verdicts: Sequence[PropertyVerdict], claims: Iterable[P
         return evolve(one, verdict=Unknown(f"no goal {case!r} was judged, so nothing shows a case of it"))
 
     return [judged(one) for one in verdicts]
+
+
+def claims_without_content(program: Program) -> Iterator[str]:
+    """A warning for each invariant that the domains make true: no state could break it, so it checks nothing."""
+    for claim, term in zip(program.always, program.always_terms, strict=True):
+        if term.op == "const" and term.value:
+            yield f"{claim.id} checks nothing: every state that the domains allow satisfies it"

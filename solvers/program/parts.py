@@ -19,35 +19,34 @@ from kraftcheck.model.language.symbolic import Symbolic, record_fields
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.untraceable import UntraceableRule, place_of
 from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.blame import line_of, mend_of
 
 T = TypeVar("T")
 
 
-def ask(what: str, question: Callable[[], T]) -> T:
-    """Call a part of the system; blame that part for what it raises."""
+def ask(what: str, question: Callable[[], T], rule: Callable[..., Any] | None = None) -> T:
+    """Call a part of the system; blame that part for what it raises, at its line or at that of the rule called."""
     try:
         return question()
     except (UntraceableRule, LayoutError):
         raise
     except Exception as error:
-        raise SystemFault(f"{what} raised {type(error).__name__}: {error}{_at(place_of(error))}") from error
+        line = place_of(error)
+        at = line_of(rule) if line is None else f" ({line})"
+        raise SystemFault(f"{what} raised {type(error).__name__}: {error}{mend_of(error)}{at}") from error
 
 
-def _at(line: str | None) -> str:
-    return "" if line is None else f" ({line})"
-
-
-def ask_twice(what: str, question: Callable[[], T]) -> T:
+def ask_twice(what: str, question: Callable[[], T], rule: Callable[..., Any] | None = None) -> T:
     """The answer of a rule, once it has given the same twice.
 
     Raises:
         SystemFault: when it gave two answers: it depends on more than its arguments.
     """
-    first, again = ask(what, question), ask(what, question)
+    first, again = ask(what, question, rule), ask(what, question, rule)
     if not _same(first, again):
         raise SystemFault(
             f"{what} gave two answers to the same question; a rule may depend on its arguments alone: "
-            "no counter, clock, random number, or memory of earlier calls"
+            f"no counter, clock, random number, or memory of earlier calls{line_of(rule)}"
         )
     return first
 

@@ -13,6 +13,7 @@ from kraftcheck.model.language.system import UNNAMED, Action, Outcome, Property,
 from kraftcheck.model.language.terms import Graph, Term, lower
 from kraftcheck.solvers.program.answers import Truths
 from kraftcheck.solvers.program.arguments import Choices, SystemFault, free_arguments, listed_arguments
+from kraftcheck.solvers.program.blame import line_of, no_state
 from kraftcheck.solvers.program.live_claims import live_claims
 from kraftcheck.solvers.program.parts import ask, check_distinct, check_frozen, check_refusals, same_classes
 from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
@@ -114,8 +115,8 @@ def _trace_action(
     what, graph = f"action {action.name}", truths.graph
     arguments = choices.arguments
     guard = truths.guard(action, state, arguments)
-    outcome: Outcome = truths.answer(f"{what}, effect", lambda: action.outcome(state, arguments))
-    after = _after(what, graph, layout, outcome.state)
+    outcome: Outcome = truths.answer(f"{what}, effect", lambda: action.outcome(state, arguments), action.effect)
+    after = _after(what, graph, layout, outcome.state, line_of(action.effect))
     same_classes(what, layout.shape, [outcome.state])
     step = Step(state, _within_domains(layout, outcome.state), action.name, arguments, outcome.event)
     unchecked = tuple(
@@ -151,12 +152,13 @@ def _within_domains(layout: Layout, state: Any) -> Any:
     return rebuild(state, narrow)
 
 
-def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, ...]:
+def _after(what: str, graph: Graph, layout: Layout, state: Any, line: str) -> tuple[Term, ...]:
     entries = list(leaves(state))
     if [path for path, _ in entries] != [slot.path for slot in layout.slots]:
         paths = sorted({path for path, _ in entries} ^ {slot.path for slot in layout.slots})
-        class_name = type(state).__name__
-        raise SystemFault(f"{what} gave a state of another shape: {', '.join(filter(None, paths[:4])) or class_name}")
+        shape = ", ".join(filter(None, paths[:4])) or type(state).__name__
+        mend = no_state(state, layout.shape, filter(None, paths))
+        raise SystemFault(f"{what} gave a state of another shape: {shape}{mend}{line}")
     result = []
     for (path, value), slot in zip(entries, layout.slots, strict=True):
         if isinstance(slot.domain, Endless):
@@ -166,6 +168,6 @@ def _after(what: str, graph: Graph, layout: Layout, state: Any) -> tuple[Term, .
         is_truth = value.is_truth if isinstance(value, Term) else isinstance(value, bool)
         if not isinstance(value, int | Term) or truth != is_truth:
             expected = "a truth" if truth else "a word"
-            raise SystemFault(f"{what} set {path or 'the state'} to {described(value)}, not {expected}")
+            raise SystemFault(f"{what} set {path or 'the state'} to {described(value)}, not {expected}{line}")
         result.append(graph.lift(value))
     return tuple(result)

@@ -18,7 +18,7 @@ from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.audit.visited_space import VisitedSpace
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, liveness_verdicts, search_liveness
 from kraftcheck.solvers.machine_code.compile import Compiler, Kernel
-from kraftcheck.solvers.program.cases import vacuous_without_case
+from kraftcheck.solvers.program.cases import claims_without_content, vacuous_without_case
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.pruning import Pruning, by_field, outside_text, pruning_fault, prunings
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
@@ -249,7 +249,7 @@ def conclude(
         search.generated, len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recoverability,
         liveness, kernel.cached, fired, never_true, never_false, pruned,
         search.bytes_in_use() / max(1, search.distinct), search.cut or reason,
-        (*kernel.warnings, *recoverability.warnings()),
+        (*kernel.warnings, *claims_without_content(kernel.program), *recoverability.warnings()),
         search.store if keep and isinstance(search.store, VisitedSet) else None, audit, outside,
     )  # fmt: skip
 

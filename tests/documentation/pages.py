@@ -9,6 +9,7 @@ from kraftcheck.ci.mutants.page import page as load_bearing
 from kraftcheck.ci.mutants.parts import read_parts
 from kraftcheck.ci.prove import table
 from tests.documentation import commands, coverage, defects, findings, index, live, releases
+from tests.documentation.mistakes import page as mistakes
 from tests.shared.places import DOCS
 
 PAGES: Mapping[Path, Callable[[], str]] = {
@@ -22,6 +23,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "proofs.md": lambda: table.page(table.read_runs(DOCS / "reference" / "proofs.json")),
     DOCS / "reference" / "README.md": index.reference,
     DOCS / "explanation" / "adr" / "README.md": index.decisions,
+    DOCS / "how-to" / "mistakes.md": mistakes.page,
     DOCS / "how-to" / "README.md": index.how_to,
 }
 """Place to text, in the order of writing."""

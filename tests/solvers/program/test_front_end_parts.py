@@ -188,7 +188,7 @@ def test_what_no_class_can_refuse_is_found_by_a_sample(system: System) -> None:
     ("effect", "changes", "told"),
     [
         (lambda s: evolve(s, x=3 if s.flag is True else 0), {}, "action act, effect on x says"),
-        (lambda s: s, {"guard": lambda s: type(s.x) is int}, "action act, guard guard says 1 on ints and 0"),
+        (lambda s: s, {"guard": lambda s: type(s.x) is int}, "action act, guard says 1 on ints and 0"),
         (lambda s, n: evolve(s, x=3 if n is True else 0), {"parameters": {"n": [False, True]}}, "effect on x says"),
     ],
 )

@@ -20,7 +20,7 @@ from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import UNNAMED, Property, Step
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.program.arguments import SystemFault
-from kraftcheck.solvers.program.blame import line_of
+from kraftcheck.solvers.program.parts import line_of
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.reference.terms import evaluated
 from kraftcheck.solvers.traces.render import show

@@ -11,8 +11,7 @@ from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import UNNAMED, Action, Property, conjuncts
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.solvers.program.arguments import SystemFault
-from kraftcheck.solvers.program.blame import line_of
-from kraftcheck.solvers.program.parts import ask, ask_twice
+from kraftcheck.solvers.program.parts import ask, ask_twice, line_of
 
 T = TypeVar("T")
 

@@ -13,9 +13,16 @@ from kraftcheck.model.language.system import UNNAMED, Action, Outcome, Property,
 from kraftcheck.model.language.terms import Graph, Term, lower
 from kraftcheck.solvers.program.answers import Truths
 from kraftcheck.solvers.program.arguments import Choices, SystemFault, free_arguments, listed_arguments
-from kraftcheck.solvers.program.blame import line_of, no_state
 from kraftcheck.solvers.program.live_claims import live_claims
-from kraftcheck.solvers.program.parts import ask, check_distinct, check_frozen, check_refusals, same_classes
+from kraftcheck.solvers.program.parts import (
+    ask,
+    check_distinct,
+    check_frozen,
+    check_refusals,
+    line_of,
+    no_state,
+    same_classes,
+)
 from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
 from kraftcheck.solvers.program.pruning import constrained, is_within
 from kraftcheck.solvers.program.recovers import MAX_RECOVERS, RecoversClaim, unknown_recovery_action

@@ -20,7 +20,7 @@ def properties():
                   lambda s: kc.implies(s.banned.has(0), s.tickets[0] == 0), case="ban"),
         kc.sometimes("ban", "buyer 0 is banned", lambda s: s.banned.has(0)),
     ]
-''', "banned vacuous no reachable state has ban", '''
+''', "banned vacuous nothing reachable shows ban", '''
 def properties():
     return [kc.sometimes("full", "every seat is sold", lambda s: s.free == 0)]
 ''', code=21),

@@ -9,106 +9,28 @@ region those are kept, for all constraints at once, until nothing changes,
 From a state that is kept a behaviour visits what it can still reach of each constraint in turn; what it can reach no
 more it has no need of. Conversely what a fair behaviour visits infinitely often is never left out. A state has a bit
 for each constraint, and a sweep takes all bits backward along all edges; bits only rise, so the number of threads
-does not matter. A sweep passes over the states that have all bits already. Edges for which there is no memory are
-computed again for the others alone, of which as many as there is room for are kept for the next sweep; and a region is
-narrowed to what is left of it, until its edges find room.
+does not matter. A sweep passes over the states that have all bits already, and after the second one over those that
+no late rise concerns (`late_rises`). Edges for which there is no memory are computed again for the others alone, of
+which as many as there is room for are kept for the next sweep; and a region is narrowed to what is left of it, until
+its edges find room.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import define, field
 
+from kraftcheck.solvers.liveness.constraints import Bits, Group
 from kraftcheck.solvers.liveness.graph import Block, Edges, Truths
+from kraftcheck.solvers.liveness.late_rises import LateRises
 from kraftcheck.solvers.liveness.stored import Listed, StoredEdges, only
 from kraftcheck.solvers.machine_code.edge_kernel import NOWHERE, OUTSIDE
 from kraftcheck.solvers.machine_code.mark_kernel import raise_marks
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.threads import ThreadPool
-
-GROUP = 32
-"""Constraints whose bits are swept together."""
-
-Bits = npt.NDArray[Any]
-"""One unsigned number for each state or class of edges."""
-
-
-@frozen
-class Constraint:
-    """A fairness constraint as the sweeps see it.
-
-    Attributes:
-        strong: whether it is strong.
-        instances: numbers of the action instances it is about.
-        cuts: cut bits (`edge_kernel`) of the kinds of these.
-        visits: it stands for a set of states that are visited again and again: those where it is excused. It is
-            weak, has no steps, and is enabled everywhere else.
-    """
-
-    strong: bool
-    instances: Sequence[int]
-    cuts: int
-    visits: bool = False
-
-
-TO_VISIT = Constraint(False, (), 0, visits=True)
-"""The demand that the states are visited where it is excused."""
-
-
-@define
-class Group:
-    """Up to `GROUP` constraints, a bit each.
-
-    Attributes:
-        constraints: what the bits stand for.
-        steps: for each class of edges the constraints that it is a step of.
-        enabled: for each state the constraints whose steps it enables, those not counted that are excused there; of
-            states whose edges were not computed yet, those that are not excused.
-    """
-
-    constraints: Sequence[Constraint]
-    steps: Bits
-    enabled: Bits
-
-    @property
-    def every(self) -> int:
-        """The bits of all of them."""
-        return (1 << len(self.constraints)) - 1
-
-    @property
-    def strong(self) -> int:
-        """The bits of the strong ones."""
-        return sum(1 << bit for bit, one in enumerate(self.constraints) if one.strong)
-
-
-def classes_of(constraints: Sequence[Constraint]) -> tuple[Bits, list[tuple[int, ...]]]:
-    """For each action instance its class, and for each class the numbers of the constraints that it is a step of."""
-    member: dict[int, tuple[int, ...]] = {}
-    for number, one in enumerate(constraints):
-        for instance in one.instances:
-            member[instance] = (*member.get(instance, ()), number)
-    classes = list(dict.fromkeys([(), *member.values()]))
-    table = np.zeros(1 << 16, dtype=np.uint8 if len(classes) <= 256 else np.uint16)
-    for instance, numbers in member.items():
-        table[instance] = classes.index(numbers)
-    return table, classes
-
-
-def groups_of(constraints: Sequence[Constraint], classes: Sequence[tuple[int, ...]], states: int) -> tuple[Group, ...]:
-    """The constraints in groups; nothing is excused yet."""
-    groups = []
-    for first in range(0, len(constraints), GROUP):
-        part = constraints[first : first + GROUP]
-        kind: Any = np.dtype(f"u{next(size for size in (1, 2, 4) if len(part) <= 8 * size)}").type
-        bits = [sum(1 << n - first for n in numbers if first <= n < first + len(part)) for numbers in classes]
-        every = np.full(states, (1 << len(part)) - 1, dtype=kind)
-        groups.append(Group(part, np.array(bits, dtype=kind), every))
-    return tuple(groups)
 
 
 class StoppedError(Exception):
@@ -208,25 +130,30 @@ class Sweeps:
         return satisfiable
 
     def _close(self, marks: Bits, kept: Truths, enabled: Bits, steps: Bits, weak: int, full: int) -> None:
-        """Raise the marks of the states kept until none rises."""
+        """Raise the marks of the states kept until none can rise."""
         raise_block = raise_marks(marks.itemsize, self.kinds.itemsize)
         waiting = self._waiting = StoredEdges(self.control.budget)
+        watch, sweep, late = np.empty_like(marks), 0, LateRises.of(self.edges, ())
 
-        def work(thread: int, number: int, down: bool) -> int:
-            states = self._states(number)
-            wanted = kept[states] & (marks[states] != full)
+        def work(thread: int, number: int, down: bool) -> None:
+            states, looks = self._states(number), full if sweep <= 2 else late.gain(number)
+            wanted = kept[states] & ((marks.dtype.type(looks) & ~marks[states]) != 0)
             if not wanted.any():
-                return 0
+                return
             edges = waiting.get(number) or self._edges(thread, number, wanted)
-            arrays = np.array([address(array) for array in (*edges, steps, marks, kept, enabled)])
-            rose = raise_block(address(arrays), states.start, states.stop - states.start, weak, full, int(down))
-            if not self._stored.complete and waiting.get(number) is None:
+            arrays = np.array([address(array) for array in (*edges, steps, marks, kept, enabled, watch)])
+            own = np.array([len(marks), 0])
+            raise_block(address(arrays), states.start, states.stop - states.start, weak, full, int(down), address(own))
+            rises.append((int(own[0]), int(own[1])))
+            if sweep <= 2 and not self._stored.complete and waiting.get(number) is None:
                 waiting.put(number, only(edges, kept[states] & (marks[states] != full)))
-            return rose
 
-        down = True  # first from the last state to the first, for edges mostly lead up
-        while self._sweep(work, down=down):
-            down = not down
+        while sweep == 0 or late.states:
+            sweep, rises = sweep + 1, list[tuple[int, int]]()
+            if sweep <= 2:
+                watch[:] = full  # each state is looked at, up to those with all bits
+            self._sweep(work, down=sweep % 2 == 1)  # first from the last state to the first, for edges mostly lead up
+            late = LateRises.of(self.edges, rises)
         waiting.clear()
 
     def _states(self, number: int) -> slice:
@@ -263,15 +190,15 @@ class Sweeps:
         places = np.concatenate([[0], np.cumsum(inner)]).astype(np.uint32)[block.starts]
         return Block(block.first, places, block.targets[inner], block.instances[inner], block.cuts)
 
-    def _sweep(self, work: Callable[[int, int, bool], int], *, down: bool) -> bool:
-        """Do some work on every block; whether it says that something changed."""
+    def _sweep(self, work: Callable[[int, int, bool], None], *, down: bool) -> None:
+        """Do some work on every block."""
         control = self.control
         control.sweeps += 1
-        changed, count = [0] * control.threads, len(self.edges.blocks)
+        count = len(self.edges.blocks)
         self.edges.enter()
 
         def job(thread: int, position: int) -> None:
-            changed[thread] += work(thread, count - 1 - position if down else position, down)
+            work(thread, count - 1 - position if down else position, down)
 
         with ThreadPool(control.threads) as pool:
             pool.run(count, job, control.stop.is_set)
@@ -279,7 +206,6 @@ class Sweeps:
             raise StoppedError
         control.stored = max(control.stored, self._stored.bytes + self._waiting.bytes)
         control.report(control.sweeps)
-        return any(changed)
 
 
 def _any_of(bits: Bits, starts: Bits) -> Bits:

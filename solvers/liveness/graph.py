@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
+from kraftcheck.solvers.machine_code.backward_sweep import OWNERS
 from kraftcheck.solvers.machine_code.compile import Kernel
-from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE
+from kraftcheck.solvers.machine_code.edge_kernel import NOT_KNOWN, OUTSIDE, RECENT
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.search.visited import NO_PARENT, VisitedSet
@@ -101,18 +102,21 @@ class ExploredSpace:
         kernel, store: what was explored, and by which code.
         offsets: number of the first state of each shard.
         places: for each state its number in the region that is used.
+        controls: the addresses of the shards' control blocks.
     """
 
     kernel: Kernel
     store: VisitedSet
     offsets: Numbers = field(init=False)
     places: npt.NDArray[np.uint32] = field(init=False)
+    controls: Numbers = field(init=False)
     _used: RegionEdges | None = field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
         """Number the states."""
         self.offsets = np.concatenate([[0], np.cumsum(self.store.counts())]).astype(np.int64)
         self.places = np.full(self.count, OUTSIDE, dtype=np.uint32)
+        self.controls = _addresses(shard.control for shard in self.store.shards)
 
     @property
     def count(self) -> int:
@@ -205,18 +209,16 @@ class RegionEdges:
 
     def block(self, thread: int, number: int, wanted: Truths, *, inner: bool = True) -> Block:
         """A block, computed again; see `Edges`."""
-        kernel, store = self.space.kernel, self.space.store
+        kernel = self.space.kernel
         buffers = self._buffers[thread]
         if buffers is None:
             buffers = self._buffers[thread] = _Buffers(kernel, min(self._size, self.count))
         first, last = self.blocks[number], min(self.count, self.blocks[number] + self._size)
-        controls = _addresses(shard.control for shard in store.shards)
         ids = self.identities(first, last)
         numbering = _addresses((self.space.offsets, self.space.places, ids))
-        out = _addresses((buffers.targets, buffers.instances, buffers.starts, buffers.cuts))
         used = kernel.library.function("connect", 9)(
-            address(buffers.frame), address(controls), address(numbering), address(buffers.scratch), address(out),
-            address(wanted), first, last, int(inner),
+            address(buffers.frame), address(self.space.controls), address(numbering), address(buffers.scratch),
+            address(buffers.edges), address(wanted), first, last, int(inner),
         )  # fmt: skip
         states = last - first
         return Block(
@@ -258,20 +260,24 @@ def _addresses(arrays: Any) -> Numbers:
 
 
 class _Buffers:
-    """What one thread writes the edges of a block into."""
+    """What one thread writes the edges of a block into, and what it needs for that."""
 
     def __init__(self, kernel: Kernel, states: int) -> None:
-        instances = kernel.geometry.instances
-        room = states * (instances + 1) + 1
+        instances, record = kernel.geometry.instances, kernel.geometry.record
+        room, successors = states * (instances + 1) + 1, OWNERS * (instances + 1)
         self.frame = np.zeros(kernel.plan.size, dtype=np.int64)
-        self.scratch = np.empty((instances + 1) * kernel.geometry.record, dtype=np.uint64)
         self.targets = np.empty(room, dtype=np.uint32)
         self.instances = np.empty(room, dtype=np.uint16)
         self.starts = np.empty(states + 1, dtype=np.uint32)
         self.cuts = np.empty(states, dtype=np.uint64)
+        self._records = np.empty(successors * record, dtype=np.uint64)
+        self._pending = np.empty(2 * successors, dtype=np.uint64)
+        self._recent = np.full(RECENT * record, NOT_KNOWN, dtype=np.uint64)
+        self.edges = _addresses((self.targets, self.instances, self.starts, self.cuts))
+        self.scratch = _addresses((self._records, self._pending, self._recent))
 
     @property
     def nbytes(self) -> int:
         """Bytes of its arrays."""
-        arrays = (self.frame, self.scratch, self.targets, self.instances, self.starts, self.cuts)
-        return sum(array.nbytes for array in arrays)
+        scratch = (self.frame, self._records, self._pending, self._recent)
+        return sum(array.nbytes for array in (*scratch, self.targets, self.instances, self.starts, self.cuts))

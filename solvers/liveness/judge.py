@@ -9,16 +9,8 @@ import numpy as np
 from attrs import define, field, frozen
 
 from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Question
-from kraftcheck.solvers.liveness.fair import (
-    GROUP,
-    TO_VISIT,
-    Constraint,
-    StoppedError,
-    SweepControl,
-    Sweeps,
-    classes_of,
-    groups_of,
-)
+from kraftcheck.solvers.liveness.constraints import GROUP, TO_VISIT, Constraint, classes_of, groups_of
+from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import ExploredSpace, RegionEdges, Truths
 from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE, kind_bit, truth_words
 from kraftcheck.solvers.program.liveness import LivenessClaim
@@ -148,7 +140,7 @@ class ClaimSearch:
         constraints = constraints_of(self.program, self.number)
         kinds, classes = classes_of(constraints)
         groups = groups_of(constraints, classes, edges.count)
-        each = 2 + 2 * sum(group.enabled.itemsize for group in groups)  # marks, what is enabled, kept, waiting
+        each = 2 + 3 * sum(group.enabled.itemsize for group in groups)  # marks, watches, what is enabled, kept, waiting
         own = edges.nbytes + edges.count * each + region.nbytes
         self.control.budget, self.control.stored = max(0, self.room - own), 0
         del region

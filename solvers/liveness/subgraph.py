@@ -7,6 +7,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from kraftcheck.solvers.liveness.graph import Edges, Numbers, Truths
+from kraftcheck.solvers.search.arcs import ranges
 
 Numbers32 = npt.NDArray[np.uint32]
 Numbers16 = npt.NDArray[np.uint16]
@@ -40,7 +41,7 @@ class Subgraph:
 
     def leaving(self, states: Numbers) -> Numbers:
         """The edges that leave some states, state by state."""
-        return _ranges(self._begins[states], self._begins[states + 1])
+        return ranges(self._begins[states], self._begins[states + 1])
 
     def entering(self, states: Numbers) -> Numbers:
         """The edges that enter some states."""
@@ -48,7 +49,7 @@ class Subgraph:
             backward = np.argsort(self.targets, kind="stable")
             self._back = backward, np.searchsorted(self.targets[backward], np.arange(self.count + 1))
         order, begins = self._back
-        found: Numbers = order[_ranges(begins[states], begins[states + 1])]
+        found: Numbers = order[ranges(begins[states], begins[states + 1])]
         return found
 
     def component(self, state: int, within: Truths) -> Truths:
@@ -106,14 +107,6 @@ class Subgraph:
             if (after == alive).all():
                 return alive
             alive = after
-
-
-def _ranges(begins: Numbers, ends: Numbers) -> Numbers:
-    """The numbers from each begin to before its end, one range after the other."""
-    lengths = ends - begins
-    total = int(lengths.sum())
-    skip = np.repeat(ends - np.cumsum(lengths), lengths)
-    return np.arange(total) + skip
 
 
 def wanted_of(edges: Edges, number: int, states: Numbers) -> Truths:

@@ -16,6 +16,7 @@ from typing import Any
 from attrs import evolve
 from llvmlite import ir
 
+from kraftcheck.solvers.machine_code.arc_kernel import emit_arcs
 from kraftcheck.solvers.machine_code.frame import FramePlan
 from kraftcheck.solvers.machine_code.irtools import (
     POINTER,
@@ -96,7 +97,9 @@ def emit_survey(module: ir.Module, program: Program) -> None:
 def emit_sweep(
     module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], shards: int, canonical: Any
 ) -> None:
-    """`sweep(frame, controls, flows, scratch, shard, first, last, down) -> changed marks`.
+    """`sweep`, and `arcs` (`arc_kernel`).
+
+    `sweep(frame, controls, flows, scratch, shard, first, last, down) -> changed marks`.
 
     Renews the marks of the states first..last-1 of a shard from those of their
     successors, downward from the last if `down`. `controls` are the addresses
@@ -107,6 +110,7 @@ def emit_sweep(
     n = len(plan.program.recovers)
     recall = _emit_recall(module, plan.program, shards, canonical)
     follow = emit_follow(module, plan, kinds, n)
+    emit_arcs(module, plan.program, shards, follow, canonical)
     function, b = begin(module, "sweep", [*[POINTER] * 4, *[WORD] * 4], public=True)
     frame, controls, flows, scratch, shard, first, last, down = function.args
     parts = ShardParts(b, b.inttoptr(load(b, controls, shard), POINTER), plan.program.layout.words)

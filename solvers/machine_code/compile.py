@@ -20,6 +20,7 @@ from llvmlite import ir
 from kraftcheck.model.language import algebra, layout, terms
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.machine_code import (
+    arc_kernel,
     backward_sweep,
     edge_kernel,
     frame,
@@ -41,8 +42,8 @@ from kraftcheck.solvers.program.program import Program
 S = TypeVar("S")
 
 _SOURCES = (
-    algebra, terms, layout, irtools, lower, objectcode, frame, transition, recovers, symmetry_step, backward_sweep,
-    edge_kernel, visited_table, search_kernel,
+    algebra, terms, layout, irtools, lower, objectcode, frame, transition, recovers, symmetry_step, arc_kernel,
+    backward_sweep, edge_kernel, visited_table, search_kernel,
 )  # fmt: skip
 """The modules that decide what is compiled: a change of their text makes old object code useless."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from kraftcheck.solvers.machine_code.backward_sweep import OWNERS
 from kraftcheck.solvers.machine_code.frame import FramePlan
 from kraftcheck.solvers.machine_code.irtools import (
     BYTE,
@@ -29,7 +30,7 @@ from kraftcheck.solvers.machine_code.irtools import (
     word,
 )
 from kraftcheck.solvers.machine_code.transition import record_words, state_scope
-from kraftcheck.solvers.machine_code.visited_table import BATCH, ShardParts, hash_words, shard_of_hash
+from kraftcheck.solvers.machine_code.visited_table import ShardParts, hash_words, shard_of_hash
 from kraftcheck.solvers.program.program import Program
 
 OUTSIDE = 0xFFFF_FFFF
@@ -37,6 +38,15 @@ OUTSIDE = 0xFFFF_FFFF
 
 NOWHERE = 1 << 63
 """Cut bit of a state with a successor that is not visited."""
+
+LOOKED_UP = 128
+"""States that are looked up together: memory is fetched for many at once."""
+
+RECENT = 4096
+"""States that a thread remembers the numbers of; a power of two."""
+
+NOT_KNOWN = (1 << 64) - 2
+"""The number of an entry of these that holds no state yet."""
 
 
 def truth_words(program: Program) -> int:
@@ -70,42 +80,93 @@ def _emit_connect(module: ir.Module, plan: FramePlan, step: Any, shards: int) ->
 
     Writes the edges of the states first..last-1 of a region, of those that are wanted (a byte for each). `numbering`
     holds three addresses: the offset of each shard, for each visited state (its index in its shard + that offset) its
-    number in the region, `OUTSIDE` for those outside, and the id of each of the states asked for. `edges` holds four:
-    the target of each edge, `OUTSIDE` for those that leave (none such if `inner`), its instance, for each state the
-    number of its first edge and one more at the end, and for each state its cut bits: one for each kind of action (64
-    and more share), of which a domain cut a step there. No edge leads from a state to itself.
+    number in the region, `OUTSIDE` for those outside, and the id of each of the states asked for. `scratch` holds
+    three, of room for the successors of `OWNERS` states: themselves, those to look up, and what was looked up lately.
+    `edges` holds four: the target of each edge, `OUTSIDE` for those that leave (none such if `inner`), its instance,
+    for each state the number of its first edge and one more at the end, and for each state its cut bits: one for each
+    kind of action (64 and more share), of which a domain cut a step there. No edge leads from a state to itself.
     """
     words = plan.program.layout.words
+    sift, locate = _emit_sift_known(module, words), _emit_locate(module, words, shards)
     function, b = begin(module, "connect", [*[POINTER] * 6, *[WORD] * 3], public=True)
     frame, controls, numbering, scratch, edges, wanted, first, last, inner = function.args
     targets, instances, starts, cuts = (b.inttoptr(load(b, edges, n), POINTER) for n in range(4))
-    ids = b.inttoptr(load(b, numbering, 2), POINTER)
-    locate = _emit_locate(module, words, shards)
-    count = Local(b, word(0))
-    with count_up(b, first, last) as number:
-        row = b.sub(number, first)
-        store(b, b.trunc(count.get(), U32), starts, row, U32)
-        store(b, word(0), cuts, row)
-        with b.if_then(b.icmp_unsigned("!=", load(b, wanted, row, BYTE), ir.Constant(BYTE, 0))):
-            identity = b.zext(load(b, ids, row, U32), WORD)
-            block = b.inttoptr(load(b, controls, b.and_(identity, word(shards - 1))), POINTER)
-            state = ShardParts(b, block, words).state(b.lshr(identity, word(shards.bit_length() - 1)))
-            forget_cuts(b, plan, frame)
-            end = b.call(step, [state, scratch, frame, word(0)])
-            b.call(locate, [scratch, end, controls, numbering])
-            cut, at = Local(b, cut_bits(b, plan, frame)), Local(b, scratch)
-            with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
+    records, pending, recent = (b.inttoptr(load(b, scratch, n), POINTER) for n in range(3))
+    ids, ends, end = b.inttoptr(load(b, numbering, 2), POINTER), b.alloca(POINTER, word(OWNERS)), b.alloca(POINTER)
+    least = b.select(b.icmp_unsigned("!=", inner, word(0)), word(OUTSIDE), word(OUTSIDE + 1))
+    count, row, rows = Local(b, word(0)), Local(b, word(0)), b.sub(last, first)
+    with repeat(b, lambda: b.icmp_unsigned("<", row.get(), rows)):
+        rest = b.sub(rows, row.get())
+        owners = b.select(b.icmp_unsigned("<", rest, word(OWNERS)), rest, word(OWNERS))
+        missing = Local(b, pending)
+        b.store(records, end)
+        with count_up(b, word(0), owners) as owner:
+            own = b.add(row.get(), owner)
+            store(b, word(0), cuts, own)
+            with b.if_then(b.icmp_unsigned("!=", load(b, wanted, own, BYTE), ir.Constant(BYTE, 0))):
+                identity = b.zext(load(b, ids, own, U32), WORD)
+                block = b.inttoptr(load(b, controls, b.and_(identity, word(shards - 1))), POINTER)
+                state = ShardParts(b, block, words).state(b.lshr(identity, word(shards.bit_length() - 1)))
+                forget_cuts(b, plan, frame)
+                begun = b.load(end, typ=POINTER)
+                b.store(b.call(step, [state, begun, frame, word(0)]), end)
+                store(b, cut_bits(b, plan, frame), cuts, own)
+                missing.set(b.call(sift, [state, begun, end, missing.get(), recent]))
+            store(b, b.load(end, typ=POINTER), ends, owner, POINTER)
+        b.call(locate, [pending, missing.get(), controls, numbering, recent])
+        at = Local(b, records)
+        with count_up(b, word(0), owners) as owner:
+            own = b.add(row.get(), owner)
+            store(b, b.trunc(count.get(), U32), starts, own, U32)
+            with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), load(b, ends, owner, POINTER))):
                 target, instance = load(b, at.get(), 0), load(b, at.get(), words)
                 at.set(element(b, at.get(), record_words(plan.program)))
-                cut.set(b.or_(cut.get(), b.select(b.icmp_signed("<", target, word(0)), word(NOWHERE), word(0))))
+                nowhere = b.select(b.icmp_signed("<", target, word(0)), word(NOWHERE), word(0))
+                store(b, b.or_(load(b, cuts, own), nowhere), cuts, own)
                 store(b, b.trunc(target, U32), targets, count.get(), U32)
                 store(b, b.trunc(instance, U16), instances, count.get(), U16)
-                least = b.select(b.icmp_unsigned("!=", inner, word(0)), word(OUTSIDE), word(OUTSIDE + 1))
-                leads = b.and_(b.icmp_unsigned("<", target, least), b.icmp_unsigned("!=", target, number))
-                count.add(b.zext(leads, WORD))
-            store(b, cut.get(), cuts, row)
-    store(b, b.trunc(count.get(), U32), starts, b.sub(last, first), U32)
+                count.add(b.zext(b.icmp_unsigned("<", target, least), WORD))
+        row.add(owners)
+    store(b, b.trunc(count.get(), U32), starts, rows, U32)
     b.ret(count.get())
+
+
+def _emit_sift_known(module: ir.Module, words: int) -> Any:
+    """`(state, records, end, pending, recent) -> pending`: drop the state itself, and number what is known.
+
+    Moves the records together and sets the end of them. The first word of those whose state was looked up lately
+    becomes its number; the addresses and hashes of the others are added to the pending ones.
+    """
+    function, b = begin(module, "sift_known", [POINTER] * 5, POINTER)
+    state, records, last, pending, recent = function.args
+    own, size = state_at(b, state, words), words + 1
+    at, to, more, end = Local(b, records), Local(b, records), Local(b, pending), b.load(last, typ=POINTER)
+    with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
+        target, instance, place = state_at(b, at.get(), words), load(b, at.get(), words), to.get()
+        hashed = hash_words(b, target)
+        entry = _recent_entry(b, recent, hashed, words)
+        number = load(b, entry, words)
+        same = same_words(b, target, state_at(b, entry, words))
+        known = b.and_(same, b.icmp_unsigned("!=", number, word(NOT_KNOWN)))
+        moves = b.icmp_unsigned("==", same_words(b, target, own), ir.Constant(same.type, 0))
+        store(b, b.select(known, number, target[0]), place, 0)
+        for n, value in enumerate((*target[1:], instance)):
+            store(b, value, place, n + 1)
+        store(b, b.ptrtoint(place, WORD), more.get(), 0)
+        store(b, hashed, more.get(), 1)
+        to.set(b.select(moves, element(b, place, size), place))
+        waits = b.and_(moves, b.not_(known))
+        more.set(b.select(waits, element(b, more.get(), 2), more.get()))
+        at.set(element(b, at.get(), size))
+    b.store(to.get(), last)
+    b.ret(more.get())
+    return function
+
+
+def _recent_entry(b: ir.IRBuilder, recent: Any, hashed: Any, words: int) -> Any:
+    """Where a state of a hash stands among those looked up lately: its words, and its number."""
+    slot = b.and_(b.lshr(hashed, word(32)), word(RECENT - 1))
+    return element(b, recent, b.mul(slot, word(words + 1)))
 
 
 def cut_bits(b: ir.IRBuilder, plan: FramePlan, frame: Any) -> Any:
@@ -129,28 +190,26 @@ def kind_bit(kind: int) -> int:
 
 
 def _emit_locate(module: ir.Module, words: int, shards: int) -> Any:
-    """`(records, end, controls, numbering)`: each record's first word becomes the number of its state in the region.
+    """`(pending, end, controls, numbering, recent)`: the first word of pending records becomes their state's number.
 
-    `OUTSIDE` where the region lacks it, -1 where it was not visited. Records are looked up in batches: hash all,
-    fetch table lines, fetch states and numbers, then compare.
+    `OUTSIDE` where the region lacks it, -1 where it was not visited. Records are looked up in batches: fetch table
+    lines, fetch states and numbers, then compare. What was looked up is noted as recent.
     """
-    function, b = begin(module, "locate", [POINTER] * 4, ir.VoidType())
-    records, end, controls, numbering = function.args
+    function, b = begin(module, "locate", [POINTER] * 5, ir.VoidType())
+    pending, end, controls, numbering, recent = function.args
     offsets, places = (b.inttoptr(load(b, numbering, n), POINTER) for n in range(2))
-    hashes, size, at = b.alloca(WORD, word(BATCH)), words + 1, Local(b, records)
+    at = Local(b, pending)
 
     def lookup(k: Any) -> tuple[ShardParts, Any, Any]:
-        hashed = load(b, hashes, k)
+        hashed = load(b, element(b, at.get(), b.mul(k, word(2))), 1)
         number = shard_of_hash(b, hashed, shards)
         shard = ShardParts(b, b.inttoptr(load(b, controls, number), POINTER), words)
         return shard, b.and_(hashed, shard.mask), load(b, offsets, number)
 
     with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
-        first = at.get()
-        rest = b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(first, WORD)), word(8 * size))
-        count = b.select(b.icmp_unsigned("<", rest, word(BATCH)), rest, word(BATCH))
+        rest = b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(at.get(), WORD)), word(16))
+        count = b.select(b.icmp_unsigned("<", rest, word(LOOKED_UP)), rest, word(LOOKED_UP))
         with count_up(b, word(0), count) as k:
-            store(b, hash_words(b, state_at(b, element(b, first, b.mul(k, word(size))), words)), hashes, k)
             shard, slot, _ = lookup(k)
             shard.prefetch_entry(slot)
         with count_up(b, word(0), count) as k:
@@ -159,10 +218,15 @@ def _emit_locate(module: ir.Module, words: int, shards: int) -> Any:
             prefetch(b, shard.state(index))
             prefetch(b, element(b, places, b.add(offset, index), U32))
         with count_up(b, word(0), count) as k:
-            record = element(b, first, b.mul(k, word(size)))
+            own = element(b, at.get(), b.mul(k, word(2)))
+            record = b.inttoptr(load(b, own, 0), POINTER)
             shard, slot, offset = lookup(k)
-            store(b, _number_of(b, record, shard, slot, offset, places), record, 0)
-        at.set(element(b, first, b.mul(count, word(size))))
+            number = _number_of(b, record, shard, slot, offset, places)
+            entry = _recent_entry(b, recent, load(b, own, 1), words)
+            for n, value in enumerate((*state_at(b, record, words), number)):
+                store(b, value, entry, n)
+            store(b, number, record, 0)
+        at.set(element(b, at.get(), b.mul(count, word(2))))
     b.ret_void()
     return function
 

@@ -22,18 +22,18 @@ from kraftcheck.solvers.machine_code.irtools import (
     count_up,
     element,
     load,
-    repeat,
+    store,
     word,
 )
 from kraftcheck.solvers.machine_code.objectcode import Library, object_code
 
-ARRAYS = 7
+ARRAYS = 8
 """Arrays of a graph's part that `raise_marks` works on."""
 
 
 def raise_marks(mark: int, kind: int) -> Callable[..., int]:
     """The function `raise` for marks and classes of so many bytes."""
-    return _library(mark, kind).function("raise", 6)
+    return _library(mark, kind).function("raise", 7)
 
 
 @functools.lru_cache(maxsize=8)
@@ -42,52 +42,80 @@ def _library(mark: int, kind: int) -> Library:
 
 
 def emit_raise(mark: int, kind: int) -> ir.Module:
-    """`raise(arrays, first, count, weak, full, down) -> marks that rose`, of the states first..first+count-1.
+    """`raise(arrays, first, count, weak, full, down, late) -> marks that rose`, of the states first..first+count-1.
 
     `arrays` holds the addresses of: the place of the first edge of each of these states and the end of the last;
     target and class of each edge; for each class the bits that it is a step for; and by state its mark, whether it
-    is kept, and the bits of the demands whose steps it enables. A mark gets the bits of the marks that edges lead
-    to, those which an edge is a step for that are enabled, and of the `weak` ones those not enabled. States with
+    is kept, the bits of the demands whose steps it enables, and its watch. A mark gets the bits of the marks that edges
+    lead to, those which an edge is a step for that are enabled, and of the `weak` ones those not enabled. States with
     all bits of `full` are passed over. Several threads may raise the marks of different states at once.
+
+    A watch loses the bits that a state lacks from which an edge leads there, once that was looked at. `late` has the
+    least state so far whose mark has more than its watch, and the bits of all such marks.
     """
     module = ir.Module("kraftcheck-marks")
-    function, b = begin(module, "raise", [POINTER, *[WORD] * 5], public=True)
-    arrays, first, count, weak, full, down = function.args
-    starts, targets, kinds, table, marks, kept, enabled = (
+    function, b = begin(module, "raise", [POINTER, *[WORD] * 5, POINTER], public=True)
+    arrays, first, count, weak, full, down, late = function.args
+    starts, targets, kinds, table, marks, kept, enabled, watch = (
         b.inttoptr(load(b, arrays, n), POINTER) for n in range(ARRAYS)
     )
     bits, classes = ir.IntType(8 * mark), ir.IntType(8 * kind)
-
-    def widened(value: Any) -> Any:
-        return b.zext(value, WORD)
-
-    def mark_of(state: Any) -> Any:
-        return widened(b.load_atomic(element(b, marks, state, bits), "monotonic", mark, typ=bits))
-
+    shared = _SharedBits(b, bits, late)
     changed = Local(b, word(0))
     with count_up(b, word(0), count) as step:
         row = b.select(b.icmp_unsigned("==", down, word(0)), step, b.sub(b.sub(count, word(1)), step))
         state = b.add(first, row)
-        old, reached, taken = mark_of(state), Local(b, word(0)), Local(b, word(0))
+        old, reached, taken = shared.get(marks, state), Local(b, word(0)), Local(b, word(0))
         waits = b.and_(_is_kept(b, kept, state), b.icmp_unsigned("!=", old, full))
         with b.if_then(waits):
-            end, at = widened(load(b, starts, b.add(row, word(1)), U32)), Local(b, widened(load(b, starts, row, U32)))
-            with repeat(b, lambda: b.icmp_unsigned("<", at.get(), end)):
-                target = widened(load(b, targets, at.get(), U32))
-                with b.if_then(_is_kept(b, kept, target)):
-                    reached.set(b.or_(reached.get(), mark_of(target)))
-                    steps = load(b, table, widened(load(b, kinds, at.get(), classes)), bits)
-                    taken.set(b.or_(taken.get(), widened(steps)))
-                at.add(word(1))
-            own = widened(load(b, enabled, state, bits))
+            begin_, end = (b.zext(load(b, starts, n, U32), WORD) for n in (row, b.add(row, word(1))))
+            with count_up(b, begin_, end) as at:
+                target = b.zext(load(b, targets, at, U32), WORD)
+                steps = b.zext(load(b, table, b.zext(load(b, kinds, at, classes), WORD), bits), WORD)
+                counts = b.sext(_is_kept(b, kept, target), WORD)  # no branch: which one it takes is hard to foresee
+                reached.set(b.or_(reached.get(), b.and_(counts, shared.get(marks, target))))
+                taken.set(b.or_(taken.get(), b.and_(counts, steps)))
+            own = b.zext(load(b, enabled, state, bits), WORD)
             rests = b.and_(weak, b.not_(own))
             new = b.or_(b.or_(reached.get(), rests), b.and_(taken.get(), own))
             new = b.or_(old, b.and_(new, full))
             with b.if_then(b.icmp_unsigned("!=", new, old)):
-                b.atomic_rmw("or", element(b, marks, state, bits), b.trunc(new, bits), "monotonic")
+                b.atomic_rmw("or", element(b, marks, state, bits), b.trunc(new, bits), "seq_cst")
                 changed.add(word(1))
+                shared.note_beyond(state, new, shared.get(watch, state))
+            with b.if_then(b.icmp_unsigned("!=", new, full)), count_up(b, begin_, end) as at:
+                target = b.zext(load(b, targets, at, U32), WORD)
+                with b.if_then(_is_kept(b, kept, target)):
+                    lacks = b.and_(full, b.not_(new))
+                    with b.if_then(b.icmp_unsigned("!=", b.and_(shared.get(watch, target), lacks), word(0))):
+                        b.atomic_rmw("and", element(b, watch, target, bits), b.trunc(new, bits), "seq_cst")
+                    shared.note_beyond(target, shared.get(marks, target), new)
     b.ret(changed.get())
     return module
+
+
+class _SharedBits:
+    """Bits of states that several threads read and write, and the note of late rises.
+
+    A rise is written before the watch is read, and a watch before the mark is read once more: of a state that rises
+    while another thread looks at it, one of the two is seen.
+    """
+
+    def __init__(self, b: ir.IRBuilder, bits: ir.IntType, late: Any) -> None:
+        self._b, self._bits, self._late = b, bits, late
+
+    def get(self, array: Any, state: Any) -> Any:
+        """The bits of a state as a word."""
+        place = element(self._b, array, state, self._bits)
+        return self._b.zext(self._b.load_atomic(place, "seq_cst", self._bits.width // 8, typ=self._bits), WORD)
+
+    def note_beyond(self, state: Any, mark: Any, watch: Any) -> None:
+        """Note a state whose mark has more than a watch."""
+        b = self._b
+        with b.if_then(b.icmp_unsigned("!=", b.and_(mark, b.not_(watch)), word(0))):
+            least = load(b, self._late, 0)
+            store(b, b.select(b.icmp_unsigned("<", state, least), state, least), self._late, 0)
+            store(b, b.or_(load(b, self._late, 1), mark), self._late, 1)
 
 
 def _is_kept(b: ir.IRBuilder, kept: Any, state: Any) -> Any:

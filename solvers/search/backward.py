@@ -1,12 +1,15 @@
 """The backward search over an explored graph: it finds the states from which a `recovers` goal is unreachable.
 
-The marks that `sweep` describes are swept over all states, alternately from
-the first found to the last and back, until a sweep changes none. They only
-rise, so their last values do not depend on the number of threads.
+The marks that `sweep` describes are swept over all states, level by level,
+alternately from the deepest level to the first and back, until a sweep changes
+none. They only rise, so their last values do not depend on the number of threads.
+Where that takes many sweeps, as in long thin graphs, the steps by which marks may
+still flow are listed instead, if there is room, and marks follow them one by one.
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
@@ -25,6 +28,7 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.recovers import recovery_action_bits
 from kraftcheck.solvers.program.stop import is_stop, stop_reason
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Vacuous, Verdict
+from kraftcheck.solvers.search.arcs import ARC_BYTES, listed_arcs
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Search
 from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.search.witness import witness
@@ -32,6 +36,12 @@ from kraftcheck.solvers.traces.path import PackedRun
 
 PART = 4096
 """Most states of one job of a sweep."""
+
+FEW_SWEEPS = 4
+"""Sweeps after which steps are listed, if marks still rise."""
+
+LEAST_ROOM = 256 << 20
+"""Bytes that listed steps may take however little the search took, within the limit of memory."""
 
 GROUP = 4 * SHARDS
 """Jobs between two reports of progress."""
@@ -71,6 +81,7 @@ class BackwardSearch:
         threads: how many threads.
         stop: set from outside to end it.
         report: called now and then with the number of the sweep and the states that wait in it.
+        room: bytes that listed steps may take.
         sweeps: how many sweeps there were.
     """
 
@@ -79,6 +90,7 @@ class BackwardSearch:
     threads: int
     stop: threading.Event
     report: Callable[[int, int], None]
+    room: int
     sweeps: int = 0
     _frames: list[npt.NDArray[np.int64]] = field(init=False)
     _scratch: list[npt.NDArray[np.uint64]] = field(init=False)
@@ -108,9 +120,22 @@ class BackwardSearch:
             jobs = self._jobs()
             while not self.stop.is_set():
                 self.sweeps += 1
-                if not self._sweep(pool, jobs[::-1] if self.sweeps % 2 == 0 else jobs):
+                if not self._sweep(pool, jobs[::-1] if self.sweeps % 2 == 1 else jobs):
+                    break
+                if self.sweeps == FEW_SWEEPS and self._follow_arcs(jobs):
                     break
         return None if self.stop.is_set() else tuple(self._finding(number, *own[number]) for number in numbers)
+
+    def _follow_arcs(self, jobs: Sequence[Job]) -> bool:
+        """Raise the marks along listed steps until none can rise; false where there is no room for these."""
+        arcs = listed_arcs(self.kernel, self.store, jobs, self.room // ARC_BYTES, self.stop.is_set)
+        if arcs is None:
+            return False
+        marks = np.concatenate([shard.marks for shard in self.store.shards])
+        arcs.close(marks, self.stop.is_set)
+        for shard, first in zip(self.store.shards, self.store.offsets().tolist(), strict=True):
+            shard.marks[:] = marks[first : first + shard.count]
+        return True
 
     def _own(self, number: int) -> tuple[int, int, bool]:
         """Before any sweep: states concerned, those of them that fail, whether any state satisfies the claim."""
@@ -136,19 +161,17 @@ class BackwardSearch:
         runs = [(self.store.run_to(identity), identity) for identity in first]
         return min(runs, key=lambda entry: (len(entry[0].instances), entry[1]), default=(None, 0))[0]
 
-    def _jobs(self) -> list[Job]:
-        """Parts of the shards, about in the order of depth."""
-        counts = self.store.counts()
-        return [
-            (shard, first, min(count, first + PART))
-            for first in range(0, max(counts), PART)
-            for shard, count in enumerate(counts)
-            if first < count
-        ]
+    def _jobs(self) -> Sequence[Job]:
+        """Parts of the levels, from the first to the last: most steps lead one level on, so a sweep takes marks far."""
+        jobs: list[Job] = []
+        for begins, ends in itertools.pairwise([[0] * SHARDS, *self.store.ends, self.store.counts()]):
+            for shard, (first, last) in enumerate(zip(begins, ends, strict=True)):
+                jobs += ((shard, part, min(last, part + PART)) for part in range(first, last, PART))
+        return jobs
 
     def _sweep(self, pool: ThreadPool, jobs: Sequence[Job]) -> int:
         """Renew every mark once; the number of those that rose."""
-        sweep, down = self.kernel.library.function("sweep", 8), self.sweeps % 2 == 0
+        sweep, down = self.kernel.library.function("sweep", 8), self.sweeps % 2 == 1
         changed = [0] * self.threads
         queue = sum(self.store.counts())
 
@@ -204,7 +227,9 @@ def search_backward(
         report(search, sweep, queue)
 
     start = clock()
-    backward = BackwardSearch(search.kernel, search.store, search.threads, search.stop, on_sweep)
+    used = search.bytes_in_use()
+    room = min(search.limits.memory - used, max(LEAST_ROOM, used))
+    backward = BackwardSearch(search.kernel, search.store, search.threads, search.stop, on_sweep, room)
     findings = backward.run()
     if findings is None:
         search.cut = stop_reason(search.stop)

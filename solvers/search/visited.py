@@ -161,6 +161,11 @@ class VisitedSet:
         """States in each shard."""
         return [shard.count for shard in self.shards]
 
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """For each shard the states in those before it."""
+        counts = self.counts()
+        return np.cumsum(counts) - counts
+
     def bytes_in_use(self) -> int:
         """Bytes in use."""
         return sum(shard.bytes_in_use() for shard in self.shards)

@@ -25,13 +25,20 @@ KEYS = Killer(test_explorer.test_programs_that_differ_have_different_keys)
 KEYS_FOLLOW = Killer(test_confirm_edges.test_keys_of_compiled_code_follow_all_that_it_depends_on)
 DAMAGED = Killer(test_explorer.test_damaged_code_is_compiled_again_with_a_warning, (1,))
 
+LONG_WAY = Killer(test_recoverability.test_listed_steps_are_followed_where_sweeps_are_many, (0,))
+
 RECOVERY = (
     Mutant("sweep-too-few", "The backward search ends after its second sweep.",
-           "solvers.search.backward:BackwardSearch.run", "jobs[::-1] if self.sweeps % 2 == 0 else jobs):",
-           "jobs[::-1] if self.sweeps % 2 == 0 else jobs) or self.sweeps == 2:", WAY_BACK),
+           "solvers.search.backward:BackwardSearch.run", "jobs[::-1] if self.sweeps % 2 == 1 else jobs):",
+           "jobs[::-1] if self.sweeps % 2 == 1 else jobs) or self.sweeps == 2:", WAY_BACK),
+    Mutant("listed-steps-once", "Marks flow along each listed step once.",
+           "solvers.search.arcs:Arcs.close", "while len(rose) and not stopped():", "if len(rose):", LONG_WAY),
+    Mutant("listed-steps-elsewhere", "Listed steps lead to the state of the next shard.",
+           "solvers.machine_code.arc_kernel:_emit_find", "b.add(b.mul(index, word(shards)), number)",
+           "b.add(b.mul(index, word(shards)), b.and_(b.add(number, word(1)), word(shards - 1)))", LONG_WAY),
     Mutant("sweep-part-lost", "A sweep leaves out the last states of a shard.",
-           "solvers.search.backward:BackwardSearch._jobs", "min(count, first + PART))",
-           "max(first, min(count, first + PART) - 1))", WAY_BACK),
+           "solvers.search.backward:BackwardSearch._jobs", "min(last, part + PART))",
+           "max(part, min(last, part + PART) - 1))", WAY_BACK),
     Mutant("rises-of-one-job", "Of the marks that a thread raised only those of its last job count.",
            "solvers.search.backward:BackwardSearch._sweep", "changed[thread] +=", "changed[thread] =", WAY_BACK),
     Mutant("way-out-ignored", "Any action heals.",

@@ -10,6 +10,7 @@ from tests.solvers.walks import test_suspects
 
 GRAPHS = Killer(test_sweeps.test_the_sweeps_say_what_components_say, (0,))
 LITTLE = Killer(test_sweeps.test_without_memory_the_naive_verdicts_stay)
+THIN = Killer(test_sweeps.test_a_late_rise_concerns_the_level_before)
 MARKS = Killer(test_marks.test_marks_are_raised_as_in_python, (0,))
 LIFT_FAIR = Killer(test_engine.test_the_lift_under_more_and_more_fairness, (3,))
 LIFT_IDLE = Killer(test_engine.test_the_lift_under_more_and_more_fairness, (0,))
@@ -37,10 +38,20 @@ SWEEPS = (
            "solvers.liveness.fair:Sweeps._satisfiable", "((marks | ~group.enabled) & strong)", "(marks & strong)",
            GRAPHS),
     Mutant("step-out-of-the-region", "A fair step counts although it leads where the goal is.",
-           "solvers.machine_code.mark_kernel:emit_raise", "_is_kept(b, kept, target)",
-           "_is_kept(b, kept, state)", MARKS),
+           "solvers.machine_code.mark_kernel:emit_raise", "b.sext(_is_kept(b, kept, target), WORD)",
+           "word(-1)", MARKS),
     Mutant("step-where-excused", "A step counts also where its constraint is excused.",
            "solvers.machine_code.mark_kernel:emit_raise", "b.and_(taken.get(), own)", "taken.get()", MARKS),
+    Mutant("late-rise-missed", "A mark that rises after it was looked at is not noted.",
+           "solvers.machine_code.mark_kernel:emit_raise", "shared.note_beyond(state, new, shared.get(watch, state))",
+           "pass", MARKS),
+    Mutant("watched-by-the-last", "A mark is watched for the state alone that was looked at last.",
+           "solvers.machine_code.mark_kernel:emit_raise",
+           'b.atomic_rmw("and", element(b, watch, target, bits), b.trunc(new, bits), "seq_cst")',
+           "store(b, b.trunc(new, bits), watch, target, bits)", MARKS),
+    Mutant("late-rise-passed-over", "A late rise concerns only states of its own level and deeper ones.",
+           "solvers.liveness.late_rises:LateRises.gain", "bisect_right(levels, last) + 1", "bisect_right(levels, last)",
+           THIN),
     Mutant("excuse-ignored", "An action counts as enabled where it is excused.",
            "solvers.liveness.fair:Sweeps._survey", "group.enabled[states] &= found",
            "group.enabled[states] = found", GRAPHS),
@@ -64,12 +75,12 @@ VERDICTS = (
            "solvers.program.live_claims:_instances", "if steps.covers(kind.action.name, arguments)",
            "if kind.action.name in steps.fairness.actions", EACH, (EngineDisagreement,)),
     Mutant("stutter-is-a-step", "A step that changes nothing counts as a step of its action.",
-           "solvers.machine_code.edge_kernel:_emit_connect",
-           'b.icmp_unsigned("!=", target, number)', 'b.icmp_unsigned("==", target, target)',
+           "solvers.machine_code.edge_kernel:_emit_sift_known",
+           "same_words(b, target, own), ir.Constant(same.type, 0)", "same, same",
            NO_STEP, (EngineDisagreement,)),
     Mutant("bounds-not-seen", "A step that a domain cuts leaves no mark.",
-           "solvers.machine_code.edge_kernel:_emit_connect", "Local(b, cut_bits(b, plan, frame))",
-           "Local(b, word(0))", EDGES),
+           "solvers.machine_code.edge_kernel:_emit_connect", "store(b, cut_bits(b, plan, frame), cuts, own)",
+           "store(b, word(0), cuts, own)", EDGES),
     Mutant("cut-is-disabled", "An action whose step a domain cuts counts as not enabled.",
            "solvers.liveness.fair:Sweeps._survey", "(hidden | one.visits)", "np.full(len(found), one.visits)",
            BEYOND, (EngineDisagreement,)),

@@ -12,7 +12,8 @@ from attrs import define, field, frozen
 from kraftcheck.ci.spark.liveness.rounds import Round
 from kraftcheck.ci.spark.store.places import PLACE_BITS
 from kraftcheck.solvers.liveness.behaviours import Behaviours
-from kraftcheck.solvers.liveness.fair import GROUP, Constraint, SweepControl, Sweeps, classes_of, groups_of
+from kraftcheck.solvers.liveness.constraints import GROUP, Constraint, classes_of, groups_of
+from kraftcheck.solvers.liveness.fair import SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import Block, Numbers, Truths
 
 STATE_BYTES, EDGE_BYTES = 64, 40

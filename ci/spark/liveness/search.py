@@ -27,7 +27,8 @@ from kraftcheck.ci.spark.store.manifests import Commit
 from kraftcheck.ci.spark.store.places import PLACE_BITS, StatePlace
 from kraftcheck.solvers.blocks.regions import EVERYWHERE, RegionQuestion
 from kraftcheck.solvers.liveness.behaviours import Answer, Lasso, Question
-from kraftcheck.solvers.liveness.fair import Constraint, StoppedError, SweepControl
+from kraftcheck.solvers.liveness.constraints import Constraint
+from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl
 from kraftcheck.solvers.liveness.judge import Liveness, LivenessFinding, constraints_of
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace

@@ -10,7 +10,8 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Question
-from kraftcheck.solvers.liveness.fair import GROUP, TO_VISIT, Constraint, SweepControl, Sweeps, classes_of, groups_of
+from kraftcheck.solvers.liveness.constraints import GROUP, TO_VISIT, Constraint, classes_of, groups_of
+from kraftcheck.solvers.liveness.fair import SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import Block
 from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE
 from tests.solvers.liveness.naive import Fair, Puzzle, reachable

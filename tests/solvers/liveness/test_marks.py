@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from typing import Any
 
@@ -12,26 +13,38 @@ from kraftcheck.solvers.machine_code.mark_kernel import emit_raise
 from kraftcheck.solvers.machine_code.objectcode import Library, address, object_code
 
 
-def raised(arrays: list[Any], first: int, count: int, weak: int, full: int, *, down: bool) -> tuple[int, list[int]]:
-    """What the kernel is to do, in Python: how many marks rose, and the marks."""
-    starts, targets, kinds, table, marks, kept, enabled = (array.tolist() for array in arrays)
-    changed = 0
+def raised(arrays: list[Any], first: int, count: int, weak: int, full: int, *, down: bool) -> tuple[Any, ...]:
+    """What the kernel is to do, in Python: how many marks rose, marks, watches, the least late rise, their bits."""
+    starts, targets, kinds, table, marks, kept, enabled, watch = (array.tolist() for array in arrays)
+    changed, late = 0, [(len(marks), 0)]
     for row in reversed(range(count)) if down else range(count):
         state = first + row
         if not kept[state] or marks[state] == full:
             continue
         new = marks[state] | (weak & ~enabled[state])
-        for edge in range(starts[row], starts[row + 1]):
-            if kept[targets[edge]]:
-                new |= marks[targets[edge]] | (table[kinds[edge]] & enabled[state])
-        changed += (new & full) | marks[state] != marks[state]
-        marks[state] |= new & full
-    return changed, marks
+        leads = [(targets[edge], table[kinds[edge]]) for edge in range(starts[row], starts[row + 1])]
+        for target, steps in leads:
+            if kept[target]:
+                new |= marks[target] | (steps & enabled[state])
+        new = (new & full) | marks[state]
+        if new != marks[state]:
+            changed += 1
+            marks[state] = new
+            late += [(state, new)] if new & ~watch[state] else []
+        for target, _ in leads if new != full else []:
+            if kept[target]:
+                watch[target] &= new | ~full
+                late += [(target, marks[target])] if marks[target] & ~new else []
+    bits = [bits for _, bits in late]
+    return changed, marks, watch, min(state for state, _ in late), functools.reduce(int.__or__, bits)
 
 
 @pytest.mark.parametrize(("mark", "kind"), [(1, 1), (2, 2), (4, 1)])
 def test_marks_are_raised_as_in_python(mark: int, kind: int) -> None:
-    """Some states of random graphs, up and down, have the marks of Python's loop; states left out count for nothing."""
+    """Some states of random graphs, up and down, have the marks of Python's loop; states left out count for nothing.
+
+    So it is with what is watched and rises late.
+    """
     library = Library(object_code(emit_raise(mark, kind)))
     for seed in range(40):
         source = random.Random(seed)
@@ -49,10 +62,10 @@ def test_marks_are_raised_as_in_python(mark: int, kind: int) -> None:
             np.array([source.randrange(states) for _ in range(edges)], dtype=np.uint32),
             np.array([source.randrange(classes) for _ in range(edges)], dtype=f"u{kind}"),
             bits(classes), bits(states), np.array([source.random() < 0.7 for _ in range(states)], dtype=np.bool_),
-            bits(states),
+            bits(states), bits(states),
         ]  # fmt: skip
         weak, down = source.randrange(full + 1), source.random() < 0.5
         expected = raised(arrays, first, count, weak, full, down=down)
-        places = np.array([address(array) for array in arrays])
-        changed = library.function("raise", 6)(address(places), first, count, weak, full, int(down))
-        assert (changed, arrays[4].tolist()) == expected, seed
+        places, late = np.array([address(array) for array in arrays]), np.array([states, 0])
+        changed = library.function("raise", 7)(address(places), first, count, weak, full, int(down), address(late))
+        assert (changed, arrays[4].tolist(), arrays[7].tolist(), *late.tolist()) == expected, seed

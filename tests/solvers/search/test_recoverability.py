@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from attrs import evolve
+from attrs import evolve, frozen
 
-from kraftcheck.model.language.layout import ints
+from kraftcheck.model.language.layout import Range, ints
 from kraftcheck.model.language.system import Action, Property, System
+from kraftcheck.model.language.terms import Word
 from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import ELECTIONS
@@ -124,6 +125,41 @@ def negate_empty(members: Any) -> Any:
 def test_the_backward_search_is_the_definition(system: System, threads: int) -> None:
     """On two-phase commit with 3 managers every verdict, depth and count is what the definition gives on ints."""
     check_against_the_definition(program_of(system, "3", *COMMIT_CLAIMS), threads)
+
+
+@frozen
+class Step:
+    """Where someone is on a long way."""
+
+    place: Word
+
+
+LONG_WAY = System(
+    name="long-way", summary="A way of single steps with a gap, which may begin anywhere.",
+    initial=[Step(place) for place in range(200)], layout=Step(Range(0, 199)),
+    actions=[Action("go", lambda s: Step(s.place + 1), lambda s: all_of(s.place != 120, s.place < 199)),
+             Action("stop", lambda s: s, lambda s: s.place == 199)],
+    properties=[recovers("arrives", "The end can be reached.", lambda s: s.place == 199),
+                recovers("half", "So can the place before the gap.", lambda s: s.place >= 120)],
+)  # fmt: skip
+"""Its states all have depth 0, in no order of their place: a sweep takes marks a few steps back."""
+
+
+@pytest.mark.parametrize(("few", "sweeps"), [(1, 1), (4, 4)])
+def test_listed_steps_are_followed_where_sweeps_are_many(
+    few: int, sweeps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a long way a few sweeps are enough, with the findings of the definition; without room there are many."""
+    monkeypatch.setattr(backward, "FEW_SWEEPS", few)
+    program = program_of(LONG_WAY)
+    check_against_the_definition(program)
+    found = explored(program)
+    assert found.recoverability.sweeps == sweeps
+    for system in (toys.TWO_PHASE, toys.HASTY):
+        check_against_the_definition(program_of(system, "3", *COMMIT_CLAIMS))
+    monkeypatch.setattr(backward, "ARC_BYTES", 1 << 50)
+    check_against_the_definition(program)
+    assert explored(program).recoverability.sweeps > 2 * sweeps
 
 
 @pytest.mark.parametrize("node", range(10))

@@ -25,7 +25,7 @@ KEYS = Killer(test_explorer.test_programs_that_differ_have_different_keys)
 KEYS_FOLLOW = Killer(test_confirm_edges.test_keys_of_compiled_code_follow_all_that_it_depends_on)
 DAMAGED = Killer(test_explorer.test_damaged_code_is_compiled_again_with_a_warning, (1,))
 
-LONG_WAY = Killer(test_recoverability.test_listed_steps_are_followed_where_sweeps_are_many, (0,))
+LONG_WAY = Killer(test_recoverability.test_listed_steps_are_followed_where_sweeps_are_many)
 
 RECOVERY = (
     Mutant("sweep-too-few", "The backward search ends after its second sweep.",

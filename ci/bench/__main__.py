@@ -27,6 +27,7 @@ from kraftcheck.ci.bench import logs as bench_logs
 from kraftcheck.ci.bench import serve as bench_serve
 from kraftcheck.ci.bench import start as bench_start
 from kraftcheck.ci.bench import walks as bench_walks
+from kraftcheck.ci.bench.coffee_can import coffee_can
 from kraftcheck.ci.bench.two_phase_commit import TWO_PHASE
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.rules.ruleset import parse
@@ -145,6 +146,7 @@ CASES = (
     Case("two-phase-commit-7", lambda: two_phase_commit(7), 296_448),
     Case("two-phase-commit-9", lambda: two_phase_commit(9), 10_340_352),
     Case("two-phase-9-recovers", lambda: two_phase_recovers(9), 10_340_352),
+    Case("coffee-can-1000", lambda: coffee_can(1000), 501_500),
     Case("two-phase-7-symmetry", lambda: reduced(two_phase_commit(7)), TWO_PHASE_7_ORBITS),
     Case("elections", elections, max_states=ELECTIONS_STATES),
     Case("elections-directories", directories, 634_344),

@@ -119,16 +119,23 @@ def _emit_connect(module: ir.Module, plan: FramePlan, step: Any, shards: int) ->
             own = b.add(row.get(), owner)
             store(b, b.trunc(count.get(), U32), starts, own, U32)
             with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), load(b, ends, owner, POINTER))):
-                target, instance = load(b, at.get(), 0), load(b, at.get(), words)
+                leads = _write_edge(b, at.get(), words, element(b, cuts, own), (targets, instances), count.get())
+                count.add(b.zext(b.icmp_unsigned("<", leads, least), WORD))
                 at.set(element(b, at.get(), record_words(plan.program)))
-                nowhere = b.select(b.icmp_signed("<", target, word(0)), word(NOWHERE), word(0))
-                store(b, b.or_(load(b, cuts, own), nowhere), cuts, own)
-                store(b, b.trunc(target, U32), targets, count.get(), U32)
-                store(b, b.trunc(instance, U16), instances, count.get(), U16)
-                count.add(b.zext(b.icmp_unsigned("<", target, least), WORD))
         row.add(owners)
     store(b, b.trunc(count.get(), U32), starts, rows, U32)
     b.ret(count.get())
+
+
+def _write_edge(b: ir.IRBuilder, record: Any, words: int, cut: Any, edges: tuple[Any, Any], number: Any) -> Any:
+    """Write target and instance of an edge, and a cut bit if its target was not visited; where it leads."""
+    targets, instances = edges
+    leads = load(b, record, 0)
+    nowhere = b.select(b.icmp_signed("<", leads, word(0)), word(NOWHERE), word(0))
+    store(b, b.or_(load(b, cut, 0), nowhere), cut, 0)
+    store(b, b.trunc(leads, U32), targets, number, U32)
+    store(b, b.trunc(load(b, record, words), U16), instances, number, U16)
+    return leads
 
 
 def _emit_sift_known(module: ir.Module, words: int) -> Any:

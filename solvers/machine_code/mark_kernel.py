@@ -86,9 +86,7 @@ def emit_raise(mark: int, kind: int) -> ir.Module:
             with b.if_then(b.icmp_unsigned("!=", new, full)), count_up(b, begin_, end) as at:
                 target = b.zext(load(b, targets, at, U32), WORD)
                 with b.if_then(_is_kept(b, kept, target)):
-                    lacks = b.and_(full, b.not_(new))
-                    with b.if_then(b.icmp_unsigned("!=", b.and_(shared.get(watch, target), lacks), word(0))):
-                        b.atomic_rmw("and", element(b, watch, target, bits), b.trunc(new, bits), "seq_cst")
+                    shared.watch(watch, target, new, b.and_(full, b.not_(new)))
                     shared.note_beyond(target, shared.get(marks, target), new)
     b.ret(changed.get())
     return module
@@ -108,6 +106,12 @@ class _SharedBits:
         """The bits of a state as a word."""
         place = element(self._b, array, state, self._bits)
         return self._b.zext(self._b.load_atomic(place, "seq_cst", self._bits.width // 8, typ=self._bits), WORD)
+
+    def watch(self, array: Any, state: Any, bits: Any, lacks: Any) -> None:
+        """Watch a state for one that has some bits and lacks others."""
+        b = self._b
+        with b.if_then(b.icmp_unsigned("!=", b.and_(self.get(array, state), lacks), word(0))):
+            b.atomic_rmw("and", element(b, array, state, self._bits), b.trunc(bits, self._bits), "seq_cst")
 
     def note_beyond(self, state: Any, mark: Any, watch: Any) -> None:
         """Note a state whose mark has more than a watch."""

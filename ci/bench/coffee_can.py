@@ -31,7 +31,7 @@ def coffee_can(beans: int) -> Program:
     system = System(
         name="coffee-can", summary="Beans in a can.",
         initial=[Can(b, w) for b in range(beans + 1) for w in range(beans + 1) if 1 <= b + w <= beans],
-        layout=Can(Range(0, beans), Range(0, beans)), actions=actions,
+        layout=Can(Range(0, beans), Range(0, beans)), actions=actions,  # type: ignore[arg-type]
         properties=[recovers("one-is-left", "One bean can be left.", lambda s: s.black + s.white == 1)],
         quiescent=lambda s: s.black + s.white == 1,
     )  # fmt: skip

@@ -73,7 +73,11 @@ class Liveness:
 NO_LIVENESS_SEARCH = Liveness(None)
 """Nothing was searched for fair behaviours."""
 
-SYMMETRIC = Liveness(None, "states that differ by names alone were explored once, which fairness does not allow for")
+SYMMETRIC = Liveness(
+    None,
+    "states that differ by names alone were explored once, which fairness does not allow for; explore all of them, "
+    "with --symmetry off",
+)
 """What symmetry leaves open."""
 
 

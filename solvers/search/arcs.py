@@ -75,7 +75,8 @@ def listed_arcs(
     frame = np.zeros(kernel.plan.size, dtype=np.int64)
     scratch = np.empty((kernel.geometry.instances + 1) * kernel.geometry.record, dtype=np.uint64)
     offsets, reaches = store.offsets(), np.uint64((1 << len(program.recovers)) - 1)
-    listed, left = [(out[0][:0], out[1][:0], out[2][:0])], most
+    sources, targets, instances = [out[0][:0]], [out[1][:0]], [out[2][:0]]
+    left = most
     for shard, first, last in parts:
         missing = ~store.shards[shard].marks[first:last].astype(np.uint64) & reaches
         used = kernel.library.function("arcs", 8)(
@@ -84,12 +85,11 @@ def listed_arcs(
         left -= used
         if left < 0 or stopped():
             return None
-        sources, targets, instances = (array[:used] for array in out)
-        indices = (targets // SHARDS + offsets[targets % SHARDS]).astype(np.uint32)
-        listed.append((sources + np.uint32(offsets[shard] + first), indices, instances.copy()))
-    sources, targets, instances = (np.concatenate([part[n] for part in listed]) for n in range(3))
+        sources.append(out[0][:used] + np.uint32(offsets[shard] + first))
+        targets.append((out[1][:used] // SHARDS + offsets[out[1][:used] % SHARDS]).astype(np.uint32))
+        instances.append(out[2][:used].copy())
     flows = np.array(recovery_action_bits(program.recovers, program.instances), dtype=store.shards[0].marks.dtype)
-    return Arcs(sources, targets, flows[instances])
+    return Arcs(np.concatenate(sources), np.concatenate(targets), flows[np.concatenate(instances)])
 
 
 def ranges(begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -90,7 +90,7 @@ class BackwardSearch:
     threads: int
     stop: threading.Event
     report: Callable[[int, int], None]
-    room: int
+    room: int = LEAST_ROOM
     sweeps: int = 0
     _frames: list[npt.NDArray[np.int64]] = field(init=False)
     _scratch: list[npt.NDArray[np.uint64]] = field(init=False)

@@ -163,7 +163,7 @@ class VisitedSet:
 
     def offsets(self) -> npt.NDArray[np.int64]:
         """For each shard the states in those before it."""
-        counts = self.counts()
+        counts = np.array(self.counts(), dtype=np.int64)
         return np.cumsum(counts) - counts
 
     def bytes_in_use(self) -> int:

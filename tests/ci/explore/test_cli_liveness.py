@@ -171,10 +171,14 @@ def test_a_native_start_judges_liveness_for_spark() -> None:
 
 
 def test_symmetry_leaves_liveness_unknown() -> None:
-    """So does a search up to symmetry: exit code 22."""
+    """So does a search up to symmetry: exit code 22; the property is named, and what to do instead judges it."""
     ran = kraftcheck("explore", "tests.solvers.liveness.toys:PAIR", "--symmetry", "on", "--quiet", "--json", "-")
     assert (ran.code, ran.document()["properties"][0]["verdict"]) == (22, "unknown")
-    assert "which fairness does not allow for" in ran.document()["properties"][0]["detail"]
+    (unknown,) = (one for one in ran.document()["properties"] if one["verdict"] == "unknown")
+    assert unknown["id"] == "one"
+    assert unknown["detail"].endswith("which fairness does not allow for; explore all of them, with --symmetry off")
+    ran = kraftcheck("explore", "tests.solvers.liveness.toys:PAIR", "--symmetry", "off", "--quiet", "--json", "-")
+    assert (ran.code, ran.document()["properties"][0]["verdict"]) == (0, "holds")
 
 
 def test_the_function_judges_liveness() -> None:

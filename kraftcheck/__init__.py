@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from kraftcheck.model.language.bound import ANY, Bound
     from kraftcheck.model.language.brokersets import BrokerSet, Replicas
     from kraftcheck.model.language.brokersets import BrokerSet as IntSet
+    from kraftcheck.model.language.brokersets import BrokerSet as Set
+    from kraftcheck.model.language.brokersets import Replicas as Sequence
     from kraftcheck.model.language.collections.arithmetic import equal, maximum, minimum
     from kraftcheck.model.language.collections.bags import Bag
     from kraftcheck.model.language.collections.enumeration import Enum
@@ -102,14 +104,19 @@ _PLACES = {
 """Where each public name lives."""
 
 _HOMES = {name: (place, name) for place, names in _PLACES.items() for name in names}
-_HOMES["IntSet"] = ("kraftcheck.model.language.brokersets", "BrokerSet")
+_HOMES |= {
+    alias: ("kraftcheck.model.language.brokersets", name)
+    for alias, name in (("IntSet", "BrokerSet"), ("Set", "BrokerSet"), ("Sequence", "Replicas"))
+}
+"""Names for systems that have nothing to do with brokers."""
 
 __all__ = [
     "ANY", "Action", "Bag", "Bound", "BrokerSet", "EngineDisagreement", "Enum", "Fairness", "Holds", "Incomplete",
     "IntSet", "Map", "Outcome", "Property", "Queue", "Refusal", "Refuted", "Replicas", "Report", "Result", "Sampling",
-    "SetOf", "Setting", "States", "Step", "Symmetry", "System", "Trace", "Truth", "Unknown", "Vacuous", "Word",
-    "all_of", "all_where", "always", "always_eventually", "any_of", "choice", "choose", "conform", "count", "each",
-    "equal", "eventually", "eventually_always", "explore", "get", "happens", "implies", "ints", "keys", "leads_to",
+    "Sequence", "Set", "SetOf", "Setting", "States", "Step", "Symmetry", "System", "Trace", "Truth", "Unknown",
+    "Vacuous", "Word", "all_of", "all_where", "always", "always_eventually", "any_of", "choice", "choose", "conform",
+    "count", "each", "equal", "eventually", "eventually_always", "explore", "get", "happens", "implies", "ints", "keys",
+    "leads_to",
     "map_below", "maximum", "minimum", "negate", "none_of", "numbers_below", "pick", "prove", "put", "recovers",
     "refines", "replay", "set_below", "simulate", "some", "sometimes", "step", "strong_fairness", "subset_of",
     "truth", "weak_fairness", "word_below",

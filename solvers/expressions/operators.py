@@ -10,7 +10,8 @@ from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import negate
-from kraftcheck.solvers.expressions.checking import Checker, Rules, constant, plain
+from kraftcheck.model.nearest import nearest
+from kraftcheck.solvers.expressions.checking import NONE, Checker, Rules, constant, plain
 from kraftcheck.solvers.expressions.members import Entry, entries, equal_in_order, is_member, member_type, same, set_of
 from kraftcheck.solvers.expressions.typed import Typed, both, either, lazily, negated, strict
 from kraftcheck.solvers.expressions.types import TRUTH, ListType, SetType, TupleType, Type, WordType, joined
@@ -82,8 +83,14 @@ def _set(checker: Checker, node: ast.Set) -> Typed:
     )
 
 
-def _written(checker: Checker, elements: Sequence[ast.expr]) -> list[tuple[Typed, WordType]]:
-    return [checker.word(element) for element in elements]
+def _written(
+    checker: Checker, elements: Sequence[ast.expr], like: Type | None = None
+) -> list[tuple[Typed, WordType]]:
+    named = [_like(checker, one, like) if like is not None and _is_unknown(checker, one) else None for one in elements]
+    return [
+        (typed, typed.type) if typed is not None and isinstance(typed.type, WordType) else checker.word(element)
+        for element, typed in zip(elements, named, strict=True)
+    ]
 
 
 def _empty_set(checker: Checker, node: ast.Dict) -> Typed:
@@ -93,9 +100,9 @@ def _empty_set(checker: Checker, node: ast.Dict) -> Typed:
     return constant(SetType(0), BrokerSet(0))
 
 
-def _list(checker: Checker, node: ast.List | ast.Tuple) -> Typed:
-    """A written list."""
-    members = _written(checker, node.elts)
+def _list(checker: Checker, node: ast.List | ast.Tuple, like: Type | None = None) -> Typed:
+    """A written list; beside a word of an enumeration, of its names too."""
+    members = _written(checker, node.elts, like)
     lows, highs = [type_.lo for _, type_ in members], [type_.hi for _, type_ in members]
     type_ = ListType(tuple, WordType(min(lows, default=0), max(highs, default=0)), len(members))
     return strict(type_, lambda *values: values, *(typed for typed, _ in members))
@@ -114,7 +121,12 @@ def _compared(checker: Checker, left: ast.expr, op: ast.cmpop, right: ast.expr) 
         return found if isinstance(op, ast.In) else negated(found)
     if isinstance(op, ast.Is | ast.IsNot):
         raise checker.error(left, "write == or != for `is`")
-    a, b = plain(checker.check(left)), plain(checker.check(right))
+    if _is_unknown(checker, left):
+        b = plain(checker.check(right))
+        a = _like(checker, left, b.type)
+    else:
+        a = plain(checker.check(left))
+        b = _like(checker, right, a.type)
     compare = _comparer(op, a.type, b.type)
     if compare is None:
         texts = f"{checker.text(left)} is {a.type} and {checker.text(right)} {b.type}"
@@ -122,6 +134,22 @@ def _compared(checker: Checker, left: ast.expr, op: ast.cmpop, right: ast.expr) 
         mend = "; set(...) makes a set of a list" if kinds == {SetType, ListType} else ""
         raise checker.error(left, f"these cannot be compared by `{_SYMBOLS[type(op)]}`: {texts}{mend}")
     return strict(TRUTH, compare, a, b)
+
+
+def _is_unknown(checker: Checker, node: ast.expr) -> bool:
+    """Whether a part is a name of no field: of an enumeration, then."""
+    return isinstance(node, ast.Name) and node.id not in checker.names and node.id != NONE
+
+
+def _like(checker: Checker, node: ast.expr, other: Type) -> Typed:
+    """A part that is compared with another: beside a word of an enumeration, a name of it stands for its number."""
+    names = other.names if isinstance(other, WordType) else {}
+    if not names or not _is_unknown(checker, node):
+        return plain(checker.check(node))
+    name = checker.text(node)
+    if name not in names:
+        raise checker.error(node, f"{name} is none of the names {', '.join(names)}; {nearest(name, names, '')}")
+    return constant(WordType(names[name], names[name], names), names[name])
 
 
 _SYMBOLS = {
@@ -177,8 +205,8 @@ def _membership(checker: Checker, left: ast.expr, right: ast.expr) -> Typed:
     """Whether a number is in a set, a list or a row of numbers."""
     if isinstance(right, ast.Set):  # one of these numbers, which need not be brokers
         right = ast.copy_location(ast.List(right.elts, ast.Load()), right)
-    word, _ = checker.word(left)
-    collection = plain(checker.check(right))
+    word, named = checker.word(left)
+    collection = _list(checker, right, named) if isinstance(right, ast.List) else plain(checker.check(right))
     type_ = collection.type
     if isinstance(type_, SetType):
         return strict(TRUTH, lambda x, members: members.has(x), word, collection)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import attrs
-from attrs import frozen
+from attrs import field, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
@@ -25,10 +25,16 @@ class TruthType:
 
 @frozen
 class WordType:
-    """A number in lo..hi."""
+    """A number in lo..hi.
+
+    Attributes:
+        lo, hi: the smallest and the largest.
+        names: of an enumeration, the number of each name.
+    """
 
     lo: int
     hi: int
+    names: Mapping[str, int] = field(factory=dict, eq=False, repr=False)
 
     def __str__(self) -> str:
         """The type in words."""
@@ -117,7 +123,9 @@ def type_of(shape: Any) -> Type:
     if isinstance(shape, tuple):
         return TupleType(tuple(type_of(item) for item in shape))
     if hasattr(shape, "lo"):
-        return WordType(shape.lo, shape.hi)
+        names = getattr(shape, "names", None)
+        named = {} if names is None else {str(names(n)): n for n in range(shape.lo, shape.hi + 1)}
+        return WordType(shape.lo, shape.hi, named)
     return RecordType(type(shape), {name: type_of(getattr(shape, name)) for name in record_fields(type(shape)) or ()})
 
 
@@ -131,7 +139,7 @@ def joined(a: Type, b: Type) -> Type | None:
     """The type of a value that is of one type or the other; None where nothing can be both."""
     match a, b:
         case WordType(), WordType():
-            return WordType(min(a.lo, b.lo), max(a.hi, b.hi))
+            return WordType(min(a.lo, b.lo), max(a.hi, b.hi), a.names if a.names == b.names else {})
         case SetType(), SetType():
             return SetType(max(a.count, b.count))
         case ListType(), ListType():

@@ -103,4 +103,4 @@ def store(transactions: int, *, detects: bool = True) -> kc.System:
     )  # fmt: skip
 
 
-KEY_VALUE_STORE, TWO_TRANSACTIONS, CARELESS = store(3), store(2), store(2, detects=False)
+TWO_TRANSACTIONS, CARELESS = store(2), store(2, detects=False)

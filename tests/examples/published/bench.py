@@ -23,7 +23,7 @@ from tests.shared.tlc import tlc
 TLC_STATES = 50_000
 """TLC runs for larger models only where they are named."""
 
-HEADING = (f"{'model':<18}{'distinct':>11}{'depth':>7}{'compile s':>11}{'search s':>10}{'states/s':>12}"
+HEADING = (f"{'model':<28}{'distinct':>11}{'depth':>7}{'compile s':>11}{'search s':>10}{'states/s':>12}"
            f"{'TLC, published s':>18}{'TLC, here s':>13}{'ratio':>8}")  # fmt: skip
 
 
@@ -54,7 +54,7 @@ class Row:
         here = "-" if self.tlc_seconds is None else f"{self.tlc_seconds:.1f}"
         ratio = "-" if self.tlc_seconds is None else f"{self.tlc_seconds / whole:.1f}"
         rate = self.found.distinct / self.found.seconds
-        return (f"{self.model.name:<18}{self.found.distinct:>11,}{self.found.depth + 1:>7}"
+        return (f"{self.model.name:<28}{self.found.distinct:>11,}{self.found.depth + 1:>7}"
                 f"{self.found.compile_seconds:>11.2f}{self.found.seconds:>10.2f}{rate:>12,.0f}"
                 f"{self.model.seconds or '-':>18}{here:>13}{ratio:>8}")  # fmt: skip
 

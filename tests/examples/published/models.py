@@ -57,6 +57,8 @@ def system_at(place: str) -> System:
 
 MODELS = [
     Model("die_hard:DIE_HARD", "DieHard/DieHard", 16, 8, 1, 97, source=TLC),
+    Model("missionaries:MISSIONARIES_AND_CANNIBALS", "MissionariesAndCannibals/MissionariesAndCannibals", 64, 13, 1,
+          source=TLC),
     Model("t_commit:T_COMMIT", "transaction_commit/TCommit", 34, 7, 1, 94),
     Model("barriers:BARRIER", "barriers/Barrier", 64, 7, 1, 194),
     Model("two_phase:TWO_PHASE", "transaction_commit/TwoPhase", 288, 11, 1, 1_146),
@@ -65,6 +67,8 @@ MODELS = [
     Model("paxos:VOTING", "PaxosHowToWinATuringAward/MCVoting", 6_752, 16, 1),
     Model("disruptor:ONE_WRITER", "Disruptor/Disruptor_SPMC", 8_496, 82, 10),
     Model("readers_writers:READERS_WRITERS", "ReadersWriters/MC", 21_527, 13, 5, 59_674),
+    Model("key_value_store:TWO_TRANSACTIONS", "KeyValueStore/MCKVSSafetySmall, two transactions", 28_305, 17, None,
+          314_965, slow=True, source=TLC),
     Model("klotski:KLOTSKI", "SlidingPuzzles/SlidingPuzzles", 25_955, 168, 5, slow=True, source=TLC),
     Model("barriers:BARRIERS", "barriers/Barriers", 29_279, 93, 5, 104_515),
     Model("chameneos:CHAMENEOS", "Chameneos/Chameneos", 34_534, 13, 1, 104_697),
@@ -74,6 +78,4 @@ MODELS = [
     Model("multi_paxos:MULTI_PAXOS", "MultiPaxos-SMR/MultiPaxos_MC_small", 343_796, 28, 10, symmetry=True, slow=True),
     Model("lamport_mutex:LAMPORT_MUTEX", "lamport_mutex/MCLamportMutex", 724_274, 61, 10, 2_729_079, slow=True),
     Model("paxos_commit:PAXOS_COMMIT", "transaction_commit/PaxosCommit", 1_321_761, 28, 60, slow=True),
-    Model("key_value_store:KEY_VALUE_STORE", "KeyValueStore/MCKVSSafetySmall", 3_409_605, 23, 40, slow=True,
-          source=TLC),
 ]  # fmt: skip

@@ -9,6 +9,7 @@ import pytest
 import kraftcheck as kc
 from kraftcheck.solvers.search.explore import Exploration
 from tests.examples.published.models import MODELS, Model, system_at
+from tests.shared.places import DOCS
 
 slow = pytest.mark.slow
 
@@ -70,3 +71,11 @@ def test_divided_quorums_choose_two_values() -> None:
     verdict = explored("paxos:DIVIDED").verdict("agreement").verdict
     assert isinstance(verdict, kc.Refuted)
     assert [step.action for step in verdict.trace.steps].count("accept") == 3
+
+
+def test_the_page_lists_every_model() -> None:
+    """docs/tutorial/from-tla.md has a row with the distinct states of each model."""
+    rows = (DOCS / "tutorial" / "from-tla.md").read_text(encoding="utf-8").splitlines()
+    sizes = sorted(model.distinct for model in MODELS)
+    listed = [row.split("|")[2].strip().replace(",", "") for row in rows if row.count("|") == 4]
+    assert [int(size) for size in listed if size.isdigit()] == sizes

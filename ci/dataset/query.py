@@ -3,121 +3,65 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kraftcheck.ci.spark.session import check_packages, for_sql, parse_conf, start_session
+from kraftcheck.ci.dataset.prompt import PROMPT, questions
+from kraftcheck.ci.dataset.spark_engine import spark_engine
+from kraftcheck.ci.spark.session import check_pyarrow, is_submitted
 from kraftcheck.ci.systems.report import DOCUMENT_VERSION
 from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_named, check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.plots import check_plot, plot
+from kraftcheck.ci.terminal.prompt import typed_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.table import Column, Table
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, Trace
 from kraftcheck.solvers.reference.confirm import run
 from kraftcheck.solvers.traces.render import lines
 
 if TYPE_CHECKING:
+    from kraftcheck.ci.dataset.engine import Answer, Engine
     from kraftcheck.ci.spark.store.dataset import Dataset
 
+ENGINES = ("duckdb", "spark")
+VERIFY = ("used", "all", "none")
+
+
 @contextlib.contextmanager
-def open_session(data: Dataset, master: str | None, workers: int, conf: tuple[str, ...]) -> Iterator[tuple[Any, Path]]:
-    """A Spark session for a dataset whose files are what was committed, and the file with Spark's messages.
-
-    Nothing is written below the dataset, nor into the current folder. The messages stay where a job fails.
-
-    Raises:
-        Refusal: when Spark does not start, or a file is damaged.
-    """
-    from kraftcheck.ci.spark.errors import JobFailedError
-    from kraftcheck.ci.spark.store.digests import check_on
-
-    place = Path(tempfile.mkdtemp(prefix="kraftcheck-query-"))
-    try:
-        messages = place / "query.log"
-        own = {"spark.sql.catalogImplementation": "in-memory", "spark.sql.warehouse.dir": str(place / "warehouse")}
-        session = start_session(master, workers, {**own, **parse_conf(conf)}, messages)
-        try:
-            if not data.checked:
-                check_on(session, data.log, data.commits, messages)
-            yield session, messages
-        finally:
-            session.stop()
-    except JobFailedError:
-        raise
-    except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
-        raise
-    shutil.rmtree(place, ignore_errors=True)
-
-
-def check_question(session: Any, sql: str) -> None:
-    """Refuse SQL that is not one question, before anything of it runs.
-
-    Spark's parser has to take the whole as one statement, and to find a query in it: what changes something is a
-    statement of its own there, whatever it begins with.
+def open_engine(
+    data: Dataset, engine: str, verify: str, workers: int, master: str | None, conf: tuple[str, ...]
+) -> Iterator[Engine]:
+    """The engine that answers questions about a dataset.
 
     Raises:
-        Refusal: in one line.
+        Refusal: when it does not start, or a file is damaged.
     """
-    from pyspark.errors import ParseException
+    if engine == "duckdb":
+        from kraftcheck.ci.dataset.duckdb_engine import duckdb_engine
 
-    parser = session._jsparkSession.sessionState().sqlParser()
-    try:
-        parser.parsePlan(sql)
-    except ParseException as error:
-        raise _unusable(error) from error
-    try:
-        parser.parseQuery(sql.rstrip("; \t\n"))
-    except ParseException as error:
-        raise Refusal("the query: only one question is asked, SELECT, WITH ... SELECT, VALUES or FROM") from error
+        with duckdb_engine(data, workers, verify) as here:
+            yield here
+    else:
+        with spark_engine(data, master, workers, conf, verify) as there:
+            yield there
 
 
-def _unusable(error: Exception) -> Refusal:
-    message = str(error).strip().splitlines()[0]
-    return Refusal(f"the query: {message[:400]}")
-
-
-def ask(
-    opened_session: tuple[Any, Path], data: Dataset, sql: str, limit: int
-) -> tuple[Sequence[str], list[tuple[Any, ...]], bool]:
-    """Columns and the first rows of a query, and whether there are more.
+def choose_engine(engine: str | None, master: str | None, conf: tuple[str, ...]) -> str:
+    """The engine asked for; else Spark where a cluster or a setting of Spark's is named, and DuckDB elsewhere.
 
     Raises:
-        Refusal: for SQL that Spark does not take, in one line.
+        Refusal: when DuckDB is to run on a cluster.
     """
-    from kraftcheck.ci.spark.errors import job_error
-    from kraftcheck.ci.spark.store.dataset import register, rows_of
-    from kraftcheck.solvers.blocks.kernel import block_spec
-
-    session, messages = opened_session
-    check_question(session, sql)
-
-    spec = None
-    if "transitions" in sql.lower():
-        bits = int(data.of["buckets"]).bit_length() - 1
-        handle = session.sparkContext.broadcast(block_spec(data.traced()[1], bits, ObjectCache(cache_folder())))
-        spec = lambda: handle.value  # noqa: E731
-    register(session, data, spec)
-    from pyspark.errors import AnalysisException, ParseException
-
-    try:
-        with for_sql(session, sum(level.rows for level in data.levels)):
-            return rows_of(session.sql(sql), limit)
-    except (AnalysisException, ParseException) as error:
-        raise _unusable(error) from error
-    except Exception as error:
-        raise job_error(error, messages) from error
+    if engine == "duckdb":
+        check_idle("is Spark's; give it with --engine spark", "master", "conf")
+    return engine or ("spark" if master is not None or conf or is_submitted() else "duckdb")
 
 
 def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Trace:
@@ -144,13 +88,14 @@ def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     return Trace(first, steps, "the row asked for", "sometimes")
 
 
-def show(screen: Screen, columns: Sequence[str], rows: Sequence[Sequence[Any]], more: bool) -> None:
+def print_answer(screen: Screen, answer: Answer) -> None:
     """A result as a table; where a row does not fit, as records with a field on each line."""
-    table = Table([Column(name) for name in columns])
-    for row in rows:
+    table = Table([Column(name) for name in answer.columns])
+    for row in answer.rows:
         table.add(*map(str, row))
     screen.table(table)
-    screen.plain(f"{len(rows)} row{'' if len(rows) == 1 else 's'}" + (", and more (--limit)" if more else ""))
+    count = len(answer.rows)
+    screen.plain(f"{count} row{'' if count == 1 else 's'}" + (", and more (--limit)" if answer.more else ""))
 
 
 @click.command("query")
@@ -160,15 +105,20 @@ def show(screen: Screen, columns: Sequence[str], rows: Sequence[Sequence[Any]], 
 @click.option("--witness", "traced", is_flag=True, help="Show the shortest trace to the first row (columns depth, id).")
 @click.option("--plot", "picture", type=click.Path(path_type=Path), help="Draw levels and actions: a PNG or SVG file.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Most rows.")
-@click.option("--master", metavar="URL", help="The cluster; default local[WORKERS].")
-@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; repeatable.")
+@click.option("--engine", type=click.Choice(ENGINES), help="Default duckdb; spark with --master or --conf.")
+@click.option(
+    "--verify", type=click.Choice(VERIFY), default="used", show_default=True,
+    help="Level files compared with their digests before they are read; spark takes `used` as all.",
+)  # fmt: skip
+@click.option("--master", metavar="URL", help="spark: the cluster; default local[WORKERS].")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="spark: a setting of Spark's; repeatable.")
 @options.workers
 @options.document
 def query_command(
-    out: Path, sql: str | None, system: str | None, traced: bool, picture: Path | None, limit: int, master: str | None,
-    conf: tuple[str, ...], workers: int, target: str | None,
+    out: Path, sql: str | None, system: str | None, traced: bool, picture: Path | None, limit: int, engine: str | None,
+    verify: str, master: str | None, conf: tuple[str, ...], workers: int, target: str | None,
 ) -> None:  # fmt: skip
-    """Ask the space that `explore --engine spark --out OUT` left.
+    """Ask the space that `explore --engine spark --out OUT` left. Without SQL: one question after the other.
 
     Views: states (a row a state, a column a field), transitions (before and
     after_ columns, computed when asked for), levels, and the functions
@@ -181,35 +131,81 @@ def query_command(
     Examples:
       kraftcheck query OUT "SELECT depth, count(*) FROM states GROUP BY depth ORDER BY depth"
       kraftcheck query OUT "SELECT * FROM states WHERE leader < 0 AND elr > 0 ORDER BY depth" --witness
+      kraftcheck query OUT                       # questions from the terminal, or from a pipe
       kraftcheck query OUT --plot levels.svg
     """
-    if sql is None and picture is None:
-        raise Refusal("nothing is asked: give SQL, or --plot FILE")
     if sql is None:
-        check_idle("is of the rows of SQL, and none is given", "traced", "target", "limit", "master", "conf")
-    check_packages()
-    from kraftcheck.ci.spark.store.dataset import Dataset
-
+        check_idle("is of the rows of SQL, and none is given", "traced", "target")
+        if picture is not None:
+            check_idle("is of the rows of SQL, and none is given", "limit", "engine", "verify", "master", "conf")
+    kind = choose_engine(engine, master, conf)
+    check_pyarrow()
     check_writable(target)
-    data = Dataset.open(out)
-    check_named(out, data.of["system"], system)
     screen = console(to_stderr=target == "-")
+    data = open_dataset(out, system, verify, screen)
     code = 0 if data.complete else EXIT_INCOMPLETE
-    if not data.complete:
-        screen.plain(f"incomplete: levels 0 to {len(data.levels) - 1} only; explore --resume finds the rest")
     if picture is not None:
-        check_plot(picture)
-        chosen, program = data.traced()
-        plot(picture, chosen.title(), [level.rows for level in data.levels], data.fired(program))
-        screen.plain(f"wrote {picture}")
-    if sql is None:
-        sys.exit(code)
-    with open_session(data, master, workers, conf) as running:
-        columns, rows, more = ask(running, data, sql, limit)
-    show(screen, columns, rows, more)
+        draw(data, picture, screen)
+        if sql is None:
+            sys.exit(code)
+    with open_engine(data, kind, verify, workers, master, conf) as running:
+        if sql is None:
+            converse(running, screen, limit)
+            sys.exit(code)
+        answer = running.ask(sql, limit)
+    print_answer(screen, answer)
     if target is not None:
         about = {"version": DOCUMENT_VERSION, "command": "query", "exit_code": code, "complete": data.complete}
-        write_json(target, {**about, "columns": list(columns), "rows": [list(row) for row in rows], "more": more})
+        rows = [list(row) for row in answer.rows]
+        write_json(target, {**about, "verified": verify, "columns": list(answer.columns), "rows": rows,
+                            "more": answer.more})  # fmt: skip
     if traced:
-        screen.plain("\n".join(lines(witness(data, columns, rows))))
+        screen.plain("\n".join(lines(witness(data, answer.columns, answer.rows))))
     sys.exit(code)
+
+
+def open_dataset(out: Path, system: str | None, verify: str, screen: Screen) -> Dataset:
+    """The dataset in a folder; what makes answers less than whole or certain is said.
+
+    Raises:
+        Refusal: when there is none, or it names a user's module that the command line does not name.
+    """
+    from kraftcheck.ci.spark.store.dataset import Dataset
+
+    data = Dataset.open(out, verify=False)
+    check_named(out, data.of["system"], system)
+    if not data.complete:
+        screen.plain(f"incomplete: levels 0 to {len(data.levels) - 1} only; explore --resume finds the rest")
+    if verify == "none":
+        screen.plain("level files are not compared with their digests (--verify none)")
+    return data
+
+
+def draw(data: Dataset, picture: Path, screen: Screen) -> None:
+    """Draw states per level and transitions per action into a file."""
+    check_plot(picture)
+    chosen, program = data.traced()
+    plot(picture, chosen.title(), [level.rows for level in data.levels], data.fired(program))
+    screen.plain(f"wrote {picture}")
+
+
+def converse(engine: Engine, screen: Screen, limit: int) -> None:
+    """Answer each question of standard input until it ends.
+
+    Raises:
+        Refusal: in a script, for a question that is refused; in a terminal it is shown, and the session goes on.
+    """
+    interactive = sys.stdin.isatty()
+    if interactive:
+        screen.plain("tables: states, transitions, levels; a question ends with `;` or an empty line, Ctrl-D leaves")
+    for sql in questions(typed_lines(PROMPT) if interactive else sys.stdin):
+        if not interactive:
+            screen.plain(f"{PROMPT}{' '.join(sql.split())}")
+        try:
+            print_answer(screen, engine.ask(sql, limit))
+        except Refusal as error:
+            if not interactive:
+                raise
+            screen.plain(error.message)
+    if interactive:
+        screen.plain("")  # the cursor is behind the prompt

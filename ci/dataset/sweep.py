@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kraftcheck.ci.conformance.command import NON_CONFORMANT
-from kraftcheck.ci.dataset.query import open_session
+from kraftcheck.ci.dataset.spark_engine import open_session, packed
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
@@ -51,7 +51,7 @@ def sweep_command(
         raise Refusal(f"--fraction is above 0 and at most 1, not {fraction}")
     check_packages()
     from kraftcheck.ci.spark.errors import job_error
-    from kraftcheck.ci.spark.store.dataset import Dataset, packed
+    from kraftcheck.ci.spark.store.dataset import Dataset
     from kraftcheck.ci.spark.sweeping import SCHEMA, SweepRequest, SweepResult, sweep_task
 
     data = Dataset.open(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 
@@ -39,9 +40,9 @@ class CommittedSpace:
         return [level.rows for level in self.commits if not level.last]
 
     def _read(self, depth: int, groups: Sequence[RowGroup]) -> Iterator[Rows]:
-        """The states of row groups, one group at a time."""
-        for group in groups:
-            for _, states in read_states(self.log.folder(depth), [group], self.words):
+        """The states of buckets, one row group at a time."""
+        for _, together in itertools.groupby(groups, lambda group: (group.file, group.group)):
+            for _, states in read_states(self.log.folder(depth), together, self.words):
                 yield states
 
     def some(self, depth: int, count: int) -> Rows:

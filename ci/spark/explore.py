@@ -19,6 +19,7 @@ from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.search import SparkLiveness
 from kraftcheck.ci.spark.options import Bounds, ClusterOptions
 from kraftcheck.ci.spark.part import SparkPart
+from kraftcheck.ci.spark.repair import repair
 from kraftcheck.ci.spark.session import parse_conf, start_session
 from kraftcheck.ci.spark.shipping import ship_sources
 from kraftcheck.ci.spark.store.commits import CommitLog, identity
@@ -57,6 +58,8 @@ def explore_with_spark(
     conf = parse_conf(options.conf)
     if options.resume and out is None:
         raise Refusal("--resume needs the --out of the run to go on with")
+    if options.repair and not options.resume:
+        raise Refusal("--repair mends the --out of an earlier run; give --resume too")
     with _folder(out) as place, lease_on(place) as lease:
         log = CommitLog(place, lease)
         if options.resume and options.buckets is None and log.exists():
@@ -127,6 +130,9 @@ def _search(
     place = run.log.out / LOG
     resumed, checked = None, True
     if options.resume:
+        if options.repair:
+            for line in repair(run, lambda: _cluster(run, spec, options, conf, begin_event)).lines():
+                sys.stderr.write(f"{line}\n")
         checked = run.resume()
         resumed = len(run.commits) - 1 if run.commits else None
     if resumed is None:
@@ -136,23 +142,32 @@ def _search(
     program = run.kernel.program
     if run.finished and checked and not (program.recovers or program.liveness.claims):
         return resumed
-    begin_event.clear()
-    session = start_session(options.master, run.bounds.threads, conf, place)
-    begin_event.set()
-    try:
-        ship_sources(session, run.log.out / SOURCES)
-        cluster = SparkCluster.of(session, spec, place)
+    with _cluster(run, spec, options, conf, begin_event) as cluster:
         if not checked:
-            check_on(session, run.log, run.commits, place)
+            check_on(cluster.session, run.log, run.commits, place)
         run.expand(cluster)
         backward = SparkBackward(cluster, run.log, run.commits, program, run.report_backward)
         run.search_backward(lambda: backward.run(run.stop))
         live = SparkLiveness(cluster, run.log, run.commits, program, run.bounds.memory, run.report_backward)
         run.search_liveness(lambda: live.run(run.stop))
+    return resumed
+
+
+@contextlib.contextmanager
+def _cluster(
+    run: SparkRun, spec: BlockSpec, options: ClusterOptions, conf: Mapping[str, str], begin_event: threading.Event
+) -> Iterator[SparkCluster]:
+    """A session with what workers need."""
+    place = run.log.out / LOG
+    begin_event.clear()
+    session = start_session(options.master, run.bounds.threads, conf, place)
+    begin_event.set()
+    try:
+        ship_sources(session, run.log.out / SOURCES)
+        yield SparkCluster.of(session, spec, place)
     finally:
         session.stop()
         (run.log.out / SOURCES).unlink(missing_ok=True)
-    return resumed
 
 
 def _reporter(meter: Meter | None) -> Any:

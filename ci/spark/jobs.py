@@ -70,9 +70,15 @@ class LevelRunner(Protocol):
         """Run the job of a level; None when it was cancelled because `stop` was set."""
 
 
-def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit]) -> LevelJob:
-    """The job that expands the last committed level; the number of tasks follows from sizes."""
-    last, cores = commits[-1], runner.cores
+def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit], cores: int | None = None) -> LevelJob:
+    """The job that expands the last committed level; the number of tasks follows from sizes and cores.
+
+    Args:
+        runner: what will run it.
+        log, commits: the run.
+        cores: reckon with so many, as when the level was made first; None: those of the runner.
+    """
+    last, cores = commits[-1], cores or runner.cores
     share = -(-last.rows // (2 * cores))
     split_rows = max(1, min(SPLIT_ROWS, max(SMALL_SPLIT_ROWS, share)))
     ratio = last.cost.get("candidates", 0) / max(1, last.rows) or 4.0
@@ -82,7 +88,7 @@ def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit]) -> Leve
     targets = 1 if small else -(-int(tasks + 1) // cores) * cores
     return LevelJob(
         last.depth + 1, str(log.folder(last.depth + 1)), str(log.folder(last.depth)), splits(last.groups, split_rows),
-        tuple(log.stored(level) for level in commits), min(runner.spec.buckets, targets),
+        tuple(log.stored(level) for level in commits), min(runner.spec.buckets, targets), cores,
     )  # fmt: skip
 
 
@@ -103,7 +109,7 @@ def job_result(rows: Iterable[Any], cost: Mapping[str, float]) -> JobResult:
         if part["file"] is None:
             continue
         files.append(LevelFile(**part["file"]))
-        groups += [RowGroup(bucket, files[-1].name, number, size) for bucket, number, size in part["groups"]]
+        groups += [RowGroup(bucket, files[-1].name, *place) for bucket, *place in part["groups"]]
         for claim, identity in part["claims"].items():
             claims[int(claim)] = min(identity, claims.get(int(claim), identity))
     duplicate = len({group.bucket for group in groups}) != len(groups)
@@ -170,7 +176,7 @@ class SparkCluster:
             raise job_error(error, self.log) from error
         seconds = time.monotonic() - start
         tasks = {"expand_tasks": len(level.splits), "sift_tasks": level.targets}
-        return job_result(rows, {"seconds": seconds, **tasks, **self._bytes(name)})
+        return job_result(rows, {"seconds": seconds, **tasks, "cores": level.cores, **self._bytes(name)})
 
     def _bytes(self, group: str) -> dict[str, float]:
         """Bytes shuffled and spilled by the stages of a job group."""

@@ -22,6 +22,7 @@ class ClusterOptions:
         handover: states of the first level that is left to Spark.
         buckets: parts into which states are hashed, once for the whole run.
         resume: go on after the last committed level.
+        repair: derive damaged level files again before that.
         portable_code: compile for the oldest processor of this architecture.
     """
 
@@ -30,6 +31,7 @@ class ClusterOptions:
     handover: int | None
     buckets: int | None
     resume: bool
+    repair: bool
     portable_code: bool
 
     def used_flags(self) -> list[str]:
@@ -78,6 +80,9 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="spark: parts of the visited set, a power of two (default 64).",
         ),
         click.option("--resume", is_flag=True, help="spark: go on after the last committed level of --out."),
+        click.option(
+            "--repair", is_flag=True, help="spark: with --resume, first derive again what was damaged in --out."
+        ),
         click.option("--portable-code", is_flag=True, help="spark: compile for any worker of this architecture."),
     )  # fmt: skip
     for option in reversed(options):

@@ -49,7 +49,7 @@ class CommittedOrigins:
             if group.bucket == bucket and number < group.rows:
                 file = self.log.folder(depth) / group.file
                 with pq.ParquetFile(file, page_checksum_verification=True) as source:
-                    table = source.read_row_group(group.group, use_threads=False).slice(number, 1)
+                    table = source.read_row_group(group.group, use_threads=False).slice(group.first + number, 1)
                 values = table.to_pylist()[0]
                 if values["id"] != identity or values["depth"] != depth:
                     raise DamagedLevelError(f"{file}: row {number} of bucket {bucket} is another state's")

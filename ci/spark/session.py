@@ -84,6 +84,18 @@ def check_packages() -> None:
             raise Refusal(f"--engine spark needs {name} ({error}); pip install 'kraftcheck[spark]'") from error
 
 
+def check_pyarrow() -> None:
+    """Refuse to read a dataset without the package that reads Parquet.
+
+    Raises:
+        Refusal: saying what to install.
+    """
+    try:
+        __import__("pyarrow")
+    except ImportError as error:
+        raise Refusal(f"a dataset needs pyarrow ({error}); pip install 'kraftcheck[spark]'") from error
+
+
 def parse_conf(words: tuple[str, ...]) -> dict[str, str]:
     """Spark settings as typed, `KEY=VALUE` each.
 

@@ -57,13 +57,13 @@ class StoredLevel:
         """The compact form of a level's groups."""
         files = tuple(dict.fromkeys(group.file for group in groups))
         number = {name: at for at, name in enumerate(files)}
-        rows = [(g.bucket, number[g.file], g.group, g.rows) for g in groups]
-        return cls(str(folder), files, np.array(rows, dtype=np.int64).reshape(-1, 4))
+        rows = [(g.bucket, number[g.file], g.group, g.rows, g.first) for g in groups]
+        return cls(str(folder), files, np.array(rows, dtype=np.int64).reshape(-1, 5))
 
     def groups(self, lo: int, hi: int) -> list[RowGroup]:
         """The groups of the buckets lo..hi-1."""
         rows_ = self.table[(self.table[:, 0] >= lo) & (self.table[:, 0] < hi)]
-        return [RowGroup(bucket, self.files[file], group, rows) for bucket, file, group, rows in rows_.tolist()]
+        return [RowGroup(bucket, self.files[file], *place) for bucket, file, *place in rows_.tolist()]
 
 
 @frozen
@@ -77,6 +77,7 @@ class LevelJob:
         splits: for each task of the first stage the row groups that it expands.
         visited: all committed levels.
         targets: tasks of the second stage.
+        cores: that it was planned for; the order of the rows depends on it.
     """
 
     depth: int
@@ -85,6 +86,7 @@ class LevelJob:
     splits: tuple[tuple[RowGroup, ...], ...] = field(eq=False)
     visited: tuple[StoredLevel, ...]
     targets: int
+    cores: int
 
 
 def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Batches], Batches]:
@@ -187,7 +189,7 @@ def _group(batches: Batches, spec: BlockSpec) -> Iterator[bytes | tuple[int, int
 def _description(file: LevelFile | None, groups: Sequence[RowGroup], claims: dict[int, int], candidates: int) -> bytes:
     content = {
         "file": None if file is None else asdict(file),
-        "groups": [[g.bucket, g.group, g.rows] for g in groups],
+        "groups": [[g.bucket, g.group, g.rows, g.first] for g in groups],
         "claims": claims,
         "candidates": candidates,
     }

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -19,6 +17,7 @@ from kraftcheck.ci.systems.subject import DEFAULT_RULES, program, subject
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.parameter_types import check_idle
+from kraftcheck.ci.terminal.prompt import typed_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.stepping.session import Session
@@ -27,16 +26,6 @@ PROMPT = "> "
 
 MOST_STATES = 1_000_000
 """States that `goto` explores unless another number is given."""
-
-
-def typed_lines() -> Iterator[str]:
-    """The lines of a terminal, with a prompt, a history and editing, until the input ends."""
-    importlib.import_module("readline")  # `input` uses it once it is imported
-    while True:
-        try:
-            yield input(PROMPT)
-        except EOFError:
-            return
 
 
 @click.command("step", context_settings={"ignore_unknown_options": True})
@@ -105,7 +94,7 @@ def walk(stepper: Stepper, session: Session, screen: Screen, interactive: bool) 
     Raises:
         Refusal: in a script, for a command that is refused; in a terminal it is shown, and the session goes on.
     """
-    for line in typed_lines() if interactive else sys.stdin:
+    for line in typed_lines(PROMPT) if interactive else sys.stdin:
         if not line.strip() or line.startswith("#"):
             continue
         if not interactive:

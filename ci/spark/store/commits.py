@@ -1,7 +1,7 @@
 """The commit log of a run: which levels are complete, and what was explored.
 
     OUT/run.json                what is explored
-    OUT/levels/00012/*.parquet  the states found at depth 12
+    OUT/levels/depth=00012/*.parquet  the states found at depth 12
     OUT/levels/00012.json       its manifest: written last, under another name, then renamed
     OUT/.driver.lease           who writes here, while somebody does
 
@@ -18,14 +18,14 @@ from __future__ import annotations
 import re
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
 from kraftcheck.ci.spark.store.lease import Lease
-from kraftcheck.ci.spark.store.manifests import Commit, check, content, parse, reason
+from kraftcheck.ci.spark.store.manifests import Commit, check, check_sizes, content, parse, reason
 from kraftcheck.ci.spark.store.sealed import read_sealed, write_sealed
 from kraftcheck.ci.spark.tasks import StoredLevel
 from kraftcheck.ci.systems.subject import Subject
@@ -34,7 +34,9 @@ from kraftcheck.ci.terminal.sync import sync
 from kraftcheck.ci.terminal.urls import check_local
 from kraftcheck.solvers.program.program import Program
 
-FORMAT = 2
+FORMAT = 3
+REPAIR = "restore it, or derive it again: explore --resume --repair"
+"""The mend of what follows from the levels before it."""
 
 
 def identity(chosen: Subject, traced: Program, bucket_bits: int) -> dict[str, Any]:
@@ -72,8 +74,8 @@ class CommitLog:
         return self.out / "run.json"
 
     def folder(self, depth: int) -> Path:
-        """Where the files of a level are."""
-        return self.out / "levels" / f"{depth:05}"
+        """Where the files of a level are: named as a partition, so that readers of Parquet skip the others."""
+        return self.out / "levels" / f"depth={depth:05}"
 
     def manifest(self, depth: int) -> Path:
         """Where the manifest of a level is."""
@@ -154,10 +156,35 @@ class CommitLog:
             Refusal: naming the file and the mend, when something was changed, lost, or taken from elsewhere.
         """
         levels: list[Commit] = []
+        for level in self._read_levels():
+            levels.append(level)
+            try:
+                check_sizes(level, self.folder(level.depth))
+            except (ValueError, OSError) as error:
+                raise Refusal(f"{self.manifest(level.depth)}: {reason(error)}; {REPAIR}") from error
+        return levels
+
+    def undamaged_manifests(self) -> tuple[list[Commit], int | None]:
+        """The levels up to the first manifest that was changed or lost, and its depth; the files are not looked at.
+
+        Raises:
+            Refusal: when run.json was changed or lost.
+        """
+        self.read_run()
+        levels: list[Commit] = []
+        try:
+            levels.extend(self._read_levels())
+        except Refusal:
+            return levels, len(levels)
+        return levels, None
+
+    def _read_levels(self) -> Iterator[Commit]:
+        """The levels as their manifests say, each checked against the one before."""
+        levels: list[Commit] = []
         seal = self._read_run()[1]
         while self._follows(len(levels)):
             place = self.manifest(len(levels))
-            mend = f"restore it, or remove it and every later one in {place.parent} and explore --resume"
+            mend = f"restore it, or give up this level and every later one: {REPAIR.partition(', or ')[2]}"
             document, digest = read_sealed(place, mend)
             if document.get("previous") != seal:
                 raise Refusal(f"{place}: it does not follow what is before it, or is another run's; {mend}")
@@ -167,7 +194,7 @@ class CommitLog:
                 check(levels, self.folder(len(levels) - 1))
             except (KeyError, TypeError, ValueError, OSError) as error:
                 raise Refusal(f"{place}: {reason(error)}; {mend}") from error
-        return levels
+            yield levels[-1]
 
     def _follows(self, depth: int) -> bool:
         """Whether there is a manifest of this level.
@@ -180,7 +207,7 @@ class CommitLog:
         if later and not place.exists():  # asked in this order: a driver may be at work
             raise Refusal(
                 f"{place} is missing although {later[0]} is there; "
-                "restore it, or remove every later one and explore --resume"
+                f"restore it, or give up every later one: {REPAIR.partition(', or ')[2]}"
             )
         return place.exists()
 
@@ -199,6 +226,29 @@ class CommitLog:
             sync(self.folder(level.depth))
         sync(self.manifest(0).parent)
         write_sealed(self.manifest(level.depth), document)
+
+    def forget(self, depth: int) -> None:
+        """Give up a level and every later one: the last manifest goes first, so that what is left is a run."""
+        self._check_lease()
+        for place in sorted(self.manifest(0).parent.glob("*.json"), reverse=True):
+            if place.name >= self.manifest(depth).name:
+                place.unlink()
+        sync(self.manifest(0).parent)
+
+    def scratch(self) -> Path:
+        """A new folder for files that may become those of a level; `sweep` removes it."""
+        self._check_lease()
+        place = self.out / "levels" / f"{_GONE}{uuid.uuid4().hex}"
+        place.mkdir()
+        return place
+
+    def put_back(self, depth: int, name: str, source: Path) -> None:
+        """Put a file of a level in its place."""
+        self._check_lease()
+        self.folder(depth).mkdir(exist_ok=True)
+        source.replace(self.folder(depth) / name)
+        sync(self.folder(depth))
+        sync(self.manifest(0).parent)
 
     def stored(self, level: Commit) -> StoredLevel:
         """A level as workers see it."""
@@ -224,14 +274,24 @@ class CommitLog:
 
 
 _GONE = ".swept-"
-_FOLDER = re.compile(r"\d{5,}")
+_FOLDER = re.compile(r"depth=\d{5,}")
 _HALF = re.compile(r"\.\d{5,}\.json\.")
 
 
 def _difference(before: Any, now: Any) -> tuple[str, str]:
-    """Two values in few words: of lists only what differs."""
+    """Two values in few words: of lists only what differs, and whether one is a part of the other."""
     if isinstance(before, list) and isinstance(now, list):
-        only = [[item for item in first if item not in second] for first, second in ((before, now), (now, before))]
-        return ", ".join(only[0][:3]) or "in another order", ", ".join(only[1][:3]) or "in another order"
+        lost, added = ([item for item in one if item not in two] for one, two in ((before, now), (now, before)))
+        if lost and added:
+            return _few(lost), _few(added)
+        if lost:
+            return f"of which there were {len(before)}", f"only {len(now)} of them, without {_few(lost)}"
+        if added:
+            return f"of which there were {len(before)}", f"those and {_few(added)}"
+        return "in one order", "in another"
     short = (str(value)[:40] if value is not None else "absent" for value in (before, now))
     return next(short), next(short)
+
+
+def _few(items: list[str]) -> str:
+    return ", ".join(items[:3]) + (f" and {len(items) - 3} more" if len(items) > 3 else "")

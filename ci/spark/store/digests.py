@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kraftcheck.ci.spark.errors import job_error
-from kraftcheck.ci.spark.store.commits import CommitLog
+from kraftcheck.ci.spark.store.commits import REPAIR, CommitLog
 from kraftcheck.ci.spark.store.levelfiles import LevelFile, verify
 from kraftcheck.ci.spark.store.manifests import Commit
 from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, verify_task
@@ -24,12 +24,20 @@ def check_locally(log: CommitLog, commits: Sequence[Commit]) -> bool:
     Raises:
         Refusal: naming the first file that is not what was committed.
     """
-    files = _files(log, commits)
-    if sum(file.bytes for _, file in files) > LOCAL_BYTES:
+    if sum(file.bytes for _, file in _files(log, commits)) > LOCAL_BYTES:
         return False
-    with ThreadPoolExecutor() as pool:
-        _refuse(pool.map(lambda entry: verify(Path(entry[0]), entry[1]), files))
+    check_files(log, commits)
     return True
+
+
+def check_files(log: CommitLog, commits: Sequence[Commit]) -> None:
+    """Check committed files byte by byte, in this process.
+
+    Raises:
+        Refusal: naming the first file that is not what was committed.
+    """
+    with ThreadPoolExecutor() as pool:
+        _refuse(pool.map(lambda entry: verify(Path(entry[0]), entry[1]), _files(log, commits)))
 
 
 def check_on(session: Any, log: CommitLog, commits: Sequence[Commit], messages: Path) -> None:
@@ -61,7 +69,4 @@ def _files(log: CommitLog, commits: Sequence[Commit]) -> list[tuple[str, LevelFi
 def _refuse(results: Any) -> None:
     damages = sorted(result for result in results if result is not None)
     if damages:
-        raise Refusal(
-            f"{damages[0]}; restore it, or remove the manifests of its level and of every later one and explore "
-            "--resume"
-        )
+        raise Refusal(f"{damages[0]}; {REPAIR}")

@@ -1,14 +1,16 @@
 """Level files: the states of a level as Parquet, written and read by workers.
 
-A file has one row group for each bucket that it holds, in the order of the
-buckets. It is written under a name of its own; it counts only once the
-manifest of its level names it, with its size, rows and digest.
+A file holds its buckets in order. A row group is one bucket, or several small
+ones: a bucket of ten rows would pay more for its footer than for its rows. A
+file is written under a name of its own; it counts only once the manifest of
+its level names it, with its size, rows and digest.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import os
 import uuid
 from collections.abc import Iterable, Iterator
@@ -26,6 +28,9 @@ from kraftcheck.ci.terminal.sync import sync
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, Words
 
 COMPRESSION = "lz4"
+GROUP_ROWS = 1 << 13
+"""Rows up to which neighbouring buckets share a row group."""
+
 NO_PARENT = -1
 NO_ACTION = 0xFFFF
 
@@ -36,12 +41,13 @@ class DamagedLevelError(RuntimeError):
 
 @frozen
 class RowGroup:
-    """Rows of one bucket of a level: a row group of a file."""
+    """Where the rows of one bucket of a level are: in a row group of a file, `rows` of it from row `first` on."""
 
     bucket: int
     file: str
     group: int
     rows: int
+    first: int = 0
 
 
 @frozen
@@ -122,6 +128,9 @@ class LevelWriter:
     claim_words: int
     task: int
     groups: list[RowGroup] = field(factory=list)
+    _pending: list[Any] = field(factory=list)
+    _pending_rows: int = 0
+    _row_groups: int = 0
     _name: str = field(init=False)
     _file: _DigestingFile | None = field(init=False, default=None)
     _writer: Any = field(init=False, default=None)
@@ -140,6 +149,7 @@ class LevelWriter:
             return
         try:
             if kind is None:
+                self._finish_group()
                 self._writer.close()
                 self._file.close()
                 sync(self.folder)
@@ -165,18 +175,27 @@ class LevelWriter:
         layout = schema(self.words, self.claim_words)
         if self._file is None:
             self._open(layout)
-        table = pa.Table.from_arrays([pa.array(column) for column in columns], schema=layout)
-        self._writer.write_table(table, row_group_size=max(1, len(records)))
-        self.groups.append(RowGroup(bucket, self._name, len(self.groups), len(records)))
+        if self._pending_rows + len(records) > GROUP_ROWS:
+            self._finish_group()
+        self.groups.append(RowGroup(bucket, self._name, self._row_groups, len(records), self._pending_rows))
+        self._pending.append(pa.Table.from_arrays([pa.array(column) for column in columns], schema=layout))
+        self._pending_rows += len(records)
+
+    def _finish_group(self) -> None:
+        """Write the buckets that wait as one row group."""
+        if self._pending:
+            self._writer.write_table(pa.concat_tables(self._pending), row_group_size=max(1, self._pending_rows))
+            self._pending, self._pending_rows, self._row_groups = [], 0, self._row_groups + 1
 
     def _open(self, layout: pa.Schema) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._file = _DigestingFile(self.folder / self._name)
         plain = [name for name in layout.names if name.startswith("w") or name == "parent"]
+        ordered = [name for name in layout.names if not name.startswith("w")]
         self._writer = pq.ParquetWriter(
             pa.PythonFile(self._file, mode="w"), layout, compression=COMPRESSION, write_page_checksum=True,
             use_dictionary=[name for name in layout.names if name not in (*plain, "id")],
-            column_encoding={**dict.fromkeys(plain, "PLAIN"), "id": "DELTA_BINARY_PACKED"}, write_statistics=False,
+            column_encoding={**dict.fromkeys(plain, "PLAIN"), "id": "DELTA_BINARY_PACKED"}, write_statistics=ordered,
         )  # fmt: skip
 
     def result(self) -> LevelFile | None:
@@ -193,7 +212,7 @@ def footer(path: str) -> Any:
 
 
 def read_states(folder: Path, groups: Iterable[RowGroup], words: int) -> Iterator[tuple[RowGroup, Words]]:
-    """The states of row groups of a level, group by group.
+    """The states of buckets of a level, bucket by bucket.
 
     Raises:
         DamagedLevelError: when a file is missing, fails its checksums, or has other rows than its manifest says.
@@ -207,18 +226,21 @@ def read_states(folder: Path, groups: Iterable[RowGroup], words: int) -> Iterato
         try:
             source = pq.ParquetFile(path, metadata=footer(str(path)), page_checksum_verification=True)
             with source:
-                table = source.read_row_groups([group.group for group in file_groups], columns=names, use_threads=False)
+                numbers = list(dict.fromkeys(group.group for group in file_groups))
+                table = source.read_row_groups(numbers, columns=names, use_threads=False)
+                sizes = [source.metadata.row_group(number).num_rows for number in numbers]
         except (OSError, pa.ArrowException) as error:
             raise DamagedLevelError(f"{path}: {error}") from error
-        if table.num_rows != sum(group.rows for group in file_groups):
-            raise DamagedLevelError(f"{path}: {table.num_rows} rows instead of {sum(g.rows for g in file_groups)}")
+        starts = dict(zip(numbers, itertools.accumulate(sizes, initial=0), strict=False))
+        size = dict(zip(numbers, sizes, strict=True))
+        if table.num_rows != sum(sizes) or any(g.first + g.rows > size[g.group] for g in file_groups):
+            raise DamagedLevelError(f"{path}: its row groups have other rows than its manifest says")
         states = np.empty((table.num_rows, words), dtype=np.uint64)
         for i in range(words):
             states[:, i] = table.column(i).to_numpy().view(np.uint64)
-        at = 0
         for group in file_groups:
+            at = starts[group.group] + group.first
             yield group, states[at : at + group.rows]
-            at += group.rows
 
 
 def verify(folder: Path, file: LevelFile) -> str | None:

@@ -18,7 +18,7 @@ class Commit:
 
     Attributes:
         depth: steps from the initial states.
-        files, groups: its Parquet files and their row groups, one for each bucket that has rows.
+        files, groups: its Parquet files, and for each bucket that has rows where they are.
         counters: the frame of all expansions up to the level before, added up.
         claims: by number the first occurrence.
         engine: `native` or `spark`.
@@ -52,7 +52,7 @@ def content(level: Commit) -> dict[str, Any]:
     document["claims"] = {
         n: [occurrence.state.depth, occurrence.state.id, occurrence.action] for n, occurrence in level.claims.items()
     }
-    document["groups"] = [[g.bucket, g.file, g.group, g.rows] for g in level.groups]
+    document["groups"] = [[g.bucket, g.file, g.group, g.rows, g.first] for g in level.groups]
     return document
 
 
@@ -81,7 +81,7 @@ def parse(document: Mapping[str, Any]) -> Commit:
 
 
 def check(levels: Sequence[Commit], folder: Path) -> None:
-    """Check that the last of these levels follows the one before, and that its files have their sizes.
+    """Check that the last of these levels follows the one before.
 
     Args:
         levels: from depth 0 on.
@@ -97,12 +97,21 @@ def check(levels: Sequence[Commit], folder: Path) -> None:
     before = levels[-2].rows if len(levels) > 1 else 0
     if level.expanded != before or (len(levels) > 1 and levels[-2].last):
         raise ValueError(f"{level.expanded:,} of {before:,} states of the level before were expanded")
+    if level.last and folder.exists() and any(folder.iterdir()):
+        raise ValueError(f"it says that there are no states, and {folder} has files")
+
+
+def check_sizes(level: Commit, folder: Path) -> None:
+    """Check that the files of a level have their sizes.
+
+    Raises:
+        ValueError: naming the first that has not.
+        OSError: for a file that cannot be looked at.
+    """
     for file in level.files:
         size = (folder / file.name).stat().st_size
         if size != file.bytes:
             raise ValueError(f"{folder / file.name} has {size:,} bytes instead of {file.bytes:,}")
-    if level.last and folder.exists() and any(folder.iterdir()):
-        raise ValueError(f"it says that there are no states, and {folder} has files")
 
 
 def reason(error: Exception) -> str:

@@ -72,7 +72,10 @@ class InProcess:
         for target in range(level.targets):
             mine = [row for row in rows if row["target"] % level.targets == target]
             results += self._attempts("sift", target, lambda part=mine: sift_task(self._shipped, level)(batches(part)))
-        cost = {"expand_tasks": len(level.splits), "sift_tasks": level.targets, "shuffled": 0.0, "spilled": 0.0}
+        cost = {
+            "expand_tasks": len(level.splits), "sift_tasks": level.targets, "cores": level.cores, "shuffled": 0.0,
+            "spilled": 0.0,
+        }  # fmt: skip
         return job_result([SimpleNamespace(**row) for row in results], cost)
 
     def _shipped(self) -> BlockSpec:

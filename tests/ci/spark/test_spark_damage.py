@@ -292,7 +292,8 @@ def test_the_commands_refuse_damage_in_one_line(kept: Path, tmp_path: Path) -> N
     assert kraftcheck(*again).code == 12
     path = level_files(kept)[3]
     flipped(0.5)(path, path, path)
-    for words in (("query", kept, "SELECT 1"), ("query", kept, "--plot", tmp_path / "a.svg"), ("sweep", kept), again):
+    ask = ("query", kept, "SELECT count(*) FROM states", "--system", "tests.toys:HASTY")
+    for words in (ask, (*ask, "--engine", "spark"), ("sweep", kept), again):
         told = kraftcheck(*words).refusal()
         assert str(path) in told
         assert "SHA-256 differs); restore it, or remove the manifests" in told

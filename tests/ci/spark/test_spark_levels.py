@@ -13,6 +13,7 @@ from attrs import evolve
 
 from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.store import levelfiles
+from kraftcheck.ci.spark.store.lease import lease_on
 from kraftcheck.ci.spark.store.levelfiles import DamagedLevelError, verify
 from kraftcheck.ci.spark.store.places import StatePlace
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -60,7 +61,7 @@ def rows_of(out: Path) -> list[Any]:
     """Every row of every level, in order."""
     levels = sorted((out / "levels").glob("*.json"))
     return [
-        pq.read_table(out / "levels" / place.stem / file["name"]).to_pydict()
+        pq.read_table(out / "levels" / f"depth={place.stem}" / file["name"], partitioning=None).to_pydict()
         for place in levels
         for file in json.loads(place.read_text())["files"]
     ]
@@ -113,7 +114,7 @@ def test_a_run_killed_within_a_level_resumes_to_the_same(level: int, tmp_path: P
         run.expand(evolve(runner, before=die))
     again, runner = begun(program, tmp_path, resume=True)
     assert len(again.commits) == level
-    assert not list((tmp_path / "levels").glob(f"{level:05}/*"))
+    assert not list((tmp_path / "levels").glob(f"depth={level:05}/*"))
     again.expand(runner)
     assert facts(finished(again)) == native_facts(program)
     whole, _ = begun(program, tmp_path, resume=True)
@@ -133,6 +134,24 @@ def test_another_model_or_scope_does_not_resume(other: tuple[System, str], named
     explored(program_of(toys.HASTY, "5"), tmp_path, max_depth=2)
     with pytest.raises(Refusal, match=named):
         begun(program_of(*other), tmp_path, resume=True)
+
+
+def test_a_part_of_the_properties_is_named_as_such(tmp_path: Path) -> None:
+    """A run is resumed with its properties: of fewer, more and others the refusal says what they are."""
+    log = explored(program_of(toys.HASTY, "3"), tmp_path, max_depth=1).log
+    of = {**log.read_run()["identity"], "properties": ["always a", "always b", "always c", "always d", "always e"]}
+    log = evolve(log, out=tmp_path / "more")
+    (tmp_path / "more").mkdir()
+    with lease_on(log.out) as lease:
+        evolve(log, lease=lease).begin(of, {})
+    for properties, said in (
+        (["always e"], "there were 5, now it is only 1 of them, without always a, always b, always c and 1 more;"),
+        ([*of["properties"], "always f"], "there were 5, now it is those and always f;"),
+        (["always a", "always b", "always c", "always d", "sometimes e"], "always e, now it is sometimes e;"),
+        (of["properties"][::-1], "properties in one order, now it is in another;"),
+    ):
+        with pytest.raises(Refusal, match=said):
+            log.check_same({**of, "properties": properties})
 
 
 def test_a_changed_rule_does_not_resume(tmp_path: Path) -> None:

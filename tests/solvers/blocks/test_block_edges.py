@@ -165,7 +165,7 @@ def test_what_flows_back_is_what_the_native_search_finds(scope: str) -> None:
 def result(bucket: int, claims: dict[int, int]) -> Any:
     """The result of a task that wrote one bucket of two states."""
     file = LevelFile(f"part-{bucket}.parquet", 2, 100, "0" * 64)
-    told = {"file": asdict(file), "groups": [[bucket, 0, 2]], "claims": claims, "candidates": 3}
+    told = {"file": asdict(file), "groups": [[bucket, 0, 2, 0]], "claims": claims, "candidates": 3}
     return SimpleNamespace(kind="file", payload=json.dumps(told).encode())
 
 

@@ -1,0 +1,186 @@
+"""Questions answered by DuckDB, in this process: the default, since it needs no Java and starts at once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import define, field
+
+from kraftcheck.ci.dataset.engine import Answer
+from kraftcheck.ci.dataset.successors import spec_of, successors
+from kraftcheck.ci.dataset.views import DUCKDB, LEVELS, SUCCESSORS, level_rows, states_sql, transitions_sql
+from kraftcheck.ci.spark.store.dataset import Dataset
+from kraftcheck.ci.spark.store.digests import check_files
+from kraftcheck.ci.spark.store.manifests import Commit
+from kraftcheck.ci.terminal.refusal import Refusal
+
+FUNCTIONS = (
+    "CREATE MACRO has(brokers, broker) AS (broker >= 0 AND ((brokers >> greatest(broker, 0)) & 1) = 1)",
+    "CREATE MACRO members(brokers) AS list_filter(range(0, 62), lambda b: ((brokers >> b) & 1) = 1)",
+)
+"""SQL functions on sets of brokers, which are columns of bit masks."""
+
+
+@contextlib.contextmanager
+def duckdb_engine(data: Dataset, workers: int, verify: str) -> Iterator[DuckDBEngine]:
+    """An engine that reads the levels of a dataset and nothing else; what it writes to disk is gone at the end.
+
+    Args:
+        data: the dataset.
+        workers: threads.
+        verify: `used`, `all` or `none`: the level files whose digests are compared before they are read.
+
+    Raises:
+        Refusal: when DuckDB is missing, or a file is damaged.
+    """
+    try:
+        import duckdb
+    except ImportError as error:
+        raise Refusal(f"query needs duckdb ({error}); pip install 'kraftcheck[spark]', or --engine spark") from error
+    verified = set()
+    if verify == "all":
+        data.check()
+        verified = {level.depth for level in data.levels}
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-query-") as scratch:
+        settings: dict[str, Any] = {
+            "threads": workers, "temp_directory": scratch, "python_enable_replacements": False,
+            "autoinstall_known_extensions": False, "autoload_known_extensions": False,
+            "default_null_order": "nulls_first_on_asc_last_on_desc",
+        }  # fmt: skip
+        connection = duckdb.connect(":memory:", config=settings)
+        engine = DuckDBEngine(connection, data, verify != "none", verified)
+        try:
+            engine.define()
+            yield engine
+        finally:
+            engine.close()
+
+
+@define
+class DuckDBEngine:
+    """See `Engine`.
+
+    Attributes:
+        connection: to a database in memory.
+        data: the dataset.
+        verifies: whether files are compared with their digests before a question reads them.
+        verified: depths of the levels that were.
+    """
+
+    connection: Any
+    data: Dataset
+    verifies: bool
+    verified: set[int] = field(factory=set)
+    _computes: bool = False
+
+    def define(self) -> None:
+        """Define the views; from then on nothing outside the dataset's levels can be read.
+
+        Raises:
+            Refusal: when the first level file, which tells the columns, is damaged.
+        """
+        run = self.connection.execute
+        self._verify({level.depth for level in self.data.levels[:1]})
+        for function in FUNCTIONS:
+            run(function)
+        names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in self.data.files())
+        run(
+            f"CREATE VIEW packed AS SELECT * FROM read_parquet([{names}], hive_partitioning = true, "
+            "hive_types = {'depth': INTEGER})"
+        )
+        run(f"CREATE VIEW states AS {states_sql(self.data, DUCKDB)}")
+        run(f"CREATE TABLE levels ({LEVELS})")
+        self.connection.executemany("INSERT INTO levels VALUES (?, ?, ?, ?, ?, ?, ?, ?)", level_rows(self.data))
+        self.connection.execute("SET allowed_directories = ?", [[str(self.data.log.folder(0).parent)]])
+        run("SET enable_external_access = false")
+        run("SET lock_configuration = true")
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._computes:
+            self.connection.remove_function(SUCCESSORS)  # it would keep the connection alive
+        self.connection.close()
+
+    def ask(self, sql: str, limit: int) -> Answer:
+        """See `Engine`."""
+        import duckdb
+
+        try:
+            question = self._question(sql)
+            self._compute(question)
+            if self.verifies:
+                self._verify(self._depths_read(question))
+            relation = self.connection.sql(question).limit(limit + 1)
+            return Answer.of(relation.columns, relation.fetchall(), limit)
+        except duckdb.Error as error:
+            message = " ".join(str(error).partition("\n\nLINE ")[0].split())
+            raise Refusal(f"the query: {message[:400]}") from error
+
+    def _question(self, sql: str) -> str:
+        """The one question in the SQL.
+
+        Raises:
+            Refusal: when it is none, or not one.
+        """
+        import duckdb
+
+        statements = self.connection.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise Refusal("the query: only one question is asked, SELECT, WITH ... SELECT, VALUES or FROM")
+        return str(statements[0].query)
+
+    def _compute(self, question: str) -> None:
+        """Define the view of transitions, once a question names it: the rules are compiled for it."""
+        import duckdb
+
+        if self._computes or "transitions" not in question.lower():
+            return
+        spec = spec_of(self.data)
+        compute = successors(lambda: spec)
+        words = range(self.data.table["words"])
+        step = duckdb.struct_type({"instance": "INTEGER", **{f"v{i}": "BIGINT" for i in words}})
+        self.connection.create_function(
+            SUCCESSORS, lambda *columns: compute(columns), ["BIGINT"] * len(words), duckdb.list_type(step), type="arrow"
+        )
+        self._computes = True
+        self.connection.execute(f"CREATE VIEW transitions AS {transitions_sql(self.data, DUCKDB, 'unnest')}")
+
+    def _verify(self, depths: set[int]) -> None:
+        """Compare the files of levels with their digests, unless that was done."""
+        if self.verifies:
+            levels = [level for level in self.data.levels if level.depth in depths - self.verified]
+            check_files(self.data.log, levels)
+            self.verified |= depths
+
+    def _depths_read(self, question: str) -> set[int]:
+        """The levels that a question reads: those that the plan's filters on files leave, else all of them."""
+        rows = self.connection.execute(f"EXPLAIN (FORMAT json) {question}").fetchall()
+        depths: set[int] = set()
+        for scan in _scans(json.loads(rows[0][1])):
+            depths |= self._depths_of(scan)
+        return depths
+
+    def _depths_of(self, scan: dict[str, Any]) -> set[int]:
+        """The levels of one scan, by its filter on depth; all of them where their files are not as many as it says."""
+        import duckdb
+
+        every = {level.depth: level for level in self.data.levels}
+        try:
+            said = int(scan["Scanning Files"].split("/")[0])
+            rows = self.connection.execute(f"SELECT depth FROM levels WHERE {scan['File Filters']}").fetchall()
+        except (KeyError, ValueError, duckdb.Error):
+            return set(every)
+        chosen: list[Commit] = [every[depth] for (depth,) in rows]
+        return {level.depth for level in chosen} if sum(len(level.files) for level in chosen) == said else set(every)
+
+
+def _scans(plan: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What a plan says of each of its scans of files."""
+    for node in plan:
+        if "PARQUET" in node["name"].upper():
+            yield node["extra_info"]
+        yield from _scans(node["children"])

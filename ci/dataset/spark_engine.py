@@ -1,0 +1,177 @@
+"""Questions answered by Spark, on this machine or a cluster: for datasets beyond what one machine reads in time."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import define
+
+from kraftcheck.ci.spark.session import check_packages, for_sql, parse_conf, start_session
+from kraftcheck.ci.terminal.refusal import Refusal
+
+if TYPE_CHECKING:
+    from kraftcheck.ci.dataset.engine import Answer
+    from kraftcheck.ci.spark.store.dataset import Dataset
+
+FUNCTIONS = (
+    "CREATE OR REPLACE TEMPORARY FUNCTION has(brokers BIGINT, broker BIGINT) RETURNS BOOLEAN "
+    "RETURN broker >= 0 AND (shiftright(brokers, CAST(broker AS INT)) & 1L) = 1",
+    "CREATE OR REPLACE TEMPORARY FUNCTION members(brokers BIGINT) RETURNS ARRAY<INT> "
+    "RETURN filter(sequence(0, 61), b -> (shiftright(brokers, b) & 1L) = 1)",
+)
+"""SQL functions on sets of brokers, which are columns of bit masks."""
+
+
+@contextlib.contextmanager
+def open_session(
+    data: Dataset, master: str | None, workers: int, conf: tuple[str, ...], verify: bool = True
+) -> Iterator[tuple[Any, Path]]:
+    """A Spark session for a dataset whose files are what was committed, and the file with Spark's messages.
+
+    Nothing is written below the dataset, nor into the current folder. The messages stay where a job fails.
+
+    Args:
+        data: the dataset.
+        master, workers, conf: as `start_session` takes them.
+        verify: whether every level file is compared with its digest.
+
+    Raises:
+        Refusal: when Spark does not start, or a file is damaged.
+    """
+    from kraftcheck.ci.spark.errors import JobFailedError
+    from kraftcheck.ci.spark.store.digests import check_locally, check_on
+
+    check_packages()
+    place = Path(tempfile.mkdtemp(prefix="kraftcheck-query-"))
+    try:
+        messages = place / "query.log"
+        own = {"spark.sql.catalogImplementation": "in-memory", "spark.sql.warehouse.dir": str(place / "warehouse")}
+        checked = not verify or data.checked or check_locally(data.log, data.commits)
+        session = start_session(master, workers, {**own, **parse_conf(conf)}, messages)
+        try:
+            if not checked:
+                check_on(session, data.log, data.commits, messages)
+            yield session, messages
+        finally:
+            session.stop()
+    except JobFailedError:
+        raise
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    shutil.rmtree(place, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def spark_engine(
+    data: Dataset, master: str | None, workers: int, conf: tuple[str, ...], verify: str
+) -> Iterator[SparkEngine]:
+    """An engine on a session of its own; it compares every level file unless `verify` is `none`."""
+    with open_session(data, master, workers, conf, verify != "none") as (session, messages):
+        yield SparkEngine(session, data, messages)
+
+
+@define
+class SparkEngine:
+    """See `Engine`.
+
+    Attributes:
+        session: the Spark session.
+        data: the dataset.
+        messages: where Spark's messages go.
+    """
+
+    session: Any
+    data: Dataset
+    messages: Path
+
+    def ask(self, sql: str, limit: int) -> Answer:
+        """See `Engine`."""
+        from pyspark.errors import AnalysisException, ParseException
+
+        from kraftcheck.ci.dataset.engine import Answer
+        from kraftcheck.ci.spark.errors import job_error
+
+        check_question(self.session, sql)
+        register(self.session, self.data, computes="transitions" in sql.lower())
+        try:
+            with for_sql(self.session, sum(level.rows for level in self.data.levels)):
+                frame = self.session.sql(sql)
+                rows = frame.limit(limit + 1).collect()
+            return Answer.of(list(frame.columns), rows, limit)
+        except (AnalysisException, ParseException) as error:
+            raise _unusable(error) from error
+        except Exception as error:
+            raise job_error(error, self.messages) from error
+
+
+def check_question(session: Any, sql: str) -> None:
+    """Refuse SQL that is not one question, before anything of it runs.
+
+    Spark's parser has to take the whole as one statement, and to find a query in it: what changes something is a
+    statement of its own there, whatever it begins with.
+
+    Raises:
+        Refusal: in one line.
+    """
+    from pyspark.errors import ParseException
+
+    parser = session._jsparkSession.sessionState().sqlParser()
+    try:
+        parser.parsePlan(sql)
+    except ParseException as error:
+        raise _unusable(error) from error
+    try:
+        parser.parseQuery(sql.rstrip("; \t\n"))
+    except ParseException as error:
+        raise Refusal("the query: only one question is asked, SELECT, WITH ... SELECT, VALUES or FROM") from error
+
+
+def _unusable(error: Exception) -> Refusal:
+    message = str(error).strip().splitlines()[0]
+    return Refusal(f"the query: {message[:400]}")
+
+
+def register(session: Any, data: Dataset, *, computes: bool) -> None:
+    """Define the views.
+
+    Args:
+        session: the Spark session.
+        data: the dataset.
+        computes: whether there is a view of transitions, for which the rules are compiled.
+    """
+    from kraftcheck.ci.dataset.views import LEVELS, SPARK, level_rows, states_sql, transitions_sql
+
+    for function in FUNCTIONS:
+        session.sql(function)
+    packed(session, data).createOrReplaceTempView("packed")
+    session.sql(states_sql(data, SPARK)).createOrReplaceTempView("states")
+    session.createDataFrame(level_rows(data), LEVELS).createOrReplaceTempView("levels")
+    if computes:
+        _register_successors(session, data)
+        session.sql(transitions_sql(data, SPARK, "explode")).createOrReplaceTempView("transitions")
+
+
+def packed(session: Any, data: Dataset) -> Any:
+    """The committed rows, packed, with depth as a partition; files that no manifest names are not among them."""
+    return session.read.option("basePath", str(data.log.folder(0).parent)).parquet(*map(str, data.files()))
+
+
+def _register_successors(session: Any, data: Dataset) -> None:
+    """The function behind `transitions`; the kernel is shipped once to every worker."""
+    from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+
+    from kraftcheck.ci.dataset.successors import spec_of, successors
+    from kraftcheck.ci.dataset.views import SUCCESSORS
+
+    handle = session.sparkContext.broadcast(spec_of(data))
+    compute = successors(lambda: handle.value)
+    words = range(data.table["words"])
+    kind = f"array<struct<instance: int, {', '.join(f'v{i}: bigint' for i in words)}>>"
+    columnwise: Any = lambda *columns: compute(columns)  # noqa: E731, its types are of Arrow
+    session.udf.register(SUCCESSORS, arrow_udf(columnwise, kind, ArrowUDFType.SCALAR))

@@ -296,7 +296,7 @@ def test_the_commands_refuse_damage_in_one_line(kept: Path, tmp_path: Path) -> N
     for words in (ask, (*ask, "--engine", "spark"), ("sweep", kept), again):
         told = kraftcheck(*words).refusal()
         assert str(path) in told
-        assert "SHA-256 differs); restore it, or remove the manifests" in told
+        assert "SHA-256 differs); restore it, or derive it again: explore --resume --repair" in told
 
 
 def test_the_mend_mends(whole: Whole, tmp_path: Path) -> None:

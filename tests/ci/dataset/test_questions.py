@@ -1,0 +1,26 @@
+"""The catalogue of questions has the answers that the space gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kraftcheck.ci.spark.store.dataset import Dataset
+from tests.ci.dataset.test_engines import compared
+from tests.ci.dataset.test_query import on_spark
+from tests.documentation.questions import PAGE, QUESTIONS, page
+
+
+def test_the_answers_of_the_catalogue_are_true(elections: Path) -> None:
+    """Each of the twenty questions has, in docs/reference/questions.md, the answer that DuckDB gives now."""
+    assert len(QUESTIONS) == 20
+    assert page(Dataset.open(elections)) == PAGE.read_text(encoding="utf-8")
+
+
+@on_spark
+@pytest.mark.slow
+def test_spark_answers_the_catalogue(elections: Path, session: Any) -> None:
+    """Spark gives the same answers to all twenty."""
+    assert compared(Dataset.open(elections), session, list(QUESTIONS.values())) > 80

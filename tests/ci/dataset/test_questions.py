@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.spark.store.dataset import Dataset
+from tests.ci.dataset.questions import PAGE, QUESTIONS, page
 from tests.ci.dataset.test_engines import compared
 from tests.ci.dataset.test_query import on_spark
-from tests.documentation.questions import PAGE, QUESTIONS, page
 
 
 def test_the_answers_of_the_catalogue_are_true(elections: Path) -> None:

@@ -20,7 +20,7 @@ HEAD = """# Twenty questions about a space
 Questions that are worth asking of any explored space, with the answers for one: copy, change, ask again.
 
 The space is `kraftcheck explore elections --scope tiny --rules fixed --engine spark --out OUT`, and a question is asked
-by `kraftcheck query OUT "SQL"`. `python -m tests.documentation.questions` asks them all and writes this page; a test
+by `kraftcheck query OUT "SQL"`. `python -m tests.ci.dataset.questions` asks them all and writes this page; a test
 compares. At most eight rows are shown. [Asking a space](../how-to/query.md) explains the tables.
 """
 
@@ -46,8 +46,9 @@ QUESTIONS: Mapping[str, str] = {
     "       count_if(breaks_leader_in_isr) AS leader_in_isr,\n"
     "       count_if(breaks_elr_within_replicas) AS elr_within_replicas\nFROM states",
     "Which goals are reached, how often and how early?": "SELECT 'leaderless' AS goal, count(*) AS states, "
-    "min(depth) AS first FROM states WHERE shows_leaderless\nUNION ALL SELECT 'recovering', count(*), min(depth) FROM states WHERE "
-    "shows_recovering\nUNION ALL SELECT 'elr', count(*), min(depth) FROM states WHERE shows_elr\nORDER BY goal",
+    "min(depth) AS first FROM states WHERE shows_leaderless\nUNION ALL SELECT 'recovering', count(*), min(depth) "
+    "FROM states WHERE shows_recovering\nUNION ALL SELECT 'elr', count(*), min(depth) FROM states "
+    "WHERE shows_elr\nORDER BY goal",
     "Which steps change the leader?": "SELECT action, count(*) AS transitions FROM transitions\n"
     "WHERE after_leader <> leader GROUP BY action ORDER BY transitions DESC, action",
     "Which steps lose the leader?": "SELECT action, arguments, count(*) AS transitions FROM transitions\n"
@@ -70,7 +71,8 @@ QUESTIONS: Mapping[str, str] = {
     "FROM states c JOIN states p ON p.depth = c.depth - 1 AND p.id = c.parent\n"
     "WHERE c.depth = (SELECT max(depth) FROM levels) GROUP BY ALL ORDER BY states DESC, p.action, p.arguments",
     "Does it depend on the broker's number?": "SELECT count_if(leader = 0) AS leader_0,\n"
-    "       count_if(leader = 1) AS leader_1,\n       count_if(has(isr, 0)) AS isr_0, count_if(has(isr, 1)) AS isr_1 FROM states",
+    "       count_if(leader = 1) AS leader_1,\n"
+    "       count_if(has(isr, 0)) AS isr_0, count_if(has(isr, 1)) AS isr_1 FROM states",
 }
 """Questions in words and in SQL that DuckDB and Spark both take."""
 

@@ -185,7 +185,7 @@ MANIFESTS = (
            "ci.spark.store.sealed:read_sealed", "if seal is None or seal != digest(content):", "if seal is None:",
            edited(0, "counters")),
     Mutant("chain-unread", "A manifest that does not follow the one before it is believed.",
-           "ci.spark.store.commits:CommitLog.commits", 'if document.get("previous") != seal:', "if False:",
+           "ci.spark.store.commits:CommitLog._read_levels", 'if document.get("previous") != seal:', "if False:",
            edited(1, "counters")),
     Mutant("expanded-unread", "A level that was made from a part of the one before it is believed.",
            "ci.spark.store.manifests:check", "if level.expanded != before or", "if", COUNTED),

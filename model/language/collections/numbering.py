@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kraftcheck.model.language.collections.arithmetic import equal
@@ -79,8 +79,13 @@ def symbolic(value: Any) -> Term | None:
     return next((leaf for _, leaf in leaves(value) if isinstance(leaf, Term)), None)
 
 
-def outside(members: tuple[Any, ...], value: Any) -> Truth:
-    """The truth that a value is not in the list: False where the intervals of its words say so."""
+def outside(members: tuple[Any, ...], value: Any, found: Iterable[tuple[int, Truth]] | None = None) -> Truth:
+    """The truth that a value is not in the list: False where the intervals of its words say so.
+
+    Args:
+        members, value: as `places` takes them.
+        found: what that gave, where it was asked already.
+    """
     if symbolic(value) is None:
         return value not in _numbers(members)
     choices = [range(leaf.lo, leaf.hi + 1) if isinstance(leaf, Term) else (leaf,) for _, leaf in leaves(value)]
@@ -88,7 +93,7 @@ def outside(members: tuple[Any, ...], value: Any) -> Truth:
         values = itertools.product(*choices)
         if all(_rebuilt(value, one) in _numbers(members) for one in values):
             return False
-    return negate(any_of(*(there for _, there in places(members, value))))
+    return negate(any_of(*(there for _, there in (places(members, value) if found is None else found))))
 
 
 def _rebuilt(shape: Any, words: tuple[Any, ...]) -> Any:

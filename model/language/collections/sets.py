@@ -76,11 +76,12 @@ class SetOf:
     def just(self, value: Any) -> Self:
         """The set of this value only."""
         masks: list[Word] = [0 for _ in self.masks]
-        for place, there in places(self.members, value):
+        found = list(places(self.members, value))
+        for place, there in found:
             which = place // _BITS
             masks[which] = choose(there, 1 << place % _BITS, masks[which])
         last = (len(self.members) - 1) % _BITS + 1
-        masks[-1] = choose(outside(self.members, value), 1 << last, masks[-1])
+        masks[-1] = choose(outside(self.members, value, found), 1 << last, masks[-1])
         return evolve(self, masks=tuple(masks))
 
     def none(self) -> Self:

@@ -51,7 +51,7 @@ def _of_any_number(setting: Setting) -> tuple[Property, ...]:
 
 def _of_logs(setting: Setting) -> tuple[Property, ...]:
     """What keeps committed records safe; without ELR some of it is false, and so are the claims that it is for."""
-    if not (setting["elr"] and setting.rules.partition.elr_available) or setting["brokers"] == ANY:
+    if not (setting["elr"] and setting.rules.partition.elr_available):
         return ()
     return (*lemmas_logs.lemmas(setting), *lemmas_commits.lemmas())
 

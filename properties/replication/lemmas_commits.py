@@ -6,15 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 
+from kraftcheck.model.language.anynumber.brokers import PerBroker
+from kraftcheck.model.language.anynumber.maps import some_records
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
-from kraftcheck.model.systems.replication.history import last_kept, of_each, until
-from kraftcheck.model.systems.replication.log import Log, smaller
-from kraftcheck.model.systems.replication.state import ACCEPTED, INELIGIBLE, OVERTAKEN, STOPPED_UNCLEAN, Replication
+from kraftcheck.model.systems.replication.history import last_kept, until
+from kraftcheck.model.systems.replication.log import Log
+from kraftcheck.model.systems.replication.state import ACCEPTED, INELIGIBLE, OVERTAKEN, STOPPED_UNCLEAN, UNKNOWN, Broker, Replication
 from kraftcheck.properties.kinds import always
-from kraftcheck.properties.replication.lemmas_logs import asked, candidates, eligible, leading
+from kraftcheck.properties.replication.leaders import each_led, each_other, leading
+from kraftcheck.properties.replication.lemmas_logs import asked, candidates, eligible
 
 
 def lemmas() -> tuple[Property, ...]:
@@ -35,112 +38,113 @@ class View:
         leader, epoch, log: who, in which epoch, with which records.
         able: whether it is such a leader and at min ISR.
         quorum: who must have a record.
-        ends: what it knows of their log ends.
+        end_of: what it knows of their log ends.
         refused: whether the request in flight is its own, and gone by then.
     """
 
-    leader: int
+    leader: Word
     epoch: Word
     log: Log
     able: Truth
     quorum: BrokerSet
-    ends: tuple[Word, ...]
+    end_of: Callable[[Word], Word]
     refused: Truth = False
 
     def past(self, s: Replication) -> Truth:
         """Whether its epoch is over."""
         return self.epoch < s.leader_epoch
 
-    def frozen(self, s: Replication, number: int) -> Truth:
+    def frozen(self, s: Replication, number: Word, b: Broker) -> Truth:
         """Whether a broker that it waits for will never fetch from it again."""
-        b = s.brokers[number]
         gone = any_of(negate(b.running()), self.epoch < b.epoch)
-        return all_of(self.past(s), self.quorum.has(number), gone) if number != self.leader else False
+        return all_of(negate(number == self.leader), self.past(s), self.quorum.has(number), gone)
 
     def stuck(self, s: Replication) -> Truth:
         """Whether there is such a broker."""
-        return any_of(*(self.frozen(s, number) for number in range(len(s.brokers))))
+        return any_of(*some_records(s.brokers, lambda g, b: self.frozen(s, g, b)))
+
+    def passes(self, s: Replication, offset: Word) -> Truth:
+        """Whether it may commit the record at an offset: every such broker has fetched it."""
+        lacks = some_records(s.brokers, lambda g, b: all_of(self.frozen(s, g, b), self.end_of(g) <= offset))
+        return negate(any_of(*lacks))
+
+    def agrees(self, s: Replication, other: Log, below: Word) -> Truth:
+        """Whether another log has the records below an offset that it may commit."""
+        return all_of(*self.log.each(lambda offset, entry: implies(
+            all_of(below > offset, self.passes(s, offset)), entry == other.at(offset)
+        )))  # fmt: skip
 
 
 def _views(s: Replication) -> Iterator[tuple[str, View]]:
-    for n, b, leads in leading(s):
+    for name, n, epoch, b, leads in leading(s):
         enough = all_of(leads, b.isr.size() >= b.min_isr)
-        yield f"broker {n}", View(n, b.epoch, b.log, enough, b.maximal_isr(), b.ends)
+        yield name, View(n, epoch, b.log, enough, b.maximal_isr(), b.end_of)
         accepted = any_of(b.answer == ACCEPTED, b.answer == OVERTAKEN)
         known = choose(accepted, b.proposed, b.isr)
         able = all_of(leads, any_of(accepted, b.answer == INELIGIBLE), known.size() >= b.min_isr)
-        yield f"broker {n}, answered", View(
-            n, b.epoch, b.log, able, known, b.ends, all_of(b.answer == INELIGIBLE, b.epoch == s.leader_epoch)
-        )  # fmt: skip
+        refused = all_of(b.answer == INELIGIBLE, epoch == s.leader_epoch)
+        yield f"{name}, answered", View(n, epoch, b.log, able, known, b.end_of, refused)
 
 
-def _once_it_leads(s: Replication, n: int, epoch: Word, leader: Word) -> View:
+def _once_it_leads(s: Replication, n: Word, epoch: Word, leader: Word) -> View:
     """What a broker may commit with in an epoch that it is yet to lead."""
-    b, isr = s.brokers[n], s.isr_at(epoch)
+    b, isr = s.broker(n), s.isr_at(epoch)
     waits = all_of(leader == n, b.running(), b.epoch < epoch, s.leader_epoch >= epoch)
-    return View(n, epoch, b.log, all_of(waits, isr.size() >= s.minimum_at(epoch)), isr, (-1,) * len(s.brokers))
+    return View(n, epoch, b.log, all_of(waits, isr.size() >= s.minimum_at(epoch)), isr, lambda _: UNKNOWN)
 
 
-def _last_led(s: Replication) -> list[Word]:
-    """The last epoch that each broker leads, has led, or has yet to hear that it leads; NEVER: none is remembered."""
-
-    def of(number: int) -> Word:
-        return last_kept(s.leaders, lambda leader: leader == number, s.leader_epoch)
-
-    return [of(number) for number in range(len(s.brokers))]
+def _last_led(s: Replication, number: Word) -> Word:
+    """The last epoch that a broker leads, has led, or has yet to hear that it leads; NEVER: none is remembered."""
+    return last_kept(s.leaders, lambda leader: leader == number, s.leader_epoch)
 
 
 def _reach(s: Replication) -> Conjuncts:
     parts: dict[str, Truth] = {}
-    led = _last_led(s)
-
-    def once_it_leads(number: int) -> Conjuncts:
-        return of_each(s.leaders, lambda epoch, leader: all_of(
-            *_reached(s, _once_it_leads(s, number, epoch, leader), led).values()))  # fmt: skip
-
     for name, view in _views(s):
-        parts |= {f"{name} {part}": truth for part, truth in _reached(s, view, led).items()}
-    for number in range(len(s.brokers)):
-        parts |= {f"broker {number}, {name}": truth for name, truth in once_it_leads(number).items()}
-    return parts
+        parts |= {f"{name} {part}": truth for part, truth in _reached(s, view).items()}
+    return parts | each_led(s, lambda number, epoch, leader: all_of(
+        *_reached(s, _once_it_leads(s, number, epoch, leader)).values()))  # fmt: skip
 
 
-def _reached(s: Replication, v: View, led: Sequence[Word]) -> dict[str, Truth]:
+def _reached(s: Replication, v: View) -> dict[str, Truth]:
     """Of one view: its log agrees with what is committed, and with the log of each other broker that counts."""
-    room = s.committed.beyond(*(b.log for b in s.brokers))
-    bound: Word = room
-    for g in range(len(s.brokers)):
-        bound = choose(v.frozen(s, g), smaller(bound, v.ends[g]), bound)
+    room = s.committed.beyond(*_finite_logs(s))
     able = all_of(v.able, negate(s.lossy))
-    parts = {"agrees": implies(able, v.log.agrees(s.committed, smaller(bound, s.committed.end())))}
-    for x, other in enumerate(s.brokers):
-        if x != v.leader:
-            known = any_of(eligible(s).has(x), all_of(asked(s).has(x), negate(v.refused)))
-            candidate = all_of(known, other.status != STOPPED_UNCLEAN)
-            elected_after = all_of(other.running(), led[x] > v.epoch, led[x] >= other.epoch)
-            counts = all_of(able, any_of(candidate, elected_after))
-            inside = v.quorum.has(x)
-            below = smaller(choose(inside, v.ends[x], room), bound)
-            late = all_of(other.running(), other.epoch < v.epoch)
-            parts[f"and {x}, counted"] = implies(counts, any_of(inside, all_of(v.stuck(s), negate(late))))
-            parts[f"and {x} agree"] = implies(counts, v.log.agrees(other.log, below))
-    return parts
+
+    def counts(x: Word, other: Broker) -> Truth:
+        known = any_of(eligible(s).has(x), all_of(asked(s).has(x), negate(v.refused)))
+        candidate = all_of(known, other.status != STOPPED_UNCLEAN)
+        led = _last_led(s, x)
+        elected_after = all_of(other.running(), led > v.epoch, led >= other.epoch)
+        return all_of(able, any_of(candidate, elected_after))
+
+    def waited_for(x: Word, other: Broker) -> Truth:
+        late = all_of(other.running(), other.epoch < v.epoch)
+        return implies(counts(x, other), any_of(v.quorum.has(x), all_of(v.stuck(s), negate(late))))
+
+    def agrees(x: Word, other: Broker) -> Truth:
+        below = choose(v.quorum.has(x), v.end_of(x), room)
+        return implies(counts(x, other), v.agrees(s, other.log, below))
+
+    parts = {"agrees": implies(able, v.agrees(s, s.committed, s.committed.end()))}
+    parts |= {f"and {x}, counted": truth for x, truth in each_other(s, v.leader, waited_for).items()}
+    return parts | {f"and {x} agree": truth for x, truth in each_other(s, v.leader, agrees).items()}
+
+
+def _finite_logs(s: Replication) -> list[Log]:
+    """The logs of a fixed number of brokers; of any number they have a bound."""
+    return [] if isinstance(s.brokers, PerBroker) else [b.log for b in s.brokers]
 
 
 def _follow(s: Replication) -> Conjuncts:
     idle_after = nothing_after(s)
 
-    def follows(number: int, epoch: Word, leader: Word) -> Truth:
-        b = s.brokers[number]
+    def follows(number: Word, epoch: Word, leader: Word) -> Truth:
+        b = s.broker(number)
         leads = all_of(leader == number, b.running(), b.epoch <= epoch, s.leader_epoch >= epoch, negate(s.lossy))
         return implies(all_of(leads, idle_after(epoch)), b.log.agrees(s.committed, s.committed.end()))
 
-    def of(number: int) -> Conjuncts:
-        return of_each(s.leaders, lambda epoch, leader: follows(number, epoch, leader))
-
-    return {
-        f"broker {number}, {name}": truth for number in range(len(s.brokers)) for name, truth in of(number).items()
-    }
+    return each_led(s, follows)
 
 
 def nothing_after(s: Replication) -> Callable[[Word], Truth]:
@@ -154,19 +158,25 @@ def nothing_after(s: Replication) -> Callable[[Word], Truth]:
     There need not be one up to the newest epoch, but only up to one whose leader may commit
     and waits for nobody that has passed it: all who may be elected later wait with it.
     """
-    led = _last_led(s)
-    lasts = [choose(candidates(s).has(n), s.leader_epoch, last) for n, last in enumerate(led)]
+    def last(n: Word) -> Word:
+        return choose(candidates(s).has(n), s.leader_epoch, _last_led(s, n))
 
     def next_has_reason(epoch: Word) -> Truth:
-        return any_of(*(
-            all_of(b.running(), b.epoch <= epoch, last > epoch) for b, last in zip(s.brokers, lasts, strict=True)
+        return any_of(*some_records(
+            s.brokers, lambda n, b: all_of(b.running(), b.epoch <= epoch, last(n) > epoch)
         ))  # fmt: skip
 
     now = [view for _, view in _views(s)]
 
     def needs_no_more(epoch: Word, leader: Word) -> Truth:
-        views = [*now, *(_once_it_leads(s, n, epoch, leader) for n in range(len(s.brokers)))]
+        views = [*now, *(_once_it_leads(s, n, epoch, leader) for n in _leaders_of(s, leader))]
         waits = [all_of(v.able, v.epoch == epoch, negate(v.stuck(s))) for v in views]
         return any_of(epoch >= s.leader_epoch, *waits)
 
+    lasts = [] if isinstance(s.brokers, PerBroker) else [last(n) for n in range(len(s.brokers))]
     return until(s.leaders, needs_no_more, next_has_reason, lasts)
+
+
+def _leaders_of(s: Replication, leader: Word) -> Sequence[Word]:
+    """Who may be the leader of an epoch: any of a fixed number of brokers; of any number only its leader."""
+    return [leader] if isinstance(s.brokers, PerBroker) else range(len(s.brokers))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Callable, Iterator
 
+from kraftcheck.model.language.anynumber.brokers import PerBroker
+from kraftcheck.model.language.anynumber.maps import all_records, brokers_where, each_pair, each_record, record_of
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
@@ -13,6 +14,7 @@ from kraftcheck.model.systems.replication.log import VACANT, Claim, Log, larger
 from kraftcheck.model.systems.replication.state import ACCEPTED, STOPPED_UNCLEAN, Broker, Replication
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.durability import untouched
+from kraftcheck.properties.replication.leaders import each_follower, each_leading
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
@@ -48,7 +50,7 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
         always("lemma-acknowledged-is-committed", "what is acknowledged is committed",
                lambda s: s.acknowledged <= s.committed.end()),
         always("lemma-deaths-are-counted", "who has stopped uncleanly has spent an unclean stop",
-               lambda s: BrokerSet(_dead(s)).size() + s.left.unclean_stops <= setting["unclean-stops"]),
+               lambda s: dead(s).size() + s.left.unclean_stops <= setting["unclean-stops"]),
         always("lemma-living-quorum", "min ISR candidates have not stopped uncleanly, less one for each unclean stop",
                lambda s: _living(s, setting)),
     )  # fmt: skip
@@ -61,7 +63,7 @@ def eligible(s: Replication) -> BrokerSet:
 
 def asked(s: Replication) -> BrokerSet:
     """Whom a request in flight would add; its leader may be dead by then."""
-    return BrokerSet(choose(s.request.stale, 0, s.request.isr.mask))
+    return choose(s.request.stale, s.request.isr.none(), s.request.isr)
 
 
 def candidates(s: Replication) -> BrokerSet:
@@ -75,155 +77,142 @@ def _stated(s: Replication) -> Truth:
 
 
 def _ends_of_replicas(s: Replication) -> Conjuncts:
-    return {
-        f"broker {n}": implies(
-            all_of(leads, b.epoch == s.leader_epoch), b.fetchers().within(s.controller.replicas)
-        )
-        for n, b, leads in leading(s)
-    }  # fmt: skip
+    return each_leading(s, lambda _, epoch, b: implies(
+        epoch == s.leader_epoch, b.fetchers().within(s.controller.replicas)
+    ))  # fmt: skip
 
 
 def _goes_by_min_isr(s: Replication) -> Conjuncts:
     """A larger one: to lower it is no change of the partition."""
-    return {
-        f"broker {n}": implies(
-            all_of(leads, b.epoch == s.leader_epoch, any_of(b.current, b.answer == ACCEPTED)),
-            b.min_isr >= s.controller.effective_min_isr(),
-        )
-        for n, b, leads in leading(s)
-    }
+    return each_leading(s, lambda _, epoch, b: implies(
+        all_of(epoch == s.leader_epoch, any_of(b.current, b.answer == ACCEPTED)),
+        b.min_isr >= s.controller.effective_min_isr(),
+    ))  # fmt: skip
 
 
-def _logs(s: Replication) -> dict[str, tuple[Log, Truth]]:
-    """Each log, and whether it is one: after a loss what was committed is of several histories."""
-    disks: dict[str, tuple[Log, Truth]] = {f"broker {n}": (b.log, True) for n, b in enumerate(s.brokers)}
-    return {**disks, "committed": (s.committed, negate(s.lossy))}
+def _each_log(s: Replication, claim: Callable[[Log, Truth], Truth]) -> Conjuncts:
+    """Of each log, and whether it is one: after a loss what was committed is of several histories."""
+    disks = each_record(s.brokers, lambda _, b: claim(b.log, True))
+    return {**disks, "committed": claim(s.committed, negate(s.lossy))}
 
 
 def _sorted(s: Replication) -> Conjuncts:
-    return {name: log.in_order(one) for name, (log, one) in _logs(s).items()}
+    return _each_log(s, lambda log, one: log.in_order(one))
 
 
 def _no_future(s: Replication) -> Conjuncts:
-    return {"committed": all_of(*s.committed.each(lambda _, entry: entry <= s.leader_epoch + 1))} | {
-        f"broker {n}": all_of(b.log.last() <= s.leader_epoch + 1, implies(b.running(), b.log.last() <= b.epoch + 1))
-        for n, b in enumerate(s.brokers)
-    }
+    return {"committed": all_of(*s.committed.each(lambda _, entry: entry <= s.leader_epoch + 1))} | each_record(
+        s.brokers,
+        lambda _, b: all_of(
+            b.log.last() <= s.leader_epoch + 1, implies(b.running(), b.log.last() <= b.epoch + 1)
+        ),
+    )
 
 
 def _matching(s: Replication) -> Conjuncts:
     """Nor does an epoch begin at two offsets."""
+
+    def match(a: Log, b: Log) -> Truth:
+        return all_of(a.same_below(b), b.same_below(a))
+
+    committed = each_record(s.brokers, lambda _, b: implies(negate(s.lossy), match(b.log, s.committed)))
     return {
-        f"{i} and {j}": implies(all_of(one, also), all_of(a.same_below(b), b.same_below(a)))
-        for (i, (a, one)), (j, (b, also)) in combinations(_logs(s).items(), 2)
+        **each_pair(s.brokers, lambda _, a, __, b: match(a.log, b.log)),
+        **{f"{name} and committed": truth for name, truth in committed.items()},
     }
 
 
 def _has_epoch(s: Replication) -> Conjuncts:
     """Of each epoch whose leader runs and has not passed it."""
-    logs = {**{f"broker {n}": b.log for n, b in enumerate(s.brokers)}, "committed": s.committed}
-    return {
-        f"{name}, led by {n}": all_of(*log.each(_leader_has(s, n)))
-        for name, log in logs.items() for n in range(len(s.brokers))
-    }  # fmt: skip
+    parts: dict[str, Truth] = {}
+    for name, led, leader in _of_epochs(s):
+        of_logs = _each_log(s, lambda log, _, led=led, leader=leader: all_of(*log.each(_leader_has(led, leader))))  # type: ignore[misc]
+        parts |= {f"{log}, led by {name}": truth for log, truth in of_logs.items()}
+    return parts
 
 
-def _leader_has(s: Replication, number: int) -> Claim:
+def _of_epochs(s: Replication) -> Iterator[tuple[str, Callable[[Word], Truth], Broker]]:
+    """Each leader, by a name, and whether it leads a given epoch."""
+    if isinstance(s.brokers, PerBroker):
+        for epoch, number in enumerate(s.leaders):
+            leader = record_of(s.brokers, number)
+            yield f"leader of epoch {epoch}", lambda e, epoch=epoch, number=number: all_of(e == epoch, number >= 0), leader
+    else:
+        for n, leader in enumerate(s.brokers):
+            yield f"{n}", lambda e, n=n: s.leader_at(e) == n, leader
+
+
+def _leader_has(led: Callable[[Word], Truth], leader: Broker) -> Claim:
     """The claim that a record is in the log of its epoch's leader, if that is a broker, and that it leads by then."""
-    leader = s.brokers[number]
 
     def has(offset: Word, entry: Word) -> Truth:
         epoch = entry - 1
-        led = all_of(entry > VACANT, s.leader_at(epoch) == number, leader.running(), leader.epoch <= epoch)
-        return implies(led, all_of(leader.epoch == epoch, leader.log.at(offset) == entry))
+        runs = all_of(entry > VACANT, led(epoch), leader.running(), leader.epoch <= epoch)
+        return implies(runs, all_of(leader.epoch == epoch, leader.log.at(offset) == entry))
 
     return has
 
 
-def leading(s: Replication) -> Iterator[tuple[int, Broker, Truth]]:
-    """Each broker, and whether it believes that it leads."""
-    for n, b in enumerate(s.brokers):
-        yield n, b, s.leads(n, b)
-
-
 def _ends_within(s: Replication) -> Conjuncts:
-    return {
-        f"broker {n}": implies(leads, all_of(*(end <= b.log.end() for end in b.ends))) for n, b, leads in leading(s)
-    }
+    return each_leading(s, lambda _, __, b: all_records(b.ends, lambda ___, end: end <= b.log.end()))
 
 
 def _fetched(s: Replication) -> Conjuncts:
-    return {
-        f"{n} of {f}": implies(all_of(leads, b.ends[f] >= 0, other.running()), b.epoch <= other.epoch)
-        for n, b, leads in leading(s) for f, other in enumerate(s.brokers) if f != n
-    }  # fmt: skip
+    return each_follower(s, lambda _, epoch, b, f, other: implies(
+        all_of(b.end_of(f) >= 0, other.running()), epoch <= other.epoch
+    ))  # fmt: skip
 
 
 def _hold(s: Replication) -> Conjuncts:
-    return {
-        f"broker {n}": implies(
-            all_of(candidates(s).has(n), b.status != STOPPED_UNCLEAN, negate(s.lossy)),
-            b.log.agrees(s.committed, s.committed.end()),
-        )
-        for n, b in enumerate(s.brokers)
-    }
+    return each_record(s.brokers, lambda n, b: implies(
+        all_of(candidates(s).has(n), b.status != STOPPED_UNCLEAN, negate(s.lossy)),
+        b.log.agrees(s.committed, s.committed.end()),
+    ))  # fmt: skip
 
 
 def _fetched_is_held(s: Replication) -> Conjuncts:
-    return {
-        f"{n} of {f}": implies(
-            all_of(leads, b.epoch == s.leader_epoch, other.status != STOPPED_UNCLEAN,
-                   any_of(candidates(s).has(f), negate(b.stale.has(f)))),
-            b.log.agrees(other.log, b.ends[f]),
-        )
-        for n, b, leads in leading(s) for f, other in enumerate(s.brokers) if f != n
-    }  # fmt: skip
+    return each_follower(s, lambda _, epoch, b, f, other: implies(
+        all_of(epoch == s.leader_epoch, other.status != STOPPED_UNCLEAN,
+               any_of(candidates(s).has(f), negate(b.stale.has(f)))),
+        b.log.agrees(other.log, b.end_of(f)),
+    ))  # fmt: skip
 
 
 def _known(s: Replication) -> Conjuncts:
-    return {
-        f"broker {n}": implies(
-            all_of(leads, b.epoch == s.leader_epoch, negate(s.lossy)),
-            s.committed.end() <= larger(b.high_watermark, b.log.count_to(b.epoch)),
-        )
-        for n, b, leads in leading(s)
-    }
+    return each_leading(s, lambda _, epoch, b: implies(
+        all_of(epoch == s.leader_epoch, negate(s.lossy)),
+        s.committed.end() <= larger(b.high_watermark, b.log.count_to(epoch)),
+    ))  # fmt: skip
 
 
 def _caught_up(s: Replication) -> Conjuncts:
     wanted = negate(s.request.isr.is_empty())
-    return {
-        f"{n} of {f}": implies(
-            all_of(wanted, leads, b.epoch == s.leader_epoch, s.request.isr.has(f), negate(s.controller.isr.has(f))),
-            any_of(
-                s.request.stale,
-                all_of(
-                    b.ends[f] >= larger(b.high_watermark, b.log.count_to(b.epoch)),
-                    s.request.stated.has(f), negate(b.stale.has(f)),
-                ),
-            ),
-        )
-        for n, b, leads in leading(s) for f in range(len(s.brokers)) if f != n
-    }  # fmt: skip
+
+    def caught_up(b: Broker, epoch: Word, f: Word) -> Truth:
+        held = b.end_of(f) >= larger(b.high_watermark, b.log.count_to(epoch))
+        return any_of(s.request.stale, all_of(held, s.request.stated.has(f), negate(b.stale.has(f))))
+
+    return each_follower(s, lambda _, epoch, b, f, __: implies(
+        all_of(wanted, epoch == s.leader_epoch, s.request.isr.has(f), negate(s.controller.isr.has(f))),
+        caught_up(b, epoch, f),
+    ))  # fmt: skip
 
 
 def _shown(s: Replication) -> Conjuncts:
-    return {
-        f"broker {n}": implies(negate(s.lossy), b.log.agrees(s.committed, b.high_watermark))
-        for n, b in enumerate(s.brokers)
-    }
+    return each_record(
+        s.brokers, lambda _, b: implies(negate(s.lossy), b.log.agrees(s.committed, b.high_watermark))
+    )
 
 
-def _dead(s: Replication) -> Word:
-    dead: Word = 0
-    for n, b in enumerate(s.brokers):
-        dead = dead | choose(b.status == STOPPED_UNCLEAN, 1 << n, 0)
-    return dead
+def dead(s: Replication) -> BrokerSet:
+    """Who has stopped uncleanly."""
+    found: BrokerSet = brokers_where(s.brokers, lambda n: s.broker(n).status == STOPPED_UNCLEAN)
+    return found
 
 
 def _living(s: Replication, setting: Setting) -> Truth:
     """One, once somebody has reassigned; none, once somebody has configured, which empties an ELR without an ISR."""
-    living = s.controller.isr.plus(s.controller.elr).minus(BrokerSet(_dead(s)))
+    living = s.controller.isr.plus(s.controller.elr).minus(dead(s))
     configured = s.left.config_changes < setting["config-changes"]
     minimum = choose(configured, 0, choose(untouched(s, setting), s.controller.effective_min_isr(), 1))
     died = setting["unclean-stops"] - s.left.unclean_stops

@@ -1,0 +1,61 @@
+"""Claims about leaders: of a fixed number of brokers about each of them, of any number about the leader of each epoch.
+
+Whoever believes that it leads is the leader of the epoch that it has applied. So both say the same, and of any
+number of brokers there are as many leaders to speak of as there are epochs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from kraftcheck.model.language.anynumber.brokers import PerBroker
+from kraftcheck.model.language.anynumber.maps import each_record, record_of
+from kraftcheck.model.language.system import Conjuncts
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, implies, negate
+from kraftcheck.model.systems.replication.history import of_each
+from kraftcheck.model.systems.replication.state import Broker, Replication
+
+EpochClaim = Callable[[Word, Word, Word], Truth]
+"""A claim about a broker, an epoch and its leader."""
+
+
+def leading(s: Replication) -> Iterator[tuple[str, Word, Word, Broker, Truth]]:
+    """Each broker that may believe that it leads, by a name, with its epoch and record, and whether it does."""
+    if not isinstance(s.brokers, PerBroker):
+        for n, b in enumerate(s.brokers):
+            yield f"broker {n}", n, b.epoch, b, s.leads(n, b)
+        return
+    for epoch, leader in enumerate(s.leaders):
+        b = record_of(s.brokers, leader)
+        yield f"leader of epoch {epoch}", leader, epoch, b, all_of(leader >= 0, b.running(), b.epoch == epoch)
+
+
+def each_leading(s: Replication, claim: Callable[[Word, Word, Broker], Truth]) -> Conjuncts:
+    """A claim about each broker that believes that it leads, of its epoch and its record."""
+    return {name: implies(leads, claim(n, epoch, b)) for name, n, epoch, b, leads in leading(s)}
+
+
+def each_follower(s: Replication, claim: Callable[[Word, Word, Broker, Word, Broker], Truth]) -> Conjuncts:
+    """A claim about each broker that believes that it leads, as above, and each other broker."""
+    parts: dict[str, Truth] = {}
+    for name, n, epoch, b, leads in leading(s):
+        others = each_other(s, n, lambda f, other, n=n, epoch=epoch, b=b: claim(n, epoch, b, f, other))  # type: ignore[misc]
+        parts |= {f"{name} of {other}": implies(leads, truth) for other, truth in others.items()}
+    return parts
+
+
+def each_other(s: Replication, number: Word, claim: Callable[[Word, Broker], Truth]) -> Conjuncts:
+    """A claim about every broker but one."""
+    if isinstance(s.brokers, PerBroker):
+        return each_record(s.brokers, lambda f, other: implies(negate(number == f), claim(f, other)))
+    return {f"broker {f}": claim(f, other) for f, other in enumerate(s.brokers) if f != number}
+
+
+def each_led(s: Replication, claim: EpochClaim) -> Conjuncts:
+    """A claim about every broker and epoch; of any number of brokers only about the leader of each epoch."""
+    if isinstance(s.brokers, PerBroker):
+        return of_each(s.leaders, lambda epoch, leader: implies(leader >= 0, claim(leader, epoch, leader)))
+    numbers = range(len(s.brokers))
+    parts = {n: of_each(s.leaders, lambda epoch, leader, n=n: claim(n, epoch, leader)) for n in numbers}  # type: ignore[misc]
+    return {f"broker {n}, {name}": truth for n, of in parts.items() for name, truth in of.items()}

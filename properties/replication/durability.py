@@ -13,6 +13,7 @@ from kraftcheck.model.systems.replication.log import smaller
 from kraftcheck.model.systems.replication.settle import remembered
 from kraftcheck.model.systems.replication.state import Broker, Replication
 from kraftcheck.properties.kinds import always, happens, sometimes, step
+from kraftcheck.properties.replication.leaders import each_leading
 
 
 def properties(setting: Setting) -> list[Property]:
@@ -134,13 +135,9 @@ def _logs_match(s: Replication) -> Conjuncts:
 
 def _quorum(s: Replication) -> Conjuncts:
     candidates = s.controller.isr.plus(s.controller.elr)
-    return each_record(
-        s.brokers,
-        lambda n, b: implies(
-            all_of(s.leads(n, b), b.epoch == s.leader_epoch, b.isr.size() >= b.min_isr),
-            candidates.within(b.maximal_isr()),
-        ),
-    )
+    return each_leading(s, lambda _, epoch, b: implies(
+        all_of(epoch == s.leader_epoch, b.isr.size() >= b.min_isr), candidates.within(b.maximal_isr())
+    ))  # fmt: skip
 
 
 def _survives(s: Replication, setting: Setting) -> Truth:
@@ -171,12 +168,9 @@ def _monotone(t: Step) -> Conjuncts:
 
 
 def _metadata_match(s: Replication) -> Conjuncts:
-    return each_record(
-        s.brokers,
-        lambda n, b: implies(
-            all_of(s.leads(n, b), b.epoch == s.leader_epoch, b.current), b.isr.same(s.controller.isr)
-        ),
-    )
+    return each_leading(s, lambda _, epoch, b: implies(
+        all_of(epoch == s.leader_epoch, b.current), b.isr.same(s.controller.isr)
+    ))  # fmt: skip
 
 
 def _recovery_quorum(s: Replication, setting: Setting) -> Truth:

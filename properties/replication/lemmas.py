@@ -14,6 +14,7 @@ from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN
 from kraftcheck.properties.elections.lemmas import of_controller
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication import lemmas_commits, lemmas_logs
+from kraftcheck.properties.replication.leaders import each_leading
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
@@ -58,9 +59,7 @@ def _of_logs(setting: Setting) -> tuple[Property, ...]:
 
 def _leaders(s: Replication, claim: Callable[[Broker], Truth]) -> Conjuncts:
     """A claim about each broker that leads in the current leader epoch."""
-    return each_record(
-        s.brokers, lambda n, b: implies(all_of(s.leads(n, b), b.epoch == s.leader_epoch), claim(b))
-    )
+    return each_leading(s, lambda _, epoch, b: implies(epoch == s.leader_epoch, claim(b)))
 
 
 def _request(s: Replication) -> Conjuncts:

@@ -59,7 +59,8 @@ class Instances:
     _read: set[int] = field(factory=set)
     _ranged: set[int] = field(factory=set)
     _claims: dict[int, Term] = field(factory=dict)
-    _pairs: list[tuple[Term, Term, Term]] = field(factory=list)
+    _said: set[int] = field(factory=set)
+    sets: list[Term] = field(factory=list)
     _made: set[tuple[int, ...]] = field(factory=set)
     _sorts: Sorts = field(init=False)
 
@@ -73,7 +74,8 @@ class Instances:
         copy = Instances(self.graph, [], [*self.places], [])
         copy._substitution = self._substitution
         copy._polarities, copy._read, copy._claims = dict(self._polarities), set(self._read), dict(self._claims)
-        copy._pairs, copy._made = [*self._pairs], set(self._made)
+        copy.sets, copy._made = [*self.sets], set(self._made)
+        copy._said = set(self._said)
         copy._ranged, copy._sorts = set(self._ranged), self._sorts.copy()
         return copy
 
@@ -215,23 +217,27 @@ class Instances:
         """A word that a binder names is what it says of one place, and of every member."""
         if claim.index in self._claims:
             return
-        others = [other for other in self._claims.values() if claim.op == other.op == "cardinality"]
         self.facts += self._substitution.within(claim)
+        if claim.op == "cardinality":
+            self._claims[claim.index] = claim
+            self._size(claim)
+            return
         self._general(claim)
         if claim.op == "least_by":
             self._member_unless(claim, claim, claim == -1)
-        elif claim.op == "cardinality":
-            witnesses = self._witnesses(claim)
-            if witnesses is None:
-                return
-            first, second = witnesses
-            self._member_unless(claim, first, claim < 1)
-            self._member_unless(claim, second, claim < 2)
-            self._add_fact(any_of(claim < 2, first != second))
-            for other in others:
-                if self._sorts.comparable(claim, other):
-                    self._compare(claim, other)
-                    self._compare(other, claim)
+
+    def _size(self, claim: Term) -> None:
+        """A set that is one of two by a condition has the size of that one; others are compared."""
+        substitution = self._substitution
+        condition = substitution.condition_of(claim)
+        if condition is None:
+            if claim.args[1] is not self.graph.constant(True):  # sets are finite
+                self.sets.append(claim)
+            return
+        for holds in (True, False):
+            one = substitution.assuming(claim, condition, holds)
+            self._add_fact(any_of(negate(condition) if holds else condition, claim == one))
+            self._unfold([(one, BOTH)], DeniedPart())
 
     def _member_unless(self, claim: Term, place: Term, none: Truth) -> None:
         """A place is a member, unless there is none."""
@@ -240,11 +246,6 @@ class Instances:
         self._unfold([(body, BOTH)], DeniedPart())
         self._add_place(place, self._sorts.of(claim))
 
-    def _witnesses(self, claim: Term) -> tuple[Term, Term] | None:
-        first = self._substitution.witness(f"member of {claim.index}", claim)
-        second = self._substitution.witness(f"second member of {claim.index}", claim)
-        return None if first is None or second is None else (first, second)
-
     def _member(self, claim: Term, place: Term, body: Truth) -> None:
         """What a binder's word says of a place, if that is a member."""
         outside = any_of(place < 0, negate(body))
@@ -252,38 +253,9 @@ class Instances:
             key = self._substitution.key_at
             smaller = lower(key(claim, claim)) <= lower(key(claim, place))
             self._add_fact(any_of(outside, all_of(claim >= 0, smaller)))
-        elif claim.op == "above":
-            self._add_fact(any_of(outside, place < claim))
         else:
-            witnesses = self._witnesses(claim)
-            another = True if witnesses is None else any_of(place == witnesses[0], claim >= 2)
-            self._add_fact(any_of(outside, all_of(claim >= 1, another)))
+            self._add_fact(any_of(outside, place < claim))
         self._unfold([(self.graph.lift(body), BOTH)], DeniedPart())
-
-    def _compare(self, one: Term, other: Term) -> None:
-        """A set that is not larger than another has a member outside it, or is within it and as large only if equal."""
-        place = self._substitution.witness(f"in {one.index}, not in {other.index}", one, other)
-        if place is None:
-            return
-        inside, outside = (self._substitution.at(claim, place) for claim in (one, other))
-        beyond = all_of(place >= 0, lower(inside), negate(lower(outside)))
-        self._add_fact(any_of(one <= other, beyond))
-        self._pairs.append((one, other, self.graph.lift(beyond)))
-        self._unfold([(inside, BOTH), (outside, BOTH)], DeniedPart())
-        for at, sort in [*self.places]:
-            self._strictly(self._pairs[-1], at, sort)
-        self._add_place(place, self._sorts.of(one) or self._sorts.of(other))
-
-    def _strictly(self, pair: tuple[Term, Term, Term], place: Term, sort: Sort) -> None:
-        """A member of the other set alone makes that one larger, where the first is within it."""
-        one, other, beyond = pair
-        key = (one.index, other.index, place.index)
-        if key in self._made or apart(self._sorts.of(one) or self._sorts.of(other), self._sorts.current(sort)):
-            return
-        self._made.add(key)
-        inside, outside = (self._substitution.at(claim, place) for claim in (other, one))
-        self._add_fact(any_of(place < 0, negate(lower(inside)), lower(outside), one < other, lower(beyond)))
-        self._unfold([(inside, BOTH), (outside, BOTH)], DeniedPart())
 
     def _knows(self, place: Term, sort: Sort) -> bool:
         return any(place is listed and sort == other for listed, other in self.places)
@@ -295,6 +267,39 @@ class Instances:
 
     def _at_place(self, place: Term, sort: Sort) -> None:
         for claim in [*self._claims.values()]:
-            self._instance(claim, place, sort)
-        for pair in [*self._pairs]:
-            self._strictly(pair, place, sort)
+            if claim.op != "cardinality":
+                self._instance(claim, place, sort)
+
+    def member(self, claim: Term, place: Term) -> Term:
+        """Whether a place is a member of the set whose size a term is."""
+        return self.graph.lift(all_of(place >= 0, lower(self._substitution.at(claim, place))))
+
+    def places_of(self, claim: Term) -> list[Term]:
+        """The places of interest that may be members of a set."""
+        sort = self._sorts.of(claim)
+        return [place for place, other in self.places if not apart(sort, self._sorts.current(other))]
+
+    def comparable(self, one: Term, other: Term) -> bool:
+        """Whether the sizes of two sets are compared."""
+        return self._sorts.comparable(one, other)
+
+    def same_owners(self, one: Term, other: Term) -> Truth:
+        """A truth that, if it holds, makes two sets the same: they are kept by the same brokers. False: they differ."""
+        (shape, owners), (shape_too, others) = map(self._substitution.owners, (one, other))
+        return shape is shape_too and all_of(*(a == b for a, b in zip(owners, others, strict=True)))
+
+    def outsider(self, name: str, *sets: Term) -> Term | None:
+        """The place with a name, a member of the first of some sets where there is one; None: too far away."""
+        numbers = " ".join(str(claim.index) for claim in sets)
+        return self._substitution.witness(f"{name} {numbers}", *sets)
+
+    def say(self, fact: Truth, *sets: Term, place: Term | None = None) -> None:
+        """Add a fact about the members of some sets, and a place of interest that it names."""
+        term = self.graph.lift(fact)
+        if term.index in self._said:
+            return
+        self._said.add(term.index)
+        self._add_fact(term)
+        self._unfold([(term, POSITIVE)], DeniedPart())
+        if place is not None:
+            self._add_place(place, next((s for s in map(self._sorts.of, sets) if s is not None), None))

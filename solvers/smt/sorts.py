@@ -51,17 +51,8 @@ class Sorts:
         return self._first(read_at[0]) if read_at else None
 
     def comparable(self, one: Term, other: Term) -> bool:
-        """Whether the sizes of two sets are compared: not where they are sets of two different records."""
-        owners, others = self._owners(one), self._owners(other)
-        return not apart(self.of(one), self.of(other)) and not (owners and others and owners.isdisjoint(others))
-
-    def _owners(self, claim: Term) -> set[int]:
-        """The places whose records have the sets that a claim reads."""
-        pending, owners = [claim.args[1]], set[int]()
-        for term in closure(pending):
-            if term.op == "read" and len(term.args) > 2 and not self.substitution.free(term.args[1]):
-                owners.add(term.args[1].index)
-        return owners
+        """Whether the sizes of two sets are compared: those of two sorts have no members in common."""
+        return not apart(self.of(one), self.of(other))
 
     def merges(self) -> int:
         """How many sequences are known to have the places of others."""

@@ -1,0 +1,156 @@
+"""Sizes of finite sets: what is true of them is said where a model of the solver contradicts it.
+
+Each axiom names places (Skolem), and each place has instances of every claim. So
+axioms are not said of every two sets: of those whose sizes and members in a model
+are not those of finite sets, until the solver has no model, or one that no axiom contradicts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+
+from attrs import frozen
+
+from kraftcheck.model.language.terms import Term, Truth, lower
+from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.solvers.smt.instances import Instances
+
+AT_A_TIME = 4
+
+Value = Callable[[Term], int]
+"""The value of a term in a model."""
+
+
+@frozen
+class Sized:
+    """A set as a model has it.
+
+    Attributes:
+        term: its size.
+        size: what the model says of it.
+        members: those of the places of interest that are members, by their value.
+    """
+
+    term: Term
+    size: int
+    members: Mapping[int, Term]
+
+    def beyond(self, *others: Sized) -> list[Term]:
+        """Members that are in none of some other sets."""
+        return [place for at, place in self.members.items() if not any(at in other.members for other in others)]
+
+
+def refine(instances: Instances, value: Value) -> bool:
+    """Say an axiom of each kind that a model contradicts, the simplest kind first; whether there was any."""
+    before = len(instances.facts)
+    sized = [_sized(instances, term, value) for term in instances.sets]
+    for axioms in (_same, _members, _compared, _larger_by_two, _covered):
+        axioms(instances, sized, value)
+        if len(instances.facts) > before:
+            return True
+    return False
+
+
+def _sized(instances: Instances, term: Term, value: Value) -> Sized:
+    members = {}
+    for place in instances.places_of(term):
+        at = value(place)
+        if at >= 0 and at not in members and value(instances.member(term, place)):
+            members[at] = place
+    return Sized(term, value(term), members)
+
+
+def _is_in(instances: Instances, place: Term, one: Sized) -> Truth:
+    return lower(instances.member(one.term, place))
+
+
+def _same(instances: Instances, sized: list[Sized], value: Value) -> None:
+    """Sets that the same brokers keep are of one size."""
+    for one, other in itertools.combinations(sized, 2):
+        if one.size != other.size:
+            same = instances.same_owners(one.term, other.term)
+            if same is not False and value(instances.graph.lift(same)):
+                instances.say(implies(same, one.term == other.term), one.term)
+
+
+def _members(instances: Instances, sized: list[Sized], _: Value) -> None:
+    """Members count, up to two; and a set of one, or of two, has as many."""
+    for one in sized:
+        places = list(one.members.values())
+        if places and one.size < 1:
+            instances.say(implies(_is_in(instances, places[0], one), one.term >= 1), one.term)
+        for place, other in itertools.combinations(places, 2) if one.size < 2 else ():
+            inside = all_of(negate(place == other), _is_in(instances, place, one), _is_in(instances, other, one))
+            instances.say(implies(inside, one.term >= 2), one.term)
+        for count in range(len(places), min(one.size, 2)):
+            _name_member(instances, one, count)
+
+
+def _name_member(instances: Instances, one: Sized, count: int) -> None:
+    first, second = (instances.outsider(name, one.term) for name in ("member of", "second member of"))
+    if first is None or second is None:
+        return
+    place = second if count else first
+    differ = negate(first == second) if count else True
+    instances.say(any_of(one.term <= count, all_of(_is_in(instances, place, one), differ)), one.term, place=place)
+
+
+def _pairs(instances: Instances, sized: list[Sized]) -> list[tuple[Sized, Sized]]:
+    pairs = itertools.permutations(reversed(sized), 2)
+    return [(one, other) for one, other in pairs if instances.comparable(one.term, other.term)]
+
+
+def _compared(instances: Instances, sized: list[Sized], _: Value) -> None:
+    """A set that is larger than another, or as large and lacks a member of it, has a member outside it."""
+    said = 0
+    for one, other in _pairs(instances, sized):
+        if one.beyond(other) or one.size < other.size:
+            continue
+        lacking = other.beyond(one)[:1]
+        if one.size == other.size and not lacking:
+            continue
+        place = instances.outsider("outside", one.term, other.term)
+        if place is None:
+            continue
+        before = len(instances.facts)
+        beyond = all_of(_is_in(instances, place, one), negate(_is_in(instances, place, other)))
+        if one.size > other.size:
+            instances.say(any_of(one.term <= other.term, beyond), one.term, other.term, place=place)
+        for lacked in lacking:
+            lacks = all_of(_is_in(instances, lacked, other), negate(_is_in(instances, lacked, one)))
+            instances.say(any_of(one.term < other.term, negate(lacks), beyond), one.term, other.term, place=place)
+        said += len(instances.facts) > before
+        if said == AT_A_TIME:
+            return
+
+
+def _larger_by_two(instances: Instances, sized: list[Sized], _: Value) -> None:
+    """A set that is larger than another by two has two members outside it."""
+    for one, other in _pairs(instances, sized):
+        if one.size < other.size + 2 or len(one.beyond(other)) > 1:
+            continue
+        first, second = (instances.outsider(name, one.term, other.term) for name in ("outside", "also outside"))
+        if first is None or second is None:
+            continue
+        both = [all_of(_is_in(instances, at, one), negate(_is_in(instances, at, other))) for at in (first, second)]
+        instances.say(any_of(one.term <= other.term, both[0]), one.term, other.term, place=first)
+        fact = any_of(one.term <= other.term + 1, all_of(*both, negate(first == second)))
+        instances.say(fact, one.term, other.term, place=second)
+
+
+def _covered(instances: Instances, sized: list[Sized], _: Value) -> None:
+    """A set that two others cover is no larger than both together."""
+    for one in sized:
+        for other, third in itertools.combinations((s for s in sized if s is not one), 2):
+            if one.size <= other.size + third.size or one.beyond(other, third):
+                continue
+            if not (instances.comparable(one.term, other.term) and instances.comparable(one.term, third.term)):
+                continue
+            place = instances.outsider("uncovered", one.term, other.term, third.term)
+            if place is None:
+                continue
+            inside = all_of(_is_in(instances, place, one),
+                            *(negate(_is_in(instances, place, s)) for s in (other, third)))
+            fact = any_of(one.term <= other.term + third.term, inside)
+            instances.say(fact, one.term, other.term, third.term, place=place)

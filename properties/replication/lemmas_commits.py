@@ -14,7 +14,15 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.replication.history import last_kept, until
 from kraftcheck.model.systems.replication.log import Log
-from kraftcheck.model.systems.replication.state import ACCEPTED, INELIGIBLE, OVERTAKEN, STOPPED_UNCLEAN, UNKNOWN, Broker, Replication
+from kraftcheck.model.systems.replication.state import (
+    ACCEPTED,
+    INELIGIBLE,
+    OVERTAKEN,
+    STOPPED_UNCLEAN,
+    UNKNOWN,
+    Broker,
+    Replication,
+)
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.leaders import each_led, each_other, leading
 from kraftcheck.properties.replication.lemmas_logs import asked, candidates, eligible
@@ -102,8 +110,9 @@ def _reach(s: Replication) -> Conjuncts:
     parts: dict[str, Truth] = {}
     for name, view in _views(s):
         parts |= {f"{name} {part}": truth for part, truth in _reached(s, view).items()}
-    return parts | each_led(s, lambda number, epoch, leader: all_of(
+    yet_to_lead = each_led(s, lambda number, epoch, leader: all_of(
         *_reached(s, _once_it_leads(s, number, epoch, leader)).values()))  # fmt: skip
+    return {**parts, **yet_to_lead}
 
 
 def _reached(s: Replication, v: View) -> dict[str, Truth]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from kraftcheck.model.language.anynumber.brokers import PerBroker
-from kraftcheck.model.language.anynumber.maps import all_records, brokers_where, each_pair, each_record, record_of
+from kraftcheck.model.language.anynumber.maps import all_records, brokers_where, each_pair, each_record
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
@@ -125,21 +126,30 @@ def _matching(s: Replication) -> Conjuncts:
 def _has_epoch(s: Replication) -> Conjuncts:
     """Of each epoch whose leader runs and has not passed it."""
     parts: dict[str, Truth] = {}
-    for name, led, leader in _of_epochs(s):
-        of_logs = _each_log(s, lambda log, _, led=led, leader=leader: all_of(*log.each(_leader_has(led, leader))))  # type: ignore[misc]
+    for name, has in _leaders_have(s):
+        of_logs = _each_log(s, lambda log, _, has=has: all_of(*log.each(has)))  # type: ignore[misc]
         parts |= {f"{log}, led by {name}": truth for log, truth in of_logs.items()}
     return parts
 
 
-def _of_epochs(s: Replication) -> Iterator[tuple[str, Callable[[Word], Truth], Broker]]:
-    """Each leader, by a name, and whether it leads a given epoch."""
+def _leaders_have(s: Replication) -> Iterator[tuple[str, Claim]]:
+    """Of each broker, or the leader of each epoch, by a name, that it has a record of an epoch that it leads."""
     if isinstance(s.brokers, PerBroker):
         for epoch, number in enumerate(s.leaders):
-            leader = record_of(s.brokers, number)
-            yield f"leader of epoch {epoch}", lambda e, epoch=epoch, number=number: all_of(e == epoch, number >= 0), leader
+            yield f"leader of epoch {epoch}", _leader_has(partial(_leads_only, epoch, number), s.broker(number))
     else:
-        for n, leader in enumerate(s.brokers):
-            yield f"{n}", lambda e, n=n: s.leader_at(e) == n, leader
+        for number, leader in enumerate(s.brokers):
+            yield f"broker {number}", _leader_has(partial(_leads_at, s, number), leader)
+
+
+def _leads_only(epoch: int, leader: Word, asked: Word) -> Truth:
+    """Whether an epoch is one that is led by a broker."""
+    return all_of(asked == epoch, leader >= 0)
+
+
+def _leads_at(s: Replication, number: int, asked: Word) -> Truth:
+    """Whether an epoch is led by a broker."""
+    return s.leader_at(asked) == number
 
 
 def _leader_has(led: Callable[[Word], Truth], leader: Broker) -> Claim:

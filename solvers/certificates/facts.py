@@ -10,6 +10,7 @@ import z3
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import Effort, Premises
+from kraftcheck.solvers.smt.reading.sizes import answer, value_in
 from kraftcheck.solvers.smt.reading.z3_endless import conjuncts_of
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 
@@ -48,9 +49,12 @@ class NeededFacts:
         query = self._instances.branch()
         query.deny(conjuncts_of(goals))
         self._solver.push()
-        added = self._add(query.facts)
-        marks = [z3.Bool(mark) for mark in self._facts]
-        refuted = self._solver.check(*marks) == z3.unsat
+        added: list[str] = []
+        result = answer(
+            query, lambda facts: added.extend(self._add(facts)),
+            lambda: self._solver.check(*map(z3.Bool, self._facts)), lambda: value_in(self._solver.model(), self._read),
+        )  # fmt: skip
+        refuted = result == z3.unsat
         needed = sorted(map(str, self._solver.unsat_core()), key=_number) if refuted else [*self._facts]
         expressions = [self._facts[mark] for mark in needed]
         self._solver.pop()

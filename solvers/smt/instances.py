@@ -21,6 +21,7 @@ from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.polarity import BOTH, NEGATIVE, POSITIVE, arguments_with_polarity
+from kraftcheck.solvers.smt.reading.set_shapes import assuming, condition_of, kept_by
 from kraftcheck.solvers.smt.sorts import Sort, Sorts, apart
 
 
@@ -228,14 +229,13 @@ class Instances:
 
     def _size(self, claim: Term) -> None:
         """A set that is one of two by a condition has the size of that one; others are compared."""
-        substitution = self._substitution
-        condition = substitution.condition_of(claim)
+        condition = condition_of(self._substitution, claim)
         if condition is None:
             if claim.args[1] is not self.graph.constant(True):  # sets are finite
                 self.sets.append(claim)
             return
         for holds in (True, False):
-            one = substitution.assuming(claim, condition, holds)
+            one = assuming(self._substitution, claim, condition, holds)
             self._add_fact(any_of(negate(condition) if holds else condition, claim == one))
             self._unfold([(one, BOTH)], DeniedPart())
 
@@ -285,7 +285,7 @@ class Instances:
 
     def same_owners(self, one: Term, other: Term) -> Truth:
         """A truth that, if it holds, makes two sets the same: they are kept by the same brokers. False: they differ."""
-        (shape, owners), (shape_too, others) = map(self._substitution.owners, (one, other))
+        (shape, owners), (shape_too, others) = (kept_by(self._substitution, claim) for claim in (one, other))
         return shape is shape_too and all_of(*(a == b for a, b in zip(owners, others, strict=True)))
 
     def outsider(self, name: str, *sets: Term) -> Term | None:

@@ -73,10 +73,10 @@ class Substitution:
             return self.graph.intern("bound", (), term.value - (term.value > bound.value), term.lo, term.hi, False)
         key = (term.index, bound.value, place.index)
         if key not in self._memo:
-            self._memo[key] = self._rebuilt(term, tuple(self._with(arg, bound, place) for arg in term.args))
+            self._memo[key] = self.rebuilt(term, tuple(self._with(arg, bound, place) for arg in term.args))
         return self._memo[key]
 
-    def _rebuilt(self, term: Term, args: tuple[Term, ...]) -> Term:
+    def rebuilt(self, term: Term, args: tuple[Term, ...]) -> Term:
         """The operator of a term with other arguments."""
         graph = self.graph
         if term.op == "read" or term.op in BINDERS:
@@ -87,55 +87,6 @@ class Substitution:
         if condition.op == "const":
             return consequent if condition.value else otherwise
         return graph.lift(graph.ite(condition, consequent, otherwise))
-
-    def condition_of(self, claim: Term) -> Term | None:
-        """A truth that is the same at every place, by which the body of a binder is one of two; None: there is none."""
-        pending, seen = [claim.args[1]], set[int]()
-        while pending:
-            term = pending.pop()
-            if term.index in seen or term.op in ("const", "bound", "sequence"):
-                continue
-            seen.add(term.index)
-            if not self.free(term):
-                if term.is_truth:
-                    return term
-                if term.op == "ite":
-                    return term.args[0]
-                continue
-            pending.extend(reversed(term.args))
-        return None
-
-    def assuming(self, claim: Term, condition: Term, holds: bool) -> Term:
-        """A binder of one body with a constant in place of a condition within it."""
-        memo = {condition.index: self.graph.constant(holds)}
-        return self._rebuilt(claim, (claim.args[0], self._assumed(claim.args[1], memo), *claim.args[2:]))
-
-    def _assumed(self, term: Term, memo: dict[int, Term]) -> Term:
-        if term.index not in memo:
-            args = tuple(self._assumed(arg, memo) for arg in term.args)
-            same = all(new is old for new, old in zip(args, term.args, strict=True))
-            memo[term.index] = term if same else self._rebuilt(term, args)
-        return memo[term.index]
-
-    def owners(self, claim: Term) -> tuple[Term, tuple[Term, ...]]:
-        """A binder with the same place for each that it reads at and that is bound by nothing, and those places."""
-        owners: list[Term] = []
-        blank = self.named_place("owner")
-
-        def without(term: Term) -> Term:
-            if not self.free(term):
-                return term
-            if term.op != "read":
-                args = tuple(map(without, term.args))
-            else:
-                closed = [arg for arg in term.args[1:] if not self.free(arg)]
-                owners.extend(closed)
-                args = (term.args[0], *(arg if self.free(arg) else blank for arg in term.args[1:]))
-            same = all(new is old for new, old in zip(args, term.args, strict=True))
-            return term if same else self._rebuilt(term, args)
-
-        body = without(claim.args[1])
-        return body, tuple(owners)
 
     def named_place(self, name: str, truth: bool = False) -> Term:
         """The place (or truth) with a name, always the same term. A place may turn out negative."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from attrs import define, field
 
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.places import BINDERS, Substitution
 
 Sort = int | None

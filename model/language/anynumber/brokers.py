@@ -209,6 +209,8 @@ class PerBroker:
         old = [sequence for _, sequence in leaves(self.item)]
 
         def with_one(leaf: Word, sequence: Sequence) -> Sequence:
+            if leaf is sequence.at(broker):
+                return sequence
             return Sequence(sequence.graph, lambda at: choose(broker == at, leaf, sequence.at(at)))
 
         changed = iter([with_one(leaf, sequence) for leaf, sequence in zip(new, old, strict=True)])

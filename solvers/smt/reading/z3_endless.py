@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import z3
 
@@ -10,7 +10,7 @@ from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Premises
-from kraftcheck.solvers.smt.sizes import refine
+from kraftcheck.solvers.smt.reading.sizes import Value, answer, value_in
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 
 NOT_SHOWN = "no state is shown where sequences have no end"
@@ -49,7 +49,7 @@ class EndlessEngine:
             return SolverAnswer(PROVEN, core=tuple(sorted(shared)))
         query = self._denial(open_conjuncts)
         self._solver.push()
-        result = self._refuted(query)
+        result = answer(query, self._assert, lambda: self._solver.check(*self._literals), self._value)
         core = tuple(self._tracked[str(mark)] for mark in self._solver.unsat_core()) if result == z3.unsat else ()
         reason = self._solver.reason_unknown() if result == z3.unknown else NOT_SHOWN
         self._solver.pop()
@@ -59,25 +59,11 @@ class EndlessEngine:
             self._begin()
         return SolverAnswer(UNDECIDED, reason=reason)
 
-    def _refuted(self, query: Instances) -> z3.CheckSatResult:
-        """The solver's answer, once no axiom of sizes contradicts its model."""
-        said = 0
-        while True:
-            self._solver.add(*map(self._read.expression, query.facts[said:]))
-            said = len(query.facts)
-            result = self._solver.check(*self._literals)
-            self.rounds = getattr(self, 'rounds', 0) + 1
-            if result != z3.sat or not refine(query, self._value(self._solver.model())):
-                return result
+    def _assert(self, facts: Sequence[Term]) -> None:
+        self._solver.add(*map(self._read.expression, facts))
 
-    def _value(self, model: z3.ModelRef) -> Callable[[Term], int]:
-        """What a model says of words and truths."""
-
-        def value(term: Term) -> int:
-            found = model.eval(self._read.expression(term), model_completion=True)
-            return int(z3.is_true(found)) if term.is_truth else found.as_long()
-
-        return value
+    def _value(self) -> Value:
+        return value_in(self._solver.model(), self._read)
 
     def _denial(self, conjuncts: Sequence[Term]) -> Instances:
         """What follows from the denial of some truths; what it has in common with others is asserted for all."""

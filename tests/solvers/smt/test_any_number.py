@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import time
 from typing import Any
@@ -22,6 +23,7 @@ from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, PROVEN, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.reading.sizes import Value, answer, refine, value_in
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.smtlib import second_answer
 from kraftcheck.solvers.smt.theory import Theory, theory
@@ -77,24 +79,68 @@ def test_what_is_said_of_any_number_is_true_of_concrete_sets(
     instances = Instances(graph)
     instances.require([graph.lift(replicas.ranked())])
     instances.require(truths)
-    assert satisfiable(world, [*truths, *instances.facts])
+    assert satisfiable(world, truths, instances)
     # The same instances do exclude an answer that is wrong, or they would say nothing.
     instances.deny([truths[0]])
-    assert not satisfiable(world, [*truths, *instances.facts])
+    assert not satisfiable(world, truths, instances)
 
 
-def satisfiable(world: Places, truths: list[Term]) -> bool:
-    """Whether truths can hold together with the sequences and closed words of a world."""
-    read = Z3Reader(z3.Context())
+@settings(max_examples=6)
+@given(MEMBERS, MEMBERS, MEMBERS, st.integers(0, COUNT - 1), st.lists(st.integers(0, COUNT), min_size=9, max_size=9))
+def test_axioms_of_sizes_are_true_whatever_model_calls_for_them(
+    one: list[int], other: list[int], third: list[int], broker: int, wrong: list[int]
+) -> None:
+    """What is said of sizes because a model has them wrong is true of the concrete sets."""
+    graph, words = Graph(), {}
+
+    def members(name: str, content: list[int]) -> Sequence:
+        words[name] = content
+        return Sequence.of_state(graph, name, 0, 1, truths=True)
+
+    a, b, c = (AnySet(members(f"set {n}", content)) for n, content in enumerate((one, other, third)))
+    by_broker = [a, b, c, a.minus(b), a.plus(a.just(broker)), a.plus(b), a.minus(a.just(broker)), a.keep(c), b.minus(c)]
+    instances, world = Instances(graph), Places(COUNT, words)
+    instances.require([graph.lift(s.size() > at) for at, s in enumerate(by_broker)])
+    sizes = dict(zip([s.index for s in instances.sets], itertools.cycle(wrong), strict=False))
+    before = len(instances.facts)
+    known = value_of_world(world)
+    for _ in range(3):
+        refine(instances, lambda term: sizes.get(term.index, known(term)))
+    assert satisfiable(world, [], instances)
+    assert len(instances.facts) > before or all(world.value(s) == sizes[s.index] for s in instances.sets)
+
+
+def value_of_world(world: Places) -> Value:
+    """What is true of the concrete sets; of a place that only the prover names, that it is no broker."""
+
+    def value(term: Term) -> int:
+        named = {term.graph.variables[node.value] for node in closure([term]) if node.op == "var"}
+        return -1 if named - set(world.words) else int(world.value(term))
+
+    return value
+
+
+def satisfiable(world: Places, truths: list[Term], instances: Instances) -> bool:
+    """Whether truths, and what the prover is told, can hold together with the words and closed words of a world."""
+    read, said = Z3Reader(z3.Context()), set[int]()
     solver = z3.Solver(ctx=read.context)
-    solver.add(*map(read.expression, truths))
-    for node in closure(truths):
-        if node.op in ("cardinality", "least_by", "above"):
-            value = world.value(node)
-            solver.add(read.expression(node) >= value if node.op == "above" else read.expression(node) == value)
-        if node.op == "read" and not any(arg.op == "bound" for arg in closure([node])):
-            solver.add(read.expression(node) == table(read, world, node))
-    return bool(solver.check() == z3.sat)
+
+    def say(facts: list[Term]) -> None:
+        solver.add(*map(read.expression, facts))
+        for node in closure(facts):
+            if node.index in said or any(arg.op == "bound" for arg in closure([node]) if node.op == "read"):
+                continue
+            said.add(node.index)
+            if node.op in ("cardinality", "least_by", "above"):
+                value = world.value(node)
+                solver.add(read.expression(node) >= value if node.op == "above" else read.expression(node) == value)
+            if node.op == "read":
+                solver.add(read.expression(node) == table(read, world, node))
+
+    say(truths)
+    query = instances.branch()
+    query.facts = [*instances.facts]
+    return bool(answer(query, say, solver.check, lambda: value_in(solver.model(), read)) == z3.sat)
 
 
 def table(read: Z3Reader, world: Places, node: Term) -> Any:

@@ -8,15 +8,19 @@ are not those of finite sets, until the solver has no model, or one that no axio
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import z3
 from attrs import frozen
 
 from kraftcheck.model.language.terms import Term, Truth, lower
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.solvers.smt.instances import Instances
+from kraftcheck.solvers.smt.z3terms import Z3Reader
 
 AT_A_TIME = 4
+"""Comparisons of sets that are added before the solver is asked again."""
 
 Value = Callable[[Term], int]
 """The value of a term in a model."""
@@ -41,6 +45,36 @@ class Sized:
         return [place for at, place in self.members.items() if not any(at in other.members for other in others)]
 
 
+def answer(
+    query: Instances, say: Callable[[Sequence[Term]], Any], check: Callable[[], Any], value: Callable[[], Value]
+) -> Any:
+    """The solver's answer to a query, once no axiom contradicts its model.
+
+    Args:
+        query: what is to be said; it learns what the axioms say.
+        say: asserts facts.
+        check: asks the solver.
+        value: of its model.
+    """
+    said = 0
+    while True:
+        say(query.facts[said:])
+        said = len(query.facts)
+        result = check()
+        if result != z3.sat or not refine(query, value()):
+            return result
+
+
+def value_in(model: z3.ModelRef, read: Z3Reader) -> Value:
+    """What a model says of words and truths."""
+
+    def value(term: Term) -> int:
+        found = model.eval(read.expression(term), model_completion=True)
+        return int(z3.is_true(found)) if term.is_truth else int(found.as_long())
+
+    return value
+
+
 def refine(instances: Instances, value: Value) -> bool:
     """Say an axiom of each kind that a model contradicts, the simplest kind first; whether there was any."""
     before = len(instances.facts)
@@ -62,7 +96,8 @@ def _sized(instances: Instances, term: Term, value: Value) -> Sized:
 
 
 def _is_in(instances: Instances, place: Term, one: Sized) -> Truth:
-    return lower(instances.member(one.term, place))
+    inside: Truth = lower(instances.member(one.term, place))
+    return inside
 
 
 def _same(instances: Instances, sized: list[Sized], value: Value) -> None:

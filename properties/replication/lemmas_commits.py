@@ -11,7 +11,7 @@ from kraftcheck.model.language.anynumber.maps import some_records
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
+from kraftcheck.model.language.words import all_of, any_of, choose, concrete, implies, negate
 from kraftcheck.model.systems.replication.history import last_kept, until
 from kraftcheck.model.systems.replication.log import Log
 from kraftcheck.model.systems.replication.state import (
@@ -101,21 +101,29 @@ def _once_it_leads(s: Replication, n: Word, epoch: Word, leader: Word) -> View:
     return View(n, epoch, b.log, all_of(waits, isr.size() >= s.minimum_at(epoch)), isr, lambda _: UNKNOWN)
 
 
-def _last_led(s: Replication, number: Word) -> Word:
+def _last_led(s: Replication) -> Callable[[Word], Word]:
     """The last epoch that a broker leads, has led, or has yet to hear that it leads; NEVER: none is remembered."""
-    return last_kept(s.leaders, lambda leader: leader == number, s.leader_epoch)
+
+    def of(number: Word) -> Word:
+        return last_kept(s.leaders, lambda leader: leader == number, s.leader_epoch)
+
+    if isinstance(s.brokers, PerBroker):
+        return of
+    found = [of(number) for number in range(len(s.brokers))]
+    return lambda number: found[concrete(number)]
 
 
 def _reach(s: Replication) -> Conjuncts:
     parts: dict[str, Truth] = {}
+    last_led = _last_led(s)
     for name, view in _views(s):
-        parts |= {f"{name} {part}": truth for part, truth in _reached(s, view).items()}
+        parts |= {f"{name} {part}": truth for part, truth in _reached(s, view, last_led).items()}
     yet_to_lead = each_led(s, lambda number, epoch, leader: all_of(
-        *_reached(s, _once_it_leads(s, number, epoch, leader)).values()))  # fmt: skip
+        *_reached(s, _once_it_leads(s, number, epoch, leader), last_led).values()))  # fmt: skip
     return {**parts, **yet_to_lead}
 
 
-def _reached(s: Replication, v: View) -> dict[str, Truth]:
+def _reached(s: Replication, v: View, last_led: Callable[[Word], Word]) -> dict[str, Truth]:
     """Of one view: its log agrees with what is committed, and with the log of each other broker that counts."""
     room = s.committed.beyond(*_finite_logs(s))
     able = all_of(v.able, negate(s.lossy))
@@ -123,7 +131,7 @@ def _reached(s: Replication, v: View) -> dict[str, Truth]:
     def counts(x: Word, other: Broker) -> Truth:
         known = any_of(eligible(s).has(x), all_of(asked(s).has(x), negate(v.refused)))
         candidate = all_of(known, other.status != STOPPED_UNCLEAN)
-        led = _last_led(s, x)
+        led = last_led(x)
         elected_after = all_of(other.running(), led > v.epoch, led >= other.epoch)
         return all_of(able, any_of(candidate, elected_after))
 
@@ -167,8 +175,10 @@ def nothing_after(s: Replication) -> Callable[[Word], Truth]:
     There need not be one up to the newest epoch, but only up to one whose leader may commit
     and waits for nobody that has passed it: all who may be elected later wait with it.
     """
+    last_led = _last_led(s)
+
     def last(n: Word) -> Word:
-        return choose(candidates(s).has(n), s.leader_epoch, _last_led(s, n))
+        return choose(candidates(s).has(n), s.leader_epoch, last_led(n))
 
     def next_has_reason(epoch: Word) -> Truth:
         return any_of(*some_records(

@@ -10,7 +10,7 @@ import z3
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import Effort, Premises
-from kraftcheck.solvers.smt.reading.sizes import answer, value_in
+from kraftcheck.solvers.smt.reading.sizes import answer
 from kraftcheck.solvers.smt.reading.z3_endless import conjuncts_of
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 
@@ -51,8 +51,8 @@ class NeededFacts:
         self._solver.push()
         added: list[str] = []
         result = answer(
-            query, lambda facts: added.extend(self._add(facts)),
-            lambda: self._solver.check(*map(z3.Bool, self._facts)), lambda: value_in(self._solver.model(), self._read),
+            query, self._solver, self._read, lambda facts: added.extend(self._add(facts)),
+            lambda: [*map(z3.Bool, self._facts)],
         )  # fmt: skip
         refuted = result == z3.unsat
         needed = sorted(map(str, self._solver.unsat_core()), key=_number) if refuted else [*self._facts]

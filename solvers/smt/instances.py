@@ -62,6 +62,7 @@ class Instances:
     _claims: dict[int, Term] = field(factory=dict)
     _said: set[int] = field(factory=set)
     sets: list[Term] = field(factory=list)
+    cases: dict[int, tuple[Term, Term, Term]] = field(factory=dict)
     _made: set[tuple[int, ...]] = field(factory=set)
     _sorts: Sorts = field(init=False)
 
@@ -75,7 +76,7 @@ class Instances:
         copy = Instances(self.graph, [], [*self.places], [])
         copy._substitution = self._substitution
         copy._polarities, copy._read, copy._claims = dict(self._polarities), set(self._read), dict(self._claims)
-        copy.sets, copy._made = [*self.sets], set(self._made)
+        copy.sets, copy.cases, copy._made = [*self.sets], dict(self.cases), set(self._made)
         copy._said = set(self._said)
         copy._ranged, copy._sorts = set(self._ranged), self._sorts.copy()
         return copy
@@ -221,6 +222,7 @@ class Instances:
         self.facts += self._substitution.within(claim)
         if claim.op == "cardinality":
             self._claims[claim.index] = claim
+            self.sets.append(claim)
             self._size(claim)
             return
         self._general(claim)
@@ -231,13 +233,12 @@ class Instances:
         """A set that is one of two by a condition has the size of that one; others are compared."""
         condition = condition_of(self._substitution, claim)
         if condition is None:
-            if claim.args[1] is not self.graph.constant(True):  # sets are finite
-                self.sets.append(claim)
             return
-        for holds in (True, False):
-            one = assuming(self._substitution, claim, condition, holds)
-            self._add_fact(any_of(negate(condition) if holds else condition, claim == one))
-            self._unfold([(one, BOTH)], DeniedPart())
+        one, other = (assuming(self._substitution, claim, condition, holds) for holds in (True, False))
+        self.cases[claim.index] = condition, one, other
+        self._add_fact(any_of(negate(condition), claim == one))
+        self._add_fact(any_of(condition, claim == other))
+        self._unfold([(condition, BOTH), (one, BOTH), (other, BOTH)], DeniedPart())
 
     def _member_unless(self, claim: Term, place: Term, none: Truth) -> None:
         """A place is a member, unless there is none."""

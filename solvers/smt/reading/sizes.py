@@ -34,11 +34,13 @@ class Sized:
         term: its size.
         size: what the model says of it.
         members: those of the places of interest that are members, by their value.
+        inside: all of them.
     """
 
     term: Term
     size: int
     members: Mapping[int, Term]
+    inside: Sequence[Term]
 
     def beyond(self, *others: Sized) -> list[Term]:
         """Members that are in none of some other sets."""
@@ -46,23 +48,68 @@ class Sized:
 
 
 def answer(
-    query: Instances, say: Callable[[Sequence[Term]], Any], check: Callable[[], Any], value: Callable[[], Value]
+    query: Instances, solver: z3.Solver, read: Z3Reader, say: Callable[[Sequence[Term]], Any],
+    literals: Callable[[], Sequence[Any]],
 ) -> Any:
     """The solver's answer to a query, once no axiom contradicts its model.
 
     Args:
         query: what is to be said; it learns what the axioms say.
+        solver, read: the solver, and how it reads terms.
         say: asserts facts.
-        check: asks the solver.
-        value: of its model.
+        literals: what is assumed beside what is asserted.
     """
     said = 0
     while True:
         say(query.facts[said:])
         said = len(query.facts)
-        result = check()
-        if result != z3.sat or not refine(query, value()):
+        result = solver.check(*literals())
+        if result != z3.sat:
             return result
+        value = value_in(solver.model(), read)
+        sized = _all_sized(query, value)
+        blamed, counted = _blamed(query, sized, solver, read, literals())
+        if counted is not None:
+            # The model whose sets have as many members as it names: what contradicts that one is no guess of a size.
+            value, sized = counted, _all_sized(query, counted)
+        if not any(_refined(query, some, value) for some in (blamed, sized) if some):
+            return z3.sat
+
+
+def _all_sized(query: Instances, value: Value) -> list[Sized]:
+    return [_sized(query, term, value) for term in _live(query, value)]
+
+
+def _live(query: Instances, value: Value) -> list[Term]:
+    """The sizes that others are equal to under the conditions of a model."""
+    found = {}
+    for term in query.sets:
+        size = term
+        while size.index in query.cases:
+            condition, one, other = query.cases[size.index]
+            size = one if value(condition) else other
+        found[size.index] = size
+    return list(found.values())
+
+
+def _blamed(
+    query: Instances, sized: list[Sized], solver: z3.Solver, read: Z3Reader, literals: Sequence[Any]
+) -> tuple[list[Sized], Value | None]:
+    """The sets that cannot all have as many members as a model names; none, and a model, where all can."""
+    solver.push()
+    marks = {}
+    for number, one in enumerate(sized):
+        for place in query.places_of(one.term):
+            inside = read.expression(query.member(one.term, place))
+            solver.add(inside if any(place is member for member in one.inside) else z3.Not(inside))
+        mark = z3.Bool(f"size {number}", read.context)
+        solver.add(z3.Implies(mark, read.expression(one.term) == len(one.members)))
+        marks[str(mark)] = one
+    result = solver.check(*literals, *(z3.Bool(mark, read.context) for mark in marks))
+    core = {str(mark) for mark in solver.unsat_core()} if result == z3.unsat else set(marks)
+    counted = value_in(solver.model(), read) if result == z3.sat else None
+    solver.pop()
+    return ([] if counted else [one for mark, one in marks.items() if mark in core]), counted
 
 
 def value_in(model: z3.ModelRef, read: Z3Reader) -> Value:
@@ -77,8 +124,11 @@ def value_in(model: z3.ModelRef, read: Z3Reader) -> Value:
 
 def refine(instances: Instances, value: Value) -> bool:
     """Say an axiom of each kind that a model contradicts, the simplest kind first; whether there was any."""
+    return _refined(instances, _all_sized(instances, value), value)
+
+
+def _refined(instances: Instances, sized: list[Sized], value: Value) -> bool:
     before = len(instances.facts)
-    sized = [_sized(instances, term, value) for term in instances.sets]
     for axioms in (_same, _members, _compared, _larger_by_two, _covered):
         axioms(instances, sized, value)
         if len(instances.facts) > before:
@@ -87,12 +137,11 @@ def refine(instances: Instances, value: Value) -> bool:
 
 
 def _sized(instances: Instances, term: Term, value: Value) -> Sized:
-    members = {}
-    for place in instances.places_of(term):
-        at = value(place)
-        if at >= 0 and at not in members and value(instances.member(term, place)):
-            members[at] = place
-    return Sized(term, value(term), members)
+    inside = [place for place in instances.places_of(term) if value(instances.member(term, place))]
+    members: dict[int, Term] = {}
+    for place in inside:
+        members.setdefault(value(place), place)
+    return Sized(term, value(term), members, inside)
 
 
 def _is_in(instances: Instances, place: Term, one: Sized) -> Truth:

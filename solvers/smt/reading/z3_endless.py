@@ -10,7 +10,7 @@ from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Premises
-from kraftcheck.solvers.smt.reading.sizes import Value, answer, value_in
+from kraftcheck.solvers.smt.reading.sizes import answer
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 
 NOT_SHOWN = "no state is shown where sequences have no end"
@@ -49,7 +49,7 @@ class EndlessEngine:
             return SolverAnswer(PROVEN, core=tuple(sorted(shared)))
         query = self._denial(open_conjuncts)
         self._solver.push()
-        result = answer(query, self._assert, lambda: self._solver.check(*self._literals), self._value)
+        result = answer(query, self._solver, self._read, self._assert, lambda: self._literals)
         core = tuple(self._tracked[str(mark)] for mark in self._solver.unsat_core()) if result == z3.unsat else ()
         reason = self._solver.reason_unknown() if result == z3.unknown else NOT_SHOWN
         self._solver.pop()
@@ -61,9 +61,6 @@ class EndlessEngine:
 
     def _assert(self, facts: Sequence[Term]) -> None:
         self._solver.add(*map(self._read.expression, facts))
-
-    def _value(self) -> Value:
-        return value_in(self._solver.model(), self._read)
 
     def _denial(self, conjuncts: Sequence[Term]) -> Instances:
         """What follows from the denial of some truths; what it has in common with others is asserted for all."""

@@ -23,7 +23,7 @@ from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, PROVEN, Effort, Obligation, Questions
-from kraftcheck.solvers.smt.reading.sizes import Value, answer, refine, value_in
+from kraftcheck.solvers.smt.reading.sizes import Value, answer, refine
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.smtlib import second_answer
 from kraftcheck.solvers.smt.theory import Theory, theory
@@ -140,7 +140,7 @@ def satisfiable(world: Places, truths: list[Term], instances: Instances) -> bool
     say(truths)
     query = instances.branch()
     query.facts = [*instances.facts]
-    return bool(answer(query, say, solver.check, lambda: value_in(solver.model(), read)) == z3.sat)
+    return bool(answer(query, solver, read, say, list) == z3.sat)
 
 
 def table(read: Z3Reader, world: Places, node: Term) -> Any:

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from kraftcheck.model.language.anynumber.maps import each_record
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.system import Conjuncts, Property, Setting
-from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.replication.history import of_each
 from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, UNKNOWN, Broker, Replication
 from kraftcheck.properties.elections.lemmas import of_controller
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication import lemmas_commits, lemmas_logs
-from kraftcheck.properties.replication.leaders import each_leading
+from kraftcheck.properties.replication.leaders import each_leading, each_led
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
@@ -47,7 +47,28 @@ def _of_any_number(setting: Setting) -> tuple[Property, ...]:
                lambda s: each_record(s.brokers, lambda n, b: implies(b.running(), s.controller.registered.has(n)))),
         always("lemma-no-end-of-its-own", "no leader fetches from itself",
                lambda s: each_record(s.brokers, lambda n, b: b.end_of(n) == UNKNOWN)),
+        *_one_min_isr(setting),
     )  # fmt: skip
+
+
+def _one_min_isr(setting: Setting) -> tuple[Property, ...]:
+    """What the layout of a fixed number says while nobody may configure or reassign."""
+    if setting["config-changes"] or setting["reassignments"]:
+        return ()
+    return (
+        always("lemma-one-min-isr", "every leader goes, or will go, by the controller's min ISR",
+               lambda s: {**_led_by_min_isr(s), **each_leading(
+                   s, lambda _, __, b: b.min_isr == s.controller.effective_min_isr())}),
+    )  # fmt: skip
+
+
+def _led_by_min_isr(s: Replication) -> Conjuncts:
+    def yet_to_lead(n: Word, epoch: Word, leader: Word) -> Truth:
+        b = s.broker(n)
+        waits = all_of(leader == n, b.running(), b.epoch < epoch, s.leader_epoch > epoch)
+        return implies(waits, s.minimum_at(epoch) == s.controller.effective_min_isr())
+
+    return each_led(s, yet_to_lead)
 
 
 def _of_logs(setting: Setting) -> tuple[Property, ...]:

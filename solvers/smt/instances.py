@@ -49,6 +49,9 @@ class Instances:
         facts: truths that follow from the required and denied ones, in order.
         places: the places of interest, each with its sort.
         denied_places: those of them where a denied truth fails.
+        sets: the sizes of sets that some truth asks for.
+        cases: of a size by its index, the condition, and the sizes that it is equal to if that holds, and if not.
+        sorts: which places are those of which sequences.
     """
 
     graph: Graph
@@ -64,21 +67,20 @@ class Instances:
     sets: list[Term] = field(factory=list)
     cases: dict[int, tuple[Term, Term, Term]] = field(factory=dict)
     _made: set[tuple[int, ...]] = field(factory=set)
-    _sorts: Sorts = field(init=False)
+    sorts: Sorts = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Nothing is substituted yet."""
         self._substitution = Substitution(self.graph)
-        self._sorts = Sorts(self._substitution)
+        self.sorts = Sorts(self._substitution)
 
     def branch(self) -> Instances:
         """A copy that knows what this one does and has no facts to tell; this one stays as it is."""
         copy = Instances(self.graph, [], [*self.places], [])
         copy._substitution = self._substitution
         copy._polarities, copy._read, copy._claims = dict(self._polarities), set(self._read), dict(self._claims)
-        copy.sets, copy.cases, copy._made = [*self.sets], dict(self.cases), set(self._made)
-        copy._said = set(self._said)
-        copy._ranged, copy._sorts = set(self._ranged), self._sorts.copy()
+        copy.sets, copy.cases, copy._made, copy._said = [*self.sets], dict(self.cases), set(self._made), set(self._said)
+        copy._ranged, copy.sorts = set(self._ranged), self.sorts.copy()
         return copy
 
     def require(self, truths: Iterable[Term]) -> None:
@@ -94,9 +96,9 @@ class Instances:
         The sorts that the denial shows to be one are one from now on. Returns whether anything is new.
         """
         fresh = [(place, sort) for place, sort in denial.denied_places if not self._knows(place, sort)]
-        merged = denial._sorts.merges() > self._sorts.merges()
+        merged = denial.sorts.merges() > self.sorts.merges()
         if merged:
-            self._sorts = denial._sorts.copy()
+            self.sorts = denial.sorts.copy()
             for place, sort in [*self.places]:
                 self._at_place(place, sort)
         for place, sort in fresh:
@@ -134,7 +136,7 @@ class Instances:
         """Places that rules read, or single out, are of interest."""
         for node in closure(roots, self._read):
             self._read.add(node.index)
-            for place, sort in self._sorts.places_of(node):
+            for place, sort in self.sorts.places_of(node):
                 if not self._substitution.free(place):
                     self._add_place(place, sort)
 
@@ -169,7 +171,7 @@ class Instances:
                 self._instance(claim, place, sort)
 
     def _instance(self, claim: Term, place: Term, sort: Sort) -> None:
-        key, strangers = (claim.index, place.index), apart(self._sorts.of(claim), self._sorts.current(sort))
+        key, strangers = (claim.index, place.index), apart(self.sorts.of(claim), self.sorts.current(sort))
         if strangers or key in self._made or not self._substitution.near(claim, place):
             return
         self._made.add(key)
@@ -196,7 +198,7 @@ class Instances:
         body = self._substitution.at(claim, place)
         fails = any_of(claim, all_of(place >= 0, negate(lower(body))))
         self._add_fact(fails if part.chosen is None else implies(part.chosen, fails))
-        sort = self._sorts.of(claim)
+        sort = self.sorts.of(claim)
         if part.chosen is not None:
             self.denied_places.append((place, sort))
         self._add_place(place, sort)
@@ -212,7 +214,7 @@ class Instances:
         else:
             self._add_fact(any_of(claim == -1, all_of(claim <= limit, lower(body))))
         self._unfold([(body, POSITIVE)], DeniedPart())
-        self._add_place(claim, self._sorts.of(claim))
+        self._add_place(claim, self.sorts.of(claim))
         self._general(claim)
 
     def _named_word(self, claim: Term) -> None:
@@ -231,13 +233,11 @@ class Instances:
 
     def _size(self, claim: Term) -> None:
         """A set that is one of two by a condition has the size of that one; others are compared."""
-        condition = condition_of(self._substitution, claim)
-        if condition is None:
+        if (condition := condition_of(self._substitution, claim)) is None:
             return
         one, other = (assuming(self._substitution, claim, condition, holds) for holds in (True, False))
         self.cases[claim.index] = condition, one, other
-        self._add_fact(any_of(negate(condition), claim == one))
-        self._add_fact(any_of(condition, claim == other))
+        self._add_fact(all_of(any_of(negate(condition), claim == one), any_of(condition, claim == other)))
         self._unfold([(condition, BOTH), (one, BOTH), (other, BOTH)], DeniedPart())
 
     def _member_unless(self, claim: Term, place: Term, none: Truth) -> None:
@@ -245,7 +245,7 @@ class Instances:
         body = self._substitution.at(claim, place)
         self._add_fact(any_of(none, all_of(place >= 0, lower(body))))
         self._unfold([(body, BOTH)], DeniedPart())
-        self._add_place(place, self._sorts.of(claim))
+        self._add_place(place, self.sorts.of(claim))
 
     def _member(self, claim: Term, place: Term, body: Truth) -> None:
         """What a binder's word says of a place, if that is a member."""
@@ -277,12 +277,8 @@ class Instances:
 
     def places_of(self, claim: Term) -> list[Term]:
         """The places of interest that may be members of a set."""
-        sort = self._sorts.of(claim)
-        return [place for place, other in self.places if not apart(sort, self._sorts.current(other))]
-
-    def comparable(self, one: Term, other: Term) -> bool:
-        """Whether the sizes of two sets are compared."""
-        return self._sorts.comparable(one, other)
+        sort = self.sorts.of(claim)
+        return [place for place, other in self.places if not apart(sort, self.sorts.current(other))]
 
     def same_owners(self, one: Term, other: Term) -> Truth:
         """A truth that, if it holds, makes two sets the same: they are kept by the same brokers. False: they differ."""
@@ -296,11 +292,9 @@ class Instances:
 
     def say(self, fact: Truth, *sets: Term, place: Term | None = None) -> None:
         """Add a fact about the members of some sets, and a place of interest that it names."""
-        term = self.graph.lift(fact)
-        if term.index in self._said:
-            return
-        self._said.add(term.index)
-        self._add_fact(term)
-        self._unfold([(term, POSITIVE)], DeniedPart())
+        if (term := self.graph.lift(fact)).index not in self._said:
+            self._said.add(term.index)
+            self._add_fact(term)
+            self._unfold([(term, POSITIVE)], DeniedPart())
         if place is not None:
-            self._add_place(place, next((s for s in map(self._sorts.of, sets) if s is not None), None))
+            self._add_place(place, next((s for s in map(self.sorts.of, sets) if s is not None), None))

@@ -182,7 +182,7 @@ def _name_member(instances: Instances, one: Sized, count: int) -> None:
 
 def _pairs(instances: Instances, sized: list[Sized]) -> list[tuple[Sized, Sized]]:
     pairs = itertools.permutations(reversed(sized), 2)
-    return [(one, other) for one, other in pairs if instances.comparable(one.term, other.term)]
+    return [(one, other) for one, other in pairs if instances.sorts.comparable(one.term, other.term)]
 
 
 def _compared(instances: Instances, sized: list[Sized], _: Value) -> None:
@@ -229,7 +229,7 @@ def _covered(instances: Instances, sized: list[Sized], _: Value) -> None:
         for other, third in itertools.combinations((s for s in sized if s is not one), 2):
             if one.size <= other.size + third.size or one.beyond(other, third):
                 continue
-            if not (instances.comparable(one.term, other.term) and instances.comparable(one.term, third.term)):
+            if not all(instances.sorts.comparable(one.term, s.term) for s in (other, third)):
                 continue
             place = instances.outsider("uncovered", one.term, other.term, third.term)
             if place is None:

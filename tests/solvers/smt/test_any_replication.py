@@ -70,10 +70,8 @@ def test_every_claim_is_kept_with_any_number_of_brokers(action: str) -> None:
 
 BROKEN = [
     ("hw-uses-committed-isr-only", "fetch", "lemma-candidates-hold-committed"),
-    ("hw-advances-under-min-isr", "produce", "lemma-candidates-hold-committed"),
     ("truncation-keeps-watermark", "fetch", "watermark-within-log"),
     ("no-leader-epoch-start-check", "propose_expand", "lemma-proposed-has-caught-up"),
-    ("kip101-epoch-lookup", "fetch", "lemma-log-matching"),
     ("refusal-taken-for-success", "receive_answer", "metadata-match"),
 ]
 

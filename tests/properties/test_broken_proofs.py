@@ -10,7 +10,7 @@ from attrs import evolve
 
 from kraftcheck.ci.prove import broken_for_any
 from kraftcheck.ci.prove import broken_proofs as bugs_z3
-from kraftcheck.ci.prove.broken_for_any import attempt_any
+from kraftcheck.ci.prove.broken_for_any import attempt_any, places
 from kraftcheck.ci.prove.broken_proofs import BrokenProofRow, attempt, rows
 from kraftcheck.ci.prove.command import ProofRequest
 from kraftcheck.model.language.bound import ANY
@@ -93,6 +93,14 @@ def test_a_variant_breaks_the_proofs_for_any_number(row: BrokenProofRow) -> None
     broken = attempt_any(row, 1, quiet=True)
     assert broken.proven == []
     assert all(" in tiny" in by for by in broken.actions.values())
+
+
+def test_runs_are_looked_for_where_the_matrix_shows_a_variant() -> None:
+    """A variant that refutes nothing at the scopes of the proofs is explored with the bounds of its defect as well."""
+    (row,) = (one for one in of_any(["alter-partition-ignores-directories"]) if one.system == "directories")
+    *proofs, (scope, bounds) = places(row)
+    assert proofs == [(proven, {}) for proven in PROOF_SCOPES["directories"]]
+    assert (scope, bounds["moves"]) == ("small", 1)
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ READING = (
 INDUCTION = (
     Mutant("initiation-lost", "Invariants are not asked of the initial states.",
            "solvers.smt.induction:obligations",
-           "result = [Obligation(claim.id, INITIATION) for claim in subject.invariants if claim.id in claims]",
+           "result = [Obligation(name, INITIATION) for name in starting if name in claims]",
            "result = list[Obligation]()", TWO_STARTS),
     Mutant("initial-state-lost", "Of several initial states the last is not asked about.",
            "solvers.smt.queries:Questions._initially", "disjunction(starts)", "disjunction(starts[:1])", TWO_STARTS),

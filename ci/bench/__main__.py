@@ -24,6 +24,7 @@ from kraftcheck.ci.bench import conformance as bench_conform
 from kraftcheck.ci.bench import frame as bench_frame
 from kraftcheck.ci.bench import liveness as bench_liveness
 from kraftcheck.ci.bench import logs as bench_logs
+from kraftcheck.ci.bench import query as bench_query
 from kraftcheck.ci.bench import serve as bench_serve
 from kraftcheck.ci.bench import start as bench_start
 from kraftcheck.ci.bench import walks as bench_walks
@@ -236,6 +237,7 @@ BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequen
     "logs": (LOG_CASES, bench_logs.measure_cases, "the replay of metadata logs: records a second"),
     "conform": (tuple(bench_conform.CASES), bench_conform.measure_cases, "conformance with Kafka: cases a second"),
     "start": (tuple(bench_start.CASES), bench_start.measured, "the start of commands that compute nothing"),
+    "query": (tuple(bench_query.CASES), bench_query.measured, "questions about a space: seconds a command"),
     "serve": (tuple(bench_serve.CASES), bench_serve.measured, "the local page: milliseconds a step"),
     "frame": (tuple(bench_frame.CASES), bench_frame.measure_cases, "data frames: seconds for a million states"),
 }
@@ -245,8 +247,7 @@ BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequen
 def run_benchmark(parser: argparse.ArgumentParser, options: argparse.Namespace, name: str) -> int:
     """Measure something else than the explorer."""
     cases, measure_cases, _ = BENCHMARKS[name]
-    unknown = set(options.cases) - set(cases)
-    if unknown:
+    if unknown := set(options.cases) - set(cases):
         parser.error(f"unknown case: {', '.join(sorted(unknown))}; --{name} has {', '.join(cases)}")
     try:
         rows = measure_cases(options.cases, options.runs)
@@ -274,8 +275,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return run_benchmark(parser, options, name)
     if options.spark:
         return spark(parser, options.cases, options.json)
-    unknown = set(options.cases) - {case.name for case in CASES}
-    if unknown or options.runs < 1:
+    if (unknown := set(options.cases) - {case.name for case in CASES}) or options.runs < 1:
         parser.error(f"unknown case: {', '.join(sorted(unknown))}" if unknown else "--runs must be at least 1")
     if options.compilers:
         return compilers([case for case in CASES if not options.cases or case.name in options.cases], options.runs)

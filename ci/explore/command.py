@@ -10,12 +10,11 @@ from urllib.parse import quote
 
 import click
 
+from kraftcheck.ci.explore.engines import explore_with_engine
 from kraftcheck.ci.explore.find import last_line as find_line
 from kraftcheck.ci.explore.find import print_located, searched
-from kraftcheck.ci.explore.native import SearchBudget, run
-from kraftcheck.ci.spark.options import Bounds, ClusterOptions, cluster_options, default_handover
-from kraftcheck.ci.spark.part import SparkPart
-from kraftcheck.ci.spark.session import check_packages
+from kraftcheck.ci.explore.native import SearchBudget
+from kraftcheck.ci.spark.options import ClusterOptions, cluster_options
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.expressions import expression_options, find_option
 from kraftcheck.ci.systems.flags import parse_words
@@ -23,7 +22,6 @@ from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, folder, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -34,7 +32,6 @@ from kraftcheck.ci.verdicts.reports.judged import judged_search
 from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.expressions.added import Expressions
-from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace, worst_exit_code
 from kraftcheck.solvers.search.explore import Exploration
@@ -145,7 +142,7 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration, go
 @click.option("--property", "only", multiple=True, help="Judge only this property (and deadlock); repeatable.")
 @expression_options
 @find_option
-@click.option("--engine", type=click.Choice(["native", "spark"]), default="native", help="Which engine.")
+@click.option("--engine", type=click.Choice(["native", "disk", "spark"]), default="native", help="Which engine.")
 @click.option("--symmetry", type=click.Choice(["on", "off"]), default="off", show_default=True,
               help="Explore states that differ by names alone once; off: all of them.")
 @cluster_options
@@ -159,7 +156,7 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration, go
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--show-goals", is_flag=True, help="Print the shortest way to each goal; --out writes them too.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
-              help="Write every counterexample there as ITF JSON, and the report; spark: the dataset.")
+              help="Write every counterexample there as ITF JSON, and the report; disk, spark: the dataset.")
 @options.verbose
 @options.document
 @report_options
@@ -188,7 +185,8 @@ def explore_command(
       kraftcheck explore elections --scope tiny --rules kafka-4.0
       kraftcheck explore elections --rules fixed+fenced-leader-acceptable --property leader-active
       kraftcheck explore mymodule:SYSTEM --json - --quiet
-      kraftcheck explore elections --engine spark --out run1
+      kraftcheck explore elections --engine disk --out run1
+      kraftcheck explore elections --engine spark --out run2
       kraftcheck explore elections --invariant 'size(isr) >= 1' --when recovering
       kraftcheck explore elections --find 'isr == {} and size(elr) == 2'
     """
@@ -201,16 +199,17 @@ def explore_command(
     limits = (max_depth, max_states, stop_at_first or bool(find))
     budget = SearchBudget(workers, memory, *limits, cache=not no_cache, strict=strict, sampling=sampling)
     with reports.of_unfinished(chosen, "explore"):
-        result, spark = explore_with_engine(chosen, traced, budget, engine, cluster, out, quiet)
+        result, dataset = explore_with_engine(chosen, traced, budget, engine, cluster, out, quiet)
     screen = console(to_stderr=target == "-")
     result = _print(screen, chosen, result, find, number, show_goals, verbose)
-    for line in spark.lines() if spark is not None else ():
+    for line in dataset.lines() if dataset is not None else ():
         screen.plain(line)
     if out is not None:
         for path in keep_traces(out, engine, chosen, result, show_goals or bool(find)):
             screen.plain(f"wrote {path}")
     if target is not None:
-        write_json(target, report.document(chosen, result, None if spark is None else spark.document()))
+        part = None if dataset is None else dataset.document()
+        write_json(target, report.document(chosen, result, part, engine))
     code = worst_exit_code(verdict.verdict for verdict in result.verdicts)
     line = find_line(result, code) if find else last_line(result, code)
     again = (*["--strict"] * strict, *["--symmetry=on"] * (symmetry == "on"))
@@ -242,35 +241,6 @@ def by_symmetry(chosen: Subject, engine: str) -> Program:
         return reduced(program(chosen))
     except SymmetryError as error:
         raise Refusal(f"--symmetry on: {error}") from error
-
-
-def explore_with_engine(
-    chosen: Subject, traced: Program, budget: SearchBudget, engine: str, cluster: ClusterOptions, out: Path | None,
-    quiet: bool,
-) -> tuple[Exploration, SparkPart | None]:
-    """Explore with the chosen engine.
-
-    Raises:
-        Refusal: for options of the other engine, and what `run` and `explore_with_spark` refuse.
-    """
-    if engine == "native":
-        if cluster.used_flags():
-            raise Refusal(f"{cluster.used_flags()[0]} is an option of --engine spark")
-        return run(traced, budget, quiet), None
-    check_packages()
-    from kraftcheck.ci.spark.explore import explore_with_spark  # what it imports is there only with the extra
-
-    bounds = Bounds(
-        default_handover(cluster), budget.memory, budget.workers, budget.max_depth, budget.max_states,
-        budget.stop_at_first, budget.strict,
-    )  # fmt: skip
-    try:
-        return explore_with_spark(
-            chosen, traced, bounds, cluster, None if out is None else str(out),
-            cache_folder() if budget.cache else None, quiet, budget.sampling,
-        )  # fmt: skip
-    except LoweringError as error:
-        raise Refusal(f"{traced.system.name}: {error}") from error
 
 
 def _print(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from kraftcheck.ci.spark.errors import JobFailedError
-from kraftcheck.ci.spark.jobs import JobResult, LevelRunner, plan
+from kraftcheck.ci.spark.jobs import JobResult, LevelRunner, UnfinishedLevelError, plan
 from kraftcheck.ci.spark.options import Bounds
 from kraftcheck.ci.spark.origins import CommittedOrigins
 from kraftcheck.ci.spark.store.commits import CommitLog
@@ -44,8 +44,9 @@ class SparkRun:
         bounds: where to stop.
         stop: set from outside to end it.
         report: called after each level with the progress.
+        engine: the name of the engine that expands levels.
         commits: the committed levels.
-        handed_over: the first depth that Spark expanded; None: none.
+        handed_over: the first depth that the engine expanded; None: none.
         cut: why the search is not complete; None when it is.
         recoverability, liveness: what searches found about `recovers` and liveness properties.
     """
@@ -56,6 +57,7 @@ class SparkRun:
     bounds: Bounds
     stop: threading.Event
     report: Callable[[SearchProgress, Commit | None], None]
+    engine: str = "spark"
     commits: list[Commit] = field(factory=list)
     handed_over: int | None = None
     cut: str | None = None
@@ -112,8 +114,8 @@ class SparkRun:
         self.commits = self.log.commits()
         checked = check_locally(self.log, self.commits)
         self.log.sweep(self.commits)
-        spark = [level.depth for level in self.commits if level.engine == "spark"]
-        self.handed_over = spark[0] - 1 if spark else None
+        later = [level.depth for level in self.commits if level.engine != "native"]
+        self.handed_over = later[0] - 1 if later else None
         return checked
 
     def start(self) -> None:
@@ -170,7 +172,11 @@ class SparkRun:
             level = plan(runner, self.log, self.commits)
             if self.handed_over is None:
                 self.handed_over = level.depth - 1
-            result = runner.run(level, self.stop)
+            try:
+                result = runner.run(level, self.stop)
+            except UnfinishedLevelError as error:
+                self.cut = str(error)
+                break
             if result is None:
                 self.cut = stop_reason(self.stop)
                 break
@@ -221,7 +227,7 @@ class SparkRun:
         }
         claims = {**states, **steps}
         counters = tuple(total.tolist())
-        return Commit(depth, result.files, result.groups, counters, claims, "spark", result.cost, result.expanded)
+        return Commit(depth, result.files, result.groups, counters, claims, self.engine, result.cost, result.expanded)
 
     def _within_limits(self) -> bool:
         """Whether no limit is reached; else the cut says which."""

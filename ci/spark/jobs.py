@@ -55,6 +55,10 @@ class JobResult:
     cost: Mapping[str, float]
 
 
+class UnfinishedLevelError(RuntimeError):
+    """A level that a limit cut; the message says which. What was committed before stays."""
+
+
 class LevelRunner(Protocol):
     """The runner of the jobs of levels."""
 
@@ -67,7 +71,11 @@ class LevelRunner(Protocol):
         """Tasks that run at the same time."""
 
     def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
-        """Run the job of a level; None when it was cancelled because `stop` was set."""
+        """Run the job of a level; None when it was cancelled because `stop` was set.
+
+        Raises:
+            UnfinishedLevelError: when a limit cut it.
+        """
 
 
 def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit], cores: int | None = None) -> LevelJob:

@@ -1,4 +1,4 @@
-"""Options of `--engine spark`."""
+"""Options of the engines with a dataset, `--engine disk` and `--engine spark`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HANDOVER = 200_000
 
 @frozen
 class ClusterOptions:
-    """Options of `--engine spark`; the other engine takes none of them.
+    """Options of `--engine spark`, some of which `--engine disk` takes, too.
 
     Attributes:
         master: Spark's master; None: what spark-submit says, else `local[workers,4]`.
@@ -73,15 +73,16 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--conf", multiple=True, metavar="KEY=VALUE", help="spark: a setting of Spark's; repeatable."),
         click.option(
             "--handover", type=click.IntRange(0), metavar="STATES",
-            help=f"spark: levels below this size are explored natively (default {HANDOVER:,}).",
+            help=f"disk, spark: levels below this size are explored natively (default {HANDOVER:,}).",
         ),
         click.option(
             "--buckets", type=click.IntRange(2, 65_536), metavar="N",
-            help="spark: parts of the visited set, a power of two (default 64).",
+            help="disk, spark: parts of the visited set, a power of two (default 64).",
         ),
-        click.option("--resume", is_flag=True, help="spark: go on after the last committed level of --out."),
+        click.option("--resume", is_flag=True, help="disk, spark: go on after the last committed level of --out."),
         click.option(
-            "--repair", is_flag=True, help="spark: with --resume, first derive again what was damaged in --out."
+            "--repair", is_flag=True,
+            help="disk, spark: with --resume, first derive again what was damaged in --out.",
         ),
         click.option("--portable-code", is_flag=True, help="spark: compile for any worker of this architecture."),
     )  # fmt: skip

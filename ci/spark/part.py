@@ -1,4 +1,4 @@
-"""The part of a report that only a Spark run has."""
+"""The part of a report that only a run with a dataset has."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from attrs import field, frozen
 
 @frozen
 class SparkPart:
-    """The part of a report that only a Spark run has.
+    """The part of a report that only a run with a dataset has.
 
     Attributes:
-        handed_over: the first depth that Spark expanded; None: the native start found everything.
+        handed_over: the first depth that the engine expanded; None: the native start found everything.
         out: the dataset; None: it was not kept.
         resumed: the level after which an earlier run was taken up; None: it was not.
         costs: by depth what its job cost.
+        engine: `spark` or `disk`.
     """
 
     handed_over: int | None
     out: str | None
     resumed: int | None
     costs: Mapping[int, Mapping[str, float]] = field(factory=dict)
+    engine: str = "spark"
 
     def lines(self) -> list[str]:
         """For people."""
@@ -30,8 +32,8 @@ class SparkPart:
         if self.resumed is not None:
             lines.append(f"resumed after level {self.resumed}")
         if self.handed_over is None:
-            lines.append("explored natively: no level was large enough for Spark (--handover)")
-        else:
+            lines.append(f"explored natively: no level was large enough for the engine {self.engine} (--handover)")
+        elif self.engine == "spark":
             shuffled, spilled = (
                 sum(cost.get(name, 0) for cost in self.costs.values()) for name in ("shuffled", "spilled")
             )
@@ -39,6 +41,8 @@ class SparkPart:
                 f"handed over to Spark at level {self.handed_over}; {shuffled / 1e6:,.1f} MB shuffled, "
                 f"{spilled / 1e6:,.1f} MB spilled"
             )
+        else:
+            lines.append(f"levels in files from level {self.handed_over} on")
         if self.out is not None:
             lines.append(f'dataset in {self.out} (kraftcheck query {self.out} "SELECT ...")')
         return lines

@@ -71,17 +71,17 @@ def check_java() -> None:
         raise Refusal(f"--engine spark needs Java {JAVA} or newer and {java} has {version_text}; {mend}")
 
 
-def check_packages() -> None:
-    """Refuse to start without the packages of the `spark` extra.
+def check_packages(engine: str = "spark") -> None:
+    """Refuse to start without the packages of the engine's extra, `spark` or `disk`.
 
     Raises:
         Refusal: naming what is missing.
     """
-    for name in ("pyspark", "pyarrow", "pandas"):
+    for name in ("pyspark", "pyarrow", "pandas") if engine == "spark" else ("pyarrow",):
         try:
             __import__(name)
         except ImportError as error:
-            raise Refusal(f"--engine spark needs {name} ({error}); pip install 'kraftcheck[spark]'") from error
+            raise Refusal(f"--engine {engine} needs {name} ({error}); pip install 'kraftcheck[{engine}]'") from error
 
 
 def check_pyarrow() -> None:

@@ -178,13 +178,15 @@ def versions() -> dict[str, str]:
     return {**found_versions, "python": platform.python_version()}
 
 
-def document(subject: Subject, result: Exploration, spark: dict[str, Any] | None = None) -> dict[str, Any]:
-    """One exploration as plain values, listed in docs/reference/file-formats.md; `spark` is the part of that engine."""
+def document(
+    subject: Subject, result: Exploration, part: dict[str, Any] | None = None, engine: str = "native"
+) -> dict[str, Any]:
+    """One exploration as plain values (docs/reference/file-formats.md); `part` is what only this engine says."""
     return {
         "version": DOCUMENT_VERSION,
         "command": "explore",
-        "engine": "native" if spark is None else "spark",
-        **({} if spark is None else {"spark": spark}),
+        "engine": engine,
+        **({} if part is None else {engine: part}),
         "system": subject.name,
         "scope": subject.setting.scope,
         "bounds": dict(subject.setting.bounds),

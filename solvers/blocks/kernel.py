@@ -13,8 +13,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from kraftcheck.solvers.blocks import recordset
+from kraftcheck.solvers.blocks import compactset, recordset
 from kraftcheck.solvers.blocks import tasks as blocks
+from kraftcheck.solvers.blocks.compactset import emit_compact_set, other_bytes
 from kraftcheck.solvers.blocks.recordset import (
     COUNT,
     LIMIT,
@@ -68,6 +69,7 @@ def emit_block_kernel(program: Program) -> ir.Module:
     emit_gather(module, geometry.words, insert)
     emit_mark_duplicates(module, geometry.words)
     emit_scatter(module, geometry.words)
+    emit_compact_set(module, program.layout)
     _emit_bits(module, program)
     _emit_successors(module, geometry, step)
     if program.recovers:
@@ -216,7 +218,7 @@ def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: C
     """
     processor = target or host()
     text = hashlib.sha256(f"{cache_key(program)} blocks {processor}".encode())
-    for source in (blocks.__file__, recordset.__file__, __file__):
+    for source in (blocks.__file__, recordset.__file__, compactset.__file__, __file__):
         text.update(Path(str(source)).read_bytes())
     key = text.hexdigest()
     code = cache.get(key)
@@ -228,5 +230,5 @@ def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: C
         code, processor, geometry.words, geometry.instances, geometry.filter_slots, plan.size, claim_words(program),
         bucket_bits, len(program.recovers), mark_bytes(len(program.recovers)),
         recovery_action_bits(program.recovers, program.instances),
-        truth_words(program),
+        truth_words(program), other_bytes(program.layout),
     )  # fmt: skip

@@ -50,6 +50,7 @@ class BlockSpec:
         mark_bytes: bytes of a mark as the kernel keeps it.
         flows: for each action instance the bits of marks that flow back through it.
         truth_words: words of the truths of a state that liveness needs; 0 without any.
+        other_bytes: bytes that each word of a packed state but the first needs.
     """
 
     code: bytes
@@ -64,6 +65,7 @@ class BlockSpec:
     mark_bytes: int
     flows: tuple[int, ...]
     truth_words: int = 0
+    other_bytes: tuple[int, ...] = ()
 
     @property
     def record(self) -> int:
@@ -88,6 +90,7 @@ class BlockKernel:
         self.spec = spec
         self._library = Library(spec.code)
         names = {"expand": 9, "gather": 4, "strike": 5, "tally": 4, "scatter": 5, "bits": 4, "successors": 5}
+        names |= {"admit": 7, "regrow": 2}
         if spec.recovers:
             names |= {"survey": 3, "exits": 7}
         if spec.truth_words:

@@ -21,7 +21,7 @@ class Commit:
         files, groups: its Parquet files, and for each bucket that has rows where they are.
         counters: the frame of all expansions up to the level before, added up.
         claims: by number the first occurrence.
-        engine: `native` or `spark`.
+        engine: `native`, `disk` or `spark`.
         cost: seconds, tasks, candidates, bytes shuffled and spilled of the job that made it.
         expanded: states of the level before that were expanded to make it, as counted while they were.
     """

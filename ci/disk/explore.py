@@ -1,0 +1,54 @@
+"""`kraftcheck explore --engine disk`: from options to an exploration with a dataset."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+from kraftcheck.ci.disk.runner import DiskRunner
+from kraftcheck.ci.spark.committed import Place, explore_committed
+from kraftcheck.ci.spark.engine import SparkRun
+from kraftcheck.ci.spark.options import Bounds, ClusterOptions
+from kraftcheck.ci.spark.part import SparkPart
+from kraftcheck.ci.spark.store.digests import check_locally
+from kraftcheck.ci.spark.store.levelfiles import DamagedLevelError
+from kraftcheck.ci.spark.tasks import LevelJob
+from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.audit.sampling import Sampling
+from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.search.explore import Exploration, SearchProgress
+
+
+def explore_on_disk(
+    chosen: Subject, traced: Program, bounds: Bounds, options: ClusterOptions, out: str | None,
+    cache: Path | None, quiet: bool, sampling: Sampling,
+) -> tuple[Exploration, SparkPart]:  # fmt: skip
+    """Explore; levels are committed below `out`. `recovers` and liveness properties stay unknown.
+
+    Raises:
+        Refusal: for a folder that cannot be used, a run that cannot be resumed, or a damaged level.
+        EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
+    """
+
+    def go_on(run: SparkRun, spec: BlockSpec, checked: bool, begin_event: threading.Event) -> None:
+        start = time.monotonic()
+
+        def report(level: LevelJob, expanded: int, new: int) -> None:
+            left = run.commits[-1].rows - expanded
+            progress = SearchProgress(
+                level.depth - 1, run.generated, run.distinct + new, left, time.monotonic() - start
+            )  # fmt: skip
+            run.report(progress, None)
+
+        if not checked:
+            check_locally(run.log, run.commits, limit=None)
+        try:
+            run.expand(DiskRunner(load_block_kernel(spec), bounds.threads, bounds.memory, report))
+        except DamagedLevelError as error:
+            raise Refusal(f"{error}; restore the file or explore again into another --out") from error
+
+    place = Place("disk", out, options.resume, options.buckets)
+    return explore_committed(chosen, traced, bounds, place, cache, quiet, sampling, go_on)

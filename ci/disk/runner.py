@@ -1,0 +1,249 @@
+"""The runner of levels on one machine: threads expand the last level, a compact set keeps what is new.
+
+A level is cut into jobs in the order of its rows. A round expands some jobs into blocks of
+candidates, then admits the candidates bucket by bucket, in the order of the jobs: so what is
+written does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from attrs import define, field, frozen
+
+from kraftcheck.ci.spark.jobs import JobResult, UnfinishedLevelError
+from kraftcheck.ci.spark.store.levelfiles import DamagedLevelError, LevelFile, LevelWriter, RowGroup, read_states
+from kraftcheck.ci.spark.tasks import LevelJob, StoredLevel
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Expansion, Words, first_claims
+from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
+from kraftcheck.solvers.machine_code.threads import ThreadPool
+from kraftcheck.solvers.search.levels import OUT_OF_MEMORY
+
+JOB_ROWS = 1 << 15
+"""States that a job expands, at most."""
+
+ROUND = 16
+"""Jobs of a round."""
+
+FILES = 16
+"""Files of a level, at most; each is written by one thread."""
+
+Slice: TypeAlias = "tuple[int, Words]"
+"""The id of the first of some states that follow each other, and the states."""
+
+
+@frozen
+class _Written:
+    """One file of a level, if it has rows, and what is in it."""
+
+    file: LevelFile | None
+    groups: tuple[RowGroup, ...]
+    claims: dict[int, int]
+
+
+@define
+class DiskRunner:
+    """Runs the jobs of levels on this machine, as `ci.spark.jobs.LevelRunner`.
+
+    Attributes:
+        kernel: functions on blocks.
+        threads: how many.
+        memory: bytes for the visited set and the level that is being made.
+        report: called after each round with the states of the level that are expanded.
+        visited: the visited states of each bucket.
+        peak: most bytes that were in use.
+    """
+
+    kernel: BlockKernel
+    threads: int
+    memory: int
+    report: Callable[[LevelJob, int, int], None] = lambda level, expanded, new: None
+    visited: list[CompactBucket] = field(init=False)
+    peak: int = 0
+    _levels: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        """Begin with nothing visited."""
+        buckets = self.spec.buckets
+        self.visited = [CompactBucket(self.kernel, self.memory // buckets) for _ in range(buckets)]
+
+    @property
+    def spec(self) -> BlockSpec:
+        """The kernel's spec."""
+        return self.kernel.spec
+
+    @property
+    def cores(self) -> int:
+        """The same on every machine, so that jobs are, too."""
+        return ROUND
+
+    @property
+    def bytes_in_use(self) -> int:
+        """Bytes of the visited set."""
+        return sum(bucket.bytes_in_use for bucket in self.visited)
+
+    def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
+        """Expand a level and write the next; None when `stop` was set.
+
+        Raises:
+            UnfinishedLevelError: when memory did not suffice.
+            DamagedLevelError: when a committed level is not what its manifest says.
+        """
+        start = time.monotonic()
+        try:
+            with ThreadPool(self.threads) as pool:
+                self._catch_up(level.visited, pool)
+                work = _LevelWork(self, level, pool, stop)
+                if not work.expand():
+                    return None
+                written = work.write()
+        except OutOfMemoryError as error:
+            raise UnfinishedLevelError(f"{OUT_OF_MEMORY} {self.memory:,} bytes") from error
+        self._levels += 1
+        return work.result(written, time.monotonic() - start)
+
+    def _catch_up(self, levels: tuple[StoredLevel, ...], pool: ThreadPool) -> None:
+        """Visit the states of committed levels that an earlier run, or another engine, found."""
+        for level in levels[self._levels :]:
+            groups = level.groups(0, self.spec.buckets)
+            by_bucket: list[list[RowGroup]] = [[] for _ in self.visited]
+            for group in groups:
+                by_bucket[group.bucket].append(group)
+
+            def visit(_: int, bucket: int, level: StoredLevel = level, mine: list[list[RowGroup]] = by_bucket) -> None:
+                for group, states in read_states(Path(level.folder), mine[bucket], self.spec.words):
+                    if len(self.visited[bucket].admit(states)) != len(states):
+                        raise DamagedLevelError(f"{level.folder}/{group.file}: a state is there twice")
+
+            pool.run(len(by_bucket), visit)
+        self._levels = len(levels)
+
+
+@define
+class _LevelWork:
+    """The work on one level."""
+
+    runner: DiskRunner
+    level: LevelJob
+    pool: ThreadPool
+    stop: threading.Event
+    expanded: int = 0
+    candidates: int = 0
+    new: int = 0
+    _new: list[list[Words]] = field(init=False)
+    _expansions: list[Expansion] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """An expansion for each thread."""
+        self._new = [[] for _ in self.runner.visited]
+        self._expansions = [Expansion(self.runner.kernel) for _ in range(self.runner.threads)]
+
+    def expand(self) -> bool:
+        """Expand the level; false when it was stopped."""
+        jobs = self._jobs()
+        while chosen := list(itertools.islice(jobs, ROUND)):
+            self._round(chosen)
+            if self.stop.is_set():
+                return False
+            self.runner.report(self.level, self.expanded, self.new)
+        return True
+
+    def _jobs(self) -> Iterator[list[Slice]]:
+        """The rows of the level, in order, in jobs of a limited size."""
+        job: list[Slice] = []
+        rows = 0
+        for at, states in self._slices():
+            if job and rows + len(states) > JOB_ROWS:
+                yield job
+                job, rows = [], 0
+            job.append((at, states))
+            rows += len(states)
+        if job:
+            yield job
+
+    def _slices(self) -> Iterator[Slice]:
+        folder, words = Path(self.level.frontier), self.runner.spec.words
+        for group in itertools.chain.from_iterable(self.level.splits):
+            for _, states in read_states(folder, [group], words):
+                for at in range(0, len(states), JOB_ROWS):
+                    yield group.bucket << ROW_BITS | at, states[at : at + JOB_ROWS]
+
+    def _round(self, jobs: list[list[Slice]]) -> None:
+        """Expand jobs, then admit what they lead to."""
+        blocks: list[list[tuple[int, Words]]] = [[] for _ in jobs]
+
+        def expand(thread: int, number: int) -> None:
+            own = self._expansions[thread]
+            for identity, states in jobs[number]:
+                blocks[number].extend(own.take(states, identity))
+            blocks[number].extend(own.empty())
+
+        self.pool.run(len(jobs), expand, self.stop.is_set)
+        if self.stop.is_set():
+            return
+        self.expanded += sum(len(states) for job in jobs for _, states in job)
+        by_bucket: list[list[Words]] = [[] for _ in self._new]
+        for bucket, records in itertools.chain.from_iterable(blocks):
+            by_bucket[bucket].append(records)
+        filled = [bucket for bucket, parts in enumerate(by_bucket) if parts]
+        self.candidates += sum(len(records) for parts in by_bucket for records in parts)
+
+        def admit(_: int, number: int) -> None:
+            bucket = filled[number]
+            new = [self.runner.visited[bucket].admit(records) for records in by_bucket[bucket]]
+            self._new[bucket].append(np.concatenate(new))
+
+        self.pool.run(len(filled), admit)
+        self.new += sum(len(self._new[bucket][-1]) for bucket in filled)
+        self._note_memory(sum(records.nbytes for parts in by_bucket for records in parts))
+
+    def _note_memory(self, blocks: int) -> None:
+        in_use = self.runner.bytes_in_use + self.new * 8 * self.runner.spec.record
+        self.runner.peak = max(self.runner.peak, in_use + blocks)
+        if in_use > self.runner.memory:
+            raise OutOfMemoryError
+
+    def write(self) -> list[_Written]:
+        """Write the new states; a file holds neighbouring buckets."""
+        number = max(1, min(FILES, len(self._new), self.new // JOB_ROWS))
+        written: list[_Written | None] = [None] * number
+
+        def write_file(_: int, file: int) -> None:
+            ends = [len(self._new) * (file + k) // number for k in range(2)]
+            written[file] = self._file(file, range(*ends))
+
+        self.pool.run(number, write_file)
+        return [part for part in written if part is not None]
+
+    def _file(self, number: int, buckets: Iterable[int]) -> _Written:
+        spec, claims = self.runner.spec, dict[int, int]()
+        writer = LevelWriter(Path(self.level.folder), self.level.depth, spec.words, spec.claim_words, number)
+        with writer:
+            for bucket in buckets:
+                if not (parts := self._new[bucket]) or not len(records := np.concatenate(parts)):
+                    continue
+                parts.clear()
+                bits = self.runner.kernel.claims(records)
+                writer.write(bucket, records, bits)
+                for claim, row in first_claims(bits).items():
+                    claims.setdefault(claim, bucket << ROW_BITS | row)
+        return _Written(writer.result(), tuple(writer.groups), claims)
+
+    def result(self, written: list[_Written], seconds: float) -> JobResult:
+        """What was found, in the form of a job's result."""
+        claims: dict[int, int] = {}
+        for part in written:
+            for claim, identity in part.claims.items():
+                claims[claim] = min(identity, claims.get(claim, identity))
+        return JobResult(
+            tuple(part.file for part in written if part.file is not None),
+            tuple(group for part in written for group in part.groups),
+            np.stack([expansion.frame for expansion in self._expansions]), self.expanded, claims,
+            {"seconds": seconds, "candidates": self.candidates},
+        )  # fmt: skip

@@ -1,0 +1,176 @@
+"""An exploration whose levels are committed to a folder, whatever engine expands them."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from attrs import frozen
+
+from kraftcheck.ci.spark.auditing import audit_run
+from kraftcheck.ci.spark.decoding import decoding
+from kraftcheck.ci.spark.engine import SparkRun
+from kraftcheck.ci.spark.options import Bounds
+from kraftcheck.ci.spark.part import SparkPart
+from kraftcheck.ci.spark.store.commits import CommitLog, identity
+from kraftcheck.ci.spark.store.lease import lease_on
+from kraftcheck.ci.spark.store.manifests import Commit
+from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.ci.terminal.files import folder
+from kraftcheck.ci.terminal.progress import Meter, progress_meter, run_interruptibly, stop_flag
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.audit.sampling import Sampling
+from kraftcheck.solvers.blocks.kernel import block_spec
+from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
+from kraftcheck.solvers.machine_code.compile import load_kernel
+from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import CodeTarget
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.search.explore import Exploration, SearchProgress, conclude
+
+Continuation: TypeAlias = "Callable[[SparkRun, BlockSpec, bool, threading.Event], None]"
+"""Goes on with a run: the run, its spec, whether its files were compared with their digests, and an event to set once
+a stop has to wait for a report."""
+
+
+@frozen
+class Place:
+    """Where levels are committed, and how.
+
+    Attributes:
+        engine: the name of the engine that expands them.
+        out: the folder; None: a temporary one.
+        resume: go on after the last committed level there.
+        buckets: parts of the visited set; None: what the run to resume has, else the default.
+        target: the processor to compile for; None: this one.
+    """
+
+    engine: str
+    out: str | None
+    resume: bool
+    buckets: int | None
+    target: CodeTarget | None = None
+
+
+def explore_committed(
+    chosen: Subject, traced: Program, bounds: Bounds, place: Place, cache: Path | None, quiet: bool,
+    sampling: Sampling, go_on: Continuation,
+) -> tuple[Exploration, SparkPart]:  # fmt: skip
+    """Explore; the first levels natively, the others by `go_on`.
+
+    Raises:
+        Refusal: for options that do not fit, a folder that cannot be used, or a run that cannot be resumed.
+        EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
+    """
+    bits = _bucket_bits(place.buckets)
+    if place.resume and place.out is None:
+        raise Refusal("--resume needs the --out of the run to go on with")
+    with _folder(place.out) as out, lease_on(out) as lease:
+        log = CommitLog(out, lease)
+        if place.resume and place.buckets is None and log.exists():
+            bits = _bucket_bits(int(log.read_run()["identity"].get("buckets", 1 << bits)))
+        _refuse_constraint(traced, place.engine)
+        _open(log, identity(chosen, traced, bits), traced, resume=place.resume)
+        start = time.monotonic()
+        with progress_meter(quiet) as meter:
+            kernel = load_kernel(traced, cache, on_compile=None if meter is None else meter.compiling)
+        spec = block_spec(traced, bits, ObjectCache(cache), place.target)
+        compiled = time.monotonic()
+        with stop_flag(awaits_report=True) as stop, progress_meter(quiet) as meter:
+            run = SparkRun(kernel, load_block_kernel(spec), log, bounds, stop, _reporter(meter), place.engine)
+            begin_event = threading.Event()
+            begin_event.set()
+            resumed = run_interruptibly(lambda: _search(run, spec, place.resume, go_on, begin_event), stop, begin_event)
+        seconds = time.monotonic() - compiled
+        audit = audit_run(run, sampling)
+        result = conclude(run, kernel, seconds, compiled - start, audit, run.recoverability, run.liveness,
+                          strict=bounds.strict)  # fmt: skip
+        costs = {level.depth: level.cost for level in run.commits if level.engine != "native"}
+        return result, SparkPart(run.handed_over, place.out, resumed, costs, place.engine)
+
+
+def _bucket_bits(buckets: int | None) -> int:
+    number = 64 if buckets is None else buckets
+    if number & (number - 1) or not 2 <= number <= 1 << 16:
+        raise Refusal(f"--buckets takes a power of two, such as {1 << number.bit_length()}, not {number}")
+    return number.bit_length() - 1
+
+
+@contextlib.contextmanager
+def _folder(out: str | None) -> Iterator[Path]:
+    """The run's folder; a temporary one when it is not to be kept."""
+    if out is not None:
+        yield folder(Path(out))
+        return
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-", ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def _refuse_constraint(traced: Program, engine: str) -> None:
+    if traced.within is not None:
+        raise Refusal(
+            f"{traced.system.name} has within=, whose states the engine {engine} does not count; explore natively"
+        )
+
+
+def _open(log: CommitLog, of: Mapping[str, Any], traced: Program, *, resume: bool) -> None:
+    if resume:
+        log.check_same(of)
+    elif log.exists():
+        raise Refusal(f"{log.out} holds an exploration already; --resume goes on with it, another --out begins anew")
+    else:
+        log.begin(of, decoding(traced))
+
+
+def _search(
+    run: SparkRun, spec: BlockSpec, resume: bool, go_on: Continuation, begin_event: threading.Event
+) -> int | None:
+    """Resume or start, then go on if something is left; the level after which it was resumed."""
+    resumed, checked = None, True
+    if resume:
+        checked = run.resume()
+        resumed = len(run.commits) - 1 if run.commits else None
+    if resumed is None:
+        run.start()
+        if run.finished or run.cut is not None:
+            return resumed
+    program = run.kernel.program
+    if not (run.finished and checked and not (program.recovers or program.liveness.claims)):
+        go_on(run, spec, checked, begin_event)
+    return resumed
+
+
+def _reporter(meter: Meter | None) -> Any:
+    """Progress: as the native search's while it works, then a line a level."""
+    last = [0.0, 0, 0]
+
+    def report(progress: SearchProgress, level: Commit | None) -> None:
+        if meter is None:
+            return
+        if level is None and not progress.sweep:
+            meter(progress)
+            return
+        meter.close()
+        if level is None:
+            sys.stderr.write(
+                f"backward round {progress.sweep}: {progress.queue:,} marks rose, {progress.seconds - last[0]:.1f} s\n"
+            )
+            last[0] = progress.seconds
+            return
+        span = max(progress.seconds - last[0], 1e-9)
+        moved = (f"{level.cost[name] / 1e6:,.1f} MB {name}, " for name in ("shuffled", "spilled") if name in level.cost)
+        sys.stderr.write(
+            f"level {progress.depth}: {level.rows:,} new, {progress.distinct:,} distinct "
+            f"({(progress.distinct - last[2]) / span:,.0f}/s), "
+            f"{progress.generated:,} generated ({(progress.generated - last[1]) / span:,.0f}/s), "
+            f"{''.join(moved)}{span:.1f} s\n"
+        )
+        last[:] = progress.seconds, progress.generated, progress.distinct
+
+    return report

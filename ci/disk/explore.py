@@ -6,14 +6,13 @@ import threading
 import time
 from pathlib import Path
 
-from kraftcheck.ci.disk.runner import DiskRunner
+from kraftcheck.ci.disk.runner import DiskRunner, RoundProgress
 from kraftcheck.ci.spark.committed import Place, explore_committed
 from kraftcheck.ci.spark.engine import SparkRun
 from kraftcheck.ci.spark.options import Bounds, ClusterOptions
 from kraftcheck.ci.spark.part import SparkPart
 from kraftcheck.ci.spark.store.digests import check_locally
 from kraftcheck.ci.spark.store.levelfiles import DamagedLevelError
-from kraftcheck.ci.spark.tasks import LevelJob
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.audit.sampling import Sampling
@@ -36,12 +35,10 @@ def explore_on_disk(
     def go_on(run: SparkRun, spec: BlockSpec, checked: bool, begin_event: threading.Event) -> None:
         start = time.monotonic()
 
-        def report(level: LevelJob, expanded: int, new: int) -> None:
-            left = run.commits[-1].rows - expanded
-            progress = SearchProgress(
-                level.depth - 1, run.generated, run.distinct + new, left, time.monotonic() - start
-            )  # fmt: skip
-            run.report(progress, None)
+        def report(progress: RoundProgress) -> None:
+            left, generated = run.commits[-1].rows - progress.expanded, run.generated + run.transitions(progress.frame)
+            distinct, seconds = run.distinct + progress.new, time.monotonic() - start
+            run.report(SearchProgress(progress.depth - 1, generated, distinct, left, seconds), None)
 
         if not checked:
             check_locally(run.log, run.commits, limit=None)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from attrs import define, field, frozen
 
 from kraftcheck.ci.spark.jobs import JobResult, UnfinishedLevelError
@@ -39,6 +40,23 @@ Slice: TypeAlias = "tuple[int, Words]"
 
 
 @frozen
+class RoundProgress:
+    """How far the work on a level is.
+
+    Attributes:
+        depth: of the level that is being made.
+        expanded: states of the level before that are expanded.
+        new: states of the level so far.
+        frame: the counters of its expansions.
+    """
+
+    depth: int
+    expanded: int
+    new: int
+    frame: npt.NDArray[np.int64] = field(eq=False)
+
+
+@frozen
 class _Written:
     """One file of a level, if it has rows, and what is in it."""
 
@@ -55,15 +73,15 @@ class DiskRunner:
         kernel: functions on blocks.
         threads: how many.
         memory: bytes for the visited set and the level that is being made.
-        report: called after each round with the states of the level that are expanded.
+        report: called after each round with what it found so far.
         visited: the visited states of each bucket.
-        peak: most bytes that were in use.
+        peak: most bytes that visited states, new states and candidates took.
     """
 
     kernel: BlockKernel
     threads: int
     memory: int
-    report: Callable[[LevelJob, int, int], None] = lambda level, expanded, new: None
+    report: Callable[[RoundProgress], None] = lambda progress: None
     visited: list[CompactBucket] = field(init=False)
     peak: int = 0
     _levels: int = 0
@@ -151,7 +169,8 @@ class _LevelWork:
             self._round(chosen)
             if self.stop.is_set():
                 return False
-            self.runner.report(self.level, self.expanded, self.new)
+            frame = sum(expansion.frame for expansion in self._expansions)
+            self.runner.report(RoundProgress(self.level.depth, self.expanded, self.new, frame))
         return True
 
     def _jobs(self) -> Iterator[list[Slice]]:
@@ -245,5 +264,6 @@ class _LevelWork:
             tuple(part.file for part in written if part.file is not None),
             tuple(group for part in written for group in part.groups),
             np.stack([expansion.frame for expansion in self._expansions]), self.expanded, claims,
-            {"seconds": seconds, "candidates": self.candidates},
+            {"seconds": seconds, "candidates": self.candidates, "visited": self.runner.bytes_in_use,
+             "peak": self.runner.peak},
         )  # fmt: skip

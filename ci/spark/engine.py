@@ -78,8 +78,12 @@ class SparkRun:
     @property
     def generated(self) -> int:
         """Transitions taken, and the initial states."""
-        plan, counters = self.kernel.plan, self.counters()
-        return int(counters[plan.fired : plan.pruned].sum()) + len(self.kernel.program.initial)
+        return self.transitions(self.counters()) + len(self.kernel.program.initial)
+
+    def transitions(self, frame: npt.NDArray[np.int64]) -> int:
+        """Transitions that a frame counts."""
+        plan = self.kernel.plan
+        return int(frame[plan.fired : plan.pruned].sum())
 
     @property
     def claims(self) -> dict[int, PlacedOccurrence]:

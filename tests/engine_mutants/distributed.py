@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from kraftcheck.ci.spark.errors import JobFailedError
 from kraftcheck.ci.spark.store.levelfiles import DamagedLevelError
+from tests.ci.disk import test_disk
 from tests.ci.spark import test_spark_damage, test_spark_lease, test_spark_levels
 from tests.engine_mutants.mutant import Killer, Mutant
-from tests.solvers.blocks import test_block_edges, test_blocks
+from tests.solvers.blocks import test_block_edges, test_blocks, test_compact_set
 from tests.solvers.search import test_engine_edges
 
 APART = Killer(test_block_edges.test_states_whose_hashes_meet_stay_apart, (0,))
@@ -48,6 +49,11 @@ def edited(sealed: int, edit: str) -> Killer:
 
 
 EDITS = tuple(test_spark_damage.EDITS)
+
+RUN_OVER = Killer(test_compact_set.test_full_lines_run_over, (0,))
+ONE_PLACE = Killer(test_compact_set.test_states_of_one_place_stay_apart, (0, 1))
+RESUMED = Killer(test_disk.test_a_run_that_dies_within_a_level_resumes_to_the_same, (1,))
+SMALL_JOBS = Killer(test_disk.test_files_do_not_depend_on_threads_or_rounds)
 
 BLOCKS = (
     Mutant("block-tag-only", "A record whose hash has the tag of another counts as the same state.",
@@ -204,4 +210,25 @@ MANIFESTS = (
            "ci.spark.store.lease:Lease.holds", "== self.token", "is not None", TAKEN_OVER),
 )  # fmt: skip
 
-DISTRIBUTED = (*BLOCKS, *TASKS, *COMMITS, *MANIFESTS)
+COMPACT = (
+    Mutant("compact-tag-unread", "A state that was put into a later line counts as one of that line.",
+           "solvers.blocks.compactset:_emit_place", 'b.icmp_unsigned("==", first, wanted)',
+           'b.icmp_unsigned("<=", b.xor(first, wanted), word(MOST_LINES))', RUN_OVER),
+    Mutant("compact-home-lost", "A table that grows takes each state for one of the line where it is.",
+           "solvers.blocks.compactset:_emit_regrow", "b.sub(line, b.sub(tag, word(1)))", "line", RUN_OVER),
+    Mutant("compact-first-word", "States are compared by the hash, not by their other words.",
+           "solvers.blocks.compactset:_emit_place",
+           'same = b.and_(same, b.icmp_unsigned("==", compact.read(at_other, mask), value))', "pass", ONE_PLACE),
+    Mutant("compact-entry-too-wide", "Writing an entry clears the bytes behind it.",
+           "solvers.blocks.compactset:CompactSet.write", "self.b.or_(kept, value)", "value", ONE_PLACE),
+    Mutant("disk-forgets", "A run that goes on has visited nothing.",
+           "ci.disk.runner:DiskRunner.run", "self._catch_up(level.visited, pool)",
+           "self._levels = len(level.visited)", RESUMED),
+    Mutant("disk-parent-of-slice", "Parents are numbered anew in each job.",
+           "ci.disk.runner:_LevelWork._slices", "group.bucket << ROW_BITS | at", "group.bucket << ROW_BITS",
+           SMALL_JOBS),
+    Mutant("disk-last-job", "The last job of a level is left out.",
+           "ci.disk.runner:_LevelWork._jobs", "if job:", "if False:", RESUMED, (JobFailedError,)),
+)  # fmt: skip
+
+DISTRIBUTED = (*BLOCKS, *TASKS, *COMMITS, *MANIFESTS, *COMPACT)

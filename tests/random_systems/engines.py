@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kraftcheck.ci.disk.runner import DiskRunner
 from kraftcheck.ci.spark.sweeping import compare
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
@@ -122,9 +123,12 @@ def read_back(case: Case, name: str, shown: Trace) -> None:
 
 
 def tasks_agree(case: Case, folder: Path) -> None:
-    """The tasks of the Spark engine, run in this process, find the same; so does the sweep of compiled rules."""
-    run, runner = begun(case.program, folder, case.cache, handover=0)
+    """The tasks of the Spark engine, run in this process, find the same, and so do levels in files and the sweep."""
+    run, runner = begun(case.program, folder / "tasks", case.cache, handover=0)
     run.expand(runner)
+    agrees(case, finished(run), recoveries=False)
+    run, _ = begun(case.program, folder / "disk", case.cache, handover=0)
+    run.expand(DiskRunner(run.blocks, 2, 1 << 28))
     agrees(case, finished(run), recoveries=False)
     states = [case.program.layout.pack(state_to_rules(case.machine, state)) for state in case.graph.depth]
     swept = compare(case.program, block_spec(case.program, 3, ObjectCache(case.cache)), np.array(states, np.uint64))

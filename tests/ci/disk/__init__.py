@@ -1,0 +1,1 @@
+"""The engine with levels in files."""

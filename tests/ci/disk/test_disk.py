@@ -1,0 +1,161 @@
+"""The search of one machine with levels in files: the same as natively, whatever interrupts it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from kraftcheck.ci.disk import runner as disk
+from kraftcheck.ci.disk.runner import DiskRunner, RoundProgress
+from kraftcheck.ci.spark.engine import SparkRun
+from kraftcheck.ci.spark.store import digests
+from kraftcheck.model.language.system import System
+from kraftcheck.solvers.program.program import Program
+from tests import toys
+from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
+from tests.ci.spark.test_spark import counts
+from tests.shared.commands import kraftcheck
+from tests.shared.edges import grid
+
+ROOMY = 1 << 30
+
+
+def explored(program: Program, out: Path, threads: int = 1, memory: int = ROOMY, **options: Any) -> SparkRun:
+    """A run to its end, from the initial states on."""
+    run, _ = begun(program, out, **options)
+    run.expand(DiskRunner(run.blocks, threads, memory))
+    return run
+
+
+def rows_of(out: Path) -> list[dict[str, Any]]:
+    """Every row of every level, in order."""
+    return [
+        pq.read_table(out / "levels" / place.stem / file["name"]).to_pydict()
+        for place in sorted((out / "levels").glob("*.json"))
+        for file in json.loads(place.read_text())["files"]
+    ]
+
+
+@pytest.mark.parametrize("handover", [0, 50])
+@pytest.mark.parametrize(
+    ("system", "scope"), [(toys.HASTY, "5"), (toys.DIGRAPH, None), (toys.VALVE, None), (grid(x_first=False), None)],
+    ids=["hasty", "digraph", "valve", "grid"],
+)  # fmt: skip
+def test_the_same_is_found_as_natively(system: System, scope: str | None, handover: int, tmp_path: Path) -> None:
+    """Counts, verdicts, trace lengths, coverage and pruned steps are those of the native search."""
+    program = program_of(system, scope)
+    assert facts(finished(explored(program, tmp_path, handover=handover))) == native_facts(program)
+
+
+def test_files_do_not_depend_on_threads_or_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three threads, and rounds of one small job, write the rows that one thread writes, each state once."""
+    program = program_of(toys.HASTY, "5")
+    run = explored(program, tmp_path / "one")
+    explored(program, tmp_path / "three", threads=3)
+    monkeypatch.setattr(disk, "JOB_ROWS", 7)
+    monkeypatch.setattr(disk, "ROUND", 1)
+    small = explored(program, tmp_path / "small", threads=2)
+    assert rows_of(tmp_path / "three") == rows_of(tmp_path / "one")
+    assert max(len(level.files) for level in small.commits) > 1
+
+    def by_place(out: Path) -> list[tuple[Any, ...]]:
+        names = ("depth", "id", "parent", "action", "w0")
+        return sorted(row for part in rows_of(out) for row in zip(*(part[name] for name in names), strict=True))
+
+    assert by_place(tmp_path / "small") == by_place(tmp_path / "one")
+    assert len({row[4] for row in by_place(tmp_path / "one")}) == len(by_place(tmp_path / "one")) == run.distinct
+
+
+@pytest.mark.parametrize("level", [1, 5, 11])
+def test_a_run_that_dies_within_a_level_resumes_to_the_same(level: int, tmp_path: Path) -> None:
+    """What a driver had found of a level when it died is forgotten; the run resumes with equal counts."""
+    program = program_of(toys.HASTY, "5")
+
+    def die(progress: RoundProgress) -> None:
+        if progress.depth == level:
+            raise KeyboardInterrupt
+
+    run, _ = begun(program, tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        run.expand(DiskRunner(run.blocks, 1, ROOMY, die))
+    again, _ = begun(program, tmp_path, resume=True)
+    assert len(again.commits) == level
+    again.expand(DiskRunner(again.blocks, 2, ROOMY))
+    assert facts(finished(again)) == native_facts(program)
+
+
+@pytest.mark.parametrize("first", ["disk", "tasks"])
+def test_engines_go_on_with_each_others_runs(first: str, tmp_path: Path) -> None:
+    """Levels of one engine are those of the other: begun by either and ended by the other, a run finds the same."""
+    program = program_of(toys.HASTY, "5")
+    run, tasks = begun(program, tmp_path, max_depth=6)
+    run.expand(tasks if first == "tasks" else DiskRunner(run.blocks, 1, ROOMY))
+    assert run.cut == "depth limit 6"
+    again, tasks = begun(program, tmp_path, resume=True)
+    again.expand(tasks if first == "disk" else DiskRunner(again.blocks, 1, ROOMY))
+    assert facts(finished(again)) == native_facts(program)
+
+
+def test_too_little_memory_is_incomplete(tmp_path: Path) -> None:
+    """A run that would need more memory than it may take is incomplete after whole levels, and goes on with more."""
+    program = program_of(toys.HASTY, "5")
+    cut = explored(program, tmp_path, memory=20_000)
+    assert cut.cut == "memory limit 20,000 bytes"
+    assert 1 < len(cut.levels) < 12
+    assert {type(v.verdict).__name__ for v in finished(cut).verdicts} <= {"Incomplete", "Holds"}
+    again, _ = begun(program, tmp_path, resume=True)
+    again.expand(DiskRunner(again.blocks, 1, ROOMY))
+    assert facts(finished(again)) == native_facts(program)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["tests.toys:HASTY --scope 3", "tests.shared.capped:CAPPED --strict", "tests.toys:VALVE --scope bound --max-depth 3",
+     "elections --scope tiny --rules kafka-3.9 --property leader-active --property isr-within-replicas"],
+)  # fmt: skip
+def test_the_command_finds_what_native_finds(words: str, tmp_path: Path) -> None:
+    """Counts, verdicts, trace lengths, coverage and exit code are those of the native engine; memory is named."""
+    native = kraftcheck("explore", *words.split(), "--json", "-", "--quiet")
+    ran = kraftcheck("explore", *words.split(), "--handover", 0, "--engine", "disk", "--out", tmp_path / "out",
+                     "--json", "-", "--quiet")  # fmt: skip
+    assert counts(ran.document()) == counts(native.document())
+    assert ran.code == native.code
+    assert ran.document()["engine"] == "disk"
+    assert ran.document()["disk"]["handed_over"] == 0
+    assert "MB of visited states" in ran.err
+
+
+def test_what_asks_for_a_way_back_is_unknown(tmp_path: Path) -> None:
+    """Properties that need a backward search are unknown, never hold, and the code says so."""
+    ran = kraftcheck("explore", "tests.toys:VALVE", "--engine", "disk", "--handover", 0, "--json", "-", "--quiet")
+    words = {one["id"]: one["verdict"] for one in ran.document()["properties"] if one["kind"] == "recovers"}
+    assert words
+    assert set(words.values()) == {"unknown"}
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A committed file with another byte is found by its digest, however large the dataset is."""
+    words = ("explore", "tests.toys:HASTY", "--scope", 5, "--engine", "disk", "--handover", 300, "--quiet")
+    out = tmp_path / "out"
+    assert kraftcheck(*words, "--out", out, "--max-depth", 7).code == 20
+    monkeypatch.setattr(digests, "LOCAL_BYTES", 0)
+    [file, *_] = sorted((out / "levels" / "00006").glob("*.parquet"))
+    data = file.read_bytes()
+    file.write_bytes(data[:40] + bytes([data[40] ^ 1]) + data[41:])
+    assert "SHA-256 differs" in kraftcheck(*words, "--out", out, "--resume").refusal()
+    file.write_bytes(data)
+    assert kraftcheck(*words, "--out", out, "--resume").code == 12
+
+
+def test_options_of_clusters_are_refused(tmp_path: Path) -> None:
+    """What only a cluster understands is refused, and what only a dataset has by the native engine."""
+    told = kraftcheck("explore", "tests.toys:HASTY", "--engine", "disk", "--master", "local[2]").refusal()
+    assert "--master is an option of --engine spark" in told
+    told = kraftcheck("explore", "tests.toys:HASTY", "--resume").refusal()
+    assert "--resume is an option of --engine disk or spark" in told
+    told = kraftcheck("explore", "tests.toys:HASTY", "--engine", "disk", "--resume").refusal()
+    assert "--resume needs the --out" in told

@@ -169,7 +169,7 @@ class _LevelWork:
             self._round(chosen)
             if self.stop.is_set():
                 return False
-            frame = sum(expansion.frame for expansion in self._expansions)
+            frame = np.sum([expansion.frame for expansion in self._expansions], axis=0)
             self.runner.report(RoundProgress(self.level.depth, self.expanded, self.new, frame))
         return True
 

@@ -44,8 +44,8 @@ class SparkPart:
         else:
             visited, peak = (max(cost.get(name, 0) for cost in self.costs.values()) for name in ("visited", "peak"))
             lines.append(
-                f"levels in files from level {self.handed_over} on; in memory {visited / 1e6:,.1f} MB of visited states, "
-                f"{peak / 1e6:,.1f} MB with candidates at most"
+                f"levels in files from level {self.handed_over} on; in memory {visited / 1e6:,.1f} MB of visited "
+                f"states, {peak / 1e6:,.1f} MB with candidates at most"
             )
         if self.out is not None:
             lines.append(f'dataset in {self.out} (kraftcheck query {self.out} "SELECT ...")')

@@ -52,7 +52,8 @@ EDITS = tuple(test_spark_damage.EDITS)
 
 RUN_OVER = Killer(test_compact_set.test_full_lines_run_over, (0,))
 ONE_PLACE = Killer(test_compact_set.test_states_of_one_place_stay_apart, (0, 1))
-RESUMED = Killer(test_disk.test_a_run_that_dies_within_a_level_resumes_to_the_same, (1,))
+RESUMED = Killer(test_disk.test_a_run_that_dies_within_a_level_resumes_to_the_same, (2,))
+GROWN = Killer(test_compact_set.test_a_set_keeps_its_states_while_it_grows, (0,))
 SMALL_JOBS = Killer(test_disk.test_files_do_not_depend_on_threads_or_rounds)
 
 BLOCKS = (
@@ -220,7 +221,7 @@ COMPACT = (
            "solvers.blocks.compactset:_emit_place",
            'same = b.and_(same, b.icmp_unsigned("==", compact.read(at_other, mask), value))', "pass", ONE_PLACE),
     Mutant("compact-entry-too-wide", "Writing an entry clears the bytes behind it.",
-           "solvers.blocks.compactset:CompactSet.write", "self.b.or_(kept, value)", "value", ONE_PLACE),
+           "solvers.blocks.compactset:CompactSet.write", "self.b.or_(kept, value)", "value", GROWN, (RuntimeError,)),
     Mutant("disk-forgets", "A run that goes on has visited nothing.",
            "ci.disk.runner:DiskRunner.run", "self._catch_up(level.visited, pool)",
            "self._levels = len(level.visited)", RESUMED),
@@ -230,5 +231,3 @@ COMPACT = (
     Mutant("disk-last-job", "The last job of a level is left out.",
            "ci.disk.runner:_LevelWork._jobs", "if job:", "if False:", RESUMED, (JobFailedError,)),
 )  # fmt: skip
-
-DISTRIBUTED = (*BLOCKS, *TASKS, *COMMITS, *MANIFESTS, *COMPACT)

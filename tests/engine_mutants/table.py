@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.engine_mutants.auditing import AUDIT, PRUNING
 from tests.engine_mutants.checking import CACHES, RECOVERY, SYMMETRY, WALKS, WITNESSES
 from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
-from tests.engine_mutants.distributed import BLOCKS, COMMITS, MANIFESTS, TASKS
+from tests.engine_mutants.distributed import BLOCKS, COMMITS, COMPACT, MANIFESTS, TASKS
 from tests.engine_mutants.equivalent import EQUIVALENT
 from tests.engine_mutants.liveness import LASSOS, SUSPECTS, SWEEPS
 from tests.engine_mutants.liveness import VERDICTS as LIVENESS
@@ -38,6 +38,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Tasks and jobs of a distributed search": TASKS,
     "Levels that are committed": COMMITS,
     "Manifests and the lease": MANIFESTS,
+    "Compact sets and levels in files": COMPACT,
     "Terms in Z3": READING,
     "Proofs by induction": INDUCTION,
     "Bounded runs and k-induction": UNROLLING,

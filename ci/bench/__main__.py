@@ -21,6 +21,7 @@ from attrs import asdict, evolve, frozen
 
 from kraftcheck.ci.bench import audit as bench_audit
 from kraftcheck.ci.bench import conformance as bench_conform
+from kraftcheck.ci.bench import disk as bench_disk
 from kraftcheck.ci.bench import frame as bench_frame
 from kraftcheck.ci.bench import liveness as bench_liveness
 from kraftcheck.ci.bench import logs as bench_logs
@@ -233,6 +234,7 @@ LOG_CASES = (*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.WRITTEN)
 BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]], str]] = {
     "audit": (tuple(bench_audit.CASES), bench_audit.measure_cases, "the audit: its share of a run's time"),
     "liveness": (bench_liveness.NAMES, bench_liveness.measure_cases, "liveness: time and bytes beside the search"),
+    "disk": (tuple(bench_disk.CASES), bench_disk.measure_cases, "levels in files beside the native search"),
     "walks": (tuple(bench_walks.CASES), bench_walks.measure_cases, "random walks: steps a second"),
     "logs": (LOG_CASES, bench_logs.measure_cases, "the replay of metadata logs: records a second"),
     "conform": (tuple(bench_conform.CASES), bench_conform.measure_cases, "conformance with Kafka: cases a second"),
@@ -241,7 +243,7 @@ BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequen
     "serve": (tuple(bench_serve.CASES), bench_serve.measured, "the local page: milliseconds a step"),
     "frame": (tuple(bench_frame.CASES), bench_frame.measure_cases, "data frames: seconds for a million states"),
 }
-"""Other things to measure, by option: the cases there are, what measures them, and what is measured."""
+"""Other things to measure, by option: cases, what measures them, and what is measured."""
 
 
 def run_benchmark(parser: argparse.ArgumentParser, options: argparse.Namespace, name: str) -> int:

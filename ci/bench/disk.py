@@ -80,7 +80,7 @@ def _native(chosen: Subject, threads: int, cache: Path) -> _Found:
 
 
 def _disk(chosen: Subject, threads: int, cache: Path) -> _Found:
-    from kraftcheck.ci.disk.runner import DiskRunner  # what these import is there only with an extra
+    from kraftcheck.ci.explore.disk.runner import DiskRunner  # what these import is there only with an extra
     from kraftcheck.ci.spark.decoding import decoding
     from kraftcheck.ci.spark.engine import SparkRun
     from kraftcheck.ci.spark.options import Bounds

@@ -40,7 +40,7 @@ def explore_with_engine(
     # What the modules below import is there only with an extra.
     try:
         if engine == "disk":
-            from kraftcheck.ci.disk.explore import explore_on_disk
+            from kraftcheck.ci.explore.disk.explore import explore_on_disk
 
             return explore_on_disk(chosen, traced, bounds, cluster, place, cache, quiet, budget.sampling)
         from kraftcheck.ci.spark.explore import explore_with_spark

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kraftcheck.ci.spark.errors import JobFailedError
 from kraftcheck.ci.spark.store.levelfiles import DamagedLevelError
-from tests.ci.disk import test_disk
+from tests.ci.explore import test_disk
 from tests.ci.spark import test_spark_damage, test_spark_lease, test_spark_levels
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.blocks import test_block_edges, test_blocks, test_compact_set
@@ -223,11 +223,11 @@ COMPACT = (
     Mutant("compact-entry-too-wide", "Writing an entry clears the bytes behind it.",
            "solvers.blocks.compactset:CompactSet.write", "self.b.or_(kept, value)", "value", GROWN, (RuntimeError,)),
     Mutant("disk-forgets", "A run that goes on has visited nothing.",
-           "ci.disk.runner:DiskRunner.run", "self._catch_up(level.visited, pool)",
+           "ci.explore.disk.runner:DiskRunner.run", "self._catch_up(level.visited, pool)",
            "self._levels = len(level.visited)", RESUMED),
     Mutant("disk-parent-of-slice", "Parents are numbered anew in each job.",
-           "ci.disk.runner:_LevelWork._slices", "group.bucket << ROW_BITS | at", "group.bucket << ROW_BITS",
+           "ci.explore.disk.runner:_LevelWork._slices", "group.bucket << ROW_BITS | at", "group.bucket << ROW_BITS",
            SMALL_JOBS),
     Mutant("disk-last-job", "The last job of a level is left out.",
-           "ci.disk.runner:_LevelWork._jobs", "if job:", "if False:", RESUMED, (JobFailedError,)),
+           "ci.explore.disk.runner:_LevelWork._jobs", "if job:", "if False:", RESUMED, (JobFailedError,)),
 )  # fmt: skip

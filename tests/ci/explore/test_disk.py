@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from kraftcheck.ci.disk import runner as disk
-from kraftcheck.ci.disk.runner import DiskRunner, RoundProgress
+from kraftcheck.ci.explore.disk import runner as disk
+from kraftcheck.ci.explore.disk.runner import DiskRunner, RoundProgress
 from kraftcheck.ci.spark.engine import SparkRun
 from kraftcheck.ci.spark.store import digests
 from kraftcheck.model.language.system import System

@@ -6,7 +6,7 @@ import threading
 import time
 from pathlib import Path
 
-from kraftcheck.ci.disk.runner import DiskRunner, RoundProgress
+from kraftcheck.ci.explore.disk.runner import DiskRunner, RoundProgress
 from kraftcheck.ci.spark.committed import Place, explore_committed
 from kraftcheck.ci.spark.engine import SparkRun
 from kraftcheck.ci.spark.options import Bounds, ClusterOptions

@@ -1,1 +1,0 @@
-"""The engine with levels in files."""

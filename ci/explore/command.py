@@ -186,7 +186,6 @@ def explore_command(
       kraftcheck explore elections --rules fixed+fenced-leader-acceptable --property leader-active
       kraftcheck explore mymodule:SYSTEM --json - --quiet
       kraftcheck explore elections --engine disk --out run1
-      kraftcheck explore elections --engine spark --out run2
       kraftcheck explore elections --invariant 'size(isr) >= 1' --when recovering
       kraftcheck explore elections --find 'isr == {} and size(elr) == 2'
     """
@@ -208,8 +207,7 @@ def explore_command(
         for path in keep_traces(out, engine, chosen, result, show_goals or bool(find)):
             screen.plain(f"wrote {path}")
     if target is not None:
-        part = None if dataset is None else dataset.document()
-        write_json(target, report.document(chosen, result, part, engine))
+        write_json(target, report.document(chosen, result, dataset and dataset.document(), engine))
     code = worst_exit_code(verdict.verdict for verdict in result.verdicts)
     line = find_line(result, code) if find else last_line(result, code)
     again = (*["--strict"] * strict, *["--symmetry=on"] * (symmetry == "on"))

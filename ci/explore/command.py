@@ -207,7 +207,7 @@ def explore_command(
         for path in keep_traces(out, engine, chosen, result, show_goals or bool(find)):
             screen.plain(f"wrote {path}")
     if target is not None:
-        write_json(target, report.document(chosen, result, dataset and dataset.document(), engine))
+        write_json(target, report.document(chosen, result, None if dataset is None else dataset.document(), engine))
     code = worst_exit_code(verdict.verdict for verdict in result.verdicts)
     line = find_line(result, code) if find else last_line(result, code)
     again = (*["--strict"] * strict, *["--symmetry=on"] * (symmetry == "on"))

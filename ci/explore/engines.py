@@ -15,7 +15,7 @@ from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.explore import Exploration
 
-OF_DISK = {"--handover", "--buckets", "--resume"}
+OF_DISK = {"--handover", "--buckets", "--resume", "--repair"}
 """Options of a run with a dataset; the others are of a cluster."""
 
 

@@ -7,17 +7,20 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeVar
 
 from attrs import frozen
 
 from kraftcheck.ci.spark.auditing import audit_run
 from kraftcheck.ci.spark.decoding import decoding
 from kraftcheck.ci.spark.engine import SparkRun
+from kraftcheck.ci.spark.jobs import LevelRunner
 from kraftcheck.ci.spark.options import Bounds
 from kraftcheck.ci.spark.part import SparkPart
+from kraftcheck.ci.spark.repair import repair
 from kraftcheck.ci.spark.store.commits import CommitLog, identity
 from kraftcheck.ci.spark.store.lease import lease_on
 from kraftcheck.ci.spark.store.manifests import Commit
@@ -34,9 +37,21 @@ from kraftcheck.solvers.machine_code.objectcode import CodeTarget
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.explore import Exploration, SearchProgress, conclude
 
-Continuation: TypeAlias = "Callable[[SparkRun, BlockSpec, bool, threading.Event], None]"
-"""Goes on with a run: the run, its spec, whether its files were compared with their digests, and an event to set once
-a stop has to wait for a report."""
+R = TypeVar("R", bound=LevelRunner)
+
+
+class LevelEngine(Protocol[R]):
+    """The engine that expands the levels that the native start leaves."""
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line."""
+
+    def opened(self, run: SparkRun, spec: BlockSpec, begin_event: threading.Event) -> AbstractContextManager[R]:
+        """What runs the jobs of levels; the event is set as long as a stop has to wait for a report."""
+
+    def go_on(self, run: SparkRun, runner: R, checked: bool) -> None:
+        """Expand what is left, and judge what it can; `checked`: the files were compared with their digests."""
 
 
 @frozen
@@ -44,25 +59,25 @@ class Place:
     """Where levels are committed, and how.
 
     Attributes:
-        engine: the name of the engine that expands them.
         out: the folder; None: a temporary one.
         resume: go on after the last committed level there.
+        repair: derive damaged level files again before that.
         buckets: parts of the visited set; None: what the run to resume has, else the default.
         target: the processor to compile for; None: this one.
     """
 
-    engine: str
     out: str | None
     resume: bool
+    repair: bool
     buckets: int | None
     target: CodeTarget | None = None
 
 
 def explore_committed(
     chosen: Subject, traced: Program, bounds: Bounds, place: Place, cache: Path | None, quiet: bool,
-    sampling: Sampling, go_on: Continuation,
+    sampling: Sampling, engine: LevelEngine[R],
 ) -> tuple[Exploration, SparkPart]:  # fmt: skip
-    """Explore; the first levels natively, the others by `go_on`.
+    """Explore; the first levels natively, the others by the engine.
 
     Raises:
         Refusal: for options that do not fit, a folder that cannot be used, or a run that cannot be resumed.
@@ -71,11 +86,13 @@ def explore_committed(
     bits = _bucket_bits(place.buckets)
     if place.resume and place.out is None:
         raise Refusal("--resume needs the --out of the run to go on with")
+    if place.repair and not place.resume:
+        raise Refusal("--repair mends the --out of an earlier run; give --resume too")
     with _folder(place.out) as out, lease_on(out) as lease:
         log = CommitLog(out, lease)
         if place.resume and place.buckets is None and log.exists():
             bits = _bucket_bits(int(log.read_run()["identity"].get("buckets", 1 << bits)))
-        _refuse_constraint(traced, place.engine)
+        _refuse_constraint(traced, engine.name)
         _open(log, identity(chosen, traced, bits), traced, resume=place.resume)
         start = time.monotonic()
         with progress_meter(quiet) as meter:
@@ -83,16 +100,16 @@ def explore_committed(
         spec = block_spec(traced, bits, ObjectCache(cache), place.target)
         compiled = time.monotonic()
         with stop_flag(awaits_report=True) as stop, progress_meter(quiet) as meter:
-            run = SparkRun(kernel, load_block_kernel(spec), log, bounds, stop, _reporter(meter), place.engine)
+            run = SparkRun(kernel, load_block_kernel(spec), log, bounds, stop, _reporter(meter), engine.name)
             begin_event = threading.Event()
             begin_event.set()
-            resumed = run_interruptibly(lambda: _search(run, spec, place.resume, go_on, begin_event), stop, begin_event)
+            resumed = run_interruptibly(lambda: _search(run, spec, place, engine, begin_event), stop, begin_event)
         seconds = time.monotonic() - compiled
         audit = audit_run(run, sampling)
         result = conclude(run, kernel, seconds, compiled - start, audit, run.recoverability, run.liveness,
                           strict=bounds.strict)  # fmt: skip
         costs = {level.depth: level.cost for level in run.commits if level.engine != "native"}
-        return result, SparkPart(run.handed_over, place.out, resumed, costs, place.engine)
+        return result, SparkPart(run.handed_over, place.out, resumed, costs, engine.name)
 
 
 def _bucket_bits(buckets: int | None) -> int:
@@ -129,11 +146,14 @@ def _open(log: CommitLog, of: Mapping[str, Any], traced: Program, *, resume: boo
 
 
 def _search(
-    run: SparkRun, spec: BlockSpec, resume: bool, go_on: Continuation, begin_event: threading.Event
+    run: SparkRun, spec: BlockSpec, place: Place, engine: LevelEngine[R], begin_event: threading.Event
 ) -> int | None:
     """Resume or start, then go on if something is left; the level after which it was resumed."""
     resumed, checked = None, True
-    if resume:
+    if place.resume:
+        if place.repair:
+            for line in repair(run, lambda: engine.opened(run, spec, begin_event)).lines():
+                sys.stderr.write(f"{line}\n")
         checked = run.resume()
         resumed = len(run.commits) - 1 if run.commits else None
     if resumed is None:
@@ -142,7 +162,8 @@ def _search(
             return resumed
     program = run.kernel.program
     if not (run.finished and checked and not (program.recovers or program.liveness.claims)):
-        go_on(run, spec, checked, begin_event)
+        with engine.opened(run, spec, begin_event) as runner:
+            engine.go_on(run, runner, checked)
     return resumed
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from attrs import frozen
 
 from kraftcheck.ci.spark.backward import SparkBackward
 from kraftcheck.ci.spark.committed import Place, explore_committed
@@ -37,28 +41,49 @@ def explore_with_spark(
             resumed, or a Spark that cannot be started or fails.
         EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
     """
-    conf = parse_conf(options.conf)
+    target = portable() if options.portable_code else None
+    place = Place(out, options.resume, options.repair, options.buckets, target)
+    engine = SparkEngine(options.master, parse_conf(options.conf), bounds.threads, bounds.memory)
+    return explore_committed(chosen, traced, bounds, place, cache, quiet, sampling, engine)
 
-    def go_on(run: SparkRun, spec: BlockSpec, checked: bool, begin_event: threading.Event) -> None:
-        """Expand what is left under Spark, then search backward; while Spark starts, a stop does not wait."""
-        place, program = run.log.out / LOG, run.kernel.program
+
+@frozen
+class SparkEngine:
+    """Spark, as `ci.spark.committed.LevelEngine`.
+
+    Attributes:
+        master, conf: where Spark runs, and its settings.
+        threads: of the session, where it is local.
+        memory: bytes that liveness may take on the driver.
+    """
+
+    name = "spark"
+    master: str | None
+    conf: Mapping[str, str]
+    threads: int
+    memory: int
+
+    @contextlib.contextmanager
+    def opened(self, run: SparkRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[SparkCluster]:
+        """A session with what workers need; while Spark starts, a stop does not wait."""
+        place = run.log.out / LOG
         begin_event.clear()
-        session = start_session(options.master, bounds.threads, conf, place)
+        session = start_session(self.master, self.threads, self.conf, place)
         begin_event.set()
         try:
             ship_sources(session, run.log.out / SOURCES)
-            cluster = SparkCluster.of(session, spec, place)
-            if not checked:
-                check_on(session, run.log, run.commits, place)
-            run.expand(cluster)
-            backward = SparkBackward(cluster, run.log, run.commits, program, run.report_backward)
-            run.search_backward(lambda: backward.run(run.stop))
-            live = SparkLiveness(cluster, run.log, run.commits, program, bounds.memory, run.report_backward)
-            run.search_liveness(lambda: live.run(run.stop))
+            yield SparkCluster.of(session, spec, place)
         finally:
             session.stop()
             (run.log.out / SOURCES).unlink(missing_ok=True)
 
-    target = portable() if options.portable_code else None
-    place = Place("spark", out, options.resume, options.buckets, target)
-    return explore_committed(chosen, traced, bounds, place, cache, quiet, sampling, go_on)
+    def go_on(self, run: SparkRun, runner: SparkCluster, checked: bool) -> None:
+        """Expand what is left under Spark, then search backward."""
+        program = run.kernel.program
+        if not checked:
+            check_on(runner.session, run.log, run.commits, run.log.out / LOG)
+        run.expand(runner)
+        backward = SparkBackward(runner, run.log, run.commits, program, run.report_backward)
+        run.search_backward(lambda: backward.run(run.stop))
+        live = SparkLiveness(runner, run.log, run.commits, program, self.memory, run.report_backward)
+        run.search_liveness(lambda: live.run(run.stop))

@@ -1,6 +1,6 @@
 """Repair of a dataset: level files that were damaged or lost are derived again from what is before them.
 
-Levels are deterministic: a native level follows from the program, a level of Spark's from the levels before it and
+Levels are deterministic: a native level follows from the program, a later one from the engine, the levels before it and
 the number of cores that its job was planned for, which its manifest has. So a file that is derived again has the
 bytes of the one that was committed, and is taken only if its digest is the one that the manifest names. A manifest
 that was damaged or lost cannot be derived byte by byte (it has times in it): its level and every later one are given
@@ -107,7 +107,9 @@ def _natively(run: SparkRun, last: int, scratch: Path) -> dict[int, list[Path]]:
 
 def _by_job(run: SparkRun, runner: LevelRunner, commits: Sequence[Commit], scratch: Path) -> list[Path]:
     """The files of the last of these levels, derived again by its job, planned as it was then."""
-    cores = commits[-1].cost.get("cores")
+    engine, cores = commits[-1].engine, commits[-1].cost.get("cores")
+    if engine != run.engine:
+        raise Refusal(f"level {commits[-1].depth} was made by --engine {engine}, which alone derives its files again")
     level = plan(runner, run.log, commits[:-1], None if cores is None else int(cores))
     place = scratch / str(level.depth)
     if runner.run(evolve(level, folder=str(place)), run.stop) is None:

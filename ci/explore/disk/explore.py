@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+from attrs import frozen
 
 from kraftcheck.ci.explore.disk.runner import DiskRunner, RoundProgress
 from kraftcheck.ci.spark.committed import Place, explore_committed
 from kraftcheck.ci.spark.engine import SparkRun
 from kraftcheck.ci.spark.options import Bounds, ClusterOptions
 from kraftcheck.ci.spark.part import SparkPart
-from kraftcheck.ci.spark.store.digests import check_locally
+from kraftcheck.ci.spark.store.commits import REPAIR
+from kraftcheck.ci.spark.store.digests import check_files
 from kraftcheck.ci.spark.store.levelfiles import DamagedLevelError
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -31,8 +36,27 @@ def explore_on_disk(
         Refusal: for a folder that cannot be used, a run that cannot be resumed, or a damaged level.
         EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
     """
+    place = Place(out, options.resume, options.repair, options.buckets)
+    return explore_committed(
+        chosen, traced, bounds, place, cache, quiet, sampling, DiskEngine(bounds.threads, bounds.memory)
+    )  # fmt: skip
 
-    def go_on(run: SparkRun, spec: BlockSpec, checked: bool, begin_event: threading.Event) -> None:
+
+@frozen
+class DiskEngine:
+    """Levels in files, as `ci.spark.committed.LevelEngine`.
+
+    Attributes:
+        threads, memory: what a runner may take.
+    """
+
+    name = "disk"
+    threads: int
+    memory: int
+
+    @contextlib.contextmanager
+    def opened(self, run: SparkRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[DiskRunner]:
+        """A runner that reports to the run."""
         start = time.monotonic()
 
         def report(progress: RoundProgress) -> None:
@@ -40,12 +64,13 @@ def explore_on_disk(
             distinct, seconds = run.distinct + progress.new, time.monotonic() - start
             run.report(SearchProgress(progress.depth - 1, generated, distinct, left, seconds), None)
 
-        if not checked:
-            check_locally(run.log, run.commits, limit=None)
         try:
-            run.expand(DiskRunner(load_block_kernel(spec), bounds.threads, bounds.memory, report))
+            yield DiskRunner(load_block_kernel(spec), self.threads, self.memory, report)
         except DamagedLevelError as error:
-            raise Refusal(f"{error}; restore the file or explore again into another --out") from error
+            raise Refusal(f"{error}; {REPAIR}") from error
 
-    place = Place("disk", out, options.resume, options.buckets)
-    return explore_committed(chosen, traced, bounds, place, cache, quiet, sampling, go_on)
+    def go_on(self, run: SparkRun, runner: DiskRunner, checked: bool) -> None:
+        """Expand what is left."""
+        if not checked:
+            check_files(run.log, run.commits)
+        run.expand(runner)

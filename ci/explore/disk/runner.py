@@ -188,8 +188,9 @@ class _LevelWork:
 
     def _slices(self) -> Iterator[Slice]:
         folder, words = Path(self.level.frontier), self.runner.spec.words
-        for group in itertools.chain.from_iterable(self.level.splits):
-            for _, states in read_states(folder, [group], words):
+        groups = itertools.chain.from_iterable(self.level.splits)
+        for _, together in itertools.groupby(groups, lambda group: (group.file, group.group)):
+            for group, states in read_states(folder, together, words):
                 for at in range(0, len(states), JOB_ROWS):
                     yield group.bucket << ROW_BITS | at, states[at : at + JOB_ROWS]
 
@@ -264,6 +265,6 @@ class _LevelWork:
             tuple(part.file for part in written if part.file is not None),
             tuple(group for part in written for group in part.groups),
             np.stack([expansion.frame for expansion in self._expansions]), self.expanded, claims,
-            {"seconds": seconds, "candidates": self.candidates, "visited": self.runner.bytes_in_use,
-             "peak": self.runner.peak},
+            {"seconds": seconds, "cores": self.level.cores, "candidates": self.candidates,
+             "visited": self.runner.bytes_in_use, "peak": self.runner.peak},
         )  # fmt: skip

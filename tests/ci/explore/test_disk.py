@@ -153,8 +153,24 @@ def test_a_damaged_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     data = file.read_bytes()
     file.write_bytes(data[:40] + bytes([data[40] ^ 1]) + data[41:])
     assert "SHA-256 differs" in kraftcheck(*words, "--out", out, "--resume").refusal()
-    file.write_bytes(data)
+    ran = kraftcheck(*words, "--out", out, "--resume", "--repair", "--max-depth", 7)
+    assert (ran.code, file.read_bytes() == data) == (20, True)
+    assert "repaired: 1 file(s) of level 6" in ran.err
     assert kraftcheck(*words, "--out", out, "--resume").code == 12
+
+
+def test_levels_of_another_engine_are_not_repaired(tmp_path: Path) -> None:
+    """A damaged level that another engine made is refused, naming the engine that derives it again."""
+    words = ("explore", "tests.toys:HASTY", "--scope", 5, "--engine", "disk", "--handover", 300, "--quiet")
+    out = tmp_path / "out"
+    program = program_of(toys.HASTY, "5")
+    run, tasks = begun(program, out, handover=300, max_depth=7)
+    run.expand(tasks)
+    assert kraftcheck(*words, "--out", out, "--resume", "--buckets", 8, "--max-depth", 7).code == 20
+    [file, *_] = sorted((out / "levels" / "00006").glob("*.parquet"))
+    file.unlink()
+    refused = kraftcheck(*words, "--out", out, "--resume", "--repair", "--buckets", 8).refusal()
+    assert "level 6 was made by --engine spark, which alone derives its files again" in refused
 
 
 def test_options_of_clusters_are_refused(tmp_path: Path) -> None:

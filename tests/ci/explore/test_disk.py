@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from kraftcheck.ci.explore.disk import runner as disk
 from kraftcheck.ci.explore.disk.runner import DiskRunner, RoundProgress
 from kraftcheck.ci.spark.engine import SparkRun
 from kraftcheck.ci.spark.store import digests
+from kraftcheck.ci.spark.store.commits import CommitLog
+from kraftcheck.ci.spark.store.sealed import read_sealed, write_sealed
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.program.program import Program
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
 from tests.ci.spark.test_spark import counts
+from tests.ci.spark.test_spark_levels import rows_of
 from tests.shared.commands import kraftcheck
 from tests.shared.edges import grid
 
@@ -29,15 +30,6 @@ def explored(program: Program, out: Path, threads: int = 1, memory: int = ROOMY,
     run, _ = begun(program, out, **options)
     run.expand(DiskRunner(run.blocks, threads, memory))
     return run
-
-
-def rows_of(out: Path) -> list[dict[str, Any]]:
-    """Every row of every level, in order."""
-    return [
-        pq.read_table(out / "levels" / place.stem / file["name"]).to_pydict()
-        for place in sorted((out / "levels").glob("*.json"))
-        for file in json.loads(place.read_text())["files"]
-    ]
 
 
 @pytest.mark.parametrize("handover", [0, 50])
@@ -149,7 +141,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     out = tmp_path / "out"
     assert kraftcheck(*words, "--out", out, "--max-depth", 7).code == 20
     monkeypatch.setattr(digests, "LOCAL_BYTES", 0)
-    [file, *_] = sorted((out / "levels" / "00006").glob("*.parquet"))
+    [file, *_] = sorted(CommitLog(out).folder(6).glob("*.parquet"))
     data = file.read_bytes()
     file.write_bytes(data[:40] + bytes([data[40] ^ 1]) + data[41:])
     assert "SHA-256 differs" in kraftcheck(*words, "--out", out, "--resume").refusal()
@@ -163,14 +155,14 @@ def test_levels_of_another_engine_are_not_repaired(tmp_path: Path) -> None:
     """A damaged level that another engine made is refused, naming the engine that derives it again."""
     words = ("explore", "tests.toys:HASTY", "--scope", 5, "--engine", "disk", "--handover", 300, "--quiet")
     out = tmp_path / "out"
-    program = program_of(toys.HASTY, "5")
-    run, tasks = begun(program, out, handover=300, max_depth=7)
-    run.expand(tasks)
-    assert kraftcheck(*words, "--out", out, "--resume", "--buckets", 8, "--max-depth", 7).code == 20
-    [file, *_] = sorted((out / "levels" / "00006").glob("*.parquet"))
+    assert kraftcheck(*words, "--out", out, "--max-depth", 7).code == 20
+    manifest = CommitLog(out).manifest(7)
+    document, _ = read_sealed(manifest, "")
+    write_sealed(manifest, {**document, "engine": "spark"})
+    [file, *_] = sorted(CommitLog(out).folder(7).glob("*.parquet"))
     file.unlink()
-    refused = kraftcheck(*words, "--out", out, "--resume", "--repair", "--buckets", 8).refusal()
-    assert "level 6 was made by --engine spark, which alone derives its files again" in refused
+    refused = kraftcheck(*words, "--out", out, "--resume", "--repair").refusal()
+    assert "level 7 was made by --engine spark, which alone derives its files again" in refused
 
 
 def test_options_of_clusters_are_refused(tmp_path: Path) -> None:

@@ -229,14 +229,12 @@ def spark(parser: argparse.ArgumentParser, cases: Sequence[str], target: Path | 
     return 0
 
 
-LOG_CASES = (*bench_logs.CASES, *bench_logs.SYNTHETIC, *bench_logs.WRITTEN)
-
 BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequence[Any]], str]] = {
     "audit": (tuple(bench_audit.CASES), bench_audit.measure_cases, "the audit: its share of a run's time"),
     "liveness": (bench_liveness.NAMES, bench_liveness.measure_cases, "liveness: time and bytes beside the search"),
     "disk": (tuple(bench_disk.CASES), bench_disk.measure_cases, "levels in files beside the native search"),
     "walks": (tuple(bench_walks.CASES), bench_walks.measure_cases, "random walks: steps a second"),
-    "logs": (LOG_CASES, bench_logs.measure_cases, "the replay of metadata logs: records a second"),
+    "logs": (bench_logs.EVERY, bench_logs.measure_cases, "the replay of metadata logs: records a second"),
     "conform": (tuple(bench_conform.CASES), bench_conform.measure_cases, "conformance with Kafka: cases a second"),
     "start": (tuple(bench_start.CASES), bench_start.measured, "the start of commands that compute nothing"),
     "query": (tuple(bench_query.CASES), bench_query.measured, "questions about a space: seconds a command"),

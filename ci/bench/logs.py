@@ -113,6 +113,9 @@ CASES: dict[str, tuple[Callable[[int], int], Callable[[], float], int]] = {
 """The work, the clock and the cores of each case; Spark's includes its start."""
 
 
+EVERY = (*CASES, *SYNTHETIC, *WRITTEN)
+"""The names of all cases."""
+
 def _segment(case: str, folder: Path) -> LogFiles:
     """The synthetic log of a case, written to a folder."""
     with (folder / f"{0:020}.log").open("wb") as segment:

@@ -40,7 +40,7 @@ def duckdb_engine(data: Dataset, workers: int, verify: str) -> Iterator[DuckDBEn
     try:
         import duckdb
     except ImportError as error:
-        raise Refusal(f"query needs duckdb ({error}); pip install 'kraftcheck[spark]', or --engine spark") from error
+        raise Refusal(f"query needs duckdb ({error}); pip install 'kraftcheck[disk]', or --engine spark") from error
     verified = set()
     if verify == "all":
         data.check()

@@ -164,7 +164,8 @@ def packed(session: Any, data: Dataset) -> Any:
 
 def _register_successors(session: Any, data: Dataset) -> None:
     """The function behind `transitions`; the kernel is shipped once to every worker."""
-    from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+    import pyarrow as pa
+    from pyspark.sql.pandas.functions import arrow_udf
 
     from kraftcheck.ci.dataset.successors import spec_of, successors
     from kraftcheck.ci.dataset.views import SUCCESSORS
@@ -173,5 +174,8 @@ def _register_successors(session: Any, data: Dataset) -> None:
     compute = successors(lambda: handle.value)
     words = range(data.table["words"])
     kind = f"array<struct<instance: int, {', '.join(f'v{i}: bigint' for i in words)}>>"
+
     columnwise: Any = lambda *columns: compute(columns)  # noqa: E731, its types are of Arrow
-    session.udf.register(SUCCESSORS, arrow_udf(columnwise, kind, ArrowUDFType.SCALAR))
+    # Spark reads from the types of a function's arguments that it takes arrays of Arrow.
+    columnwise.__annotations__ = {"columns": pa.Array, "return": pa.Array}
+    session.udf.register(SUCCESSORS, arrow_udf(columnwise, kind))

@@ -92,7 +92,7 @@ def explore_committed(
         log = CommitLog(out, lease)
         if place.resume and place.buckets is None and log.exists():
             bits = _bucket_bits(int(log.read_run()["identity"].get("buckets", 1 << bits)))
-        _refuse_constraint(traced, engine.name)
+        refuse_constraint(traced, engine.name)
         _open(log, identity(chosen, traced, bits), traced, resume=place.resume)
         start = time.monotonic()
         with progress_meter(quiet) as meter:
@@ -129,7 +129,8 @@ def _folder(out: str | None) -> Iterator[Path]:
         yield Path(name)
 
 
-def _refuse_constraint(traced: Program, engine: str) -> None:
+def refuse_constraint(traced: Program, engine: str) -> None:
+    """Refuse a program with a constraint, which only the native engine counts."""
     if traced.within is not None:
         raise Refusal(
             f"{traced.system.name} has within=, whose states the engine {engine} does not count; explore natively"

@@ -130,7 +130,7 @@ def test_a_damaged_dataset_does_not_resume(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--engine native --resume", "--resume is an option of --engine spark"),
+        ("--engine native --resume", "--resume is an option of --engine disk or spark"),
         ("--engine spark --resume", "--resume needs the --out of the run"),
         ("--engine spark --buckets 65", "--buckets takes a power of two, such as 128, not 65"),
         ("--engine spark --conf memory=1g", "--conf takes spark.KEY=VALUE, not 'memory=1g'"),
@@ -163,5 +163,5 @@ def test_the_document_tells_the_cost_of_levels(tmp_path: Path, shared: None) -> 
                "--json", target)  # fmt: skip
     levels = json.loads(target.read_text())["spark"]["levels"]
     assert min(map(int, levels)) == 8
-    names = {"seconds", "expand_tasks", "sift_tasks", "candidates", "shuffled", "spilled", "shuffles"}
+    names = {"seconds", "cores", "expand_tasks", "sift_tasks", "candidates", "shuffled", "spilled", "shuffles"}
     assert all(set(level) == names for level in levels.values())

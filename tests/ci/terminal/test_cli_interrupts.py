@@ -281,7 +281,8 @@ def test_a_query_takes_its_virtual_machine_along(command: str, tmp_path: Path) -
     """While Spark starts or works, Ctrl-C ends query and sweep, the JVM, and Python's workers."""
     words = ("--engine", "spark", "--handover", 10**6, "--out", tmp_path / "out", "--quiet")
     assert kraftcheck("explore", "elections", "--scope", "tiny", "--rules", "fixed", *words).code == 0
-    asked = (command, tmp_path / "out", *(["SELECT count(*) FROM transitions"] if command == "query" else []))
+    question = ["SELECT count(*) FROM transitions", "--engine", "spark"] if command == "query" else []
+    asked = (command, tmp_path / "out", *question)
     ended = interrupted(WATCHED, asked, 4, until=1)
     check_ended(ended)
     assert ended.code == EXIT_INTERRUPTED

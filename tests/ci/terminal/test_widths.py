@@ -17,7 +17,8 @@ from contextlib import redirect_stdout
 import pytest
 from rich.cells import cell_len
 
-from kraftcheck.ci.dataset.query import show
+from kraftcheck.ci.dataset.engine import Answer
+from kraftcheck.ci.dataset.query import print_answer
 from kraftcheck.ci.terminal.console import COMMAND, console
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT, TESTS
@@ -113,8 +114,8 @@ def test_wide_rows_of_a_query_are_records(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("COLUMNS", "40")
     names = ["depth", *(f"controller.partition.field_{number}" for number in range(3))]
     with redirect_stdout(Terminal()) as stream:
-        show(console(), names, [(1, 22, None, "[0, 1]"), (2, 23, True, "")], more=True)
-        show(console(), ["depth", "leader"], [(1, -1), (20, 0)], more=False)
+        print_answer(console(), Answer(names, [(1, 22, None, "[0, 1]"), (2, 23, True, "")], more=True))
+        print_answer(console(), Answer(["depth", "leader"], [(1, -1), (20, 0)], more=False))
     assert re.sub(r"\x1b\[[\d;]*m", "", stream.getvalue()).splitlines() == [
         "depth                         1",
         "controller.partition.field_0  22",

@@ -12,7 +12,7 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.ci.spark.explore import _refuse_constraint
+from kraftcheck.ci.spark.committed import refuse_constraint
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.mutants.mutate import mutate
 from kraftcheck.solvers.program.arguments import SystemFault
@@ -128,8 +128,8 @@ def test_what_is_about_the_future_is_refused() -> None:
     ):
         with pytest.raises(kc.Refusal, match=f"property {claim.id} is about all that may follow"):
             kc.explore(climb(below_five, claim))
-    with pytest.raises(kc.Refusal, match="explore without Spark"):
-        _refuse_constraint(traced(climb(below_five)))
+    with pytest.raises(kc.Refusal, match="explore natively"):
+        refuse_constraint(traced(climb(below_five)), "disk")
     with pytest.raises(SystemFault, match="within gave 3, not a truth"):
         traced(climb(lambda state: 3))
 

@@ -116,6 +116,7 @@ CASES: dict[str, tuple[Callable[[int], int], Callable[[], float], int]] = {
 EVERY = (*CASES, *SYNTHETIC, *WRITTEN)
 """The names of all cases."""
 
+
 def _segment(case: str, folder: Path) -> LogFiles:
     """The synthetic log of a case, written to a folder."""
     with (folder / f"{0:020}.log").open("wb") as segment:

@@ -178,4 +178,5 @@ def _register_successors(session: Any, data: Dataset) -> None:
     columnwise: Any = lambda *columns: compute(columns)  # noqa: E731, its types are of Arrow
     # Spark reads from the types of a function's arguments that it takes arrays of Arrow.
     columnwise.__annotations__ = {"columns": pa.Array, "return": pa.Array}
-    session.udf.register(SUCCESSORS, arrow_udf(columnwise, kind))
+    make: Any = arrow_udf
+    session.udf.register(SUCCESSORS, make(columnwise, kind))

@@ -13,7 +13,7 @@ from tests.shared.places import ROOT
 BASE = """
 import sys
 
-ABSENT = {"pyspark", "pyarrow", "pandas", "matplotlib", "cvc5", "bitwuzla", "hypothesis", "bottle", "waitress"}
+ABSENT = {"pyspark", "pyarrow", "duckdb", "pandas", "matplotlib", "cvc5", "bitwuzla", "hypothesis", "bottle", "waitress"}
 
 class Without:
     def __init__(self, finder):
@@ -45,7 +45,8 @@ def ran(words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     [
         ("explore tests.toys:CLOCK --engine spark", "spark"),
         ("replay {elr} --engine spark --out out", "spark"),
-        ("query out SELECT", "spark"),
+        ("explore tests.toys:CLOCK --engine disk", "disk"),
+        ("query out SELECT", "disk"),
         ("sweep out", "spark"),
         ("simulate tests.toys:CLOCK --plot a.svg", "plots"),
         ("serve tests.toys:CLOCK", "serve"),

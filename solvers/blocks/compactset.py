@@ -1,9 +1,9 @@
 """A compact set of states in machine code: exact, without a copy of any state (Cleary's quotienting).
 
 The hash of a state can be undone once all its words but the first are known. So where an entry
-stands says a part of the hash, and the entry holds the rest and the other words: some 5 bytes
+stands says a part of the hash, and the entry holds the rest and the other words: some 6 bytes
 instead of 8 for a state of one word. A table is `lines` of 16 entries. An entry stands in the line
-that its hash says, or in one of the next 6 when that is full; its lowest 3 bits, the *tag*, say
+that its hash says, or in one of the next 30 when that is full; its lowest 5 bits, the *tag*, say
 how far on, plus 1, and 0 where the entry is vacant. States are never removed: so a vacant entry
 ends a search.
 
@@ -46,7 +46,7 @@ grow; of the last call, the records that were looked at, and those that were new
 
 CONTROL_WORDS = 9
 LINE = 16
-TAG_BITS = 3
+TAG_BITS = 5
 MOST_LINES = (1 << TAG_BITS) - 1
 """Lines in which a state may stand."""
 

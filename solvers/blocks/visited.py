@@ -24,8 +24,8 @@ from kraftcheck.solvers.blocks.compactset import (
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Words
 from kraftcheck.solvers.machine_code.objectcode import address
 
-_LOAD = 0.85
-"""Share of the entries of a table that is used before it grows."""
+_LOAD = 0.8
+"""Share of the entries of a table that is used before it grows: above it some run of full lines is soon too long."""
 
 _FIRST_LINE_BITS = 4
 

@@ -13,7 +13,8 @@ from tests.shared.places import ROOT
 BASE = """
 import sys
 
-ABSENT = {"pyspark", "pyarrow", "duckdb", "pandas", "matplotlib", "cvc5", "bitwuzla", "hypothesis", "bottle", "waitress"}
+ABSENT = {"pyspark", "pyarrow", "duckdb", "pandas", "matplotlib", "cvc5", "bitwuzla", "hypothesis", "bottle",
+          "waitress"}
 
 class Without:
     def __init__(self, finder):

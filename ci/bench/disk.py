@@ -15,6 +15,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from kraftcheck.ci.spark.options import HANDOVER, Bounds
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
@@ -24,7 +25,6 @@ from kraftcheck.solvers.search.explore import explore
 THREADS = (1, 2)
 MEMORY = 12 << 30
 BUCKET_BITS = 6
-HANDOVER = 200_000
 
 CASES = {
     "two-million": ("elections", "default", "fixed"),
@@ -85,7 +85,6 @@ def _disk(chosen: Subject, threads: int, cache: Path) -> _Found:
     from kraftcheck.ci.explore.disk.runner import DiskRunner  # what these import is there only with an extra
     from kraftcheck.ci.spark.decoding import decoding
     from kraftcheck.ci.spark.engine import SparkRun
-    from kraftcheck.ci.spark.options import Bounds
     from kraftcheck.ci.spark.store.commits import CommitLog, identity
     from kraftcheck.ci.spark.store.lease import lease_on
     from kraftcheck.solvers.blocks.kernel import block_spec

@@ -59,7 +59,7 @@ def measured(cases: Sequence[str], runs: int) -> list[QueryRow]:
     for case in cases or tuple(CASES)[:1]:
         with tempfile.TemporaryDirectory(prefix="kraftcheck-bench-") as place:
             out = Path(place) / "out"
-            command("explore", *CASES[case], "--engine", "spark", "--handover", 10**12, "--quiet", "--out", out)
+            command("explore", *CASES[case], "--engine", "disk", "--handover", 10**12, "--quiet", "--out", out)
             for question, sql in QUESTIONS.items():
                 times = [command("query", out, sql) for _ in range(runs)]
                 seconds, processor = (statistics.median(column) for column in zip(*times, strict=True))

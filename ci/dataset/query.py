@@ -118,7 +118,7 @@ def query_command(
     out: Path, sql: str | None, system: str | None, traced: bool, picture: Path | None, limit: int, engine: str | None,
     verify: str, master: str | None, conf: tuple[str, ...], workers: int, target: str | None,
 ) -> None:  # fmt: skip
-    """Ask the space that `explore --engine spark --out OUT` left. Without SQL: one question after the other.
+    """Ask the space that --engine disk or spark left in OUT. Without SQL: one question after the other.
 
     Views: states (a row a state, a column a field), transitions (before and
     after_ columns, computed when asked for), levels, and the functions

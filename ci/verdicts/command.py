@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import NoReturn
@@ -34,6 +34,7 @@ from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
 from kraftcheck.ci.verdicts.reports.rows import judged_rows
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
 from kraftcheck.model.nearest import nearest
+from kraftcheck.properties.expected.proofs import proofs_named
 from kraftcheck.properties.expected.verdicts import EVERY, Row, expected, rows_named
 from kraftcheck.solvers.program.stop import is_stop
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, PropertyVerdict, exit_code, worst_first
@@ -139,7 +140,8 @@ def check_command(
     Where there is a table of runs, kraftcheck.toml or [tool.kraftcheck] in pyproject.toml, in this folder or above it
     up to the repository's root, its runs are executed instead; SYSTEM, --scope and --rules choose among them.
 
-    A known defect not found fails too. Some rows are also proven; large scopes and fair systems have to be named.
+    A known defect not found fails too. Some rows are also proven. Large scopes, long proofs and systems with fairness
+    have to be named.
 
     \b
     Exit codes: 0 all as expected; else the worst of 12 refuted, 20 incomplete,
@@ -161,13 +163,13 @@ def check_command(
         leave(check_table(table_of_runs, wanted))
     for name in systems:
         find_system(name)
-    rows = plan(systems, scopes, rules)
+    rows, planned = plan(systems, scopes, rules), proofs_named(scopes)
     if vectors and any(reports.paths):
         raise Refusal("--junit and --sarif hold verdicts about systems; run `kraftcheck conform --vectors` apart")
     conformance = _conform(vectors)
     screen = console(to_stderr=target == "-")
     with nullcontext() if out is None else results("--out", out) as place:
-        runs, unexpected, proofs = _run_rows(screen, rows, SearchBudget(workers, memory), place, quiet)
+        runs, unexpected, proofs = _run_rows(screen, rows, planned, SearchBudget(workers, memory), place, quiet)
     skipped = len(rows) - len(runs)
     _finish(screen, runs, unexpected, conformance, verbose)
     failed = conformance is not None and conformance.exit_code(allow_unsupported=False) != 0
@@ -176,13 +178,13 @@ def check_command(
         write_json(target, document(runs, proofs, unexpected, code))
     verdict_count = sum(len(result.verdicts) for _, _, result in runs) + sum(proof.claims for proof in proofs)
     closing = last_line(verdict_count, len(unexpected), failed, skipped, code)
-    reports.write(screen, judged_rows(rows, runs, proofs), code, closing)
+    reports.write(screen, judged_rows(rows, runs, proofs, planned), code, closing)
     screen.plain(closing)
     leave(code)
 
 
 def _run_rows(
-    screen: Screen, rows: Sequence[Row], budget: SearchBudget, place: Path | None, quiet: bool
+    screen: Screen, rows: Sequence[Row], planned: Collection[Row], budget: SearchBudget, place: Path | None, quiet: bool
 ) -> tuple[list[tuple[Row, Subject, Exploration]], list[UnexpectedVerdict], list[ProofRow]]:
     """Explore and prove row by row, up to the first one that is stopped; counterexamples go below `place`."""
     runs, unexpected, proofs = [], list[UnexpectedVerdict](), list[ProofRow]()
@@ -203,7 +205,7 @@ def _run_rows(
             write_traces(place / "-".join(row), chosen, result)
         if is_stop(result.cut):
             break
-        proofs += prove_row(screen, row, budget.workers, quiet)
+        proofs += prove_row(screen, row, budget.workers, quiet, planned)
         if any(proof.proof.stopped for proof in proofs):
             break
     return runs, unexpected + [verdict for proof in proofs for verdict in proof.unexpected], proofs

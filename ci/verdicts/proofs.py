@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from attrs import evolve, field, frozen
@@ -66,9 +66,17 @@ class ProofRow:
         )
 
 
-def prove_row(screen: Screen, row: Row, workers: int, quiet: bool) -> list[ProofRow]:
-    """The proofs of a row, printed; none where it has none."""
-    proof_rows = [_of_scope(row, workers, quiet)] if row in NOT_PROVEN else []
+def prove_row(screen: Screen, row: Row, workers: int, quiet: bool, planned: Collection[Row]) -> list[ProofRow]:
+    """The proofs of a row, printed; none where it has none.
+
+    Args:
+        screen: where to print.
+        row: system, scope, rule set.
+        workers: processes that ask Z3.
+        quiet: whether no progress is shown.
+        planned: the rows to prove at their scope's bounds.
+    """
+    proof_rows = [_of_scope(row, workers, quiet)] if row in planned else []
     if row in ANY_NUMBER and not any(one.proof.stopped for one in proof_rows):
         proof_rows.append(_of_any_number(row, quiet))
     for proof_row in proof_rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.verdicts.proofs import ProofRow
@@ -22,7 +22,8 @@ from kraftcheck.solvers.search.explore import Exploration
 
 
 def judged_rows(
-    rows: Sequence[Row], explored: Sequence[tuple[Row, Subject, Exploration]], proofs: Sequence[ProofRow]
+    rows: Sequence[Row], explored: Sequence[tuple[Row, Subject, Exploration]], proofs: Sequence[ProofRow],
+    planned: Collection[Row],
 ) -> list[JudgedRun]:
     """Every row that was planned, in order: its search and its proof; what was not judged is no pass.
 
@@ -30,13 +31,16 @@ def judged_rows(
         rows: what was to be checked.
         explored: the rows whose search began.
         proofs: the proofs that began.
+        planned: the rows that were to be proven at their scope's bounds.
     """
     by_row = {row: (chosen, result) for row, chosen, result in explored}
     proven = {row: [proof for proof in proofs if proof.row == row] for row in rows}
-    return [run for row in rows for run in _runs(row, by_row.get(row), proven[row])]
+    return [run for row in rows for run in _runs(row, by_row.get(row), proven[row], row in planned)]
 
 
-def _runs(row: Row, explored: tuple[Subject, Exploration] | None, proofs: Sequence[ProofRow]) -> Iterator[JudgedRun]:
+def _runs(
+    row: Row, explored: tuple[Subject, Exploration] | None, proofs: Sequence[ProofRow], planned: bool
+) -> Iterator[JudgedRun]:
     if explored is None:
         chosen = subject(row[0], row[1], {}, row[2])
         missing = not_judged(chosen, every_id(chosen), "the check ended before this row")
@@ -48,9 +52,9 @@ def _runs(row: Row, explored: tuple[Subject, Exploration] | None, proofs: Sequen
     missing = not_judged(chosen, unseen, "expected, and the system has no such property")
     yield JudgedRun(chosen, "explore", (*properties, *missing), result.seconds)
     yield from (_proof_run(row, proof) for proof in proofs)
-    if not proofs and (row in NOT_PROVEN or row in ANY_NUMBER):
+    if not proofs and (planned or row in ANY_NUMBER):
         every = [claim.id for claim in chosen.system.properties(chosen.setting) if claim.kind in ("always", "step")]
-        claims = every if row in NOT_PROVEN else ANY_NUMBER[row]
+        claims = every if planned else ANY_NUMBER[row]
         yield JudgedRun(chosen, "prove", not_judged(chosen, claims, "the check ended before this proof"))
 
 

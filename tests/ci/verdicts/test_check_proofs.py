@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.ci.verdicts import proofs
-from kraftcheck.properties.expected.proofs import ANY_NUMBER, CERTIFIED, NOT_PROVEN
+from kraftcheck.properties.expected.proofs import ANY_NUMBER, CERTIFIED, LONG, NOT_PROVEN, proofs_named
 from kraftcheck.properties.expected.verdicts import EXPECTED
 from tests.shared.commands import Ran, kraftcheck
 
@@ -65,3 +65,18 @@ def test_without_cvc5_the_check_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     assert ran.code == 0
     assert "cvc5 is not installed, and was not asked" in ran.text
     assert "confirmed" not in ran.out
+
+
+def test_long_proofs_are_left_to_checks_that_name_a_scope() -> None:
+    """A check that names no scope proves every row but the long ones; one that does proves those too."""
+    assert proofs_named(()) == NOT_PROVEN.keys() - LONG
+    assert proofs_named(("small",)) == NOT_PROVEN.keys() > LONG
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", sorted(LONG), ids=" ".join)
+def test_a_long_proof_is_as_expected(row: tuple[str, str, str]) -> None:
+    """A check that names the scope proves a long row, and finds the claims proven that it expects."""
+    ran = checked(row)
+    assert ran.code == 0
+    assert " queries for any number of steps, " in ran.out

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -40,6 +39,10 @@ _OF_TYPE_ERRORS = {
 }
 
 
+_GIVES_LISTS = "kraftcheck/model/language/system.py"
+"""Where the function is that answers with a list which a system was given; it has no line of its own."""
+
+
 def mend_of(error: BaseException) -> str:
     """What to write instead, after a semicolon; empty where an error does not say enough."""
     if isinstance(error, (FrozenInstanceError, dataclasses.FrozenInstanceError)):
@@ -54,10 +57,15 @@ def mend_of(error: BaseException) -> str:
     return ""
 
 
-def line_of(rule: Callable[..., Any] | None) -> str:
-    """The line of a rule in parentheses; empty for what is no function of Python."""
-    code = getattr(inspect.unwrap(rule), "__code__", None) if rule is not None else None
-    return "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
+def line_of(*rules: Callable[..., Any] | None) -> str:
+    """The lines of rules in parentheses, each once; empty for what is no function of a system's author."""
+    codes = [getattr(inspect.unwrap(rule), "__code__", None) for rule in rules if rule is not None]
+    lines = dict.fromkeys(
+        f"{code.co_filename}:{code.co_firstlineno}"
+        for code in codes
+        if code is not None and not code.co_filename.endswith(_GIVES_LISTS)
+    )
+    return f" ({', '.join(lines)})" if lines else ""
 
 
 def no_state(state: Any, shape: Any, differing: Iterable[str]) -> str:
@@ -121,15 +129,22 @@ def check_refusals(graph: Graph) -> None:
         raise UntraceableRule(graph.refusals[0])
 
 
-def check_distinct(what: str, names: Iterable[str]) -> None:
+def check_distinct(what: str, named: Iterable[tuple[str, Callable[..., Any]]]) -> None:
     """Refuse two things of one name: reports and traces would take one for the other.
 
+    Args:
+        what: they are, in the plural.
+        named: the name of each, and a rule that shows its line.
+
     Raises:
-        SystemFault: naming the first.
+        SystemFault: naming the first, with the lines of its rules.
     """
-    duplicates = [name for name, number in Counter(names).items() if number > 1]
-    if duplicates:
-        raise SystemFault(f"two {what} have the name {duplicates[0]!r}; rename one")
+    rules: dict[str, list[Callable[..., Any]]] = {}
+    for name, rule in named:
+        rules.setdefault(name, []).append(rule)
+    for name, same in rules.items():
+        if len(same) > 1:
+            raise SystemFault(f"two {what} have the name {name!r}; rename one{line_of(*same)}")
 
 
 def check_frozen(what: str, value: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kraftcheck.model.language.initially import Anything, Described, Filled, anything
@@ -14,7 +14,7 @@ from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.program.answers import Truths
 from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.enumeration import described_states
-from kraftcheck.solvers.program.parts import ask, check_refusals, same_classes
+from kraftcheck.solvers.program.parts import ask, check_refusals, line_of, same_classes
 from kraftcheck.solvers.program.symbols import state_symbols
 
 NO_STATE = "initial gave no state"
@@ -42,8 +42,9 @@ def described_truths(truths: Truths, states: Sequence[Any], state: Any) -> dict[
 
 
 def initial_leaves(
-    layout: Layout, states: Sequence[Any], variables: Sequence[Term], described: Sequence[Term]
-) -> tuple[tuple[int, ...], ...]:
+    layout: Layout, states: Sequence[Any], variables: Sequence[Term], described: Sequence[Term],
+    rule: Callable[..., Any] | None = None,
+) -> tuple[tuple[int, ...], ...]:  # fmt: skip
     """The initial states, packed where the layout is, distinct and sorted.
 
     Args:
@@ -51,6 +52,10 @@ def initial_leaves(
         states: as `given_states` has them.
         variables: the term of each field.
         described: the truths that are described, of these.
+        rule: what gave the states, whose line a refusal names.
+
+    Raises:
+        SystemFault: when there are none, or one does not fit the layout.
     """
     if description(states) is not None:
         if not layout.packed:
@@ -62,7 +67,7 @@ def initial_leaves(
     try:
         packed = {layout.pack(state) if layout.packed else layout.values(state) for state in states}
     except (DomainError, LayoutError) as error:
-        raise SystemFault(f"initial gave a state that does not fit the layout: {error}") from error
+        raise SystemFault(f"initial gave a state that does not fit the layout: {error}{line_of(rule)}") from error
     if not packed:
         raise SystemFault(NO_STATE)
     same_classes("initial", layout.shape, states)

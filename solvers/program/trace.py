@@ -74,7 +74,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         tuple(truths.claim(p, state) for p in grouped["sometimes"]),
         truths.truth_of("quiescent", lambda: False if quiescent is None else quiescent(state)),
         tuple(_recovers_claim(truths, p, state, kinds) for p in grouped["recovers"]),
-        initial_leaves(layout, states, variables, [*initially.values()]),
+        initial_leaves(layout, states, variables, [*initially.values()], system.initial),
         live_claims(truths, system, setting, properties, state, kinds), initially=initially, within=within,
         starts={p.id: truths.start(p, state) for p in grouped["step"] if p.initially is not None},
     )  # fmt: skip
@@ -85,7 +85,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
 def _properties(system: System, setting: Setting, free: bool) -> tuple[Property, ...]:
     """The properties; what is about all that may follow is refused where states are not followed."""
     properties = tuple(ask("properties", lambda: system.properties(setting)))
-    check_distinct("properties", (claim.id for claim in properties))
+    check_distinct("properties", ((claim.id, claim.predicate) for claim in properties))
     for claim in () if system.within is None or free else properties:
         if claim.kind == "recovers" or claim.kind in LIVENESS:
             raise SystemFault(
@@ -102,7 +102,7 @@ def _actions(system: System, setting: Setting) -> tuple[Action, ...]:
     for action in actions:
         if not isinstance(action, Action):
             raise SystemFault(f"actions gave {described(action)}, not a kraftcheck.Action")
-    check_distinct("actions", (action.name for action in actions))
+    check_distinct("actions", ((action.name, action.effect) for action in actions))
     return actions
 
 

@@ -100,7 +100,7 @@ class Integers:
         """Ask the system for its parts."""
         system, setting = constrained(self.system), self.setting
         actions = tuple(system.actions(setting))
-        check_distinct("actions", (action.name for action in actions))
+        check_distinct("actions", ((action.name, action.effect) for action in actions))
         parts = {
             "actions": actions,
             "initial": initial_states(system, setting),
@@ -110,7 +110,7 @@ class Integers:
         }
         for name, value in parts.items():
             object.__setattr__(self, name, value)
-        check_distinct("properties", (claim.id for claim in self.properties))
+        check_distinct("properties", ((claim.id, claim.predicate) for claim in self.properties))
 
     def of_kind(self, *kinds: str) -> tuple[Property, ...]:
         """The properties of some kinds."""

@@ -106,7 +106,7 @@ def actions(setting):
 def actions(setting):
     one = {"buyer": BUYERS}
     return [kc.Action("buy", buy, may_buy, one), kc.Action("buy", leave, may_leave, one)]
-''', "hall:HALL: two actions have the name 'buy'; rename one", '''
+''', "hall:HALL: two actions have the name 'buy'; rename one (hall.py:20, hall.py:26)", '''
 def actions(setting):
     one = {"buyer": BUYERS}
     return [kc.Action("buy", buy, may_buy, one), kc.Action("leave", leave, may_leave, one)]
@@ -114,7 +114,8 @@ def actions(setting):
     Mistake("An initial state outside the layout", '''
 def initial():
     return [Hall(SEATS + 1, (0, 0, 0), kc.IntSet())]
-''', "hall:HALL: initial gave a state that does not fit the layout: free = 5 is outside its domain 0..4", '''
+''', "hall:HALL: initial gave a state that does not fit the layout: free = 5 is outside its domain 0..4 "
+     "(hall.py:44)", '''
 def initial():
     return [Hall(SEATS, (0, 0, 0), kc.IntSet())]
 '''),

@@ -252,3 +252,16 @@ def test_a_field_of_a_state_keeps_its_sort() -> None:
     with pytest.raises(SystemFault, match="on is 1, not a truth"):
         trace(layout, layout.setting())
     assert isinstance(LAYOUT, Shelf)
+
+
+def test_what_does_not_fit_is_told_with_the_line_that_gave_it() -> None:
+    """Of two actions of one name both lines are told, of a state that does not fit its own; a list has no line."""
+    other = evolve(COUNT, effect=lambda s: s)
+    given = [evolve(SHELF.initial(SHELF.setting())[0], x=99)]
+    for system, told in (
+        (evolve(SHELF, actions=lambda setting: [COUNT, other]), rf"rename one \(\S+:\d+, {__file__}:\d+\)$"),
+        (evolve(SHELF, initial=lambda setting: given), rf"does not fit the layout: .* \({__file__}:\d+\)$"),
+        (evolve(SHELF, initial=given), r"does not fit the layout: .*\d$"),
+    ):
+        with pytest.raises(SystemFault, match=told):
+            trace(system, system.setting())

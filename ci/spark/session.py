@@ -17,6 +17,8 @@ from kraftcheck.ci.terminal.refusal import Refusal
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
 
+LOG_PATTERN = "%d{yy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex"
+
 LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
@@ -24,7 +26,7 @@ appender.file.type = File
 appender.file.name = file
 appender.file.fileName = {file}
 appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %d{{yy-MM-dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
+appender.file.layout.pattern = {pattern}
 """
 
 ATTEMPTS = 4
@@ -152,7 +154,7 @@ def start_session(master: str | None, workers: int, conf: Mapping[str, str], log
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     log.parent.mkdir(parents=True, exist_ok=True)
     settings = log.with_suffix(".log4j2.properties")
-    settings.write_text(LOG4J.format(file=log.resolve()), encoding="utf-8")
+    settings.write_text(LOG4J.format(file=log.resolve(), pattern=LOG_PATTERN), encoding="utf-8")
     options = f"-Dlog4j2.configurationFile={settings.resolve().as_uri()}"
     builder = SparkSession.builder.appName("kraftcheck")
     if master is not None or not is_submitted():
@@ -167,10 +169,32 @@ def start_session(master: str | None, workers: int, conf: Mapping[str, str], log
         with quiet_stderr(log):
             session = builder.getOrCreate()
         if is_submitted():
-            session.sparkContext.setLogLevel("WARN")  # spark-submit has chosen where messages go
+            session.sparkContext.setLogLevel("WARN")
+            log_to(session, log)
         return session
     except Exception as error:
         raise Refusal(f"Spark does not start: {str(error).splitlines()[0]} (see {log})") from error
+
+
+def log_to(session: Any, log: Path) -> None:
+    """Write warnings and errors of a driver that spark-submit started to the log, too, from its first line on.
+
+    spark-submit has started the JVM, and has chosen where its messages go: that stays, and a file is added.
+
+    Args:
+        session: the Spark session.
+        log: the file; what it holds is kept.
+    """
+    log4j = session.sparkContext._jvm.org.apache.logging.log4j
+    context = log4j.LogManager.getContext(False)
+    layout = log4j.core.layout.PatternLayout.newBuilder().withPattern(LOG_PATTERN).build()
+    appender = log4j.core.appender.FileAppender.newBuilder().withFileName(str(log.resolve()))
+    appender = appender.setName(f"kraftcheck {log.resolve()}").setLayout(layout).build()
+    appender.start()
+    context.getConfiguration().getRootLogger().addAppender(appender, log4j.Level.WARN, None)
+    context.updateLoggers()
+    master = session.sparkContext.master
+    log4j.LogManager.getLogger("kraftcheck").warn(f"Spark {session.version} on {master}; spark-submit has what is before")
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -136,7 +137,7 @@ def native_facts_to(program: Any, levels: int) -> list[int]:
 
 @pytest.mark.slow
 def test_spark_submit_runs_the_same_job(tmp_path: Path) -> None:
-    """`spark-submit ci/spark/submit.py` on a master of its own finds what the native engine finds."""
+    """`spark-submit ci/spark/submit.py` on a master of its own finds what the native engine finds, and keeps its log."""
     submit = Path(sys.executable).with_name("spark-submit")
     words = [submit, "--master", "local[1]", "--driver-memory", "512m", ROOT / "ci" / "spark" / "submit.py",
              "tests.toys:DIGRAPH", "--handover", "0", "--out", tmp_path / "out", "--json", tmp_path / "told.json",
@@ -148,3 +149,4 @@ def test_spark_submit_runs_the_same_job(tmp_path: Path) -> None:
     assert ran.returncode == native.code, ran.stderr[-2000:]
     assert counts(json.loads((tmp_path / "told.json").read_text())) == counts(native.document())
     assert CommitLog(tmp_path / "out").commits()[-1].last
+    assert re.search(r"WARN kraftcheck: Spark 4\S* on local\[1\]", (tmp_path / "out" / "spark.log").read_text())

@@ -44,16 +44,20 @@ def test_sizes_are_tlcs(model: Model) -> None:
         ("barriers:BARRIERS", {}),
         ("chameneos:CHAMENEOS", {}),
         ("registers:SIMPLE", {"not-all-see-one": 10}),
+        ("bakery:BAKERY", {}),
+        ("bakery:TIED", {"inductive": 14, "mutual-exclusion": 18}),
         ("disruptor:ONE_WRITER", {}),
-        ("paxos:PAXOS", {}),
-        ("paxos:VOTING", {}),
+        ("consensus.paxos:PAXOS", {}),
+        ("consensus.paxos:VOTING", {}),
+        pytest.param("bakery:INDUCTIVE_BAKERY", {}, marks=slow),
+        pytest.param("bakery:INDUCTIVE_TIED", {"inductive": 1, "mutual-exclusion": 2}, marks=slow),
         pytest.param("klotski:KLOTSKI", {"not-solved": 116}, marks=slow),
         pytest.param("key_value_store:TWO_TRANSACTIONS", {}, marks=slow),
         pytest.param("key_value_store:CARELESS", {"no-lost-update": 6}, marks=slow),
-        pytest.param("paxos:DIVIDED", {"agreement": 9}, marks=slow),
+        pytest.param("consensus.paxos:DIVIDED", {"agreement": 9}, marks=slow),
         pytest.param("disruptor:MANY_WRITERS", {}, marks=slow),
         pytest.param("slush:SLUSH", {"never-agree": 42}, marks=slow),
-        pytest.param("multi_paxos:MULTI_PAXOS", {}, marks=slow),
+        pytest.param("consensus.multi_paxos:MULTI_PAXOS", {}, marks=slow),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -68,7 +72,7 @@ def test_claims_hold_or_are_broken_in_the_fewest_steps(place: str, broken: dict[
 @slow
 def test_divided_quorums_choose_two_values() -> None:
     """The shortest run that breaks agreement with quorums that do not meet has three acceptances."""
-    verdict = explored("paxos:DIVIDED").verdict("agreement").verdict
+    verdict = explored("consensus.paxos:DIVIDED").verdict("agreement").verdict
     assert isinstance(verdict, kc.Refuted)
     assert [step.action for step in verdict.trace.steps].count("accept") == 3
 

@@ -10,7 +10,7 @@ from attrs import evolve
 import kraftcheck as kc
 from kraftcheck.model.language.system import System
 from tests.examples.barriers import BARRIER, BARRIERS, Gates, Waiting
-from tests.examples.paxos import ACCEPTORS, NONE, VALUES, Voter, Votes, paxos, voting
+from tests.examples.consensus.paxos import ACCEPTORS, NONE, VALUES, Voter, Votes, paxos, voting
 
 BALLOTS = 2
 

@@ -1,0 +1,1 @@
+"""Agreement on one value or on one leader."""

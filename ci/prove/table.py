@@ -105,6 +105,17 @@ def _size(run: ProofRun) -> float:
     return float("inf") if size == spelled(ANY) else float(size)
 
 
+def column_heads(columns: Sequence[ProofRun]) -> list[str]:
+    """What each column of a system is about: its numbers; where these are equal also its scope and bounds."""
+    heads = [run.head() for run in columns]
+    scoped = [f"{h}, scope {run.scope}" if heads.count(h) > 1 else h for h, run in zip(heads, columns, strict=True)]
+    return [
+        h + "".join(f", {name} {spelled(value)}" for name, value in run.request().bounds.items() if name not in SIZES)
+        if scoped.count(h) > 1 else h
+        for h, run in zip(scoped, columns, strict=True)
+    ]  # fmt: skip
+
+
 def page(runs: Sequence[ProofRun]) -> str:
     """The table as a page."""
     return "\n".join(_lines(runs)) + "\n"
@@ -120,16 +131,16 @@ def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
     )  # fmt: skip
     for system in dict.fromkeys(run.system for run in runs):
         columns = [run for run in runs if run.system == system]
-        claims = dict.fromkeys(claim for run in columns for claim in run.verdicts)
-        yield from ("", f"## {system}", "", f"| property | {' | '.join(run.head() for run in columns)} |")
+        claims, heads = dict.fromkeys(claim for run in columns for claim in run.verdicts), column_heads(columns)
+        yield from ("", f"## {system}", "", f"| property | {' | '.join(heads)} |")
         yield "|---" * (len(columns) + 1) + "|"
         for claim in claims:
             yield f"| `{claim}` | {' | '.join(run.verdicts.get(claim, '-') for run in columns)} |"
         yield ""
-        for run in columns:
+        for run, head in zip(columns, heads, strict=True):
             fields = ", ".join(f"`{path}`" for path in run.left_out)
             cut = f"; steps beyond the bound on {fields} are left out" if fields else ""
-            yield f"* {run.head()}: {run.queries:,} queries about claims, `{run.command()}`{cut}"
+            yield f"* {head}: {run.queries:,} queries about claims, `{run.command()}`{cut}"
 
 
 def document(runs: Sequence[ProofRun]) -> list[dict[str, Any]]:

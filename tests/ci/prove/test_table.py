@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.prove.command import run_proof
-from kraftcheck.ci.prove.table import ProofRun, document, main, merged, page, read_runs, run_of
+from kraftcheck.ci.prove.table import ProofRun, column_heads, document, main, merged, page, read_runs, run_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.smt.queries import Effort
@@ -61,8 +61,24 @@ def test_the_table_is_of_properties_that_there_are() -> None:
         }
 
 
+def test_columns_of_equal_numbers_are_told_apart() -> None:
+    """Columns of a system never have the same head: the scope, and then the other bounds, tell them apart."""
+    for system in {run.system for run in RUNS}:
+        columns = [run for run in RUNS if run.system == system]
+        assert len({*column_heads(columns)}) == len(columns)
+    tiny, pair = (run for run in RUNS if run.system == "zk-controller" and run.scope in ("tiny", "pair"))
+    more = evolve(tiny, bounds={**tiny.bounds, "stops": 3})
+    assert column_heads([tiny]) == ["brokers 2, reassignments 0"]
+    assert column_heads([tiny, pair, more]) == [
+        "brokers 2, reassignments 0, scope tiny",
+        "brokers 2, reassignments 0, scope pair",
+        "brokers 2, reassignments 0, scope tiny, stops 3",
+    ]
+    assert merged([tiny], [more]) == [tiny, more]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.system} {run.head()}")
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.system} {run.scope} {run.head()}")
 def test_a_column_is_proven_again(run: ProofRun) -> None:
     """What a column says is proven, and what it says is not is not."""
     proof = run_proof(run.request(), Effort(timeout=600, solver=run.engine), (), 1, quiet=True)

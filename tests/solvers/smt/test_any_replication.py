@@ -54,16 +54,30 @@ def test_a_record_produced_is_safe_with_any_number_of_brokers() -> None:
     assert open_claims(any_replication(), "produce", COMMITTING) == []
 
 
-DATA_PLANE = ("produce", "produce_acks_1", "fetch", "apply_metadata", "propose_expand", "receive_answer")
+WHOLE = ("produce", "produce_acks_1", "fetch", "apply_metadata", "propose_expand", "receive_answer", "crash")
 """Actions of which every claim is proven."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("action", DATA_PLANE)
+@pytest.mark.parametrize("action", WHOLE)
 def test_every_claim_is_kept_with_any_number_of_brokers(action: str) -> None:
     """Every invariant, lemma and step property of `replication` is proven of the action, and it is possible."""
     of = any_replication()
     assert open_claims(of, action) == []
+    false = of.program.graph.constant(False)
+    assert session(of, action)._check(Questions(of).read.expression(false), [false]).result != PROVEN
+
+
+HEADLINES = ("leader-complete", "candidates-complete", "consistent-reads", "logs-match", "acknowledged-survives")
+"""The claims about records that a reader of KIP-966 asks for."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("action", ["fence", "register"])
+def test_headline_claims_are_kept_when_a_broker_fails_or_returns(action: str) -> None:
+    """Durability survives the fencing of a broker and its return, whatever the number of brokers."""
+    of = any_replication()
+    assert open_claims(of, action, HEADLINES) == []
     false = of.program.graph.constant(False)
     assert session(of, action)._check(Questions(of).read.expression(false), [false]).result != PROVEN
 

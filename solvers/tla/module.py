@@ -103,7 +103,10 @@ class _Writer:
         yield ""
 
     def _described(self) -> Iterator[str]:
-        """Each field is in its domain; a conjunct stands as soon as TLC has given its fields values."""
+        """Each field is in its domain; a conjunct stands as soon as TLC has given its fields values.
+
+        A conjunct is compared with TRUE, so that TLC evaluates it. It would go on once for each disjunct that is true.
+        """
         yield "Init =="
         waiting = conjuncts_of([*self.program.initially.values()])
         given = {term.index for term in self.program.state}
@@ -114,7 +117,7 @@ class _Writer:
             waiting = [one for one in waiting if not any(one is other for other in ready)]
             for one in ready:
                 text = written([one], self.variables)
-                yield "  /\\ (\n" + text.before(text.roots[0], "     ") + ")"
+                yield "  /\\ TRUE = (\n" + text.before(text.roots[0], "     ") + ")"
         yield ""
 
     def action(self, kind: Kind) -> Iterator[str]:

@@ -61,6 +61,24 @@ def test_tlc_begins_in_the_described_states(seed: int, tmp_path: Path) -> None:
     agree(case, tmp_path)
 
 
+EITHER = kc.System(
+    name="either",
+    summary="Initial states for which two reasons may hold at once.",
+    layout=(kc.truth(),) * 8,
+    initial=kc.all_where(lambda s: {f"{i}": kc.any_of(s[i], s[i + 1]) for i in range(7)}),
+    actions=[kc.Action("set", lambda s, i: kc.put(s, i, True), parameters={"i": range(8)})],
+    properties=[kc.always("some", "one of the first two is set", lambda s: kc.any_of(s[0], s[1]))],
+)
+
+
+@pytest.mark.slow
+def test_tlc_lists_each_described_state_once(tmp_path: Path) -> None:
+    """Where several disjuncts are true of an initial state, TLC generates it once, as the search does."""
+    chosen = program(subject("tests.solvers.tla.test_tlc:EITHER", None, {}, None))
+    found, answer = explore(chosen, clock=time.monotonic), agree(chosen, tmp_path)
+    assert (answer.generated, answer.distinct) == (found.generated, found.distinct) == (55 * 9, 55)
+
+
 @pytest.mark.slow
 def test_tlc_counts_what_a_constraint_leaves(tmp_path: Path) -> None:
     """TLC generates as many states, keeps those within, and refutes by states outside too, at the same length."""

@@ -193,8 +193,8 @@ def log_to(session: Any, log: Path) -> None:
     appender.start()
     context.getConfiguration().getRootLogger().addAppender(appender, log4j.Level.WARN, None)
     context.updateLoggers()
-    master = session.sparkContext.master
-    log4j.LogManager.getLogger("kraftcheck").warn(f"Spark {session.version} on {master}; spark-submit has what is before")
+    begun = f"Spark {session.version} on {session.sparkContext.master}; spark-submit has what is before"
+    log4j.LogManager.getLogger("kraftcheck").warn(begun)
 
 
 @contextmanager

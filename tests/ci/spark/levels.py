@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
-from attrs import define, field
+from attrs import define, evolve, field
 
 from kraftcheck.ci.spark.auditing import audit_run
 from kraftcheck.ci.spark.decoding import decoding
@@ -108,6 +108,13 @@ def batches(rows: list[dict[str, Any]]) -> Iterator[Any]:
 def program_of(system: System, scope: str | None = None, rules: Any = None) -> Program:
     """The traced system."""
     return trace(system, system.setting(scope, rules=rules))
+
+
+def only(system: System, *names: str) -> System:
+    """A system with some of its properties."""
+    every = system.properties
+    chosen = every if callable(every) else lambda _: every
+    return evolve(system, properties=lambda setting: [one for one in chosen(setting) if one.id in names])
 
 
 def _lease(out: Path) -> Lease:

@@ -137,7 +137,7 @@ def native_facts_to(program: Any, levels: int) -> list[int]:
 
 @pytest.mark.slow
 def test_spark_submit_runs_the_same_job(tmp_path: Path) -> None:
-    """`spark-submit ci/spark/submit.py` on a master of its own finds what the native engine finds, and keeps its log."""
+    """`spark-submit ci/spark/submit.py` on a master finds what the native engine finds, and keeps its log."""
     submit = Path(sys.executable).with_name("spark-submit")
     words = [submit, "--master", "local[1]", "--driver-memory", "512m", ROOT / "ci" / "spark" / "submit.py",
              "tests.toys:DIGRAPH", "--handover", "0", "--out", tmp_path / "out", "--json", tmp_path / "told.json",

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import signal
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +20,14 @@ from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.rounds import DOCUMENT
 from kraftcheck.ci.spark.liveness.search import FOLDER, SparkLiveness
 from kraftcheck.model.language.fairness import LIVENESS
-from kraftcheck.model.language.system import System
 from kraftcheck.solvers.liveness.judge import Liveness
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Refuted
 from kraftcheck.solvers.search.explore import Exploration, conclude, explore
-from tests.ci.spark.levels import begun, finished, program_of
+from tests.ci.spark.killed_judge import judged_program
+from tests.ci.spark.levels import begun, finished, only, program_of
 from tests.shared.commands import kraftcheck
+from tests.shared.places import ROOT
 from tests.solvers.liveness.toys import DOOR, LIFT
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -42,13 +49,6 @@ def claims(found: Exploration) -> list[Any]:
 def natively(program: Program) -> list[Any]:
     """What the native engine says."""
     return claims(explore(program, clock=lambda: 0.0, keep=False))
-
-
-def only(system: System, *names: str) -> System:
-    """A system with some of its properties."""
-    every = system.properties
-    chosen = every if callable(every) else lambda _: every
-    return evolve(system, properties=lambda setting: [one for one in chosen(setting) if one.id in names])
 
 
 def committed(program: Program, out: Path) -> Any:
@@ -133,6 +133,51 @@ def test_every_kind_of_property_has_the_native_lasso(
     run, spec = committed(program, tmp_path / "out")
     found, _ = judged(session, program, run, spec, collect)
     assert claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=found)) == natively(program)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_driver_that_is_killed_while_it_judges_changes_nothing(seed: int, session: Any, tmp_path: Path) -> None:
+    """Killed at a random moment, a search goes on after its finished rounds, to the same verdicts and lassos."""
+    program = judged_program()
+    run, spec = committed(program, tmp_path / "calm")
+    calm, search = judged(session, program, run, spec, 0)
+    source = random.Random(f"killed judge {seed}")
+    kept = kill_judge(tmp_path / "killed", source.randrange(1, search.rounds), source.random())
+    run, runner = begun(program, tmp_path / "killed", resume=True)
+    assert run.finished
+    again, search = judged(session, program, run, runner.spec, 0)
+    assert 0 < kept <= search.rounds - search.computed < search.rounds
+    assert calm.findings is not None
+    assert again.findings is not None
+    assert [one.trace for one in calm.findings] == [one.trace for one in again.findings]
+    told = claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=again))
+    assert told == natively(program) == [("up", 1, 1)]
+
+
+def kill_judge(out: Path, rounds: int, delay: float) -> int:
+    """Kill a driver some time after it has finished so many rounds; how many it had finished by then."""
+    document = out / FOLDER / DOCUMENT
+    words = [sys.executable, "-m", "tests.ci.spark.killed_judge", str(out)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    driver = subprocess.Popen(words, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + 240
+        while (kept := rounds_in(document)) < rounds:
+            assert driver.poll() is None, driver.stderr.read()[-2000:] if driver.stderr else ""
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        time.sleep(delay)
+    finally:
+        driver.send_signal(signal.SIGKILL)
+        driver.communicate()
+    assert driver.returncode == -signal.SIGKILL
+    return kept
+
+
+def rounds_in(document: Path) -> int:
+    """The finished rounds that a document notes."""
+    return len(json.loads(document.read_text())["rounds"]) if document.exists() else 0
 
 
 @pytest.mark.slow

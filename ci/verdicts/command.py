@@ -140,8 +140,7 @@ def check_command(
     Where there is a table of runs, kraftcheck.toml or [tool.kraftcheck] in pyproject.toml, in this folder or above it
     up to the repository's root, its runs are executed instead; SYSTEM, --scope and --rules choose among them.
 
-    A known defect not found fails too. Some rows are also proven. Large scopes, long proofs and systems with fairness
-    have to be named.
+    A known defect not found fails too. Some rows are also proven. Large scopes, long proofs, fair systems: by name.
 
     \b
     Exit codes: 0 all as expected; else the worst of 12 refuted, 20 incomplete,

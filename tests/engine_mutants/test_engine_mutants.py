@@ -24,7 +24,7 @@ def alone(killer: Killer, folder: Path) -> None:
         PASSED.add((killer.test, killer.case))
 
 
-SHARE = 3
+SHARE = 5
 """Of the mutants that take little, each so many-th is applied at every change; all are in the nightly profile."""
 
 

@@ -18,7 +18,7 @@ PAGE = DOCS / "reference" / "scopes.md"
 LINE = re.compile(r"^\| `(\S+)` \| `(\S+)` \| [^|]* \| ([^|]+) \| ([^|]+) \| ([^|]+) \|", re.MULTILINE)
 ROWS = LINE.findall(PAGE.read_text(encoding="utf-8"))
 SMALL = {row: int(row[2].replace(",", "")) for row in ROWS if row[2][0].isdigit()}
-CASES = [row if states < 300_000 else pytest.param(*row, marks=pytest.mark.slow)
+CASES = [row if states < 30_000 else pytest.param(*row, marks=pytest.mark.slow)
          for row, states in SMALL.items() if states < 1_000_000]  # fmt: skip
 
 

@@ -60,7 +60,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("row", one_in(4, BROKEN), ids="-".join)
+@pytest.mark.parametrize("row", one_in(8, BROKEN), ids="-".join)
 def test_a_defect_of_a_broker_is_not_proven_away(row: tuple[str, str, str]) -> None:
     """What a rule variant breaks with one or two brokers is not proven for any number under it."""
     variant, claim, action = row

@@ -80,7 +80,7 @@ def test_a_variant_breaks_the_proof(broken: tuple[str, str, str]) -> None:
     assert (found.result, found.reason, found.counterexample) == (UNDECIDED, NOT_SHOWN, None)
 
 
-@pytest.mark.parametrize("action", one_in(5, [kind.action.name for kind in subject().program.kinds]))
+@pytest.mark.parametrize("action", one_in(10, [kind.action.name for kind in subject().program.kinds]))
 def test_premises_do_not_refute_themselves(action: str) -> None:
     """From what the proofs about an action assume, false does not follow."""
     engine = session(subject(), action)._engine

@@ -45,7 +45,7 @@ def setting(rules: str, bounds: Mapping[str, int]) -> Setting:
     return REPLICATION.setting("tiny", bounds, parse(rules))
 
 
-@pytest.mark.parametrize("case", one_in(4, CASES), ids=[f"{rules} {bounds}" for rules, bounds in CASES])
+@pytest.mark.parametrize("case", one_in(8, CASES), ids=[f"{rules} {bounds}" for rules, bounds in CASES])
 def test_settling_changes_no_verdict(case: tuple[str, Mapping[str, int]]) -> None:
     """Without settling the reachable states are the same ones once settled, and so are verdicts and shortest traces."""
     rules, bounds = case

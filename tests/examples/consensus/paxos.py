@@ -123,8 +123,8 @@ def shows_safe(s: Votes, quorum: tuple[int, ...], b: kc.Word, v: kc.Word, number
         voted(c), kc.each(quorum, lambda a: silent(a, c)))))  # fmt: skip
 
 
-def voting(ballots: int, quorums: tuple[tuple[int, ...], ...] = QUORUMS) -> kc.System:
-    """The algorithm that Paxos refines, with some ballots."""
+def voting(ballots: int, quorums: tuple[tuple[int, ...], ...] = QUORUMS, *, symmetric: bool = False) -> kc.System:
+    """The algorithm that Paxos refines, with some ballots; symmetric, acceptors and values may be renamed."""
     numbers = range(ballots)
 
     def follow(s: Votes, a: kc.Word, b: kc.Word) -> Votes:
@@ -159,9 +159,12 @@ def voting(ballots: int, quorums: tuple[tuple[int, ...], ...] = QUORUMS) -> kc.S
             kc.sometimes("chooses", "a value is chosen", lambda s: kc.some(VALUES, lambda v: chosen(s, v))),
         ],
         quiescent=lambda s: True,
+        symmetries=[kc.Symmetry("acceptors", 3, tuples=("",)),
+                    kc.Symmetry("values", 2, members={"[*].votes[*]": VALUES[0]})] if symmetric else [],
     )  # fmt: skip
 
 
 PAXOS, VOTING = paxos(2), voting(3)
+SYMMETRIC_VOTING = voting(2, symmetric=True)
 DIVIDED = paxos(2, quorums=((0,), (1, 2)))
 """Paxos with quorums that do not meet."""

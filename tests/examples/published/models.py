@@ -56,10 +56,13 @@ def system_at(place: str) -> System:
 
 
 MODELS = [
+    Model("consensus.consensus:CONSENSUS", "PaxosHowToWinATuringAward/MCConsensus", 4, 2, 1, 4),
+    Model("consensus.consensus:INDUCTIVE_CONSENSUS", "Paxos/MCConsensus", 4, 1, 1, 7),
     Model("die_hard:DIE_HARD", "DieHard/DieHard", 16, 8, 1, 97, source=TLC),
     Model("missionaries:MISSIONARIES_AND_CANNIBALS", "MissionariesAndCannibals/MissionariesAndCannibals", 64, 13, 1,
           source=TLC),
     Model("t_commit:T_COMMIT", "transaction_commit/TCommit", 34, 7, 1, 94),
+    Model("consensus.paxos:SYMMETRIC_VOTING", "Paxos/MCVoting", 77, 11, 1, symmetry=True, slow=True),
     Model("barriers:BARRIER", "barriers/Barrier", 64, 7, 1, 194),
     Model("two_phase:TWO_PHASE", "transaction_commit/TwoPhase", 288, 11, 1, 1_146),
     Model("registers:SIMPLE", "TeachingConcurrency/Simple", 723, 11, 1, 1_842),

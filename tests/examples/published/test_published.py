@@ -39,6 +39,9 @@ def test_sizes_are_tlcs(model: Model) -> None:
     [
         ("die_hard:DIE_HARD", {"not-solved": 6}),
         ("missionaries:MISSIONARIES_AND_CANNIBALS", {"somebody-stays": 11}),
+        ("consensus.consensus:CONSENSUS", {}),
+        ("consensus.consensus:INDUCTIVE_CONSENSUS", {}),
+        ("consensus.consensus:CHANGEABLE", {"one-at-most": 2}),
         ("t_commit:T_COMMIT", {}),
         ("barriers:BARRIER", {}),
         ("barriers:BARRIERS", {}),
@@ -51,6 +54,7 @@ def test_sizes_are_tlcs(model: Model) -> None:
         ("consensus.paxos:VOTING", {}),
         pytest.param("bakery:INDUCTIVE_BAKERY", {}, marks=slow),
         pytest.param("bakery:INDUCTIVE_TIED", {"inductive": 1, "mutual-exclusion": 2}, marks=slow),
+        pytest.param("consensus.paxos:SYMMETRIC_VOTING", {}, marks=slow),
         pytest.param("klotski:KLOTSKI", {"not-solved": 116}, marks=slow),
         pytest.param("key_value_store:TWO_TRANSACTIONS", {}, marks=slow),
         pytest.param("key_value_store:CARELESS", {"no-lost-update": 6}, marks=slow),

@@ -1,4 +1,4 @@
-"""Barriers refines Barrier, and Paxos refines Voting, as TLC finds for the TLA+ Examples."""
+"""Barriers refines Barrier, Paxos refines Voting, and Voting Consensus, as TLC finds for the TLA+ Examples."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from attrs import evolve
 import kraftcheck as kc
 from kraftcheck.model.language.system import System
 from tests.examples.barriers import BARRIER, BARRIERS, Gates, Waiting
-from tests.examples.consensus.paxos import ACCEPTORS, NONE, VALUES, Voter, Votes, paxos, voting
+from tests.examples.consensus.consensus import Chosen, consensus
+from tests.examples.consensus.paxos import ACCEPTORS, NONE, QUORUMS, VALUES, Voter, Votes, paxos, voting
 
 BALLOTS = 2
+DIVIDED = ((0,), (1, 2))
+"""Quorums that do not meet."""
 
 
 def waiting(s: Gates) -> Waiting:
@@ -38,26 +41,52 @@ def votes(s: Any) -> Votes:
         Voter(s.acceptor[a].ballot, tuple(vote(a, b) for b in range(BALLOTS))) for a in ACCEPTORS))  # fmt: skip
 
 
+def chosen(quorums: Any) -> Any:
+    """The mapping to the values that a quorum has voted for in one ballot."""
+    def mapping(s: Votes) -> Chosen:
+        def has(v: int) -> kc.Truth:
+            ballots = range(len(s.voter[0].votes))
+            return kc.some(ballots, lambda b: kc.some(quorums, lambda quorum: kc.each(
+                quorum, lambda a: s.voter[a].votes[b] == v)))  # fmt: skip
+
+        values: kc.Word = 0
+        for place, v in enumerate(VALUES):
+            values = values + kc.choose(has(v), 1 << place, 0)
+        return Chosen(kc.IntSet(values))
+
+    return mapping
+
+
 def judged(concrete: System, abstract: System, mapping: Any) -> dict[str, str]:
-    """The verdicts on the claim that a system refines another, without its own claims."""
+    """The verdicts on the claim that a system refines another, without its own claims; a refuted one with its steps."""
     claims = kc.refines("refines", "each step is one of the other system, or none", abstract, mapping)
     found = kc.explore(evolve(concrete, properties=list(claims))).exploration
     assert found is not None
-    return {one.claim: type(one.verdict).__name__ for one in found.verdicts if one.claim != "deadlock"}
+    steps = {one.claim: f" {one.depth}" for one in found.verdicts if isinstance(one.verdict, kc.Refuted)}
+    return {one.claim: type(one.verdict).__name__ + steps.get(one.claim, "")
+            for one in found.verdicts if one.claim != "deadlock"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("mapping", "word"), [(waiting, "Holds"), pytest.param(half_open, "Refuted", marks=pytest.mark.slow)]
+    ("mapping", "word"), [(waiting, "Holds"), pytest.param(half_open, "Refuted 62", marks=pytest.mark.slow)]
 )
 def test_the_gates_are_a_barrier(mapping: Any, word: str) -> None:
     """With the mapping of the specification the two gates are a barrier; with a coarser one they are not."""
     assert judged(BARRIERS, BARRIER, mapping) == {"refines": word, "refines-moves": "Holds"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("quorums", "word"), [(((0, 1), (0, 2), (1, 2)), "Holds"), (((0,), (1, 2)), "Refuted")]
+    ("ballots", "quorums", "word"),
+    [(2, QUORUMS, "Holds"), (2, DIVIDED, "Refuted 4"), pytest.param(3, QUORUMS, "Holds", marks=pytest.mark.slow)],
 )
+def test_voting_is_consensus(ballots: int, quorums: Any, word: str) -> None:
+    """Votes choose a value once; with quorums that do not meet, another one is chosen after it."""
+    found = judged(voting(ballots, quorums), consensus(len(VALUES)), chosen(quorums))
+    assert found == {"refines": word, "refines-moves": "Holds"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("quorums", "word"), [(QUORUMS, "Holds"), (DIVIDED, "Refuted 4")])
 def test_paxos_is_voting(quorums: Any, word: str) -> None:
     """Paxos votes as Voting allows; with quorums that Voting does not have it does not."""
     assert judged(paxos(BALLOTS, quorums), voting(BALLOTS), votes) == {"refines": word, "refines-moves": "Holds"}

@@ -89,12 +89,14 @@ class Endless:
         lo, hi: smallest and largest word.
         truths: whether it is one of truths, which are 0 for false and 1 for true.
         places: how many places name a word: 2 for a sequence of sequences.
+        cap: why steps after which a word is beyond `hi` may be left out; as in `Range`.
     """
 
     lo: int
     hi: int
     truths: bool = False
     places: int = 1
+    cap: str = field(default="", eq=False, repr=False, kw_only=True, validator=_check_reason)
 
     @property
     def bits(self) -> int:
@@ -140,7 +142,7 @@ def subset_of(count: int, *, cap: str = "") -> Any:
 
 def cap_of(domain: Domain) -> str:
     """Why steps beyond the upper bound of a domain may be left out; empty where they may not."""
-    return domain.cap if isinstance(domain, Range) else ""
+    return domain.cap if isinstance(domain, Range | Endless) else ""
 
 
 _LEAVES = (*DOMAINS, Anything, Filled, Term)

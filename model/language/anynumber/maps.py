@@ -10,7 +10,7 @@ from attrs import evolve
 
 from kraftcheck.model.language.anynumber.brokers import Claim, PerBroker, where
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.layout import Domain, Endless, Flag, leaves, rebuild
+from kraftcheck.model.language.layout import Domain, Endless, Flag, cap_of, leaves, rebuild
 from kraftcheck.model.language.sequences import every, least_by, some
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, pick, same_truth
@@ -121,7 +121,7 @@ def for_any_number(shape: Any) -> Any:
 def _by_broker(domain: Domain) -> Endless:
     if isinstance(domain, Endless):
         return evolve(domain, places=domain.places + 1)
-    return Endless(domain.lo, domain.hi, truths=isinstance(domain, Flag))
+    return Endless(domain.lo, domain.hi, truths=isinstance(domain, Flag), cap=cap_of(domain))
 
 
 def same_leaves(a: Any, b: Any) -> Truth:

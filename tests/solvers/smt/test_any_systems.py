@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 import z3
-from attrs import evolve
+from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.model.language.anynumber.brokers import AnySet
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.terms import Graph
+from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Questions
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import theory
@@ -176,3 +177,31 @@ def test_any_is_refused_where_it_means_nothing_in_python() -> None:
         kc.explore(LEASE, brokers="any")
     with pytest.raises(kc.Refusal, match="brokers takes an int, not 'many'"):
         kc.prove(lease(), brokers="many")
+
+
+@frozen
+class Tanks:
+    """A level for each tank."""
+
+    levels: Any
+
+
+@pytest.mark.parametrize("cap", ["", "tanks are looked at up to their fifth mark"])
+def test_a_cap_is_kept_where_each_of_any_number_has_it(cap: str) -> None:
+    """Of one of any number a step beyond a cap is left out, and told; without the cap nothing is proven."""
+    tanks = kc.System(
+        name="tanks", summary="Tanks that are filled.",
+        bounds=[kc.Bound("tanks", 1, 3, "number of tanks", takes_any=True)], scopes={"default": {"tanks": 2}},
+        layout=lambda setting: Tanks(kc.map_below(setting["tanks"], kc.ints(0, 5, cap=cap))),
+        initial=lambda setting: [kc.all_where(lambda s: {
+            "all are empty": kc.each(kc.keys(s.levels), lambda tank: kc.get(s.levels, tank) == 0)})],
+        actions=lambda setting: [kc.Action(
+            "fill", lambda s, tank: Tanks(kc.put(s.levels, tank, kc.get(s.levels, tank) + 1)),
+            parameters={"tank": kc.numbers_below(setting["tanks"])})],
+        properties=[kc.always("below-six", "the levels stay below 6", lambda s: kc.each(
+            kc.keys(s.levels), lambda tank: kc.get(s.levels, tank) < 6))],
+    )  # fmt: skip
+    of = theory(tanks, tanks.setting(None, {"tanks": ANY}, proof=True))
+    proof = prove(lambda: of, effort=Effort(timeout=30), clock=time.monotonic)
+    assert proof.bounded() == ["levels"]
+    assert (proof.proven("below-six"), proof.faults()) == ((True, []) if cap else (False, ["levels"]))

@@ -8,17 +8,19 @@ its *wait* begins: in an initial state (`eventually`), where the premise holds (
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import define, frozen
 
-from kraftcheck.solvers.liveness.cycle import Cycles, demand_of
+from kraftcheck.solvers.liveness.components import Components
+from kraftcheck.solvers.liveness.cycle import FairCycle
 from kraftcheck.solvers.liveness.fair import Sweeps
 from kraftcheck.solvers.liveness.graph import Edges, Numbers, Truths
-from kraftcheck.solvers.liveness.subgraph import subgraph, wanted_of
-from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE
+from kraftcheck.solvers.liveness.runs import Runs
+
+STATE_BYTES = 9
+"""Bytes that the search for a lasso takes for each state of a region, besides those of its constraints' bits."""
 
 
 @frozen
@@ -96,95 +98,57 @@ class Behaviours:
 
     def lasso(self, begins: Truths, fair: Truths) -> Lasso:
         """The lasso with the shortest stem: nearest states first; where a behaviour may stay, before other cycles."""
+        state, cycle = self._nearest(begins, fair)
+        if begins.all():
+            return Lasso(state, (), cycle)
+        runs = Runs.none(self.edges, back=True)
+        for _ in self._nearest_first(begins, runs):
+            if runs.marks[state]:
+                break
+        way = runs.back(state)
+        return Lasso(way.states[0], way.instances, cycle)
+
+    def _nearest(self, begins: Truths, fair: Truths) -> tuple[int, tuple[int, ...]]:
+        """The state where the cycle of the lasso begins, and its action instances; `fair` is used up."""
         self.edges.enter()
-        still, cycles = self._still(fair), None
-        for frontier, stem in self._nearest_first(begins):
-            near = frontier[fair[frontier]]
-            halts = near[still[near]]
-            if len(halts):
-                entry, way = stem.back(int(halts[0]))
-                return Lasso(entry, way, ())
-            for state in near:
-                cycles = cycles or self._cycles(fair)
-                found = cycles.through(int(np.searchsorted(cycles.graph.states, state)))
-                if found is not None:
-                    entry, way = stem.back(int(state))
-                    return Lasso(entry, way, tuple(int(cycles.graph.instances[edge]) for edge in found))
+        bits = sum(group.enabled.itemsize for group in self.sweeps.groups)
+        self.sweeps.lend(self.edges.count * max(0, STATE_BYTES - bits))  # 2 for each bit were free again
+        components = Components(self.sweeps, fair)
+        runs = Runs.none(self.edges, back=False)
+        for _ in self._nearest_first(begins, runs):
+            for near in runs.numbers():
+                halts = near[self._still(near)]
+                if len(halts):
+                    return int(halts[0]), ()
+            for near in runs.numbers():
+                state = components.first_fair(near)
+                if state is not None:
+                    component = components.component(state)
+                    del components, runs
+                    return state, self._cycle(component, state)
         raise AssertionError("a fair behaviour ends in a cycle")
 
-    def _still(self, fair: Truths) -> Truths:
-        """The states at which a fair behaviour may stay for ever: nothing that is fair is enabled."""
-        still = fair.copy()
+    def _cycle(self, component: Truths, state: int) -> tuple[int, ...]:
+        return FairCycle(self.edges, self.sweeps.kinds, self.sweeps.groups, component, state).instances()
+
+    def _still(self, states: Numbers) -> Truths:
+        """At which of some states a fair behaviour may stay for ever: nothing that is fair is enabled."""
+        still = np.ones(len(states), dtype=np.bool_)
         for group in self.sweeps.groups:
-            still &= group.enabled == 0
+            still &= group.enabled[states] == 0
         return still
 
-    def _cycles(self, fair: Truths) -> Cycles:
-        graph = subgraph(self.edges, fair)
-        kinds = self.sweeps.kinds[graph.instances]
-        demands = []
-        for group in self.sweeps.groups:
-            for bit, one in enumerate(group.constraints):
-                enabled: Any = group.enabled[graph.states] >> bit & 1
-                steps: Any = group.steps >> bit & 1
-                demands.append(demand_of(graph, one.strong, enabled.astype(np.bool_), steps.astype(np.bool_)[kinds]))
-        return Cycles(graph, tuple(demands))
-
-    def _nearest_first(self, begins: Truths) -> Any:
-        """The states of the region by the length of a shortest run that begins a wait and stays in the region."""
-        stem, everywhere = _Stem(self.edges.count), bool(begins.all())
-        grown = np.empty(0, dtype=np.int64)
-        levels = itertools.pairwise([*self.edges.levels, *itertools.repeat(self.edges.count, self.edges.count)])
-        for first, last in levels:
-            begin = first + np.flatnonzero(begins[first:last] & ~stem.reached[first:last])
-            stem.reached[begin] = True
-            frontier = np.union1d(begin, grown)
-            if len(frontier):
-                yield frontier, stem
-            elif first == self.edges.count:
+    def _nearest_first(self, begins: Truths, runs: Runs) -> Iterator[None]:
+        """Let the farthest states of runs be, in turn, those to which a shortest run that begins a wait is so long."""
+        everywhere, count = bool(begins.all()), self.edges.count
+        for first, last in itertools.pairwise(itertools.chain(self.edges.levels, itertools.repeat(count))):
+            if last > first:
+                runs.begin(first, begins[first:last])
+            if runs.moves:
+                yield
+            elif first == count:
                 return
-            grown = frontier[:0] if everywhere else self._step(frontier, stem)
-
-    def _step(self, frontier: Numbers, stem: _Stem) -> Numbers:
-        """The states of the region one step on, whose origins are noted."""
-        found: list[Numbers] = []
-        for number in np.unique(np.searchsorted(self.edges.blocks, frontier, side="right") - 1).tolist():
-            block = self.edges.block(0, number, wanted_of(self.edges, number, frontier))
-            targets = block.targets.astype(np.int64)
-            chosen = np.flatnonzero(~stem.reached[targets])
-            states, first = np.unique(targets[chosen], return_index=True)
-            edges = chosen[first]
-            stem.reached[states] = True
-            stem.origin[states], stem.instance[states] = block.owners()[edges], block.instances[edges]
-            found.append(states)
-        return np.unique(np.concatenate(found)) if found else frontier[:0]
-
-
-@define
-class _Stem:
-    """How states of a region were reached from where a wait began.
-
-    Attributes:
-        count: number of states.
-        reached: the states that were.
-        origin, instance: the state before, `OUTSIDE` where the wait begins, and the action instance that led on.
-    """
-
-    count: int
-    reached: Truths = field(init=False)
-    origin: npt.NDArray[np.uint32] = field(init=False)
-    instance: npt.NDArray[np.uint16] = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """None was reached."""
-        self.reached = np.zeros(self.count, dtype=np.bool_)
-        self.origin = np.full(self.count, OUTSIDE, dtype=np.uint32)
-        self.instance = np.zeros(self.count, dtype=np.uint16)
-
-    def back(self, state: int) -> tuple[int, tuple[int, ...]]:
-        """Where the wait began that led to a state, and the action instances from there."""
-        way: list[int] = []
-        while self.origin[state] != OUTSIDE:
-            way.append(int(self.instance[state]))
-            state = int(self.origin[state])
-        return state, tuple(way[::-1])
+            if everywhere:
+                runs.leave()
+            else:
+                runs.step()

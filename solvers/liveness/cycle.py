@@ -1,128 +1,95 @@
-"""Fair cycles: which states are on one, and a short one through a state."""
+"""A short fair cycle through a state of a component in which every constraint can be satisfied."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 
-from kraftcheck.solvers.liveness.graph import Truths
-from kraftcheck.solvers.liveness.subgraph import Subgraph
+from kraftcheck.solvers.liveness.constraints import Bits, Group
+from kraftcheck.solvers.liveness.graph import Block, Edges, Truths
+from kraftcheck.solvers.liveness.runs import Ends, Run, shortest
 
-
-@frozen
-class Demand:
-    """What a cycle has to satisfy: one fairness constraint, or a set of states that it visits.
-
-    Attributes:
-        strong: whether it is strong fairness.
-        enabled: for each state whether the steps are enabled; to visit a set, where it is not visited.
-        taken: for each edge whether it is one of the steps.
-    """
-
-    strong: bool
-    enabled: Truths
-    taken: Truths
-
-    def met(self, states: Sequence[int], edges: Sequence[int]) -> bool:
-        """Whether a cycle of these states and edges satisfies it."""
-        disabled = ~self.enabled[list(states)]
-        return bool(self.taken[list(edges)].any() or (disabled.all() if self.strong else disabled.any()))
+Asked = tuple[int, ...]
+"""For each group the bits of the constraints that are asked for."""
 
 
 @define
-class Cycles:
-    """The fair cycles of a part of a graph, from each of whose states a fair behaviour stays there.
+class FairCycle:
+    """The search for a cycle.
 
     Attributes:
-        graph: the part.
-        demands: what a cycle has to satisfy.
-        still: states at which a behaviour may stay for ever.
-        candidates: states that may be on a fair cycle.
+        edges, kinds, groups: the region, the class of each action instance, and the constraints.
+        component: the states of the component.
+        state: where the cycle is to begin.
     """
 
-    graph: Subgraph
-    demands: tuple[Demand, ...]
-    still: Truths = field(init=False)
-    candidates: Truths = field(init=False)
+    edges: Edges
+    kinds: Bits
+    groups: Sequence[Group]
+    component: Truths
+    state: int
+    _homeward: dict[int, Run] = field(factory=dict)
 
-    def __attrs_post_init__(self) -> None:
-        """Find where nothing need happen, and leave out what is on no cycle at all."""
-        self.still = np.ones(self.graph.count, dtype=np.bool_)
-        for demand in self.demands:
-            self.still &= ~demand.enabled
-        self.candidates = self.graph.trimmed(self.still)
+    def instances(self) -> tuple[int, ...]:
+        """The action instances of the shorter one of two: constraint by constraint, or whichever is nearest."""
+        every = sum(len(group.constraints) for group in self.groups)
+        return min((self._around(most) for most in (1, every)), key=len)
 
-    def through(self, state: int) -> list[int] | None:
-        """The edges of a short fair cycle through a state, none where it may stay; None: there is no such cycle."""
-        if self.still[state]:
-            return []
-        if not self.candidates[state]:
-            return None
-        within = self.candidates
+    def _around(self, most: int) -> tuple[int, ...]:
+        """It goes on to the nearest place that satisfies one of so many constraints not satisfied yet, and back."""
+        way = Run((self.state,))
         while True:
-            component = self.graph.component(state, within)
-            fair = self._fair(component)
-            if not fair.any():
-                self.candidates = self.candidates & (~component | self.still)
-                return None
-            if not fair[state]:
-                return None
-            if (fair == component).all():
-                ways = [self._around(state, component, most) for most in (1, len(self.demands))]
-                return min(ways, key=len)
-            within = fair
+            around = way.on(self._home(way.end))
+            missing = self._missing(around)
+            if not any(missing):
+                return around.instances
+            way = way.on(self._way(way.end, self._satisfies(_first(missing, most))))
 
-    def _fair(self, component: Truths) -> Truths:
-        """The states of a component that are left where strong fairness allows for nothing else.
+    def _home(self, here: int) -> Run:
+        """The way back to where the cycle begins."""
+        if here == self.state:
+            return Run((here,))
+        if here not in self._homeward:
+            self._homeward[here] = self._way(here, lambda block: block.targets == self.state)
+        return self._homeward[here]
 
-        None are left where some demand cannot be met at all.
-        """
-        graph = self.graph
-        inside = component[graph.sources] & component[graph.targets]
-        left = component.copy()
-        for demand in self.demands:
-            if (demand.taken & inside).any():
-                continue
-            if demand.strong:
-                left &= ~demand.enabled
-            elif not (component & ~demand.enabled).any():
-                return np.zeros_like(component)
-        return left
+    def _way(self, here: int, ends: Ends) -> Run:
+        return shortest(self.edges, here, self.component, ends)
 
-    def _around(self, state: int, component: Truths, most: int) -> list[int]:
-        """A cycle through a component all of whose demands can be met.
+    def _satisfies(self, asked: Asked) -> Ends:
+        """The edges that satisfy a constraint that is asked for, by themselves or by where they lead."""
 
-        It goes on to the nearest place that meets one of so many demands not met yet, and back in the end.
-        """
-        nowhere = np.zeros(len(self.graph.sources), dtype=np.bool_)
-        home = np.zeros(self.graph.count, dtype=np.bool_)
-        home[state] = True
-        way: list[int] = []
-        while True:
-            here = self._end(state, way)
-            around = [*way, *self._way(here, component, home, nowhere)]
-            states = [state, *(int(self.graph.targets[edge]) for edge in around)]
-            missing = [demand for demand in self.demands if not demand.met(states, around)]
-            if not missing:
-                return around
-            goal, steps = home & False, nowhere.copy()
-            for demand in missing[:most]:
-                steps |= demand.taken
-                if not demand.strong:
-                    goal |= component & ~demand.enabled
-            way += self._way(here, component, goal, steps)
+        def ends(block: Block) -> Truths:
+            found, owners = np.zeros(len(block.targets), dtype=np.bool_), block.owners()
+            for group, bits in zip(self.groups, asked, strict=True):
+                taken = group.steps[self.kinds[block.instances]] & group.enabled[owners]
+                rests = ~group.enabled[block.targets] & group.enabled.dtype.type(group.every & ~group.strong)
+                found |= ((taken | rests) & group.enabled.dtype.type(bits)) != 0
+            return found
 
-    def _end(self, state: int, way: Sequence[int]) -> int:
-        return int(self.graph.targets[way[-1]]) if way else state
+        return ends
 
-    def _way(self, start: int, component: Truths, states: Truths, edges: Truths) -> list[int]:
-        found = self.graph.way(start, component, states, edges)
-        assert found is not None, "a component is connected"
-        return found
+    def _missing(self, around: Run) -> Asked:
+        """The constraints that a cycle does not satisfy."""
+        kinds, states = self.kinds[list(around.instances)], list(around.states)
+        missing = []
+        for group in self.groups:
+            enabled = group.enabled[states]
+            taken = int(np.bitwise_or.reduce(group.steps[kinds] & enabled[:-1]))
+            somewhere, everywhere = int(np.bitwise_or.reduce(enabled)), int(np.bitwise_and.reduce(enabled))
+            satisfied = taken | ~everywhere & ~group.strong | ~somewhere & group.strong
+            missing.append(group.every & ~satisfied)
+        return tuple(missing)
 
 
-def demand_of(graph: Subgraph, strong: bool, enabled: Truths, step: Truths) -> Demand:
-    """The demand of a fairness constraint, by states and edges; a step counts only where the steps are enabled."""
-    return Demand(strong, enabled, step & enabled[graph.sources])
+def _first(asked: Asked, most: int) -> Asked:
+    """The first so many of the constraints asked for."""
+    chosen = []
+    for bits in asked:
+        own = 0
+        while bits and most:
+            own, bits, most = own | bits & -bits, bits & (bits - 1), most - 1
+        chosen.append(own)
+    return tuple(chosen)

@@ -26,7 +26,8 @@ from attrs import define, field
 from kraftcheck.solvers.liveness.constraints import Bits, Group
 from kraftcheck.solvers.liveness.graph import Block, Edges, Truths
 from kraftcheck.solvers.liveness.late_rises import LateRises
-from kraftcheck.solvers.liveness.stored import Listed, StoredEdges, only
+from kraftcheck.solvers.liveness.runs import states_of
+from kraftcheck.solvers.liveness.stored import Labels, Listed, StoredEdges, alike, only
 from kraftcheck.solvers.machine_code.edge_kernel import NOWHERE, OUTSIDE
 from kraftcheck.solvers.machine_code.mark_kernel import raise_marks
 from kraftcheck.solvers.machine_code.objectcode import address
@@ -47,7 +48,7 @@ class SweepControl:
         report: called after each sweep with their number.
         budget: bytes for edges that are kept.
         sweeps: how many there were.
-        stored: most bytes of edges that were kept at once.
+        stored: most bytes of edges that were kept at once, with those that were lent.
     """
 
     threads: int = 1
@@ -78,6 +79,7 @@ class Sweeps:
     _stored: StoredEdges = field(init=False)
     _waiting: StoredEdges = field(init=False)
     _surveyed: Truths = field(init=False)
+    _lent: int = 0
 
     def __attrs_post_init__(self) -> None:
         """Nothing is computed yet."""
@@ -108,6 +110,32 @@ class Sweeps:
         self._close(marks, np.ones_like(goal), goal.view(np.uint8), nothing, 0, 1)
         return marks.astype(np.bool_)
 
+    def lead_back(self, goal: Truths, kept: Truths, labels: Labels) -> None:
+        """Add to a goal the states that reach it among the states kept, along states of the same label."""
+        marks = goal.view(np.uint8)
+        nothing = np.zeros(1 << 8 * self.kinds.itemsize, dtype=np.uint8)
+        self._close(marks, kept, marks, nothing, 0, 1, labels)
+
+    def lend(self, nbytes: int) -> None:
+        """Leave so many bytes to others from now on; edges that have no room besides them are dropped."""
+        self._lent = nbytes
+        self._stored.budget = self._room
+        if self._stored.bytes > self._room:
+            self._stored.clear()
+            self._stored.complete = False
+
+    @property
+    def _room(self) -> int:
+        """Bytes for edges."""
+        return max(0, self.control.budget - self._lent)
+
+    def listed(self, number: int, wanted: Truths) -> Listed:
+        """The edges of a block's wanted states within the region, and maybe those of others; asked by one thread."""
+        if self.control.stop.is_set():
+            raise StoppedError
+        self.edges.enter()
+        return self._edges(0, number, wanted)
+
     def _is_worth_narrowing(self, kept: Truths) -> bool:
         """Whether edges are computed again, and fewer would be."""
         return not self._stored.complete and 4 * int(np.count_nonzero(kept)) < 3 * len(kept)
@@ -129,18 +157,21 @@ class Sweeps:
         satisfiable: Truths = ((marks & weak) == weak) & (((marks | ~group.enabled) & strong) == strong)
         return satisfiable
 
-    def _close(self, marks: Bits, kept: Truths, enabled: Bits, steps: Bits, weak: int, full: int) -> None:
-        """Raise the marks of the states kept until none can rise."""
+    def _close(
+        self, marks: Bits, kept: Truths, enabled: Bits, steps: Bits, weak: int, full: int, labels: Labels | None = None
+    ) -> None:
+        """Raise the marks of the states kept until none can rise; with labels, along states of the same one."""
         raise_block = raise_marks(marks.itemsize, self.kinds.itemsize)
-        waiting = self._waiting = StoredEdges(self.control.budget)
+        waiting = self._waiting = StoredEdges(self._room)
         watch, sweep, late = np.empty_like(marks), 0, LateRises.of(self.edges, ())
 
         def work(thread: int, number: int, down: bool) -> None:
-            states, looks = self._states(number), full if sweep <= 2 else late.gain(number)
+            states, looks = states_of(self.edges, number), full if sweep <= 2 else late.gain(number)
             wanted = kept[states] & ((marks.dtype.type(looks) & ~marks[states]) != 0)
             if not wanted.any():
                 return
             edges = waiting.get(number) or self._edges(thread, number, wanted)
+            edges = edges if labels is None else alike(edges, labels, states)
             arrays = np.array([address(array) for array in (*edges, steps, marks, kept, enabled, watch)])
             own = np.array([len(marks), 0])
             raise_block(address(arrays), states.start, states.stop - states.start, weak, full, int(down), address(own))
@@ -155,10 +186,6 @@ class Sweeps:
             self._sweep(work, down=sweep % 2 == 1)  # first from the last state to the first, for edges mostly lead up
             late = LateRises.of(self.edges, rises)
         waiting.clear()
-
-    def _states(self, number: int) -> slice:
-        blocks = self.edges.blocks
-        return slice(blocks[number], blocks[number + 1] if number + 1 < len(blocks) else self.edges.count)
 
     def _edges(self, thread: int, number: int, wanted: Truths) -> Listed:
         """The edges of a block's wanted states within the region: places, targets, classes."""
@@ -204,7 +231,7 @@ class Sweeps:
             pool.run(count, job, control.stop.is_set)
         if control.stop.is_set():
             raise StoppedError
-        control.stored = max(control.stored, self._stored.bytes + self._waiting.bytes)
+        control.stored = max(control.stored, self._stored.bytes + self._waiting.bytes + self._lent)
         control.report(control.sweeps)
 
 

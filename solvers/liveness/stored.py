@@ -12,6 +12,9 @@ from attrs import define, field
 Listed: TypeAlias = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[Any]]
 """For each state of a block the place of its first edge, and the end of the last; each edge's target and class."""
 
+Labels: TypeAlias = npt.NDArray[np.uint32]
+"""A number for each state of a region."""
+
 
 @define
 class StoredEdges:
@@ -58,3 +61,11 @@ def only(edges: Listed, states: npt.NDArray[np.bool_]) -> Listed:
     chosen = np.repeat(states, lengths)
     ends = np.cumsum(np.where(states, lengths, 0), dtype=np.uint32)
     return np.concatenate([ends[:1] * 0, ends]), targets[chosen], kinds[chosen]
+
+
+def alike(edges: Listed, labels: Labels, states: slice) -> Listed:
+    """The edges of a block between states of the same label."""
+    starts, targets, kinds = edges
+    chosen = np.repeat(labels[states], np.diff(starts)) == labels[targets]
+    places = np.concatenate([[0], np.cumsum(chosen)]).astype(np.uint32)
+    return places[starts], targets[chosen], kinds[chosen]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from tests.engine_mutants.mutant import Killer, Mutant
-from tests.solvers.liveness import test_engine, test_marks, test_sweeps
+from tests.solvers.liveness import test_components, test_engine, test_lasso_memory, test_marks, test_sweeps
 from tests.solvers.smt import test_lassos
 from tests.solvers.walks import test_suspects
 
 GRAPHS = Killer(test_sweeps.test_the_sweeps_say_what_components_say, (0,))
+COMPONENTS = Killer(test_components.test_fair_components_are_those_of_the_naive_judge)
+MEMORY = Killer(test_lasso_memory.test_a_lasso_is_found_without_a_list_of_edges, (1,))
 LITTLE = Killer(test_sweeps.test_without_memory_the_naive_verdicts_stay)
 THIN = Killer(test_sweeps.test_a_late_rise_concerns_the_level_before)
 MARKS = Killer(test_marks.test_marks_are_raised_as_in_python, (0,))
@@ -65,9 +67,23 @@ SWEEPS = (
            "solvers.liveness.behaviours:Behaviours.answer", "(self.sweeps.reaching(fair) & begins).any()",
            "True", GRAPHS, (AssertionError,)),
     Mutant("component-taken-whole", "Strong fairness takes no state out of a component.",
-           "solvers.liveness.cycle:Cycles._fair", "left &= ~demand.enabled", "pass", GRAPHS, (AssertionError,)),
+           "solvers.liveness.components:Components._judge", "whole = is_cycle & ((seen[label] & LOSES) == 0)",
+           "whole = is_cycle.copy()", COMPONENTS),
+    Mutant("unfair-component", "A component counts in which a weak constraint can be satisfied nowhere.",
+           "solvers.liveness.components:Components._judge", "(IS_CYCLE | FAILS)", "IS_CYCLE", COMPONENTS),
+    Mutant("step-out-of-the-component", "A fair step counts although it leaves the component.",
+           "solvers.liveness.components:Components._seen", "self.labels[sources] == self.labels[targets]",
+           "np.ones(len(sources), dtype=np.bool_)", COMPONENTS),
+    Mutant("lower-label-leads-back", "What leads to another component is taken for a part of one.",
+           "solvers.liveness.fair:Sweeps._close", "if labels is None else alike(edges, labels, states)", "",
+           COMPONENTS),
+    Mutant("cycle-left-out", "What no edge leads to is left out, with all that it leads to.",
+           "solvers.liveness.components:Components._trim", "self.labels[states] == 0", "self.labels[states] <= 1",
+           COMPONENTS),
+    Mutant("edges-not-dropped", "Edges stay in memory although the search for a lasso needs it.",
+           "solvers.liveness.behaviours:Behaviours._nearest", "self.sweeps.lend(", "int(", MEMORY),
     Mutant("first-cycle-will-do", "A cycle need not meet what it is asked for.",
-           "solvers.liveness.cycle:Cycles._around", "if not missing:", "if around:", GRAPHS),
+           "solvers.liveness.cycle:FairCycle._around", "if not any(missing):", "if around.instances:", GRAPHS),
 )
 
 VERDICTS = (

@@ -14,7 +14,7 @@ from kraftcheck.ci.spark.store.places import PLACE_BITS
 from kraftcheck.solvers.liveness.behaviours import Behaviours
 from kraftcheck.solvers.liveness.constraints import GROUP, Constraint, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import SweepControl, Sweeps
-from kraftcheck.solvers.liveness.graph import Block, Numbers, Truths
+from kraftcheck.solvers.liveness.graph import MOST_STATES, Block, Numbers, Truths
 
 STATE_BYTES, EDGE_BYTES = 64, 40
 """Bytes that a state and a step take at most while they are collected and searched."""
@@ -22,7 +22,7 @@ STATE_BYTES, EDGE_BYTES = 64, 40
 
 @define(eq=False)
 class CollectedEdges:
-    """The steps of a region in memory, as `kraftcheck.solvers.liveness.graph.Edges`: one block.
+    """The steps of a region in memory, as `kraftcheck.solvers.liveness.graph.Edges`.
 
     Attributes:
         places: of the states, ascending: so they are by depth.
@@ -34,10 +34,11 @@ class CollectedEdges:
     targets: Any
     instances: Any
     levels: Sequence[int] = field(init=False)
-    blocks: Sequence[int] = (0,)
+    blocks: Sequence[int] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Find where each depth begins."""
+        """Find where each depth and each block begins."""
+        self.blocks = range(0, self.count, MOST_STATES)
         deepest = int(self.places[-1]) >> PLACE_BITS
         self.levels = np.searchsorted(self.places, np.arange(deepest + 2) << PLACE_BITS).tolist()
 
@@ -47,12 +48,14 @@ class CollectedEdges:
         return len(self.places)
 
     def block(self, thread: int, number: int, wanted: Truths, *, inner: bool = True) -> Block:
-        """The steps of the wanted states; none leaves the region."""
-        lengths = np.diff(self.starts)
+        """The steps of the wanted states of a block; none leaves the region."""
+        first = self.blocks[number]
+        own = self.starts[first : first + len(wanted) + 1]
+        lengths = np.diff(own)
         chosen = np.repeat(wanted, lengths)
         starts = np.concatenate([[0], np.cumsum(np.where(wanted, lengths, 0))]).astype(np.uint32)
-        cuts = np.zeros(self.count, dtype=np.uint64)
-        return Block(0, starts, self.targets[chosen], self.instances[chosen], cuts)
+        targets, instances = (steps[own[0] : own[-1]][chosen] for steps in (self.targets, self.instances))
+        return Block(first, starts, targets, instances, np.zeros(len(wanted), dtype=np.uint64))
 
     def narrowed(self, states: Truths) -> CollectedEdges:
         """The region of some of its states, in the same order."""

@@ -14,12 +14,13 @@ from kraftcheck.ci.explore.engines import explore_with_engine
 from kraftcheck.ci.explore.find import last_line as find_line
 from kraftcheck.ci.explore.find import print_located, searched
 from kraftcheck.ci.explore.native import SearchBudget
+from kraftcheck.ci.explore.reductions import NONE, reduction_options, traced_for
 from kraftcheck.ci.spark.options import ClusterOptions, cluster_options
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.expressions import expression_options, find_option
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.lookup import find_system
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
@@ -29,13 +30,10 @@ from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.time_limit import time_limit
 from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
 from kraftcheck.ci.verdicts.reports.judged import judged_search
-from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.expressions.added import Expressions
-from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace, worst_exit_code
 from kraftcheck.solvers.search.explore import Exploration
-from kraftcheck.solvers.search.symmetry import reduced
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.render import lines
 
@@ -99,7 +97,7 @@ def write_traces(place: Path, chosen: Subject, result: Exploration, goals: bool 
     names = []
     for trace in [*traces(result), *(goal_traces(result) if goals else ())]:
         names.append(trace_name(trace.claim))
-        content = itf.document(trace, result.program, chosen.name, chosen.rules, shortest=True)
+        content = itf.document(trace, result.program, chosen.name, chosen.rules, result.shortest)
         write(folder(place) / names[-1], itf.text(content))
     return names
 
@@ -143,8 +141,7 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration, go
 @expression_options
 @find_option
 @click.option("--engine", type=click.Choice(["native", "disk", "spark"]), default="native", help="Which engine.")
-@click.option("--symmetry", type=click.Choice(["on", "off"]), default="off", show_default=True,
-              help="Explore states that differ by names alone once; off: all of them.")
+@reduction_options
 @cluster_options
 @options.workers
 @options.memory
@@ -166,10 +163,10 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration, go
 @click.pass_context
 def explore_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
-    expressions: Expressions, find: str | None, engine: str, symmetry: str, cluster: ClusterOptions, workers: int,
-    memory: int, max_depth: int | None, max_states: int | None, stop_at_first: bool, strict: bool, sampling: Sampling,
-    number: int, show_goals: bool, out: Path | None, verbose: bool, target: str | None, reports: ReportFiles,
-    no_cache: bool, quiet: bool,
+    expressions: Expressions, find: str | None, engine: str, symmetry: str, reduce: str, cluster: ClusterOptions,
+    workers: int, memory: int, max_depth: int | None, max_states: int | None, stop_at_first: bool, strict: bool,
+    sampling: Sampling, number: int, show_goals: bool, out: Path | None, verbose: bool, target: str | None,
+    reports: ReportFiles, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).
 
@@ -190,7 +187,7 @@ def explore_command(
       kraftcheck explore elections --find 'isr == {} and size(elr) == 2'
     """
     chosen = _subject(context, words, scope, rules, only, expressions, find)
-    traced = by_symmetry(chosen, engine) if symmetry == "on" else program(chosen)
+    traced = traced_for(chosen, engine, symmetry, reduce, find)
     check_switches(chosen)
     check_writable(target)
     reports.check(json=target)
@@ -210,8 +207,8 @@ def explore_command(
         write_json(target, report.document(chosen, result, None if dataset is None else dataset.document(), engine))
     code = worst_exit_code(verdict.verdict for verdict in result.verdicts)
     line = find_line(result, code) if find else last_line(result, code)
-    again = (*["--strict"] * strict, *["--symmetry=on"] * (symmetry == "on"))
-    reports.write(screen, [judged_search(chosen, result, again)], code, line)
+    again = ["--strict"] * strict + ["--symmetry=on"] * (symmetry == "on") + [f"--reduce={reduce}"] * (reduce != NONE)
+    reports.write(screen, [judged_search(chosen, result, tuple(again))], code, line)
     screen.plain(line)
     sys.exit(code)
 
@@ -227,20 +224,6 @@ def _subject(
     return searched(chosen, find) if find else chosen
 
 
-def by_symmetry(chosen: Subject, engine: str) -> Program:
-    """The subject traced, with states reduced by the symmetries that its system declares.
-
-    Raises:
-        Refusal: where it has none at this setting, or the engine does not reduce.
-    """
-    if engine != "native":
-        raise Refusal(f"--symmetry on works with --engine native, not with {engine}")
-    try:
-        return reduced(program(chosen))
-    except SymmetryError as error:
-        raise Refusal(f"--symmetry on: {error}") from error
-
-
 def _print(
     screen: Screen, chosen: Subject, result: Exploration, find: str | None, number: int, show_goals: bool, verbose: bool
 ) -> Exploration:  # fmt: skip
@@ -249,7 +232,7 @@ def _print(
     screen.plain(chosen.title())
     for warning in result.warnings:
         screen.plain(f"warning: {warning}")
-    report.print_verdicts(screen, result.verdicts, result.program.claims, verbose)
+    report.print_verdicts(screen, result.verdicts, result.program.claims, verbose, result.shortest)
     print_traces(screen, chosen, result, number)
     print_goals(screen, chosen, goal_traces(result) if show_goals else ())
     screen.plain("")

@@ -22,8 +22,8 @@ WORTH_SECONDS = 1.0
 
 
 def size_file(traced: Program) -> Path:
-    """Where the size of a program's space is kept; states reduced by a symmetry are another space."""
-    reduced = traced.reduction is not None
+    """Where the size of a program's space is kept; one that is reduced, by symmetry or in its orders, is another."""
+    reduced = traced.reduction is not None or ("orders" if traced.orders is not None else False)
     key = hashlib.sha256(f"{fingerprint(traced)} {reduced}".encode()).hexdigest()
     return cache_folder() / "sizes" / f"{key}.json"
 

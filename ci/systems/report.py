@@ -104,12 +104,13 @@ def styled(verdict: PropertyVerdict) -> Text:
 
 
 def print_verdicts(
-    screen: Screen, judged: Sequence[PropertyVerdict], claims: Sequence[Property], verbose: bool
-) -> None:
+    screen: Screen, judged: Sequence[PropertyVerdict], claims: Sequence[Property], verbose: bool,
+    shortest: bool = True,
+) -> None:  # fmt: skip
     """Print the verdicts, the worst first; unless everything is asked for, what holds is only counted."""
     listed = in_order(judged, verbose)
     if listed:
-        screen.table(verdict_table(listed, claims))
+        screen.table(verdict_table(listed, claims, shortest))
     if len(judged) > len(listed):
         screen.plain(held(len(judged) - len(listed)))
 
@@ -144,6 +145,8 @@ def summary(result: Exploration) -> list[str]:
     names = symmetries(result)
     if names:
         lines.append(f"each state stands for all that are like it but for the names of: {', '.join(names)}")
+    if result.orders is not None:
+        lines.append(result.orders.text())
     idle = [action for action, count in result.fired.items() if not count]
     if result.recoverability.sweeps:
         sweeps, seconds = result.recoverability.sweeps, result.recoverability.seconds
@@ -192,7 +195,7 @@ def document(
         "bounds": dict(subject.setting.bounds),
         "rules": subject.rules,
         "exit_code": worst_exit_code(v.verdict for v in result.verdicts),
-        "symmetry": symmetries(result),
+        "symmetry": symmetries(result), "orders": None if result.orders is None else result.orders.document(),
         "complete": result.cut is None,
         "cut": result.cut,
         "states": {
@@ -253,7 +256,7 @@ def _property(verdict: PropertyVerdict, result: Exploration) -> dict[str, Any]:
         "kind": verdict.kind,
         "verdict": WORDS[type(verdict.verdict)],
         "depth": verdict.depth,
-        "detail": detail(verdict),
+        "detail": detail(verdict, result.shortest),
         "bound": verdict.verdict.bound if isinstance(verdict.verdict, Holds) else None,
         "failing": list(verdict.verdict.trace.failing) if isinstance(verdict.verdict, Refuted) else [],
         "closure": _closure(verdict),

@@ -11,6 +11,7 @@ from attrs import define, field, frozen
 from kraftcheck.model.language.layout import DomainError, leaves
 from kraftcheck.model.language.system import UNNAMED, Action, Step
 from kraftcheck.model.language.words import all_of
+from kraftcheck.solvers.audit.independence import find_dependence
 from kraftcheck.solvers.audit.sampling import Packed
 from kraftcheck.solvers.audit.single_state import EngineReport
 from kraftcheck.solvers.machine_code.frame import NO_ACTION, Crossing, FramePlan
@@ -125,6 +126,7 @@ class Comparison:
             self._compare_instance(state, number, answer, after.get(number))
             if answer.packed is not None and answer.step is not None:
                 self._compare_step(answer.step, number, report)
+        self._compare_orders(report, answers)
         self._compare_cuts(
             report, answers, exhaustive=self.program.instances - len(after) == len(answers.keys() - after.keys())
         )
@@ -168,8 +170,26 @@ class Comparison:
                 f"{self.called(instance)} leads to {name} = {show(on_ints_fields[name], name)} on ints, "
                 f"and to {show(compiled_fields[name], name)} by the engine"
             )
-        if self.visited is not None and not self.visited(packed):
+        if self.visited is not None and self.program.orders is None and not self.visited(packed):
             raise EngineDisagreement(f"{self.called(instance)} leads to a state that the search did not visit")
+
+    def _compare_orders(self, report: EngineReport, answers: Mapping[int, IntsAnswer]) -> None:
+        """Where orders are left out: some successor is visited, and what is independent commutes."""
+        orders = self.program.orders
+        if orders is None:
+            return
+        if self.visited is not None and report.after and not any(self.visited(after) for _, after in report.after):
+            raise EngineDisagreement("the search visited no successor")
+
+        def take(state: Any, instance: int) -> tuple[bool, Step | None]:
+            answer = self.answer(state, instance)
+            return answer.step is not None, None if answer.packed is None else answer.step
+
+        known = {n: (one.step is not None, None if one.packed is None else one.step) for n, one in answers.items()}
+        found = find_dependence(orders, known, take)
+        if found is not None:
+            pair = f"{self.called(found.one)} and {self.called(found.other)}"
+            raise EngineDisagreement(f"{pair} are taken for independent, and {found.what} on ints")
 
     def _canonical(self, packed: Packed) -> Packed:
         """The state that stands for a state, where symmetry reduces them."""

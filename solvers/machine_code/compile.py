@@ -27,6 +27,7 @@ from kraftcheck.solvers.machine_code import (
     irtools,
     lower,
     objectcode,
+    orders_step,
     search_kernel,
     symmetry_step,
     transition,
@@ -43,7 +44,7 @@ S = TypeVar("S")
 
 _SOURCES = (
     algebra, terms, layout, irtools, lower, objectcode, frame, transition, recovers, symmetry_step, arc_kernel,
-    backward_sweep, edge_kernel, visited_table, search_kernel,
+    backward_sweep, edge_kernel, visited_table, orders_step, search_kernel,
 )  # fmt: skip
 """The modules that decide what is compiled: a change of their text makes old object code useless."""
 
@@ -86,6 +87,10 @@ class Kernel:
     shard_of: Callable[..., int]
     cached: bool
     warnings: tuple[str, ...]
+
+    def expand_in_orders(self) -> Callable[..., int]:
+        """As `expand`, of a program whose orders are reduced; takes a block of `orders_step` besides."""
+        return self.library.function("expand_in_orders", 9)
 
     def successors(self, state: Sequence[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
         """The action instances that a packed state enables, in order, with the packed states they lead to."""

@@ -28,6 +28,7 @@ from kraftcheck.solvers.machine_code.irtools import (
     store,
     word,
 )
+from kraftcheck.solvers.machine_code.orders_step import emit_select
 from kraftcheck.solvers.machine_code.symmetry_step import emit_canonical, emit_inspect, emit_reduced_step
 from kraftcheck.solvers.machine_code.transition import emit_deadlock, emit_judge, emit_kinds, emit_step
 from kraftcheck.solvers.machine_code.visited_table import emit_insert, emit_rehash, emit_seek, hash_words, shard_of_hash
@@ -88,11 +89,14 @@ def emit_kernel(program: Program) -> ir.Module:
         canonical = emit_canonical(module, program, program.reduction)
         emit_inspect(module, plan, judge, step, deadlock)
         step = emit_reduced_step(module, program, step, canonical)
-    _emit_expand(module, plan, geometry, judge, step, deadlock, _emit_sift(module, geometry))
+    seek, sift = emit_seek(module, geometry.words), _emit_sift(module, geometry)
+    _emit_expand(module, plan, geometry, judge, step, deadlock, sift)
+    if program.orders is not None:
+        select = emit_select(module, program, program.orders, seek, SHARDS)
+        _emit_expand(module, plan, geometry, judge, step, deadlock, sift, select)
     _emit_shard_of(module, geometry)
     emit_insert(module, geometry.words, geometry.room, SHARDS)
     emit_rehash(module, geometry.words)
-    emit_seek(module, geometry.words)
     if program.recovers:
         emit_survey(module, program)
         emit_sweep(module, plan, kinds, SHARDS, canonical)
@@ -151,16 +155,19 @@ def _emit_sift(module: ir.Module, geometry: Geometry) -> Any:
 
 
 def _emit_expand(
-    module: ir.Module, plan: FramePlan, geometry: Geometry, judge: Any, step: Any, deadlock: Any, sift: Any
-) -> None:
+    module: ir.Module, plan: FramePlan, geometry: Geometry, judge: Any, step: Any, deadlock: Any, sift: Any,
+    select: Any = None,
+) -> None:  # fmt: skip
     """`expand(frame, stores, ranges, piece, counts, filter, scratch, judge_only) -> finished`.
 
     Expands the states `ranges[2 * s]` to `ranges[2 * s + 1]` of each shard s,
     from the place that the frame says; stops early, with the place saved, when
-    a candidate buffer might not hold another state's successors.
+    a candidate buffer might not hold another state's successors. Where some successors are selected it is called
+    `expand_in_orders`, and takes the block of `orders_step` besides.
     """
-    function, b = begin(module, "expand", [POINTER] * 7 + [WORD], public=True)
-    frame, stores, ranges, piece, counts, recent, scratch, judge_only = function.args
+    name, block = ("expand", []) if select is None else ("expand_in_orders", [POINTER])
+    function, b = begin(module, name, [*[POINTER] * 7, WORD, *block], public=True)
+    frame, stores, ranges, piece, counts, recent, scratch, judge_only, *block = function.args
     shard, index = Local(b, load(b, frame, plan.shard)), Local(b, load(b, frame, plan.index))
     fullest = Local(b, word(0))
     searching = b.icmp_unsigned("==", judge_only, word(0))
@@ -185,6 +192,8 @@ def _emit_expand(
                 end = b.call(step, [state, scratch, frame, identity])
                 with b.if_then(b.icmp_unsigned("==", load(b, frame, plan.enabled), word(0)), likely=False):
                     b.call(deadlock, [state, frame, identity])
+                if select is not None:
+                    end = b.call(select, [state, scratch, end, *block])
                 fullest.set(b.call(sift, [state, identity, scratch, end, recent, piece, counts, fullest.get()]))
             index.add(word(1))
         index.set(word(0))

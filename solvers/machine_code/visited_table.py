@@ -176,7 +176,7 @@ def emit_rehash(module: ir.Module, words: int) -> None:
     b.ret(count)
 
 
-def emit_seek(module: ir.Module, words: int) -> None:
+def emit_seek(module: ir.Module, words: int) -> Any:
     """`seek(control, state) -> index + 1`: where a shard holds a state; 0 where it does not."""
     function, b = begin(module, "seek", [POINTER, POINTER], public=True)
     control, place = function.args
@@ -189,3 +189,4 @@ def emit_seek(module: ir.Module, words: int) -> None:
             b.ret(entry)
         slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
     b.ret(word(0))
+    return function

@@ -19,6 +19,7 @@ from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.program.liveness import NO_LIVENESS, LivenessClaims
 from kraftcheck.solvers.program.recovers import RecoversClaim
 from kraftcheck.solvers.program.reduction import Reduction
+from kraftcheck.solvers.search.orders.plan import Orders
 
 KINDS = ("always", "step", "sometimes", "happens", "recovers", *LIVENESS)
 """Kinds of property."""
@@ -75,6 +76,7 @@ class Program:
         initial: packed initial states, distinct, sorted.
         liveness: the properties about fair behaviours, and what is fair.
         reduction: the symmetries by which states are reduced, see `symmetry.reduced`.
+        orders: the independence by which orders are left out, see `independence.by_orders`.
         initially: what is described of initial states by name, where the system does not list them.
         starts: for properties that claim something of initial states, by id, that truth of the state.
         within: truth that explorers go on from the state; None where the system has no constraint.
@@ -100,6 +102,7 @@ class Program:
     initially: Mapping[str, Term] = field(factory=dict)
     within: Term | None = None
     starts: Mapping[str, Term] = field(factory=dict)
+    orders: Orders | None = None
 
     @property
     def claims(self) -> tuple[Property, ...]:
@@ -135,6 +138,8 @@ class Program:
             text.update(f"liveness {[term.index for term in self.liveness.terms]}".encode())
         if self.reduction is not None:
             text.update(f"least {_indices([self.reduction.canonical])}".encode())
+        if self.orders is not None:
+            text.update(self.orders.described().encode())
         return text.hexdigest()
 
 

@@ -6,11 +6,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.audit.audit import Audit
@@ -26,16 +25,13 @@ from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability, rec
 from kraftcheck.solvers.search.constraint import count_outside
 from kraftcheck.solvers.search.guard_coverage import never_met
 from kraftcheck.solvers.search.levels import Limits, Search
+from kraftcheck.solvers.search.orders.found import OrdersFound
+from kraftcheck.solvers.search.result import Mark, SearchResult
 from kraftcheck.solvers.search.symmetry import check_after, check_before
 from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.search.witness import start_witness, witness
-from kraftcheck.solvers.traces.path import Origins
 
 DEFAULT_MEMORY = 4 << 30
-
-Mark = TypeVar("Mark")
-"""What an engine notes of the first occurrence of a claim; only its own store can read it."""
-
 
 @frozen
 class SearchProgress:
@@ -78,6 +74,7 @@ class Exploration:
         store: the visited set, unless dropped.
         audit: what was compared with the rules on ints.
         outside: states outside the system's constraint, which are judged and not followed; distinct counts them.
+        orders: what was left out as another order of independent steps; None where every order was followed.
     """
 
     program: Program
@@ -101,6 +98,12 @@ class Exploration:
     store: VisitedSet | None
     audit: Audit
     outside: int = 0
+    orders: OrdersFound | None = None
+
+    @property
+    def shortest(self) -> bool:
+        """Whether no counterexample is shorter than those found."""
+        return self.orders is None
 
     @property
     def pruned(self) -> Mapping[str, int]:
@@ -178,41 +181,8 @@ def explore(
     times = (clock() - start - compiler.seconds, compiler.seconds)
     audit = space.audit(search, kernel, sampling, clock)
     recoverability, liveness = search_backward(search, report, clock), search_liveness(search, report, clock)
-    return conclude(search, search.kernel, *times, audit, recoverability, liveness, keep=keep, strict=strict)
-
-
-class SearchResult(Protocol[Mark]):
-    """The result of a search by any engine; the attributes are those of `Search`."""
-
-    @property
-    def levels(self) -> list[int]:
-        """Distinct states by depth."""
-
-    @property
-    def claims(self) -> Mapping[int, Mark]:
-        """For each claim that occurred, the mark of its first occurrence."""
-
-    @property
-    def cut(self) -> str | None:
-        """Why it is not complete."""
-
-    @property
-    def distinct(self) -> int:
-        """Distinct states."""
-
-    @property
-    def generated(self) -> int:
-        """Transitions taken, and the initial states."""
-
-    @property
-    def store(self) -> Origins[Mark]:
-        """Where states came from."""
-
-    def counters(self) -> npt.NDArray[np.int64]:
-        """All frames added up."""
-
-    def bytes_in_use(self) -> int:
-        """Bytes in use."""
+    found = conclude(search, search.kernel, *times, audit, recoverability, liveness, keep=keep, strict=strict)
+    return found if search.orders is None else evolve(found, orders=search.orders.found())
 
 
 def conclude(
@@ -243,11 +213,10 @@ def conclude(
     if outside and search.cut is None:
         reason = "; ".join(filter(None, (reason, outside_text(outside))))
     bound = _bound_text(search, kernel, pruned)
-    never_true, never_false = never_met(kernel, counters)
     return Exploration(
         program, _verdicts(search, kernel, recoverability, liveness, bound, reason), search.distinct,
         search.generated, len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recoverability,
-        liveness, kernel.cached, fired, never_true, never_false, pruned,
+        liveness, kernel.cached, fired, *never_met(kernel, counters), pruned,
         search.bytes_in_use() / max(1, search.distinct), search.cut or reason,
         (*kernel.warnings, *claims_without_content(kernel.program), *recoverability.warnings()),
         search.store if keep and isinstance(search.store, VisitedSet) else None, audit, outside,
@@ -259,6 +228,7 @@ def _bound_text(search: SearchResult[Mark], kernel: Kernel, pruned: Sequence[Pru
     text, bounds = f"all {search.distinct:,} states of {program.system.name}", program.setting.text()
     text += f" with {bounds}" if bounds else ""
     text += " up to symmetry" if program.reduction is not None else ""
+    text += " up to the order of independent steps" if program.orders is not None else ""
     return "; ".join([text, *(pruning.text() for pruning in pruned)])
 
 

@@ -22,6 +22,7 @@ from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.stop import stop_reason
 from kraftcheck.solvers.search.buffers import CandidateBuffers, Counters, ThreadBuffers
+from kraftcheck.solvers.search.orders.blocks import OrderBlocks
 from kraftcheck.solvers.search.visited import NO_PARENT, VisitedSet
 
 SLICE = 64
@@ -75,6 +76,7 @@ class Search:
         recompile: makes faster code, called once when the search turns out long; None: keep the code.
         store: the visited set.
         buffers: one for each thread.
+        orders: how the reduction of orders goes; None: every order is followed.
         levels: distinct states found at each depth.
         claims: for each claim that occurred, the mark of its first occurrence.
         queue: states waiting for expansion at this depth.
@@ -90,6 +92,7 @@ class Search:
     recompile: Callable[[], Kernel] | None = None
     store: VisitedSet = field(init=False)
     buffers: list[ThreadBuffers] = field(init=False)
+    orders: OrderBlocks | None = None
     levels: list[int] = field(factory=list)
     claims: dict[int, int] = field(factory=dict)
     queue: int = 0
@@ -110,6 +113,9 @@ class Search:
         self.store = VisitedSet(self.kernel)
         self.buffers = [ThreadBuffers(self.kernel) for _ in range(self.threads)]
         self._pool = ThreadPool(self.threads)
+        if (plan := self.kernel.program.orders) is not None:
+            controls = np.array([address(shard.control) for shard in self.store.shards], dtype=np.int64)
+            self.orders = OrderBlocks(plan, self.threads, controls)
 
     @property
     def distinct(self) -> int:
@@ -182,6 +188,8 @@ class Search:
         judge_only = self.limits.max_depth is not None and len(self.levels) > self.limits.max_depth
         chunks = max(-(-(end - begin) // self._slice) for begin, end in zip(begins, ends, strict=True))
         starts, stops = np.array(begins), np.array(ends)
+        if self.orders is not None:
+            self.orders.begin_level(ends)
         for first in range(0, chunks, self._chunks):
             number = min(self._chunks, chunks - first)
             self._round(starts + first * self._slice, stops, number, judge_only)
@@ -220,7 +228,7 @@ class Search:
             finished = False
             while not finished:
                 piece = self._take_piece()
-                finished = self._expand(own, stores, piece, judge_only)
+                finished = self._expand(thread, stores, piece, judge_only)
                 batches[chunk].append(piece)
 
         self._pool.run(chunks, expand, self.stop.is_set)
@@ -229,12 +237,15 @@ class Search:
             self._note_claims(piece)
         self._insert(pieces)
 
-    def _expand(self, buffers: ThreadBuffers, stores: Counters, piece: CandidateBuffers, judge_only: bool) -> bool:
-        plan = self.kernel.plan
+    def _expand(self, thread: int, stores: Counters, piece: CandidateBuffers, judge_only: bool) -> bool:
+        plan, buffers = self.kernel.plan, self.buffers[thread]
         claims = slice(plan.claims, plan.claims + plan.claim_count)
-        finished = self.kernel.expand(
+        expand, block = self.kernel.expand, list[int]()
+        if self.orders is not None:
+            expand, block = self.kernel.expand_in_orders(), [self.orders.block(thread)]
+        finished = expand(
             address(buffers.frame), address(stores), address(buffers.ranges), address(piece.records),
-            address(piece.counts), address(buffers.recent), address(buffers.scratch), int(judge_only),
+            address(piece.counts), address(buffers.recent), address(buffers.scratch), int(judge_only), *block,
         )  # fmt: skip
         if buffers.frame[plan.claim_found]:
             piece.claims = buffers.frame[claims].copy()

@@ -100,7 +100,8 @@ class JudgedRun:
 
 
 def judged(
-    chosen: Subject, verdicts: Iterable[PropertyVerdict], expected: Mapping[str, str] | None = None
+    chosen: Subject, verdicts: Iterable[PropertyVerdict], expected: Mapping[str, str] | None = None,
+    shortest: bool = True,
 ) -> tuple[JudgedProperty, ...]:
     """The verdicts of a search or a proof.
 
@@ -108,12 +109,14 @@ def judged(
         chosen: what was judged.
         verdicts: of the engine.
         expected: the verdict that a property must have, in words; all others must hold.
+        shortest: whether no counterexample is shorter than those found.
     """
     claims = claims_of(chosen)
     return tuple(
         expecting(
             JudgedProperty(
-                one.claim, one.kind, report.word_of(one), report.detail(one), isinstance(one.verdict, Holds),
+                one.claim, one.kind, report.word_of(one), report.detail(one, shortest),
+                isinstance(one.verdict, Holds),
                 claim=claims.get(one.claim),
                 trace=one.verdict.trace if isinstance(one.verdict, Refuted) else None,
             ),
@@ -125,7 +128,8 @@ def judged(
 
 def judged_search(chosen: Subject, result: Exploration, options: tuple[str, ...] = ()) -> JudgedRun:
     """What a search judged, none of it expected to fail."""
-    return JudgedRun(chosen, "explore", judged(chosen, result.verdicts), result.seconds, options)
+    found = judged(chosen, result.verdicts, shortest=result.shortest)
+    return JudgedRun(chosen, "explore", found, result.seconds, options)
 
 
 def judged_proof(

@@ -1,0 +1,40 @@
+"""A search in some orders only, judged by the naive search of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import evolve
+
+from kraftcheck.solvers.program.verdict import Refuted
+from kraftcheck.solvers.search.explore import Exploration, explore
+from kraftcheck.solvers.search.orders.independence import by_orders
+from tests.random_systems.comparison import Case, is_witness
+
+
+def explored_in_orders(case: Case, **options: Any) -> Exploration:
+    """The native exploration in some orders, without the claims that are refused."""
+    program = by_orders(evolve(case.program, recovers=()))
+    return explore(program, clock=lambda: 0.0, cache_dir=case.cache, **options)
+
+
+def agrees_in_orders(case: Case, **options: Any) -> Exploration:
+    """The verdicts are the naive ones, witnesses are runs, no shorter than the shortest; what happens is what can."""
+    found = explored_in_orders(case, **options)
+    left_to_others = {one.id for one in case.machine.claims if one.kind == "recovers"}
+    wanted = {name: one for name, one in case.verdicts.items() if name not in left_to_others}
+    case.same("verdicts in some orders", {v.claim: type(v.verdict).__name__ for v in found.verdicts},
+              {name: one.word for name, one in wanted.items()})  # fmt: skip
+    for one in found.verdicts:
+        shown = one.verdict.trace if isinstance(one.verdict, Refuted) else getattr(one.verdict, "witness", None)
+        if shown is not None:
+            is_witness(case, one.claim, shown)
+            shortest = wanted[one.claim].length
+            shorter = shortest is None or len(shown.steps) < shortest
+            case.same(f"{one.claim}: is shorter than the shortest", shorter, False)
+    fired = case.graph.fired()
+    case.same("what happens", {name for name, n in found.fired.items() if n}, {name for name, n in fired.items() if n})
+    case.same("what is cut", set(found.pruned), set(case.graph.pruned()))
+    reached = {case.plain(packed) for packed in found.states()}
+    case.same("states beyond the space", reached - set(case.graph.depth), set())
+    return found

@@ -1,0 +1,148 @@
+"""A search in some orders of independent steps says what a naive search of all orders says."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+from attrs import evolve, frozen
+
+import kraftcheck as kc
+from kraftcheck.model.language.system import System
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Refuted
+from kraftcheck.solvers.search.explore import Exploration, explore
+from kraftcheck.solvers.search.orders.independence import OrdersError, by_orders
+from kraftcheck.solvers.search.orders.plan import Orders
+from kraftcheck.solvers.search.symmetry import reduced
+from tests.random_systems.comparison import Case
+from tests.random_systems.systems import drawn
+from tests.solvers.search.orders.agreement import agrees_in_orders
+from tests.solvers.search.orders.processes import drawn_processes
+from tests.toys import TWO_PHASE, VALVE
+
+SEEDS = (3, 16, 27, 42)
+"""Systems of processes on which a reduction without one of its conditions goes wrong."""
+
+NIGHTLY = [pytest.param(range(first, first + 100), marks=pytest.mark.slow) for first in range(0, 4000, 100)]
+GENERAL = [pytest.param(range(first, first + 100), marks=pytest.mark.slow) for first in range(0, 1000, 100)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_verdicts_are_those_of_all_orders(seed: int) -> None:
+    """Verdicts, deadlock, what happens and what a domain cuts are the naive ones; witnesses are runs."""
+    case = Case(drawn_processes(seed))
+    found = agrees_in_orders(case)
+    assert found.orders is not None
+    assert found.distinct <= len(case.graph.depth)
+
+
+@pytest.mark.parametrize("seeds", NIGHTLY, ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
+def test_verdicts_of_many_systems_are_those_of_all_orders(seeds: range) -> None:
+    """The same for thousands of systems of processes, of which at least one in eight is reduced."""
+    smaller = 0
+    for seed in seeds:
+        case = Case(drawn_processes(seed))
+        smaller += agrees_in_orders(case).distinct < len(case.graph.depth)
+    assert 8 * smaller >= len(seeds)
+
+
+@pytest.mark.parametrize("seeds", GENERAL, ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
+def test_verdicts_of_general_systems_are_those_of_all_orders(seeds: range) -> None:
+    """The same for random systems with every word of the language, whose steps are seldom independent."""
+    for seed in seeds:
+        agrees_in_orders(Case(drawn(seed)))
+
+
+@frozen
+class Walks:
+    """Where each of several walkers is, and who has arrived."""
+
+    at: tuple[kc.Word, ...]
+    arrived: kc.IntSet
+
+
+WALKERS, LAST = 4, 3
+
+
+def _on(s: Walks, walker: kc.Word) -> Walks:
+    return evolve(s, at=kc.put(s.at, walker, kc.pick(s.at, walker, 0) + 1))
+
+
+def _arrive(s: Walks, walker: kc.Word) -> Walks:
+    return evolve(s, arrived=s.arrived.plus(s.arrived.just(walker)))
+
+
+def _may_arrive(s: Walks, walker: kc.Word) -> dict[str, kc.Truth]:
+    there = kc.all_of(kc.pick(s.at, walker, 0) == LAST, kc.negate(s.arrived.has(walker)))
+    return {"they are there": there, "nobody stops them": s.arrived.size() < WALKERS + 1}
+
+
+WALKING = System(
+    name="walking",
+    summary="Walkers that do not see each other.",
+    initial=[Walks((0,) * WALKERS, kc.IntSet())],
+    layout=Walks((kc.ints(0, LAST),) * WALKERS, kc.IntSet(kc.subset_of(WALKERS))),
+    actions=[
+        kc.Action("on", _on, lambda s, walker: kc.pick(s.at, walker, 0) < LAST, {"walker": range(WALKERS)}),
+        kc.Action("arrive", _arrive, _may_arrive, {"walker": range(WALKERS)}),
+    ],
+    properties=[kc.sometimes("first-arrives", "The first walker arrives.", lambda s: s.arrived.has(0))],
+)  # fmt: skip
+
+
+@functools.cache
+def walking(threads: int, in_orders: bool) -> Exploration:
+    """What the native engine finds of the walkers."""
+    program = trace(WALKING, WALKING.setting())
+    return explore(by_orders(program) if in_orders else program, clock=lambda: 0.0, threads=threads)
+
+
+def test_processes_that_do_not_see_each_other_take_turns() -> None:
+    """Of walkers that share a tuple and a mask one order is followed, and the deadlock at its end is found."""
+    full, some = walking(1, False), walking(1, True)
+    assert full.distinct == (LAST + 2) ** WALKERS
+    assert some.distinct <= 2 * WALKERS * (LAST + 2)
+    stuck = some.verdict("deadlock").verdict
+    assert isinstance(stuck, Refuted)
+    assert len(stuck.trace.steps) == WALKERS * (LAST + 1)
+    assert [type(one.verdict) for one in full.verdicts] == [type(one.verdict) for one in some.verdicts]
+    assert (some.shortest, full.shortest, full.orders) == (False, True, None)
+
+
+def test_the_number_of_threads_changes_nothing() -> None:
+    """Two threads find the same states in the same order, and leave out as much."""
+    one, two = walking(1, True), walking(2, True)
+    assert list(one.states()) == list(two.states())
+    assert (one.orders, one.levels, one.generated) == (two.orders, two.levels, two.generated)
+
+
+def orders_of(system: System) -> Orders:
+    """The tables of a system."""
+    orders = by_orders(trace(system, system.setting())).orders
+    assert orders is not None
+    return orders
+
+
+def test_independence_is_found_in_tuples_and_in_masks() -> None:
+    """Each walker's steps depend on those of no other walker; only the arrival of the first is visible."""
+    orders = orders_of(WALKING)
+    for walker in range(WALKERS):
+        own = 1 << walker | 1 << WALKERS + walker
+        assert orders.dependent[walker] == orders.dependent[WALKERS + walker] == own
+    assert orders.visible == 1 << WALKERS
+
+
+def test_guards_are_not_reported_of_a_reduced_search() -> None:
+    """Which conjuncts were never true or false is not said: a state that was left out may show it."""
+    assert walking(1, False).never_false == (("arrive", "nobody stops them"),)
+    some = walking(1, True)
+    assert some.never_true == some.never_false == ()
+
+
+def test_what_is_about_all_orders_is_refused() -> None:
+    """Properties that ask for recovery, and states that are reduced by symmetry, are named."""
+    with pytest.raises(OrdersError, match=r"opens \(recovers\) is about all that may follow.*--property"):
+        by_orders(trace(VALVE, VALVE.setting()))
+    with pytest.raises(OrdersError, match="by symmetry already"):
+        by_orders(reduced(trace(TWO_PHASE, TWO_PHASE.setting())))

@@ -50,6 +50,8 @@ def test_sizes_are_tlcs(model: Model) -> None:
         ("bakery:BAKERY", {}),
         ("bakery:TIED", {"inductive": 14, "mutual-exclusion": 18}),
         ("disruptor:ONE_WRITER", {}),
+        ("consensus.raft_election:RAFT_ELECTION", {}),
+        ("consensus.raft_election:FORGETFUL", {"one-elected": 6, "one-leader": 8}),
         ("consensus.paxos:PAXOS", {}),
         ("consensus.paxos:VOTING", {}),
         pytest.param("bakery:INDUCTIVE_BAKERY", {}, marks=slow),

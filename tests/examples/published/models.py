@@ -68,7 +68,7 @@ MODELS = [
     Model("registers:SIMPLE", "TeachingConcurrency/Simple", 723, 11, 1, 1_842),
     Model("bakery:BAKERY", "Bakery-Boulangerie/MCBakery, from Init", 2_303, 39, None, 10_659, source=TLC),
     Model("consensus.paxos:PAXOS", "PaxosHowToWinATuringAward/MCPaxosTiny", 3_921, 17, 1),
-    Model("consensus.raft_election:RAFT_ELECTION", "not of the Examples: RaftElection.tla here", 4_376, 12, None, 22_321,
+    Model("consensus.raft_election:RAFT_ELECTION", "of our own: RaftElection.tla", 4_376, 12, None, 22_321,
           source=TLC),
     Model("consensus.paxos:VOTING", "PaxosHowToWinATuringAward/MCVoting", 6_752, 16, 1),
     Model("disruptor:ONE_WRITER", "Disruptor/Disruptor_SPMC", 8_496, 82, 10),

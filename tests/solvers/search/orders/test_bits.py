@@ -57,12 +57,15 @@ def test_bits_that_are_not_changed_stay(data: st.DataObject) -> None:
                 assert known[before.index] & kept == known[after.index] & kept, (before.described(), after.described())
 
 
+def eight_processes() -> Term:
+    """A mask of eight processes."""
+    return Graph().variable("mask", 0, 255)
+
+
 @pytest.fixture
 def mask() -> Term:
-    """A mask of eight processes."""
-    term = Graph().variable("mask", 0, 255)
-    assert isinstance(term, Term)
-    return term
+    """A mask of eight processes, new for each test."""
+    return eight_processes()
 
 
 def lifted(mask: Term, op: str, *others: int) -> Term:

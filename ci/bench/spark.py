@@ -23,6 +23,7 @@ from kraftcheck.ci.spark.engine import SparkRun
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.options import HANDOVER, Bounds
 from kraftcheck.ci.spark.session import ATTEMPTS, start_session
+from kraftcheck.ci.spark.small import SMALL as SMALL_LEVEL
 from kraftcheck.ci.spark.store.commits import CommitLog, identity
 from kraftcheck.ci.spark.store.digests import check_locally, check_on
 from kraftcheck.ci.spark.store.lease import lease_on
@@ -52,6 +53,7 @@ class SparkCase:
         handover: states of the first level left to Spark.
         cores: how many, in turn.
         conf: settings of Spark's.
+        small: levels with fewer states are expanded in the driver.
     """
 
     name: str
@@ -61,16 +63,18 @@ class SparkCase:
     handover: int = HANDOVER
     cores: tuple[int, ...] = (2,)
     conf: Mapping[str, str] = field(factory=lambda: {"spark.driver.memory": "1g"})
+    small: int = 0
 
 
 CASES = (
     SparkCase("fixed-cost", "elections", "tiny", "kafka-4.0", handover=0),
+    SparkCase("small-levels", "elections", "tiny", "kafka-4.0", handover=0, small=SMALL_LEVEL),
     SparkCase("one-million", "elections", "directories", "kafka-4.0", handover=20_000, cores=(1, 2)),
     SparkCase("two-million", "elections", "default", "fixed", handover=20_000),
     SparkCase("twenty-five-million", "elections", "default", "kafka-4.0"),
     SparkCase("beyond-memory", "replication", "one-crash", "fixed", conf={"spark.driver.memory": "480m"}),
 )
-DEFAULT_CASES = ("fixed-cost", "one-million", "two-million", "twenty-five-million")
+DEFAULT_CASES = ("fixed-cost", "small-levels", "one-million", "two-million", "twenty-five-million")
 
 
 @frozen
@@ -197,7 +201,7 @@ def spark(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> SparkRow
             )
             start = time.perf_counter()
             run.start()
-            run.expand(SparkCluster.of(session, spec, Path(place) / "spark.log"))
+            run.expand(SparkCluster.of(session, spec, Path(place) / "spark.log", case.small))
             seconds = time.perf_counter() - start
             start = time.perf_counter()
             commits = log.commits()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.spark.options import Bounds, ClusterOptions, default_handover
-from kraftcheck.ci.spark.part import SparkPart
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.cache import cache_folder
@@ -22,7 +22,7 @@ OF_DISK = {"--handover", "--buckets", "--resume", "--repair"}
 def explore_with_engine(
     chosen: Subject, traced: Program, budget: SearchBudget, engine: str, cluster: ClusterOptions, out: Path | None,
     quiet: bool,
-) -> tuple[Exploration, SparkPart | None]:
+) -> tuple[Exploration, DatasetPart | None]:
     """Explore with the chosen engine.
 
     Raises:

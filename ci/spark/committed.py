@@ -14,12 +14,12 @@ from typing import Any, Protocol, TypeVar
 
 from attrs import frozen
 
+from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.spark.auditing import audit_run
 from kraftcheck.ci.spark.decoding import decoding
 from kraftcheck.ci.spark.engine import SparkRun
 from kraftcheck.ci.spark.jobs import LevelRunner
 from kraftcheck.ci.spark.options import Bounds
-from kraftcheck.ci.spark.part import SparkPart
 from kraftcheck.ci.spark.repair import repair
 from kraftcheck.ci.spark.store.commits import CommitLog, identity
 from kraftcheck.ci.spark.store.lease import lease_on
@@ -76,7 +76,7 @@ class Place:
 def explore_committed(
     chosen: Subject, traced: Program, bounds: Bounds, place: Place, cache: Path | None, quiet: bool,
     sampling: Sampling, engine: LevelEngine[R],
-) -> tuple[Exploration, SparkPart]:  # fmt: skip
+) -> tuple[Exploration, DatasetPart]:  # fmt: skip
     """Explore; the first levels natively, the others by the engine.
 
     Raises:
@@ -109,7 +109,7 @@ def explore_committed(
         result = conclude(run, kernel, seconds, compiled - start, audit, run.recoverability, run.liveness,
                           strict=bounds.strict)  # fmt: skip
         costs = {level.depth: level.cost for level in run.commits if level.engine != "native"}
-        return result, SparkPart(run.handed_over, place.out, resumed, costs, engine.name)
+        return result, DatasetPart(run.handed_over, place.out, resumed, costs, engine.name)
 
 
 def _bucket_bits(buckets: int | None) -> int:

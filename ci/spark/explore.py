@@ -9,15 +9,16 @@ from pathlib import Path
 
 from attrs import frozen
 
+from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.spark.backward import SparkBackward
 from kraftcheck.ci.spark.committed import Place, explore_committed
 from kraftcheck.ci.spark.engine import SparkRun
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.search import SparkLiveness
 from kraftcheck.ci.spark.options import Bounds, ClusterOptions
-from kraftcheck.ci.spark.part import SparkPart
 from kraftcheck.ci.spark.session import parse_conf, start_session
 from kraftcheck.ci.spark.shipping import ship_sources
+from kraftcheck.ci.spark.small import SMALL
 from kraftcheck.ci.spark.store.digests import check_on
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.solvers.audit.sampling import Sampling
@@ -33,7 +34,7 @@ SOURCES = "sources.zip"
 def explore_with_spark(
     chosen: Subject, traced: Program, bounds: Bounds, options: ClusterOptions, out: str | None,
     cache: Path | None, quiet: bool, sampling: Sampling,
-) -> tuple[Exploration, SparkPart]:  # fmt: skip
+) -> tuple[Exploration, DatasetPart]:  # fmt: skip
     """Explore; levels are committed below `out`.
 
     Raises:
@@ -43,7 +44,8 @@ def explore_with_spark(
     """
     target = portable() if options.portable_code else None
     place = Place(out, options.resume, options.repair, options.buckets, target)
-    engine = SparkEngine(options.master, parse_conf(options.conf), bounds.threads, bounds.memory)
+    engine = SparkEngine(options.master, parse_conf(options.conf), bounds.threads, bounds.memory,
+                         min(bounds.handover, SMALL))  # fmt: skip
     return explore_committed(chosen, traced, bounds, place, cache, quiet, sampling, engine)
 
 
@@ -55,6 +57,7 @@ class SparkEngine:
         master, conf: where Spark runs, and its settings.
         threads: of the session, where it is local.
         memory: bytes that liveness may take on the driver.
+        small: levels with fewer states are expanded in the driver.
     """
 
     name = "spark"
@@ -62,6 +65,7 @@ class SparkEngine:
     conf: Mapping[str, str]
     threads: int
     memory: int
+    small: int
 
     @contextlib.contextmanager
     def opened(self, run: SparkRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[SparkCluster]:
@@ -72,7 +76,7 @@ class SparkEngine:
         begin_event.set()
         try:
             ship_sources(session, run.log.out / SOURCES)
-            yield SparkCluster.of(session, spec, place)
+            yield SparkCluster.of(session, spec, place, self.small)
         finally:
             session.stop()
             (run.log.out / SOURCES).unlink(missing_ok=True)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from kraftcheck.ci.spark.errors import JobFailedError, job_error
+from kraftcheck.ci.spark.small import is_small, rows_here
 from kraftcheck.ci.spark.store.commits import CommitLog
 from kraftcheck.ci.spark.store.levelfiles import LevelFile, RowGroup
 from kraftcheck.ci.spark.store.manifests import Commit
@@ -33,6 +34,9 @@ TARGET_CANDIDATES = 1 << 21
 
 TARGET_VISITED = 1 << 23
 """Visited states that one task of the second stage reads, about."""
+
+MOVED = ("shuffled", "spilled", "shuffles")
+"""What a job costs beside its tasks: bytes shuffled and spilled, and stages that shuffle."""
 
 
 @frozen
@@ -139,18 +143,20 @@ class SparkCluster:
         shipped: gives the spec on a worker.
         spec: the same on the driver.
         log: where Spark's messages go.
+        small: levels with fewer states are expanded in the driver.
     """
 
     session: Any
     shipped: Callable[[], BlockSpec]
     spec: BlockSpec
     log: Path
+    small: int = 0
 
     @classmethod
-    def of(cls, session: Any, spec: BlockSpec, log: Path) -> SparkCluster:
+    def of(cls, session: Any, spec: BlockSpec, log: Path, small: int = 0) -> SparkCluster:
         """Ship the kernel once to every worker."""
         handle = session.sparkContext.broadcast(spec)
-        return cls(session, lambda: handle.value, spec, log)
+        return cls(session, lambda: handle.value, spec, log, small)
 
     @property
     def cores(self) -> int:
@@ -171,26 +177,28 @@ class SparkCluster:
         Raises:
             JobFailedError: when it fails on all attempts; files without a manifest are left behind.
         """
-        context = self.session.sparkContext
-        name = f"kraftcheck-{uuid.uuid4().hex}"
-        start = time.monotonic()
-        context.setJobGroup(name, f"level {level.depth}")
-        try:
-            with cancel_on(stop, context, name):
-                rows = self.frame(level).collect()
-        except Exception as error:
-            if stop.is_set():
-                return None
-            raise job_error(error, self.log) from error
-        seconds = time.monotonic() - start
-        tasks = {"expand_tasks": len(level.splits), "sift_tasks": level.targets}
-        return job_result(rows, {"seconds": seconds, **tasks, "cores": level.cores, **self._bytes(name)})
+        start, tasks = time.monotonic(), {"expand_tasks": len(level.splits), "sift_tasks": level.targets}
+        if is_small(level, self.small):
+            rows, moved = rows_here(self.spec, level, self.log), dict.fromkeys(MOVED, 0.0)
+            seconds = time.monotonic() - start
+        else:
+            context, name = self.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
+            context.setJobGroup(name, f"level {level.depth}")
+            try:
+                with cancel_on(stop, context, name):
+                    rows = self.frame(level).collect()
+            except Exception as error:
+                if stop.is_set():
+                    return None
+                raise job_error(error, self.log) from error
+            seconds, moved = time.monotonic() - start, self._bytes(name)
+        return job_result(rows, {"seconds": seconds, **tasks, "cores": level.cores, **moved})
 
     def _bytes(self, group: str) -> dict[str, float]:
         """Bytes shuffled and spilled by the stages of a job group."""
         context = self.session.sparkContext
         tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
-        totals = {"shuffled": 0.0, "spilled": 0.0, "shuffles": 0.0}
+        totals = dict.fromkeys(MOVED, 0.0)
         for job in tracker.getJobIdsForGroup(group):
             info = tracker.getJobInfo(job)
             for stage in info.stageIds if info is not None else ():

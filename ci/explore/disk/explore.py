@@ -10,11 +10,11 @@ from pathlib import Path
 
 from attrs import frozen
 
+from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.explore.disk.runner import DiskRunner, RoundProgress
 from kraftcheck.ci.spark.committed import Place, explore_committed
 from kraftcheck.ci.spark.engine import SparkRun
 from kraftcheck.ci.spark.options import Bounds, ClusterOptions
-from kraftcheck.ci.spark.part import SparkPart
 from kraftcheck.ci.spark.store.commits import REPAIR
 from kraftcheck.ci.spark.store.digests import check_files
 from kraftcheck.ci.spark.store.levelfiles import DamagedLevelError
@@ -29,7 +29,7 @@ from kraftcheck.solvers.search.explore import Exploration, SearchProgress
 def explore_on_disk(
     chosen: Subject, traced: Program, bounds: Bounds, options: ClusterOptions, out: str | None,
     cache: Path | None, quiet: bool, sampling: Sampling,
-) -> tuple[Exploration, SparkPart]:  # fmt: skip
+) -> tuple[Exploration, DatasetPart]:  # fmt: skip
     """Explore; levels are committed below `out`. `recovers` and liveness properties stay unknown.
 
     Raises:

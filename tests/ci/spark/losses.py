@@ -29,9 +29,18 @@ def kill_worker() -> None:
 
 def kill_executor() -> None:
     """End the JVM that this worker's daemon belongs to, with all shuffle files that only it serves."""
-    daemon = os.getppid()
-    executor = int(Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1])
-    os.kill(executor, signal.SIGKILL)
+    os.kill(parent(os.getppid()), signal.SIGKILL)
+
+
+def kill_host() -> None:
+    """End the worker process of a standalone cluster that started this executor, which follows it."""
+    os.kill(parent(parent(os.getppid())), signal.SIGKILL)
+    time.sleep(60)  # the end of the executor is the end of this
+
+
+def parent(process: int) -> int:
+    """The process that started another."""
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 @frozen

@@ -24,6 +24,7 @@ from kraftcheck.solvers.program.trace import trace
 from tests import toys
 from tests.ci.spark.levels import BUCKET_BITS, begun, facts, finished, native_facts, program_of
 from tests.ci.spark.losses import KILLED, Dying, kill_worker
+from tests.ci.spark.standalone import EXECUTOR_KILLED, HOST_KILLED, standalone
 from tests.ci.spark.test_spark import counts
 from tests.shared.commands import kraftcheck, start
 from tests.shared.places import ROOT
@@ -66,6 +67,28 @@ def test_a_lost_executor_changes_nothing(tmp_path: Path) -> None:
     assert (tmp_path / KILLED).exists()
     assert len(told["before"]) == 2
     assert not set(told["before"]) <= set(told["after"])
+
+
+@pytest.mark.slow
+def test_a_standalone_cluster_that_loses_a_worker_and_an_executor_changes_nothing(tmp_path: Path) -> None:
+    """With half of its workers killed within a level, then an executor, a run has the native result, each file once."""
+    out = tmp_path / "out"
+    with standalone(tmp_path, workers=2) as url:
+        ran = subprocess.run(
+            [sys.executable, "-m", "tests.ci.spark.standalone", url, str(out)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+        )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    told = json.loads(ran.stdout)
+    assert told["facts"] == json.loads(json.dumps(native_facts(program_of(toys.HASTY, "5"))))
+    assert (out / HOST_KILLED).exists()
+    assert (out / EXECUTOR_KILLED).exists()
+    assert len(told["before"]) == 2
+    assert not set(told["before"]) & set(told["after"])
+    assert sorted(path.name for path in (out / "levels").rglob("*.parquet")) == sorted(told["committed"])
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 
 @frozen
-class SparkPart:
+class DatasetPart:
     """The part of a report that only a run with a dataset has.
 
     Attributes:

@@ -110,7 +110,8 @@ class Pair:
             of_data = step.action in DATA
             names = ("alter_partition", "append", *ISR) if of_data else (_renamed(step.action),)
             given = {} if of_data else step.arguments
-            return [(name, choice) for name in names if name in instances for choice in _choices(instances[name], given)]
+            taken = [instances[name] for name in names if name in instances]
+            return [(action.name, choice) for action in taken for choice in _choices(action, given)]
 
         claims = kc.refines("refines-directories", "processes and disks do what directories does", abstract, disks,
                             setting=chosen.setting, by=by)  # fmt: skip
@@ -172,7 +173,7 @@ def test_a_directories_that_may_do_less_is_not_refined(name: str) -> None:
 
 @pytest.mark.slow
 def test_a_request_is_judged_after_newer_metadata() -> None:
-    """With the guards of `directories` the claim is refuted: the leader of a request in flight has metadata to apply."""
+    """With the guards of `directories` the claim is refuted: the leader of a request in flight may be behind."""
     verdict = Pair(strict=True).judged()
     assert isinstance(verdict, Refuted)
     assert verdict.trace.steps[-1].action == "alter_partition"

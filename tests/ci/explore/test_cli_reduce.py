@@ -9,7 +9,7 @@ import pytest
 
 from tests.shared.commands import kraftcheck
 
-WALKING = "tests.solvers.search.orders.test_orders:WALKING"
+WALKING = "tests.solvers.search.orders.ports:WALKING"
 
 
 def test_a_reduced_search_says_so(tmp_path: Path) -> None:

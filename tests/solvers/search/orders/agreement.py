@@ -6,16 +6,19 @@ from typing import Any
 
 from attrs import evolve
 
+from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
 from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.search.orders.independence import by_orders
+from tests.random_systems.building import build
 from tests.random_systems.comparison import Case, is_witness
 
 
 def explored_in_orders(case: Case, **options: Any) -> Exploration:
     """The native exploration in some orders, without the claims that are refused."""
-    program = by_orders(evolve(case.program, recovers=()))
-    return explore(program, clock=lambda: 0.0, cache_dir=case.cache, **options)
+    judged = tuple(one for one in case.machine.claims if one.kind != "recovers")
+    system = build(evolve(case.machine, claims=judged))
+    return explore(by_orders(trace(system, system.setting())), clock=lambda: 0.0, cache_dir=case.cache, **options)
 
 
 def agrees_in_orders(case: Case, **options: Any) -> Exploration:

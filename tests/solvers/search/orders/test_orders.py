@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 import kraftcheck as kc
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.program.verdict import Refuted
+from kraftcheck.solvers.program.verdict import Incomplete, Refuted
 from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.search.orders.independence import OrdersError, by_orders
 from kraftcheck.solvers.search.orders.plan import Orders
@@ -18,6 +18,7 @@ from kraftcheck.solvers.search.symmetry import reduced
 from tests.random_systems.comparison import Case
 from tests.random_systems.systems import drawn
 from tests.solvers.search.orders.agreement import agrees_in_orders
+from tests.solvers.search.orders.ports import LOCK, NO_LOCK, PREPARED, READERS_WRITERS, WALKING
 from tests.solvers.search.orders.processes import drawn_processes
 from tests.toys import TWO_PHASE, VALVE
 
@@ -54,41 +55,7 @@ def test_verdicts_of_general_systems_are_those_of_all_orders(seeds: range) -> No
         agrees_in_orders(Case(drawn(seed)))
 
 
-@frozen
-class Walks:
-    """Where each of several walkers is, and who has arrived."""
-
-    at: tuple[kc.Word, ...]
-    arrived: kc.IntSet
-
-
-WALKERS, LAST = 4, 3
-
-
-def _on(s: Walks, walker: kc.Word) -> Walks:
-    return evolve(s, at=kc.put(s.at, walker, kc.pick(s.at, walker, 0) + 1))
-
-
-def _arrive(s: Walks, walker: kc.Word) -> Walks:
-    return evolve(s, arrived=s.arrived.plus(s.arrived.just(walker)))
-
-
-def _may_arrive(s: Walks, walker: kc.Word) -> dict[str, kc.Truth]:
-    there = kc.all_of(kc.pick(s.at, walker, 0) == LAST, kc.negate(s.arrived.has(walker)))
-    return {"they are there": there, "nobody stops them": s.arrived.size() < WALKERS + 1}
-
-
-WALKING = System(
-    name="walking",
-    summary="Walkers that do not see each other.",
-    initial=[Walks((0,) * WALKERS, kc.IntSet())],
-    layout=Walks((kc.ints(0, LAST),) * WALKERS, kc.IntSet(kc.subset_of(WALKERS))),
-    actions=[
-        kc.Action("on", _on, lambda s, walker: kc.pick(s.at, walker, 0) < LAST, {"walker": range(WALKERS)}),
-        kc.Action("arrive", _arrive, _may_arrive, {"walker": range(WALKERS)}),
-    ],
-    properties=[kc.sometimes("first-arrives", "The first walker arrives.", lambda s: s.arrived.has(0))],
-)  # fmt: skip
+WALKERS, LAST = 4, PREPARED
 
 
 @functools.cache
@@ -115,6 +82,33 @@ def test_the_number_of_threads_changes_nothing() -> None:
     one, two = walking(1, True), walking(2, True)
     assert list(one.states()) == list(two.states())
     assert (one.orders, one.levels, one.generated) == (two.orders, two.levels, two.generated)
+
+
+@pytest.mark.parametrize(
+    ("system", "states", "followed"),
+    [(LOCK, 1125, 60), (NO_LOCK, 1296, 93), (READERS_WRITERS, 1205, 74)],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_processes_that_share_little_are_explored_in_few_orders(system: System, states: int, followed: int) -> None:
+    """Of mutual exclusion, right and wrong, and of readers and writers a tenth is left, with the same verdicts."""
+    program = trace(system, system.setting())
+    full, some = (explore(one, clock=lambda: 0.0) for one in (program, by_orders(program)))
+    assert (full.distinct, some.distinct) == (states, followed)
+    assert [(one.claim, type(one.verdict)) for one in some.verdicts] == [
+        (one.claim, type(one.verdict)) for one in full.verdicts
+    ]
+    assert all((b.depth or 0) >= (a.depth or 0) for a, b in zip(full.verdicts, some.verdicts, strict=True))
+
+
+def test_states_outside_the_constraint_are_met_in_some_orders_too() -> None:
+    """With `within` both searches judge states that they do not follow, and both say incomplete."""
+    bounded = evolve(LOCK, within=lambda s: kc.negate(s.inside.has(3)))
+    program = trace(bounded, bounded.setting())
+    full, some = (explore(one, clock=lambda: 0.0) for one in (program, by_orders(program)))
+    assert min(full.outside, some.outside) > 0
+    assert type(some.verdict("exclusive").verdict) is Incomplete
+    assert some.distinct < full.distinct
+    assert [type(one.verdict) for one in some.verdicts] == [type(one.verdict) for one in full.verdicts]
 
 
 def orders_of(system: System) -> Orders:

@@ -22,6 +22,7 @@ from kraftcheck.ci.terminal.plots import check_plot, plot
 from kraftcheck.ci.terminal.prompt import typed_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.table import Column, Table
+from kraftcheck.ci.terminal.urls import DatasetPath
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, Trace
 from kraftcheck.solvers.reference.confirm import run
 from kraftcheck.solvers.traces.render import lines
@@ -99,7 +100,7 @@ def print_answer(screen: Screen, answer: Answer) -> None:
 
 
 @click.command("query")
-@click.argument("out", type=click.Path(path_type=Path), metavar="OUT")
+@click.argument("out", type=DatasetPath(), metavar="OUT")
 @click.argument("sql", required=False)
 @click.option("--system", help="The system explored, module:attribute, where it is one of your own: its module is run.")
 @click.option("--witness", "traced", is_flag=True, help="Show the shortest trace to the first row (columns depth, id).")

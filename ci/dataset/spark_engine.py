@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
-from kraftcheck.ci.spark.session import check_packages, for_sql, parse_conf, start_session
+from kraftcheck.ci.spark.session import check_packages, for_sql, on_this_disk, parse_conf, start_session
 from kraftcheck.ci.terminal.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -159,7 +159,8 @@ def register(session: Any, data: Dataset, *, computes: bool) -> None:
 
 def packed(session: Any, data: Dataset) -> Any:
     """The committed rows, packed, with depth as a partition; files that no manifest names are not among them."""
-    return session.read.option("basePath", str(data.log.folder(0).parent)).parquet(*map(str, data.files()))
+    base = on_this_disk(data.log.folder(0).parent)
+    return session.read.option("basePath", base).parquet(*map(on_this_disk, data.files()))
 
 
 def _register_successors(session: Any, data: Dataset) -> None:

@@ -18,6 +18,7 @@ from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_named
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.urls import DatasetPath
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
@@ -29,7 +30,7 @@ SHARES = 1 << 30
 
 
 @click.command("sweep")
-@click.argument("out", type=click.Path(path_type=Path), metavar="OUT")
+@click.argument("out", type=DatasetPath(), metavar="OUT")
 @click.option("--system", help="The system explored, module:attribute, where it is one of your own: its module is run.")
 @click.option("--fraction", type=float, default=1.0, show_default=True, help="Share of the states, chosen by hash.")
 @click.option("--master", metavar="URL", help="The cluster; default local[WORKERS].")

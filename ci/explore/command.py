@@ -28,6 +28,7 @@ from kraftcheck.ci.terminal.files import check_writable, folder, write, write_js
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.time_limit import time_limit
+from kraftcheck.ci.terminal.urls import DatasetPath
 from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
 from kraftcheck.ci.verdicts.reports.judged import judged_search
 from kraftcheck.solvers.audit.sampling import Sampling
@@ -152,7 +153,7 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration, go
 @options.audit
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--show-goals", is_flag=True, help="Print the shortest way to each goal; --out writes them too.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+@click.option("--out", type=DatasetPath(), metavar="DIR",
               help="Write every counterexample there as ITF JSON, and the report; disk, spark: the dataset.")
 @options.verbose
 @options.document

@@ -21,6 +21,7 @@ from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.urls import DatasetPath
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.drawings.log import LogDrawing
@@ -61,7 +62,7 @@ def replay(
     show_default=True,
     help="spark: a task for each log, results in --out.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for what Spark finds, as Parquet.")
+@click.option("--out", type=DatasetPath(), help="Folder for what Spark finds, as Parquet.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; repeatable.")
 @options.processes
 @click.option("--verbose", is_flag=True, help="Show every batch with its events.")

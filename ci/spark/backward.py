@@ -25,7 +25,7 @@ from attrs import define, field, frozen
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.jobs import SparkCluster, cancel_on
 from kraftcheck.ci.spark.origins import CommittedOrigins
-from kraftcheck.ci.spark.session import for_sql
+from kraftcheck.ci.spark.session import for_sql, on_this_disk
 from kraftcheck.ci.spark.store.commits import CommitLog
 from kraftcheck.ci.spark.store.manifests import Commit
 from kraftcheck.ci.spark.store.places import PLACE_BITS, StatePlace
@@ -184,7 +184,8 @@ class SparkBackward:
 
     def _states(self) -> Any:
         """Place and words of every committed state."""
-        files = [str(self.log.folder(level.depth) / file.name) for level in self.commits for file in level.files]
+        folders = [(self.log.folder(level.depth), level.files) for level in self.commits]
+        files = [on_this_disk(folder / file.name) for folder, files in folders for file in files]
         words = [f"w{i}" for i in range(self.cluster.spec.words)]
         place = f"(shiftleft(CAST(depth AS BIGINT), {PLACE_BITS}) | id) AS place"
         return self.cluster.session.read.parquet(*files).selectExpr(place, *words)
@@ -199,14 +200,14 @@ class SparkBackward:
 
     def _materialise(self, frame: Any, name: str) -> Any:
         """A data frame computed once, and read again from its files."""
-        path, schema = str(self._place / name), frame.schema
+        path, schema = on_this_disk(self._place / name), frame.schema
         frame.write.parquet(path)
         return self.cluster.session.read.schema(schema).parquet(path)
 
     def _write_round(self, frame: Any) -> Any:
         """Write the marks that rose in a round, and count them among all marks."""
         changed = self._materialise(frame, f"marks-{self.rounds}")
-        self._marks.append(str(self._place / f"marks-{self.rounds}"))
+        self._marks.append(on_this_disk(self._place / f"marks-{self.rounds}"))
         return changed
 
     def _all_marks(self) -> Any:

@@ -197,6 +197,11 @@ def log_to(session: Any, log: Path) -> None:
     log4j.LogManager.getLogger("kraftcheck").warn(begun)
 
 
+def on_this_disk(path: Path) -> str:
+    """A path as Spark reads and writes it here, whatever file system is Hadoop's default; Hadoop decodes no escapes."""
+    return f"file://{path.absolute()}"
+
+
 @contextmanager
 def for_sql(session: Any, rows: int) -> Iterator[None]:
     """Meanwhile joins and groups take as many tasks as their size asks for, compiled; afterwards all is as before.

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from attrs import define, field, frozen
 
+from kraftcheck.ci.spark.session import on_this_disk
 from kraftcheck.solvers.liveness.fair import StoppedError
 
 DOCUMENT = "rounds.json"
@@ -72,13 +73,13 @@ class RoundLog:
         if name not in self._counts:
             if self.stop.is_set():
                 raise StoppedError
-            compute().write.mode("overwrite").parquet(str(path))
+            compute().write.mode("overwrite").parquet(on_this_disk(path))
             self._counts[name] = sum(pq.read_metadata(part).num_rows for part in path.glob("*.parquet"))
             self._note()
             self.computed += 1
         self.rounds += 1
         self.report(self.rounds, self._counts[name])
-        frame = self.session.read.schema(schema).parquet(str(path))
+        frame = self.session.read.schema(schema).parquet(on_this_disk(path))
         return Round(frame, path, self._counts[name])
 
     def remove(self) -> None:

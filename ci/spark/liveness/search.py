@@ -21,7 +21,7 @@ from kraftcheck.ci.spark.liveness.fixpoint import Fixpoints
 from kraftcheck.ci.spark.liveness.region import RegionFrames, region_frames
 from kraftcheck.ci.spark.liveness.rounds import RoundLog
 from kraftcheck.ci.spark.origins import CommittedOrigins
-from kraftcheck.ci.spark.session import for_sql
+from kraftcheck.ci.spark.session import for_sql, on_this_disk
 from kraftcheck.ci.spark.store.commits import CommitLog
 from kraftcheck.ci.spark.store.manifests import Commit
 from kraftcheck.ci.spark.store.places import PLACE_BITS, StatePlace
@@ -150,7 +150,8 @@ class SparkLiveness:
 
     def _states(self) -> object:
         """Place and words of every committed state."""
-        files = [str(self.log.folder(level.depth) / file.name) for level in self.commits for file in level.files]
+        folders = [(self.log.folder(level.depth), level.files) for level in self.commits]
+        files = [on_this_disk(folder / file.name) for folder, files in folders for file in files]
         words = [f"w{i}" for i in range(self.cluster.spec.words)]
         place = f"(shiftleft(CAST(depth AS BIGINT), {PLACE_BITS}) | id) AS place"
         return self.cluster.session.read.parquet(*files).selectExpr(place, *words)

@@ -30,6 +30,7 @@ from kraftcheck.ci.spark.store.levelfiles import RowGroup
         ("java.lang.OutOfMemoryError: Java heap space", "the JVM ran out of memory (Java heap space)"),
         ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", "--resume goes on"),
         ("nonsense\nsomething.OddError: what it was\n\tat java", "a Spark job failed: something.OddError: what it was"),
+        ("An error occurred while calling o1.\n\tat java.base/a.B.c(B.java:1)", "failed: An error occurred"),
     ],
 )  # fmt: skip
 def test_a_failed_job_is_told_in_one_line(raised: str, told: str) -> None:

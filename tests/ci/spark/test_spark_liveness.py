@@ -109,6 +109,25 @@ def test_the_command_judges_under_spark(tmp_path: Path) -> None:
     assert (ran.code, ran.document()["spark"]["handed_over"]) == (22, 0)
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("shared")
+def test_another_default_file_system_is_not_asked(session: Any, tmp_path: Path) -> None:
+    """Where Hadoop's default is a cluster's file system, a run and its questions read and write OUT."""
+    hadoop = session.sparkContext._jsc.hadoopConfiguration()
+    before = hadoop.get("fs.defaultFS")
+    hadoop.set("fs.defaultFS", "hdfs://127.0.0.1:9")
+    try:
+        for number, toy in enumerate(("tests.solvers.liveness.toys:DOOR --scope enough", "tests.toys:VALVE")):
+            words, out = ["explore", *toy.split(), "--json", "-", "--quiet"], tmp_path / f"out{number}"
+            ran = kraftcheck(*words, "--engine", "spark", "--handover", 0, "--out", out)
+            assert ran.code == kraftcheck(*words).code, ran.err
+            words = ["query", out, "SELECT count(*) FROM states", "--engine", "spark", "--system", toy.split()[0]]
+            told = kraftcheck(*words, "--json", "-").document()
+            assert told["rows"] == [[ran.document()["states"]["distinct"]]]
+    finally:
+        hadoop.set("fs.defaultFS", before)
+
+
 def test_rounds_of_another_run_are_dropped(session: Any, tmp_path: Path) -> None:
     """Rounds that belong to other levels are not taken up."""
     program = program_of(DOOR, "enough")

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.urls import check_local
+from kraftcheck.ci.terminal.urls import check_local, local_path
 from tests.shared.captures import ELR
 from tests.shared.commands import kraftcheck
 
-URLS = ("s3a://bucket/run", "file:///tmp/run", "hdfs://name:9000/run", "abfss://c@a.net/run", "s3a:run")
+URLS = ("s3a://bucket/run", "hdfs://name:9000/run", "abfss://c@a.net/run", "s3a:run")
+
+NO_DATASET = ("explore to JSON", "simulate", "simulate to a picture", "check", "query to a picture")
+"""Commands that name no dataset: they refuse `file:` URLs, too."""
 
 COMMANDS = {
     "explore": ("explore", "tests.toys:CLOCK", "--out"),
@@ -35,7 +38,7 @@ def test_no_command_takes_a_url_for_a_name(name: str, tmp_path: Path, monkeypatc
     kraftcheck("explore", "tests.toys:CLOCK", "--engine", "spark", "--out", kept, "--quiet")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    for url in URLS:
+    for url in (*URLS, "file:///tmp/run" if name in NO_DATASET else "file://host/run"):
         words = [str(word).format(out=kept) for word in COMMANDS[name]]
         words += [url, "SELECT 1"] if name == "query" else [url]
         assert f"{url} is a URL" in kraftcheck(*words).refusal()
@@ -54,3 +57,31 @@ def test_urls_are_known_by_their_scheme(place: str) -> None:
     for given in (place, Path(place)):
         with pytest.raises(Refusal, match="is a URL"):
             check_local(given)
+
+
+@pytest.mark.parametrize("form", ["file://{}", "file:{}", "FILE://localhost{}"])
+def test_a_dataset_may_be_named_by_a_file_url(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A `file:` URL of a folder is that folder, with its escapes decoded, wherever a dataset is named."""
+    monkeypatch.chdir(tmp_path)
+    url = form.format(f"{tmp_path}/a%20run")
+    ran = kraftcheck("explore", "tests.toys:CLOCK", "--engine", "disk", "--quiet", "--out", url)
+    assert (ran.code, [path.name for path in tmp_path.iterdir()]) == (0, ["a run"]), ran.err
+    told = kraftcheck("query", url, "SELECT count(*) FROM states", "--system", "tests.toys:CLOCK", "--json", "-")
+    assert told.code == 0, told.err
+    assert kraftcheck("explore", "tests.toys:CLOCK", "--engine", "disk", "--quiet", "--out", url, "--resume").code == 0
+
+
+NO_PATHS = ("file:run", "file:///a?b", "file:///a#b", "file:///a%00b", "file://host/a", "file:////a")
+
+
+@pytest.mark.parametrize("place", NO_PATHS)
+def test_a_file_url_without_a_path_is_refused(place: str) -> None:
+    """What names no path of this machine is refused, not taken for another."""
+    with pytest.raises(Refusal, match="URL"):
+        local_path(place)
+
+
+@pytest.mark.parametrize("place", ["run", "./file:/x", "a:b", "/a%20b", "run?1", "-"])
+def test_paths_stay_as_they_are(place: str) -> None:
+    """Nothing is decoded in a path."""
+    assert local_path(place) == place

@@ -6,6 +6,7 @@ from typing import Any
 
 from kraftcheck.model.language.layout import Flag, leaves
 from kraftcheck.solvers.program.columns import names_of
+from kraftcheck.solvers.program.premises.hidden_goals import without_premises
 from kraftcheck.solvers.program.program import Program
 
 
@@ -31,7 +32,8 @@ def decoding(traced: Program) -> dict[str, Any]:
         for kind in traced.kinds
         for row in kind.instances
     ]
-    claims = [{"id": p.id, "kind": p.kind, "sentence": p.sentence} for p in (*traced.always, *traced.sometimes)]
+    shown = without_premises(traced)
+    claims = [{"id": p.id, "kind": p.kind, "sentence": p.sentence} for p in (*shown.always, *shown.sometimes)]
     return {"words": traced.layout.words, "fields": fields, "actions": actions, "claims": claims}
 
 

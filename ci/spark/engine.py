@@ -35,7 +35,7 @@ from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Limits, Search
 
 @define
 class SparkRun:
-    """A distributed search and its result, as `kraftcheck.solvers.search.explore.SearchResult`.
+    """A distributed search and its result, as `kraftcheck.solvers.search.result.SearchResult`.
 
     Attributes:
         kernel: the program, compiled for the native start and for judging.

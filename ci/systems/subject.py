@@ -145,7 +145,9 @@ def program(chosen: Subject) -> Program:
     Raises:
         Refusal: where a user's system is at fault, in one line.
     """
-    return traced(chosen, trace)
+    made = traced(chosen, trace)
+    own = chosen.whole.properties(chosen.setting) if chosen.shipped else ()
+    return evolve(made, lenient=frozenset(claim.id for claim in own))
 
 
 def traced(chosen: Subject, how: Callable[[System, Setting], Traced]) -> Traced:

@@ -160,12 +160,16 @@ class Graph:
         variables: name of each variable, by its number.
         binders: how many bound places (`kraftcheck.model.language.sequences`) a rule is nested in.
         refusals: what rules were refused, in order.
+        implications: premise and conclusion of the disjunctions that `implies` made, by the disjunction's index.
+        trivial: premises of the implications that are true whatever the premise is.
     """
 
     nodes: list[Term] = field(factory=list)
     variables: list[str] = field(factory=list)
     binders: int = 0
     refusals: list[str] = field(factory=list)
+    implications: dict[int, list[tuple[Term, Term]]] = field(factory=dict)
+    trivial: list[Term] = field(factory=list)
     _interned: dict[tuple[object, ...], Term] = field(factory=dict, repr=False)
 
     def variable(self, name: str, lo: int, hi: int) -> Term:
@@ -202,6 +206,13 @@ class Graph:
     def negate(self, value: Truth) -> Truth:
         """The negation of a truth."""
         return self.apply("not", value) if isinstance(value, Term) else not value
+
+    def note_implication(self, whole: Truth, premise: Term, conclusion: Truth) -> None:
+        """Keep of what an implication was made; not of one that was folded to either of its parts."""
+        if not isinstance(whole, Term):
+            self.trivial.append(premise)
+        elif whole.op == "or":
+            self.implications.setdefault(whole.index, []).append((premise, self.lift(conclusion)))
 
     def ite(self, condition: Term, then: Word, otherwise: Word) -> Word:
         """`then` where the condition holds, else `otherwise`; both of one sort."""

@@ -133,8 +133,14 @@ def none_of(*truths: Truth) -> Truth:
 
 
 def implies(premise: Truth, conclusion: Truth) -> Truth:
-    """The truth that the conclusion holds wherever the premise does."""
-    return any_of(negate(premise), conclusion)
+    """The truth that the conclusion holds wherever the premise does.
+
+    A property that says nothing but this of states that are never reached is vacuous, and does not hold.
+    """
+    result = any_of(negate(premise), conclusion)
+    if isinstance(premise, Term):
+        premise.graph.note_implication(result, premise, conclusion)
+    return result
 
 
 def same_truth(a: Truth, b: Truth) -> Truth:

@@ -59,7 +59,7 @@ class FramePlan:
     Attributes:
         shard, index: where expansion resumes when a buffer is full.
         enabled: nonzero when the current state has an enabled instance.
-        claim_found: nonzero when a claim was recorded in this piece.
+        claim_found: nonzero when a claim was recorded in this piece; a bit of its own for each of the first goals.
         claims: for each claim (always, sometimes, deadlock, step, happens) 0, or 1 + the
             mark (state id << 16 | instance) of the first occurrence.
         fired: transitions taken, for each kind.
@@ -144,3 +144,8 @@ class FramePlan:
         p = self.program
         happens = self.first_step + len(p.steps)
         return frozenset((*range(len(p.always), self.deadlock), *range(happens, happens + len(p.happens))))
+
+    @property
+    def goal_bits(self) -> dict[int, int]:
+        """Of the first goals, by number, the bit of `claim_found` that says that they were recorded in this piece."""
+        return dict(zip(sorted(self.goals), range(1, 64), strict=False))

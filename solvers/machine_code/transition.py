@@ -14,7 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.machine_code.frame import CONJUNCTS_PER_WORD, NO_ACTION, Crossing, FramePlan, live_kinds
+from kraftcheck.solvers.machine_code.frame import CONJUNCTS_PER_WORD, Crossing, FramePlan, live_kinds
 from kraftcheck.solvers.machine_code.irtools import (
     POINTER,
     TRUTH,
@@ -31,6 +31,7 @@ from kraftcheck.solvers.machine_code.irtools import (
     word,
 )
 from kraftcheck.solvers.machine_code.lower import Scope, closure, depends_on, pack, slot_reader
+from kraftcheck.solvers.machine_code.recording import record_claim, record_claims, record_goals, state_mark
 from kraftcheck.solvers.program.program import Kind, Program
 
 ROWS_PER_MASK = 64
@@ -56,32 +57,6 @@ def emit_step(module: ir.Module, parts: Sequence[tuple[Kind, Any]]) -> Any:
     return function
 
 
-def record_claim(b: ir.IRBuilder, plan: FramePlan, frame: Any, claim: int, occurs: Any, mark: Any) -> None:
-    """Record the first occurrence of a claim in this expansion."""
-    place = plan.claims + claim
-    fresh = b.and_(occurs, b.icmp_unsigned("==", load(b, frame, place), word(0)))
-    with b.if_then(fresh):
-        store(b, b.add(mark, word(1)), frame, place)
-        store(b, word(1), frame, plan.claim_found)
-
-
-def record_claims(b: ir.IRBuilder, plan: FramePlan, frame: Any, first: int, occur: Sequence[Any], mark: Any) -> None:
-    """Record those of consecutive claims that occur; one branch when none does."""
-    if not occur:
-        return
-    some = occur[0]
-    for occurs in occur[1:]:
-        some = b.or_(some, occurs)
-    with b.if_then(some, likely=False):
-        for offset, occurs in enumerate(occur):
-            record_claim(b, plan, frame, first + offset, occurs, mark)
-
-
-def state_mark(b: ir.IRBuilder, identity: Any) -> Any:
-    """The mark of a claim about a state."""
-    return b.or_(b.shl(identity, word(16)), word(NO_ACTION))
-
-
 def emit_judge(module: ir.Module, plan: FramePlan) -> Any:
     """A function `(state, frame, id)` that records violated `always` and witnessed `sometimes` properties."""
     program = plan.program
@@ -89,8 +64,9 @@ def emit_judge(module: ir.Module, plan: FramePlan) -> Any:
     state, frame, identity = function.args
     scope = state_scope(b, program, state)
     occur = [b.not_(scope.value(term)) for term in program.always_terms]
-    occur += [scope.value(term) for term in program.sometimes_terms]
-    record_claims(b, plan, frame, 0, occur, state_mark(b, identity))
+    mark = state_mark(b, identity)
+    record_claims(b, plan, frame, 0, occur, mark)
+    record_goals(b, plan, frame, len(occur), scope, program.sometimes_terms, True, mark)
     b.ret_void()
     return function
 
@@ -133,6 +109,7 @@ class KindFunction:
         self.function.attributes.add("noinline")
         self._state, self._start, self._frame, self._identity = self.function.args
         roots = (*kind.guard.values(), *kind.after, *kind.steps)
+        self._claims, self._goals = kind.steps[: len(self._program.steps)], kind.steps[len(self._program.steps) :]
         self._by_row = depends_on(kind.variables, closure(roots))
         self._emit()
 
@@ -207,7 +184,7 @@ class KindFunction:
         with b.if_then(b.icmp_unsigned("!=", mask, word(0))):
             store(b, word(1), self._frame, self._plan.enabled)
             inner = scope.child()
-            inner.emit((*self._kind.after, *self._kind.steps), unless=self._by_row)
+            inner.emit((*self._kind.after, *self._claims), unless=self._by_row)
             pending = Local(b, mask)
             with repeat(b, lambda: b.icmp_unsigned("!=", pending.get(), word(0))):
                 mask_ = pending.get()
@@ -252,9 +229,10 @@ class KindFunction:
     def _write(self, scope: Scope, words: Sequence[Any], row: Any, out: Local) -> None:
         b, plan, program = self._b, self._plan, self._program
         instance = b.add(row, word(self._kind.first))
-        broken = [b.not_(scope.value(term)) for term in self._kind.steps]
+        broken = [b.not_(scope.value(term)) for term in self._claims]
         mark = b.or_(b.shl(self._identity, word(16)), instance)
         record_claims(b, plan, self._frame, plan.first_step, broken, mark)
+        record_goals(b, plan, self._frame, plan.first_step + len(broken), scope, self._goals, False, mark)
         after = pack(b, program.layout, program.state, self._kind.after, words, scope)
         place = out.get()
         for i, value in enumerate((*after, instance)):

@@ -10,8 +10,10 @@ from attrs import frozen
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import UNNAMED, Action, Property, conjuncts
 from kraftcheck.model.language.terms import Graph, Term, Truth
+from kraftcheck.model.language.words import any_of
 from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.parts import ask, ask_twice, line_of
+from kraftcheck.solvers.program.premises.implications import says_something
 
 T = TypeVar("T")
 
@@ -49,6 +51,19 @@ class Truths:
     def claim(self, claim: Property, subject: Any) -> Term:
         """The truth of a property."""
         return self._conjunction(f"property {claim.id}", lambda: claim.parts(subject), claim.predicate)
+
+    def content(self, claim: Property, subject: Any) -> tuple[Term, Term]:
+        """The truth of a property, and the truth that it says something of the subject.
+
+        A rule may be such that a claim about its steps is true whatever they are. It says something nonetheless
+        wherever a premise holds.
+        """
+        self.graph.implications.clear()
+        self.graph.trivial.clear()
+        truth = self.claim(claim, subject)
+        by_rule = claim.kind == "step" and truth.op == "const"
+        says = any_of(*self.graph.trivial) if by_rule else says_something(self.graph, truth)
+        return truth, self.graph.lift(says)
 
     def start(self, claim: Property, state: Any) -> Term:
         """What a property claims of initial states."""

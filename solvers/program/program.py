@@ -45,6 +45,7 @@ class Kind:
         unchecked: slots whose new value may leave the domain.
         steps: for each step property its truth on this transition, then for
             each `happens` goal the truth that this transition does not show it.
+        says: for each step property the truth that it says something of this transition.
     """
 
     action: Action
@@ -58,6 +59,20 @@ class Kind:
     after: tuple[Term, ...]
     unchecked: tuple[int, ...]
     steps: tuple[Term, ...]
+    says: tuple[Term, ...] = ()
+
+
+@frozen
+class Premise:
+    """What shows that a property says something.
+
+    Attributes:
+        goal: id of the goal that a state or step is reached of which it does; empty: the domains exclude them all.
+        reason: what is to be said where it is not shown.
+    """
+
+    goal: str
+    reason: str
 
 
 @frozen
@@ -79,6 +94,10 @@ class Program:
         orders: the independence by which orders are left out, see `independence.by_orders`.
         initially: what is described of initial states by name, where the system does not list them.
         starts: for properties that claim something of initial states, by id, that truth of the state.
+        premises: for properties that say something of some states or steps only, by id, what shows one of them; see
+            `kraftcheck.solvers.program.premises`. Their goals are the last of `sometimes` and `happens`.
+        lenient: ids of the properties that hold, with a warning, where nothing shows a premise: those of shipped
+            systems, of which other scopes and rule sets show it.
         within: truth that explorers go on from the state; None where the system has no constraint.
     """
 
@@ -103,11 +122,15 @@ class Program:
     within: Term | None = None
     starts: Mapping[str, Term] = field(factory=dict)
     orders: Orders | None = None
+    premises: Mapping[str, Premise] = field(factory=dict)
+    lenient: frozenset[str] = frozenset()
 
     @property
     def claims(self) -> tuple[Property, ...]:
-        """Every property."""
+        """Every property of the system, without the goals that show premises."""
         over_states = (*self.always, *self.steps, *self.sometimes, *self.happens)
+        added = {premise.goal for premise in self.premises.values()}
+        over_states = tuple(one for one in over_states if one.id not in added)
         return (*over_states, *(r.claim for r in self.recovers), *(one.claim for one in self.liveness.claims))
 
     @property

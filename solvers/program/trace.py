@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kraftcheck.model.language.fairness import LIVENESS
@@ -23,6 +23,7 @@ from kraftcheck.solvers.program.parts import (
     no_state,
     same_classes,
 )
+from kraftcheck.solvers.program.premises.hidden_goals import with_premises
 from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
 from kraftcheck.solvers.program.pruning import constrained, is_within
 from kraftcheck.solvers.program.recovers import MAX_RECOVERS, RecoversClaim, unknown_recovery_action
@@ -52,25 +53,17 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     graph = truths.graph
     variables, state = state_symbols(graph, layout)
     grouped = {kind: tuple(p for p in properties if p.kind == kind) for kind in KINDS}
-    kinds, first = [], 0
-    for action in _actions(system, setting):
-        choices = free_arguments(action, graph) if free else listed_arguments(action, graph)
-        check_frozen(f"action {action.name}", tuple(choices.arguments.values()))
-        if not choices.arguments and action.parameters:  # a parameter without values
-            kinds.append(_never(action, choices, first, truths, variables, len(grouped["step"] + grouped["happens"])))
-            continue
-        kind = _trace_action(action, choices, first, truths, layout, state, grouped["step"], grouped["happens"])
-        kinds.append(kind)
-        first += len(kind.instances)
-    if first > MAX_INSTANCES:
-        raise LayoutError(f"{system.name} has {first} action instances; the limit is {MAX_INSTANCES}: lower a bound")
+    kinds = _kinds(_actions(system, setting), free, truths, layout, variables, state, grouped)
+    if (count := sum(len(kind.instances) for kind in kinds)) > MAX_INSTANCES:
+        raise LayoutError(f"{system.name} has {count} action instances; the limit is {MAX_INSTANCES}: lower a bound")
+    always = [truths.content(p, state) for p in grouped["always"]]
     quiescent, states = system.quiescent, given_states(system, setting)
     initially = described_truths(truths, states, state)
     within = None if free or system.within is None else truths.truth_of("within", lambda: is_within(system, state))
     program = Program(
         system, setting, layout, graph, variables, tuple(kinds),
         grouped["always"], grouped["step"], grouped["sometimes"], grouped["happens"],
-        tuple(truths.claim(p, state) for p in grouped["always"]),
+        tuple(truth for truth, _ in always),
         tuple(truths.claim(p, state) for p in grouped["sometimes"]),
         truths.truth_of("quiescent", lambda: False if quiescent is None else quiescent(state)),
         tuple(_recovers_claim(truths, p, state, kinds) for p in grouped["recovers"]),
@@ -79,7 +72,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         starts={p.id: truths.start(p, state) for p in grouped["step"] if p.initially is not None},
     )  # fmt: skip
     check_refusals(graph)
-    return program
+    return with_premises(program, [says for _, says in always]) if truths.ask_twice and not free else program
 
 
 def _properties(system: System, setting: Setting, free: bool) -> tuple[Property, ...]:
@@ -106,6 +99,25 @@ def _actions(system: System, setting: Setting) -> tuple[Action, ...]:
     return actions
 
 
+def _kinds(
+    actions: Sequence[Action], free: bool, truths: Truths, layout: Layout, variables: tuple[Term, ...], state: Any,
+    grouped: Mapping[str, tuple[Property, ...]],
+) -> list[Kind]:  # fmt: skip
+    """The actions, traced; `grouped` has the properties by kind."""
+    kinds, first, graph = list[Kind](), 0, truths.graph
+    for action in actions:
+        choices = free_arguments(action, graph) if free else listed_arguments(action, graph)
+        check_frozen(f"action {action.name}", tuple(choices.arguments.values()))
+        if not choices.arguments and action.parameters:  # a parameter without values
+            claims = len(grouped["step"]), len(grouped["happens"])
+            kinds.append(_never(action, choices, first, truths, variables, *claims))
+            continue
+        kind = _trace_action(action, choices, first, truths, layout, state, grouped["step"], grouped["happens"])
+        kinds.append(kind)
+        first += len(kind.instances)
+    return kinds
+
+
 def _recovers_claim(truths: Truths, claim: Property, state: Any, kinds: Sequence[Kind]) -> RecoversClaim:
     fault = unknown_recovery_action(claim, [kind.action for kind in kinds])
     if fault is not None:
@@ -130,16 +142,20 @@ def _trace_action(
         i for i, (term, slot) in enumerate(zip(after, layout.slots, strict=True))
         if term.lo < slot.domain.lo or term.hi > slot.domain.hi
     )  # fmt: skip
-    claims = [truths.claim(p, step) for p in steps]
+    judged = [truths.content(p, step) for p in steps]
+    claims = [truth for truth, _ in judged]
     claims += [graph.lift(graph.negate(lower(truths.claim(p, step)))) for p in happens]
     return Kind(action, first, choices.instances, choices.variables, choices.allowed, arguments, choices.table, guard,
-                after, unchecked, tuple(claims))  # fmt: skip
+                after, unchecked, tuple(claims), tuple(says for _, says in judged))  # fmt: skip
 
 
-def _never(action: Action, choices: Choices, first: int, truths: Truths, after: tuple[Term, ...], claims: int) -> Kind:
+def _never(
+    action: Action, choices: Choices, first: int, truths: Truths, after: tuple[Term, ...], steps: int, happens: int
+) -> Kind:
     """A kind without instances: its rules cannot be asked, for there is no argument to ask them of."""
     true, false = truths.graph.constant(True), truths.graph.constant(False)
-    return Kind(action, first, (), (), choices.allowed, {}, (), {UNNAMED: false}, after, (), (true,) * claims)
+    claims = ((true,) * (steps + happens), (false,) * steps)
+    return Kind(action, first, (), (), choices.allowed, {}, (), {UNNAMED: false}, after, (), *claims)
 
 
 def _within_domains(layout: Layout, state: Any) -> Any:

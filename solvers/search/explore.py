@@ -17,7 +17,7 @@ from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.audit.visited_space import VisitedSpace
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, liveness_verdicts, search_liveness
 from kraftcheck.solvers.machine_code.compile import Compiler, Kernel
-from kraftcheck.solvers.program.cases import claims_without_content, vacuous_without_case
+from kraftcheck.solvers.program.premises.cases import lenient_warnings, vacuous_without_case
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.pruning import Pruning, by_field, outside_text, pruning_fault, prunings
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
@@ -213,12 +213,13 @@ def conclude(
     if outside and search.cut is None:
         reason = "; ".join(filter(None, (reason, outside_text(outside))))
     bound = _bound_text(search, kernel, pruned)
+    judged = _judged(search, kernel, bound, reason)
     return Exploration(
-        program, _verdicts(search, kernel, recoverability, liveness, bound, reason), search.distinct,
+        program, _verdicts(search, kernel, judged, recoverability, liveness, bound, reason), search.distinct,
         search.generated, len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recoverability,
         liveness, kernel.cached, fired, *never_met(kernel, counters), pruned,
         search.bytes_in_use() / max(1, search.distinct), search.cut or reason,
-        (*kernel.warnings, *claims_without_content(kernel.program), *recoverability.warnings()),
+        (*kernel.warnings, *lenient_warnings(judged, program), *recoverability.warnings()),
         search.store if keep and isinstance(search.store, VisitedSet) else None, audit, outside,
     )  # fmt: skip
 
@@ -232,16 +233,23 @@ def _bound_text(search: SearchResult[Mark], kernel: Kernel, pruned: Sequence[Pru
     return "; ".join([text, *(pruning.text() for pruning in pruned)])
 
 
-def _verdicts(
-    search: SearchResult[Mark], kernel: Kernel, recoverability: Recoverability, liveness: Liveness, bound: str,
-    reason: str | None,
-) -> tuple[PropertyVerdict, ...]:
-    """The verdict of each property: `bound` says what holds, `reason` why nothing does that is not shown."""
+def _judged(
+    search: SearchResult[Mark], kernel: Kernel, bound: str, reason: str | None
+) -> list[PropertyVerdict]:
+    """What was found of each claim about states or steps, hidden goals among them."""
     program, plan = kernel.program, kernel.plan
     claims = list(enumerate((*program.always, *program.sometimes)))
     claims += list(enumerate((*program.steps, *program.happens), plan.first_step))
-    judged = [_verdict(search, kernel, bound, reason, number, claim) for number, claim in claims]
-    verdicts = vacuous_without_case(judged, program.claims)
+    return [_verdict(search, kernel, bound, reason, number, claim) for number, claim in claims]
+
+
+def _verdicts(
+    search: SearchResult[Mark], kernel: Kernel, judged: Sequence[PropertyVerdict], recoverability: Recoverability,
+    liveness: Liveness, bound: str, reason: str | None,
+) -> tuple[PropertyVerdict, ...]:  # fmt: skip
+    """The verdict of each property: `bound` says what holds, `reason` why nothing does that is not shown."""
+    plan = kernel.plan
+    verdicts = vacuous_without_case(judged, kernel.program)
     verdicts += recoverability_verdicts(kernel.program, recoverability, bound, reason)
     verdicts += liveness_verdicts(kernel.program, liveness, bound, reason)
     return (*verdicts, _verdict(search, kernel, bound, reason, plan.deadlock, None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Verdict
+from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Vacuous, Verdict
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.smt.bounds import leaves_text
@@ -45,6 +45,14 @@ class SearchEvidence:
         searches = self.others if self.explored is None else (self.explored, *self.others)
         return any(v.claim == goal and isinstance(v.verdict, Holds) for one in searches for v in one.verdicts)
 
+    def vacuous(self, claim: str) -> Vacuous | None:
+        """That no search reached what a claim is about, and one has looked; None elsewhere."""
+        searches = self.others if self.explored is None else (self.explored, *self.others)
+        found = [v.verdict for one in searches for v in one.verdicts if v.claim == claim]
+        if any(isinstance(verdict, Holds) for verdict in found):
+            return None
+        return next((verdict for verdict in found if isinstance(verdict, Vacuous)), None)
+
     def refutation(self, claim: str) -> tuple[Refuted, Exploration] | None:
         """The first search that refutes a claim, if any, and how: its trace is the shortest there."""
         for search in self.others if self.explored is None else (self.explored, *self.others):
@@ -73,7 +81,9 @@ def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudg
         if broken is not None:
             raise EngineDisagreement(f"{name} is proven, and a run of {len(broken[0].trace.steps)} steps refutes it")
         shown = not claim.case or evidence.shows(claim.case)
-        proven = Holds(bound_text(proof)) if shown else Unknown(f"proven, but no run shows {claim.case}")
+        proven: Verdict = Holds(bound_text(proof)) if shown else Unknown(f"proven, but no run shows {claim.case}")
+        if shown:
+            proven = evidence.vacuous(name) or proven
         return ClaimJudgement(PropertyVerdict(name, claim.kind, proven))
     failures = proof.failures(name)
     refuted = [answer for answer in failures if answer.result == REFUTED]

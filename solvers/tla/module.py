@@ -12,6 +12,7 @@ from kraftcheck.model.language.system import Property
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.program.enumeration import conjuncts_of
+from kraftcheck.solvers.program.premises.hidden_goals import without_premises
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.pruning import WITHIN
 from kraftcheck.solvers.tla.expressions import OPERATORS, identifier, number, written
@@ -46,7 +47,7 @@ def module(program: Program, name: str, about: str) -> Module:
     Raises:
         TooWide: for a word that may be beyond 32 bits.
     """
-    writer = _Writer(program)
+    writer = _Writer(program := without_premises(program))
     lines = [
         f"---- MODULE {name} ----",
         f"\\* {about}",

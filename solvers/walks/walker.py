@@ -114,7 +114,7 @@ class Walker:
         )
         state, frame = np.array(start, dtype=np.uint64), self.frames[thread]
         path, prints = np.zeros(self.steps, dtype=np.uint64), np.zeros(self.steps + 1, dtype=np.uint64)
-        frame[plan.claims : plan.claims + plan.claim_count] = 0
+        frame[plan.claims : plan.claims + plan.claim_count] = frame[plan.claim_found] = 0
         steps = self._walk(
             address(frame), address(state), draw(self.seed, number, "steps"), address(self.kinds), address(weights),
             address(self.priorities[thread]), address(path), address(prints), address(self.scratch[thread]),

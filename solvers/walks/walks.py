@@ -13,6 +13,7 @@ from attrs import define, field, frozen
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.machine_code.frame import NO_ACTION, FramePlan
 from kraftcheck.solvers.machine_code.threads import ThreadPool
+from kraftcheck.solvers.program.premises.hidden_goals import without_premises
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.pruning import Pruning, by_field, pruning_fault, prunings
 from kraftcheck.solvers.program.stop import STOPPED, stop_reason
@@ -226,6 +227,7 @@ def simulate(
         LoweringError: when a term does not fit 64 bits.
     """
     start, stop_event = clock(), stop or threading.Event()
+    program = without_premises(program)
     walker = Walker(program, steps, seed, schedule, starts, weights or {}, cache_dir, threads, on_compile)
     compiled = clock()
     totals = _Totals(walker, FingerprintSet(walker.library.function("count_new", 4)))

@@ -196,7 +196,7 @@ LOWERING = (
            'b.icmp_unsigned(">"', 'b.icmp_signed(">"', LIFT),
     Mutant("step-claim-lost", "Of the claims about steps the first is not judged.",
            "solvers.machine_code.transition:KindFunction._write",
-           "for term in self._kind.steps]", "for term in self._kind.steps[1:]]",
+           "for term in self._claims]", "for term in self._claims[1:]]",
            LIFT),
     Mutant("state-claim-lost", "Of the claims about states the first is not judged.",
            "solvers.machine_code.transition:emit_judge", "for term in program.always_terms]\n",

@@ -12,6 +12,7 @@ from tests.engine_mutants.liveness import VERDICTS as LIVENESS
 from tests.engine_mutants.mutant import Mutant
 from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
 from tests.engine_mutants.orders import INDEPENDENCE, SELECTION
+from tests.engine_mutants.premises import PREMISES
 from tests.engine_mutants.proving import INDUCTION, READING, UNROLLING
 from tests.shared.places import DOCS
 
@@ -20,6 +21,7 @@ PAGE = DOCS / "reference" / "engine-mutants.md"
 GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Terms and their folding": TERMS,
     "Tracing a system": TRACING,
+    "Premises of claims": PREMISES,
     "Machine code of rules": LOWERING,
     "The visited set": VISITED,
     "Expanding a level": EXPANSION,

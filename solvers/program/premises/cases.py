@@ -1,0 +1,56 @@
+"""Claims about some states only: where no state is a case of one, it is vacuous and does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import evolve
+
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Unknown, Vacuous, Verdict
+
+
+def vacuous_without_case(verdicts: Sequence[PropertyVerdict], program: Program) -> list[PropertyVerdict]:
+    """The verdicts without those of hidden goals, where what would hold is vacuous if nothing shows a case of it.
+
+    A case is the goal that a claim names (`Property.case`), or a state or step that satisfies a premise of it
+    (`Program.premises`). A claim whose goal was not judged is unknown.
+    """
+    goals = {one.claim: one.verdict for one in verdicts if one.kind in ("sometimes", "happens")}
+    cases = {claim.id: claim.case for claim in program.claims if claim.case}
+    hidden = {premise.goal for premise in program.premises.values()}
+
+    def judged(one: PropertyVerdict) -> PropertyVerdict:
+        if not isinstance(one.verdict, Holds):
+            return one
+        if one.claim in cases:
+            verdict = _of_case(one.verdict, cases[one.claim], goals)
+            if verdict is not one.verdict:
+                return evolve(one, verdict=verdict)
+        premise = program.premises.get(one.claim)
+        if premise is None or one.claim in program.lenient or isinstance(goals.get(premise.goal), Holds):
+            return one
+        return evolve(one, verdict=Vacuous(premise.goal, premise.reason))
+
+    return [judged(one) for one in verdicts if one.claim not in hidden]
+
+
+def lenient_warnings(verdicts: Sequence[PropertyVerdict], program: Program) -> Iterator[str]:
+    """A warning for each property that holds by leniency (`Program.lenient`).
+
+    Args:
+        verdicts: of the claims and of all goals, the hidden ones too.
+        program: what was explored.
+    """
+    shown = {one.claim for one in verdicts if isinstance(one.verdict, Holds)}
+    for claim, premise in program.premises.items():
+        if claim in program.lenient and claim in shown and premise.goal not in shown:
+            yield f"{claim} holds of nothing here: {premise.reason}"
+
+
+def _of_case(holds: Verdict, case: str, goals: Mapping[str, Verdict]) -> Verdict:
+    if isinstance(goals.get(case), Holds):
+        return holds
+    if isinstance(goals.get(case), Vacuous):
+        return Vacuous(case, f"nothing reachable shows {case}")
+    return Unknown(f"no goal {case!r} was judged, so nothing shows a case of it")

@@ -1,0 +1,112 @@
+"""Hidden goals: that a state or step is reached of which a claim says something, judged beside the claims.
+
+Every engine judges them as it judges any goal, and no report shows them: `kraftcheck.solvers.program.premises.cases`
+makes of one that is not reached the verdict of its claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import evolve
+
+from kraftcheck.model.language.layout import leaves
+from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.system import Property, Step
+from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.program.program import Premise, Program
+from kraftcheck.solvers.reference.terms import evaluated
+
+NO_STATE = "no reachable state satisfies its premise, so it says nothing of any"
+NO_STEP = "no step that happens satisfies its premise, so it says nothing of any"
+NO_CONTENT = "every state that the domains allow satisfies it, so it checks nothing"
+
+
+def with_premises(program: Program, says: Sequence[Term]) -> Program:
+    """The program with a hidden goal for each property that says something of some states or steps only.
+
+    Args:
+        program: without such goals.
+        says: for each `always` property the truth that it says something of the state.
+    """
+    premises, states, terms, steps = dict[str, Premise](), list[Property](), list[Term](), list[int]()
+    happens = list[Property]()
+    for claim, term in zip(program.always, says, strict=True):
+        if term.op == "const":
+            if not term.value:
+                premises[claim.id] = Premise("", NO_CONTENT)
+            continue
+        goal = _state_goal(claim, program, term)
+        premises[claim.id] = Premise(goal.id, NO_STATE)
+        states.append(goal)
+        terms.append(term)
+    for number, claim in enumerate(program.steps):
+        kinds = [kind for kind in program.kinds if kind.instances]
+        by_rule = all(kind.steps[number].op == "const" for kind in kinds)
+        if by_rule or all(kind.says[number].op == "const" and kind.says[number].value for kind in kinds):
+            continue
+        goal = _step_goal(claim, program, number)
+        premises[claim.id] = Premise(goal.id, NO_STEP)
+        happens.append(goal)
+        steps.append(number)
+    graph = program.graph
+    judged = (
+        evolve(kind, steps=(*kind.steps, *(graph.lift(graph.negate(kind.says[number])) for number in steps)))
+        for kind in program.kinds
+    )
+    return evolve(
+        program, kinds=tuple(judged), sometimes=(*program.sometimes, *states), happens=(*program.happens, *happens),
+        sometimes_terms=(*program.sometimes_terms, *terms), premises=premises,
+    )  # fmt: skip
+
+
+def _goal(claim: Property, kind: str, predicate: Any) -> Property:
+    return Property(f"premise of {claim.id}", kind, f"{claim.id} says something", predicate, claim.source)
+
+
+def _state_goal(claim: Property, program: Program, term: Term) -> Property:
+    """The goal as a predicate of states on ints, by the term's definition."""
+    layout, state = program.layout, program.state
+
+    def shows(subject: Any) -> bool:
+        return bool(evaluated([term], _values(layout, state, subject))[term.index])
+
+    return _goal(claim, "sometimes", shows)
+
+
+def _step_goal(claim: Property, program: Program, number: int) -> Property:
+    """The goal as a predicate of steps on ints, by the term of the step's action."""
+    layout, state = program.layout, program.state
+    kinds = {kind.action.name: kind for kind in program.kinds}
+
+    def shows(step: Step) -> bool:
+        kind = kinds[step.action]
+        term, values = kind.says[number], _values(layout, state, step.before)
+        arguments = [int(value) for _, value in leaves(tuple(step.arguments.values()))]
+        values |= {variable.index: value for variable, value in zip(kind.variables, arguments, strict=True)}
+        return bool(evaluated([term], values)[term.index])
+
+    return _goal(claim, "happens", shows)
+
+
+def _values(layout: Layout, state: Sequence[Term], subject: Any) -> dict[int, int]:
+    return {variable.index: int(value) for variable, value in zip(state, layout.values(subject), strict=True)}
+
+
+def without_premises(program: Program) -> Program:
+    """The program without hidden goals, for what judges no claim, and for other tools."""
+    states = len(program.sometimes) - sum(one.kind == "sometimes" for one in hidden_goals(program))
+    happens = len(program.happens) - sum(one.kind == "happens" for one in hidden_goals(program))
+    steps = len(program.steps) + happens
+    return evolve(
+        program, kinds=tuple(evolve(kind, steps=kind.steps[:steps]) for kind in program.kinds),
+        sometimes=program.sometimes[:states], happens=program.happens[:happens],
+        sometimes_terms=program.sometimes_terms[:states], premises={},
+    )  # fmt: skip
+
+
+def hidden_goals(program: Program) -> tuple[Property, ...]:
+    """The goals that show premises."""
+    names = {premise.goal for premise in program.premises.values()}
+    return tuple(goal for goal in (*program.sometimes, *program.happens) if goal.id in names)

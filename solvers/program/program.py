@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
@@ -19,7 +19,9 @@ from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.program.liveness import NO_LIVENESS, LivenessClaims
 from kraftcheck.solvers.program.recovers import RecoversClaim
 from kraftcheck.solvers.program.reduction import Reduction
-from kraftcheck.solvers.search.orders.plan import Orders
+
+if TYPE_CHECKING:
+    from kraftcheck.solvers.search.orders.plan import Orders  # arrays, which what computes nothing does without
 
 KINDS = ("always", "step", "sometimes", "happens", "recovers", *LIVENESS)
 """Kinds of property."""

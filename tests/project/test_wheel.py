@@ -36,7 +36,7 @@ class Lease:
 LEASE = kc.System(
     name="lease",
     summary="one holder",
-    layout=Lease(kc.ints(-1, 1)),
+    layout=Lease(kc.ints(-1, 2)),
     initial=[Lease(-1)],
     actions=[
         kc.Action("grant", lambda s, to: Lease(to), lambda s, to: s.holder == -1, {"to": (0, 1)}),

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from kraftcheck.ci.spark.options import HANDOVER, Bounds
+from kraftcheck.ci.bench.wrong_space import WrongSpaceError
+from kraftcheck.ci.dataset.search.bounds import HANDOVER, Bounds
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
@@ -66,10 +67,6 @@ class _Found:
     files: float = 0.0
 
 
-class WrongSpaceError(AssertionError):
-    """The engines found different spaces: nothing is measured."""
-
-
 def _native(chosen: Subject, threads: int, cache: Path) -> _Found:
     traced = program(chosen)
     load_kernel(traced, cache, quick=False)
@@ -82,11 +79,11 @@ def _native(chosen: Subject, threads: int, cache: Path) -> _Found:
 
 
 def _disk(chosen: Subject, threads: int, cache: Path) -> _Found:
+    from kraftcheck.ci.dataset.decoding import decoding
+    from kraftcheck.ci.dataset.search.run import DatasetRun
+    from kraftcheck.ci.dataset.store.commits import CommitLog, identity
+    from kraftcheck.ci.dataset.store.lease import lease_on
     from kraftcheck.ci.explore.disk.runner import DiskRunner  # what these import is there only with an extra
-    from kraftcheck.ci.spark.decoding import decoding
-    from kraftcheck.ci.spark.engine import SparkRun
-    from kraftcheck.ci.spark.store.commits import CommitLog, identity
-    from kraftcheck.ci.spark.store.lease import lease_on
     from kraftcheck.solvers.blocks.kernel import block_spec
     from kraftcheck.solvers.blocks.tasks import load_block_kernel
 
@@ -96,7 +93,7 @@ def _disk(chosen: Subject, threads: int, cache: Path) -> _Found:
     with tempfile.TemporaryDirectory(prefix="kraftcheck-bench-") as place, lease_on(Path(place)) as lease:
         log = CommitLog(Path(place), lease)
         log.begin(identity(chosen, traced, BUCKET_BITS), decoding(traced))
-        run = SparkRun(kernel, blocks, log, bounds, never, lambda *_: None, "disk")
+        run = DatasetRun(kernel, blocks, log, bounds, never, lambda *_: None, "disk")
         start = time.process_time()
         run.start()
         runner = DiskRunner(blocks, threads, MEMORY)

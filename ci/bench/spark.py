@@ -18,15 +18,17 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
-from kraftcheck.ci.spark.decoding import decoding
-from kraftcheck.ci.spark.engine import SparkRun
+from kraftcheck.ci.bench.wrong_space import WrongSpaceError
+from kraftcheck.ci.dataset.decoding import decoding
+from kraftcheck.ci.dataset.search.bounds import HANDOVER, Bounds
+from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.store.commits import CommitLog, identity
+from kraftcheck.ci.dataset.store.digests import check_locally
+from kraftcheck.ci.dataset.store.lease import lease_on
+from kraftcheck.ci.spark.checking import check_on
 from kraftcheck.ci.spark.jobs import SparkCluster
-from kraftcheck.ci.spark.options import HANDOVER, Bounds
 from kraftcheck.ci.spark.session import ATTEMPTS, start_session
 from kraftcheck.ci.spark.small import SMALL as SMALL_LEVEL
-from kraftcheck.ci.spark.store.commits import CommitLog, identity
-from kraftcheck.ci.spark.store.digests import check_locally, check_on
-from kraftcheck.ci.spark.store.lease import lease_on
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import load_block_kernel
@@ -37,10 +39,6 @@ from kraftcheck.solvers.search.explore import explore
 BUCKET_BITS = 6
 SMALL = 20_000
 """A level with fewer states measures the fixed cost of a level."""
-
-
-class WrongSpaceError(AssertionError):
-    """The engines found different spaces: nothing is measured."""
 
 
 @frozen
@@ -191,7 +189,7 @@ def spark(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> SparkRow
         session = start_session(f"local[{cores},{ATTEMPTS}]", cores, case.conf, Path(place) / "spark.log")
         try:
             session.range(0, cores, 1, cores).mapInArrow(lambda batches: batches, "id bigint").collect()
-            run = SparkRun(
+            run = DatasetRun(
                 kernel,
                 load_block_kernel(spec),
                 log,
@@ -219,7 +217,7 @@ def _log(place: str) -> Iterator[CommitLog]:
         yield CommitLog(Path(place), lease)
 
 
-def _row(case: SparkCase, run: SparkRun, cores: int, seconds: float, peak: int) -> SparkRow:
+def _row(case: SparkCase, run: DatasetRun, cores: int, seconds: float, peak: int) -> SparkRow:
     costs = [level.cost for level in run.commits if level.engine == "spark"]
     sizes = [run.commits[level.depth - 1].rows + level.rows for level in run.commits if level.engine == "spark"]
     small = [cost["seconds"] for cost, size in zip(costs, sizes, strict=True) if size < SMALL]

@@ -11,11 +11,11 @@ from typing import Any
 from attrs import define, field
 
 from kraftcheck.ci.dataset.engine import Answer
+from kraftcheck.ci.dataset.store.dataset import Dataset
+from kraftcheck.ci.dataset.store.digests import check_files
+from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.successors import spec_of, successors
 from kraftcheck.ci.dataset.views import DUCKDB, LEVELS, SUCCESSORS, level_rows, states_sql, transitions_sql
-from kraftcheck.ci.spark.store.dataset import Dataset
-from kraftcheck.ci.spark.store.digests import check_files
-from kraftcheck.ci.spark.store.manifests import Commit
 from kraftcheck.ci.terminal.refusal import Refusal
 
 FUNCTIONS = (

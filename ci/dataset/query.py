@@ -29,7 +29,7 @@ from kraftcheck.solvers.traces.render import lines
 
 if TYPE_CHECKING:
     from kraftcheck.ci.dataset.engine import Answer, Engine
-    from kraftcheck.ci.spark.store.dataset import Dataset
+    from kraftcheck.ci.dataset.store.dataset import Dataset
 
 ENGINES = ("duckdb", "spark")
 VERIFY = ("used", "all", "none")
@@ -71,8 +71,8 @@ def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     Raises:
         Refusal: when there is no row, or it does not say which state it is.
     """
-    from kraftcheck.ci.spark.origins import CommittedOrigins
-    from kraftcheck.ci.spark.store.places import StatePlace
+    from kraftcheck.ci.dataset.search.origins import CommittedOrigins
+    from kraftcheck.ci.dataset.store.places import StatePlace
 
     if not {"depth", "id"} <= set(columns):
         raise Refusal("--witness needs the columns depth and id of a state in the result, as in SELECT depth, id, ...")
@@ -171,7 +171,7 @@ def open_dataset(out: Path, system: str | None, verify: str, screen: Screen) -> 
     Raises:
         Refusal: when there is none, or it names a user's module that the command line does not name.
     """
-    from kraftcheck.ci.spark.store.dataset import Dataset
+    from kraftcheck.ci.dataset.store.dataset import Dataset
 
     data = Dataset.open(out, verify=False)
     check_named(out, data.of["system"], system)

@@ -16,7 +16,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 
 if TYPE_CHECKING:
     from kraftcheck.ci.dataset.engine import Answer
-    from kraftcheck.ci.spark.store.dataset import Dataset
+    from kraftcheck.ci.dataset.store.dataset import Dataset
 
 FUNCTIONS = (
     "CREATE OR REPLACE TEMPORARY FUNCTION has(brokers BIGINT, broker BIGINT) RETURNS BOOLEAN "
@@ -43,8 +43,9 @@ def open_session(
     Raises:
         Refusal: when Spark does not start, or a file is damaged.
     """
-    from kraftcheck.ci.spark.errors import JobFailedError
-    from kraftcheck.ci.spark.store.digests import check_locally, check_on
+    from kraftcheck.ci.dataset.search.levels import JobFailedError
+    from kraftcheck.ci.dataset.store.digests import check_locally
+    from kraftcheck.ci.spark.checking import check_on
 
     check_packages()
     place = Path(tempfile.mkdtemp(prefix="kraftcheck-query-"))

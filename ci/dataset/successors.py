@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kraftcheck.ci.spark.store.dataset import Dataset
+from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel

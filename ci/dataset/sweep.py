@@ -51,8 +51,8 @@ def sweep_command(
     if not 0 < fraction <= 1:
         raise Refusal(f"--fraction is above 0 and at most 1, not {fraction}")
     check_packages()
+    from kraftcheck.ci.dataset.store.dataset import Dataset
     from kraftcheck.ci.spark.errors import job_error
-    from kraftcheck.ci.spark.store.dataset import Dataset
     from kraftcheck.ci.spark.sweeping import SCHEMA, SweepRequest, SweepResult, sweep_task
 
     data = Dataset.open(out)

@@ -12,8 +12,8 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.spark.decoding import column_name
-from kraftcheck.ci.spark.store.dataset import Dataset
+from kraftcheck.ci.dataset.decoding import column_name
+from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.solvers.blocks.tasks import CLAIMS_PER_WORD
 
 SUCCESSORS = "kraftcheck_successors"

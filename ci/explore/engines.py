@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from kraftcheck.ci.dataset.part import DatasetPart
+from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.explore.native import SearchBudget, run
-from kraftcheck.ci.spark.options import Bounds, ClusterOptions, default_handover
+from kraftcheck.ci.spark.options import ClusterOptions, default_handover
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.cache import cache_folder

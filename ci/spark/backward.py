@@ -22,13 +22,13 @@ import numpy as np
 import pyarrow as pa
 from attrs import define, field, frozen
 
+from kraftcheck.ci.dataset.search.origins import CommittedOrigins
+from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.places import PLACE_BITS, StatePlace
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.jobs import SparkCluster, cancel_on
-from kraftcheck.ci.spark.origins import CommittedOrigins
 from kraftcheck.ci.spark.session import for_sql, on_this_disk
-from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.manifests import Commit
-from kraftcheck.ci.spark.store.places import PLACE_BITS, StatePlace
 from kraftcheck.ci.spark.tasks import Batches
 from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, Words, load_block_kernel
 from kraftcheck.solvers.program.program import Program

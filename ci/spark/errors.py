@@ -5,12 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kraftcheck.ci.terminal.refusal import Refusal
-
-
-class JobFailedError(Refusal):
-    """A job that failed on all attempts; what is committed stays."""
-
+from kraftcheck.ci.dataset.search.levels import JobFailedError
 
 _MESSAGES = (
     (r"ForeignCodeError: (.*)", "{0}"),

@@ -10,16 +10,17 @@ from pathlib import Path
 from attrs import frozen
 
 from kraftcheck.ci.dataset.part import DatasetPart
+from kraftcheck.ci.dataset.search.bounds import Bounds
+from kraftcheck.ci.dataset.search.committed import Place, explore_committed
+from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.spark.backward import SparkBackward
-from kraftcheck.ci.spark.committed import Place, explore_committed
-from kraftcheck.ci.spark.engine import SparkRun
+from kraftcheck.ci.spark.checking import check_on
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.search import SparkLiveness
-from kraftcheck.ci.spark.options import Bounds, ClusterOptions
+from kraftcheck.ci.spark.options import ClusterOptions
 from kraftcheck.ci.spark.session import parse_conf, start_session
 from kraftcheck.ci.spark.shipping import ship_sources
 from kraftcheck.ci.spark.small import SMALL
-from kraftcheck.ci.spark.store.digests import check_on
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.tasks import BlockSpec
@@ -51,7 +52,7 @@ def explore_with_spark(
 
 @frozen
 class SparkEngine:
-    """Spark, as `ci.spark.committed.LevelEngine`.
+    """Spark, as `ci.dataset.search.committed.LevelEngine`.
 
     Attributes:
         master, conf: where Spark runs, and its settings.
@@ -68,7 +69,7 @@ class SparkEngine:
     small: int
 
     @contextlib.contextmanager
-    def opened(self, run: SparkRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[SparkCluster]:
+    def opened(self, run: DatasetRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[SparkCluster]:
         """A session with what workers need; while Spark starts, a stop does not wait."""
         place = run.log.out / LOG
         begin_event.clear()
@@ -81,7 +82,7 @@ class SparkEngine:
             session.stop()
             (run.log.out / SOURCES).unlink(missing_ok=True)
 
-    def go_on(self, run: SparkRun, runner: SparkCluster, checked: bool) -> None:
+    def go_on(self, run: DatasetRun, runner: SparkCluster, checked: bool) -> None:
         """Expand what is left under Spark, then search backward."""
         program = run.kernel.program
         if not checked:

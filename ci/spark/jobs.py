@@ -1,4 +1,4 @@
-"""Spark jobs: the job of a level, planned, run, and checked."""
+"""Spark jobs: the job of a level, run and checked."""
 
 from __future__ import annotations
 
@@ -6,102 +6,24 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from attrs import field, frozen
+from attrs import frozen
 
-from kraftcheck.ci.spark.errors import JobFailedError, job_error
+from kraftcheck.ci.dataset.search.levels import JobFailedError, JobResult, least
+from kraftcheck.ci.dataset.store.job import LevelJob
+from kraftcheck.ci.dataset.store.levelfiles import LevelFile, RowGroup
+from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.small import is_small, rows_here
-from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.levelfiles import LevelFile, RowGroup
-from kraftcheck.ci.spark.store.manifests import Commit
-from kraftcheck.ci.spark.tasks import CANDIDATE_SCHEMA, RESULT_SCHEMA, LevelJob, expand_task, sift_task
+from kraftcheck.ci.spark.tasks import CANDIDATE_SCHEMA, RESULT_SCHEMA, expand_task, sift_task
 from kraftcheck.solvers.blocks.tasks import BlockSpec
-
-SPLIT_ROWS = 1 << 18
-"""States that one task of the first stage expands, at most about."""
-
-SMALL_SPLIT_ROWS = 1 << 13
-"""States below which a further task costs more than it saves."""
-
-TARGET_CANDIDATES = 1 << 21
-"""Candidates that one task of the second stage sifts, about."""
-
-TARGET_VISITED = 1 << 23
-"""Visited states that one task of the second stage reads, about."""
 
 MOVED = ("shuffled", "spilled", "shuffles")
 """What a job costs beside its tasks: bytes shuffled and spilled, and stages that shuffle."""
-
-
-@frozen
-class JobResult:
-    """The result of the job of a level: never states, only the content of each file.
-
-    Attributes:
-        files, groups: the level.
-        frames: the frames of its expansions, one row a task; ids in claims are of the level before.
-        expanded: states that they expanded.
-        claims: the first state of each claim about states.
-        cost: seconds, tasks, candidates, bytes shuffled and spilled.
-    """
-
-    files: tuple[LevelFile, ...]
-    groups: tuple[RowGroup, ...]
-    frames: npt.NDArray[np.int64] = field(eq=False)
-    expanded: int
-    claims: Mapping[int, int]
-    cost: Mapping[str, float]
-
-
-class UnfinishedLevelError(RuntimeError):
-    """A level that a limit cut; the message says which. What was committed before stays."""
-
-
-class LevelRunner(Protocol):
-    """The runner of the jobs of levels."""
-
-    @property
-    def spec(self) -> BlockSpec:
-        """The spec that was shipped."""
-
-    @property
-    def cores(self) -> int:
-        """Tasks that run at the same time."""
-
-    def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
-        """Run the job of a level; None when it was cancelled because `stop` was set.
-
-        Raises:
-            UnfinishedLevelError: when a limit cut it.
-        """
-
-
-def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit], cores: int | None = None) -> LevelJob:
-    """The job that expands the last committed level; the number of tasks follows from sizes and cores.
-
-    Args:
-        runner: what will run it.
-        log, commits: the run.
-        cores: reckon with so many, as when the level was made first; None: those of the runner.
-    """
-    last, cores = commits[-1], cores or runner.cores
-    share = -(-last.rows // (2 * cores))
-    split_rows = max(1, min(SPLIT_ROWS, max(SMALL_SPLIT_ROWS, share)))
-    ratio = last.cost.get("candidates", 0) / max(1, last.rows) or 4.0
-    visited = sum(level.rows for level in commits)
-    tasks = max(last.rows * ratio * 2 / TARGET_CANDIDATES, visited / TARGET_VISITED)
-    small = tasks <= 1 and last.rows < SMALL_SPLIT_ROWS
-    targets = 1 if small else -(-int(tasks + 1) // cores) * cores
-    return LevelJob(
-        last.depth + 1, str(log.folder(last.depth + 1)), str(log.folder(last.depth)), splits(last.groups, split_rows),
-        tuple(log.stored(level) for level in commits), min(runner.spec.buckets, targets), cores,
-    )  # fmt: skip
 
 
 def job_result(rows: Iterable[Any], cost: Mapping[str, float]) -> JobResult:
@@ -110,7 +32,7 @@ def job_result(rows: Iterable[Any], cost: Mapping[str, float]) -> JobResult:
     Raises:
         JobFailedError: when a task's result is missing or there twice, which exactly-once forbids.
     """
-    frames, files, groups, claims = [], [], [], dict[int, int]()
+    frames, files, groups, claims = [], [], [], list[dict[int, int]]()
     parts = candidates = 0
     for row in rows:
         if row.kind == "frame":
@@ -122,14 +44,13 @@ def job_result(rows: Iterable[Any], cost: Mapping[str, float]) -> JobResult:
             continue
         files.append(LevelFile(**part["file"]))
         groups += [RowGroup(bucket, files[-1].name, *place) for bucket, *place in part["groups"]]
-        for claim, identity in part["claims"].items():
-            claims[int(claim)] = min(identity, claims.get(int(claim), identity))
+        claims.append({int(claim): identity for claim, identity in part["claims"].items()})
     duplicate = len({group.bucket for group in groups}) != len(groups)
     if len(frames) != cost["expand_tasks"] or parts != cost["sift_tasks"] or duplicate:
         raise JobFailedError(f"a level's job brought back {len(frames)} and {parts} results of its tasks: {dict(cost)}")
     frame_rows = np.stack(frames)
     return JobResult(
-        tuple(files), tuple(groups), frame_rows[:, :-1], int(frame_rows[:, -1].sum()), claims,
+        tuple(files), tuple(groups), frame_rows[:, :-1], int(frame_rows[:, -1].sum()), least(claims),
         {**cost, "candidates": candidates},
     )  # fmt: skip
 
@@ -227,16 +148,3 @@ def cancel_on(stop: threading.Event, context: Any, group: str) -> Iterator[None]
     finally:
         over.set()
         watcher.join()
-
-
-def splits(groups: Sequence[RowGroup], max_rows: int) -> tuple[tuple[RowGroup, ...], ...]:
-    """Groups in order, neighbours together up to about `max_rows` rows."""
-    result: list[list[RowGroup]] = [[]]
-    rows = 0
-    for group in groups:
-        if result[-1] and rows + group.rows > max_rows:
-            result.append([])
-            rows = 0
-        result[-1].append(group)
-        rows += group.rows
-    return tuple(tuple(part) for part in result)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from attrs import fields, frozen
 
-HANDOVER = 200_000
+from kraftcheck.ci.dataset.search.bounds import HANDOVER
 
 
 @frozen
@@ -38,26 +38,6 @@ class ClusterOptions:
         """The flags that were used."""
         names = [f.name for f in fields(ClusterOptions) if getattr(self, f.name) not in (None, (), False)]
         return [f"--{name.replace('_', '-')}" for name in names]
-
-
-@frozen
-class Bounds:
-    """Where a run may be cut; between levels only.
-
-    Attributes:
-        handover: states of the first level that is left to Spark.
-        memory: bytes that the native start may use.
-        threads: of the native start.
-        max_depth, max_states, stop_at_first, strict: as `explore` takes them.
-    """
-
-    handover: int
-    memory: int
-    threads: int
-    max_depth: int | None = None
-    max_states: int | None = None
-    stop_at_first: bool = False
-    strict: bool = False
 
 
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:

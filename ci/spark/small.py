@@ -13,8 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.spark.errors import job_error
-from kraftcheck.ci.spark.tasks import LevelJob, expand_task, sift_task
+from kraftcheck.ci.spark.tasks import expand_task, sift_task
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 
 SMALL = 1 << 13

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-from attrs import asdict, field, frozen
+from attrs import asdict
 
-from kraftcheck.ci.spark.store.levelfiles import LevelFile, LevelWriter, RowGroup, read_states, verify
+from kraftcheck.ci.dataset.store.job import LevelJob
+from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter, RowGroup, read_states, verify
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockSpec, Expansion, Words, first_claims, load_block_kernel, sift
 
 BLOCK_BYTES = 1 << 20
@@ -42,51 +42,6 @@ FRAME = -1
 """The bucket of a row that holds a task's counters, and last how many states it expanded."""
 
 Batches = Iterator[Any]
-
-
-@frozen
-class StoredLevel:
-    """A committed level as workers see it: its folder, and its groups as columns (files by number)."""
-
-    folder: str
-    files: tuple[str, ...]
-    table: npt.NDArray[np.int64] = field(eq=False)
-
-    @classmethod
-    def of(cls, folder: Path, groups: Sequence[RowGroup]) -> StoredLevel:
-        """The compact form of a level's groups."""
-        files = tuple(dict.fromkeys(group.file for group in groups))
-        number = {name: at for at, name in enumerate(files)}
-        rows = [(g.bucket, number[g.file], g.group, g.rows, g.first) for g in groups]
-        return cls(str(folder), files, np.array(rows, dtype=np.int64).reshape(-1, 5))
-
-    def groups(self, lo: int, hi: int) -> list[RowGroup]:
-        """The groups of the buckets lo..hi-1."""
-        rows_ = self.table[(self.table[:, 0] >= lo) & (self.table[:, 0] < hi)]
-        return [RowGroup(bucket, self.files[file], *place) for bucket, file, *place in rows_.tolist()]
-
-
-@frozen
-class LevelJob:
-    """One level's job.
-
-    Attributes:
-        depth: of the states that it finds.
-        folder: where they go.
-        frontier: the level that is expanded.
-        splits: for each task of the first stage the row groups that it expands.
-        visited: all committed levels.
-        targets: tasks of the second stage.
-        cores: that it was planned for; the order of the rows depends on it.
-    """
-
-    depth: int
-    folder: str
-    frontier: str
-    splits: tuple[tuple[RowGroup, ...], ...] = field(eq=False)
-    visited: tuple[StoredLevel, ...]
-    targets: int
-    cores: int
 
 
 def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Batches], Batches]:

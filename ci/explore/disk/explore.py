@@ -11,13 +11,14 @@ from pathlib import Path
 from attrs import frozen
 
 from kraftcheck.ci.dataset.part import DatasetPart
+from kraftcheck.ci.dataset.search.bounds import Bounds
+from kraftcheck.ci.dataset.search.committed import Place, explore_committed
+from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.store.commits import REPAIR
+from kraftcheck.ci.dataset.store.digests import check_files
+from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.ci.explore.disk.runner import DiskRunner, RoundProgress
-from kraftcheck.ci.spark.committed import Place, explore_committed
-from kraftcheck.ci.spark.engine import SparkRun
-from kraftcheck.ci.spark.options import Bounds, ClusterOptions
-from kraftcheck.ci.spark.store.commits import REPAIR
-from kraftcheck.ci.spark.store.digests import check_files
-from kraftcheck.ci.spark.store.levelfiles import DamagedLevelError
+from kraftcheck.ci.spark.options import ClusterOptions
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.audit.sampling import Sampling
@@ -44,7 +45,7 @@ def explore_on_disk(
 
 @frozen
 class DiskEngine:
-    """Levels in files, as `ci.spark.committed.LevelEngine`.
+    """Levels in files, as `ci.dataset.search.committed.LevelEngine`.
 
     Attributes:
         threads, memory: what a runner may take.
@@ -55,7 +56,7 @@ class DiskEngine:
     memory: int
 
     @contextlib.contextmanager
-    def opened(self, run: SparkRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[DiskRunner]:
+    def opened(self, run: DatasetRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[DiskRunner]:
         """A runner that reports to the run."""
         start = time.monotonic()
 
@@ -71,7 +72,7 @@ class DiskEngine:
         except DamagedLevelError as error:
             raise Refusal(f"{error}; {REPAIR}") from error
 
-    def go_on(self, run: SparkRun, runner: DiskRunner, checked: bool) -> None:
+    def go_on(self, run: DatasetRun, runner: DiskRunner, checked: bool) -> None:
         """Expand what is left."""
         if not checked:
             check_files(run.log, run.commits)

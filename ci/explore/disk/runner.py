@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from kraftcheck.ci.spark.jobs import JobResult, UnfinishedLevelError
-from kraftcheck.ci.spark.store.levelfiles import DamagedLevelError, LevelFile, LevelWriter, RowGroup, read_states
-from kraftcheck.ci.spark.tasks import LevelJob, StoredLevel
+from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
+from kraftcheck.ci.dataset.store.job import LevelJob, StoredLevel
+from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, LevelWriter, RowGroup, read_states
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Expansion, Words, first_claims
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
 from kraftcheck.solvers.machine_code.threads import ThreadPool
@@ -67,7 +67,7 @@ class _Written:
 
 @define
 class DiskRunner:
-    """Runs the jobs of levels on this machine, as `ci.spark.jobs.LevelRunner`.
+    """Runs the jobs of levels on this machine, as `ci.dataset.search.levels.LevelRunner`.
 
     Attributes:
         kernel: functions on blocks.
@@ -257,14 +257,11 @@ class _LevelWork:
 
     def result(self, written: list[_Written], seconds: float) -> JobResult:
         """What was found, in the form of a job's result."""
-        claims: dict[int, int] = {}
-        for part in written:
-            for claim, identity in part.claims.items():
-                claims[claim] = min(identity, claims.get(claim, identity))
         return JobResult(
             tuple(part.file for part in written if part.file is not None),
             tuple(group for part in written for group in part.groups),
-            np.stack([expansion.frame for expansion in self._expansions]), self.expanded, claims,
+            np.stack([expansion.frame for expansion in self._expansions]), self.expanded,
+            least(part.claims for part in written),
             {"seconds": seconds, "cores": self.level.cores, "candidates": self.candidates,
              "visited": self.runner.bytes_in_use, "peak": self.runner.peak},
         )  # fmt: skip

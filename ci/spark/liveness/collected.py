@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from attrs import define, field, frozen
 
+from kraftcheck.ci.dataset.store.places import PLACE_BITS
 from kraftcheck.ci.spark.liveness.rounds import Round
-from kraftcheck.ci.spark.store.places import PLACE_BITS
 from kraftcheck.solvers.liveness.behaviours import Behaviours
 from kraftcheck.solvers.liveness.constraints import GROUP, Constraint, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import SweepControl, Sweeps

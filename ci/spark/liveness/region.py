@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from attrs import frozen
 
+from kraftcheck.ci.dataset.store.places import PLACE_BITS
 from kraftcheck.ci.spark.backward import state_parts
 from kraftcheck.ci.spark.liveness.rounds import Round, RoundLog
-from kraftcheck.ci.spark.store.places import PLACE_BITS
 from kraftcheck.ci.spark.tasks import Batches
 from kraftcheck.solvers.blocks.regions import RegionPart, RegionQuestion, region_part
 from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel

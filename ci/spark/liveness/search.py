@@ -14,17 +14,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from attrs import define, evolve, field
 
+from kraftcheck.ci.dataset.search.origins import CommittedOrigins
+from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.places import PLACE_BITS, StatePlace
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.jobs import SparkCluster, cancel_on
 from kraftcheck.ci.spark.liveness.collected import Collected, collected, fits
 from kraftcheck.ci.spark.liveness.fixpoint import Fixpoints
 from kraftcheck.ci.spark.liveness.region import RegionFrames, region_frames
 from kraftcheck.ci.spark.liveness.rounds import RoundLog
-from kraftcheck.ci.spark.origins import CommittedOrigins
 from kraftcheck.ci.spark.session import for_sql, on_this_disk
-from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.manifests import Commit
-from kraftcheck.ci.spark.store.places import PLACE_BITS, StatePlace
 from kraftcheck.solvers.blocks.regions import EVERYWHERE, RegionQuestion
 from kraftcheck.solvers.liveness.behaviours import Answer, Lasso, Question
 from kraftcheck.solvers.liveness.constraints import Constraint

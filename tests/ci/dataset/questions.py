@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kraftcheck.ci.dataset.duckdb_engine import duckdb_engine
-from kraftcheck.ci.spark.store.dataset import Dataset
+from kraftcheck.ci.dataset.store.dataset import Dataset
 from tests.shared.commands import kraftcheck
 from tests.shared.places import DOCS
 

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.dataset.decoding import column_name
 from kraftcheck.ci.dataset.spark_engine import check_question
+from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.successors import successors
 from kraftcheck.ci.dataset.views import DUCKDB, field_sql
-from kraftcheck.ci.spark.decoding import column_name
-from kraftcheck.ci.spark.store.dataset import Dataset
 from kraftcheck.ci.spark.sweeping import compare
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.refusal import Refusal

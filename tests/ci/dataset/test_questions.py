@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.spark.store.dataset import Dataset
+from kraftcheck.ci.dataset.store.dataset import Dataset
 from tests.ci.dataset.questions import PAGE, QUESTIONS, page
 from tests.ci.dataset.test_engines import compared
 from tests.ci.dataset.test_query import on_spark

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.store import digests
+from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
 from kraftcheck.ci.explore.disk import runner as disk
 from kraftcheck.ci.explore.disk.runner import DiskRunner, RoundProgress
-from kraftcheck.ci.spark.engine import SparkRun
-from kraftcheck.ci.spark.store import digests
-from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.sealed import read_sealed, write_sealed
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.program.program import Program
 from tests import toys
@@ -25,7 +25,7 @@ from tests.shared.edges import grid
 ROOMY = 1 << 30
 
 
-def explored(program: Program, out: Path, threads: int = 1, memory: int = ROOMY, **options: Any) -> SparkRun:
+def explored(program: Program, out: Path, threads: int = 1, memory: int = ROOMY, **options: Any) -> DatasetRun:
     """A run to its end, from the initial states on."""
     run, _ = begun(program, out, **options)
     run.expand(DiskRunner(run.blocks, threads, memory))

@@ -12,15 +12,17 @@ from typing import Any
 import pyarrow as pa
 from attrs import define, evolve, field
 
-from kraftcheck.ci.spark.auditing import audit_run
-from kraftcheck.ci.spark.decoding import decoding
-from kraftcheck.ci.spark.engine import SparkRun
-from kraftcheck.ci.spark.jobs import JobResult, job_result
-from kraftcheck.ci.spark.options import Bounds
-from kraftcheck.ci.spark.store.commits import CommitLog, identity
-from kraftcheck.ci.spark.store.lease import Lease, lease_on
-from kraftcheck.ci.spark.store.manifests import Commit
-from kraftcheck.ci.spark.tasks import LevelJob, expand_task, sift_task
+from kraftcheck.ci.dataset.decoding import decoding
+from kraftcheck.ci.dataset.search.auditing import audit_run
+from kraftcheck.ci.dataset.search.bounds import Bounds
+from kraftcheck.ci.dataset.search.levels import JobResult
+from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.store.commits import CommitLog, identity
+from kraftcheck.ci.dataset.store.job import LevelJob
+from kraftcheck.ci.dataset.store.lease import Lease, lease_on
+from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.spark.jobs import job_result
+from kraftcheck.ci.spark.tasks import expand_task, sift_task
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.audit.sampling import DEFAULT
@@ -130,7 +132,7 @@ def _lease(out: Path) -> Lease:
 
 def begun(
     program: Program, out: Path, cache: Path | None = None, handover: int = 0, resume: bool = False, **limits: Any
-) -> tuple[SparkRun, InProcess]:
+) -> tuple[DatasetRun, InProcess]:
     """A run in a folder that is begun (or taken up), and what runs its levels."""
     kernel = load_kernel(program, cache)
     spec = block_spec(program, BUCKET_BITS, ObjectCache(cache))
@@ -138,7 +140,7 @@ def begun(
     subject = Subject(program.system.name, program.system, program.setting, None, program.system)
     of = identity(subject, program, BUCKET_BITS)
     reports: list[Commit | None] = []
-    run = SparkRun(
+    run = DatasetRun(
         kernel, load_block_kernel(spec), log, Bounds(handover, 1 << 30, 1, **limits), threading.Event(),
         lambda now, level: reports.append(level),
     )  # fmt: skip
@@ -152,7 +154,7 @@ def begun(
     return run, InProcess(spec)
 
 
-def finished(run: SparkRun) -> Exploration:
+def finished(run: DatasetRun) -> Exploration:
     """What a run found."""
     return conclude(run, run.kernel, 1.0, 0.0, audit_run(run, DEFAULT), run.recoverability)
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.spark.jobs import SparkCluster, plan
-from kraftcheck.ci.spark.store.commits import CommitLog
+from kraftcheck.ci.dataset.search.levels import plan
+from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.solvers.audit.audit import FLOOR
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from attrs import evolve, frozen
 
-from kraftcheck.ci.spark.engine import SparkRun
-from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.dataset import Dataset
-from kraftcheck.ci.spark.store.lease import lease_on
-from kraftcheck.ci.spark.store.sealed import SEAL, digest
+from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.dataset import Dataset
+from kraftcheck.ci.dataset.store.lease import lease_on
+from kraftcheck.ci.dataset.store.sealed import SEAL, digest
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
 from tests.ci.spark.levels import InProcess, begun, facts, finished, program_of
@@ -29,7 +29,7 @@ Damage = Callable[[Path, Path, Path], None]
 class Whole:
     """A whole run, and another one of a system with the same layout."""
 
-    run: SparkRun
+    run: DatasetRun
     runner: InProcess
     foreign: Path
     of: dict[str, Any]
@@ -154,7 +154,7 @@ def resumed(out: Path, whole: Whole) -> str:
     try:
         with lease_on(out) as lease:
             log = CommitLog(out, lease)
-            run = SparkRun(whole.run.kernel, whole.run.blocks, log, whole.run.bounds, threading.Event(),
+            run = DatasetRun(whole.run.kernel, whole.run.blocks, log, whole.run.bounds, threading.Event(),
                       lambda *_: None)  # fmt: skip
             run.log.check_same(whole.of)
             run.resume()

@@ -11,9 +11,10 @@ from attrs import evolve
 from kraftcheck.ci.bench import __main__ as bench
 from kraftcheck.ci.bench import spark as bench_spark
 from kraftcheck.ci.bench.spark import CASES, SparkRow
+from kraftcheck.ci.bench.wrong_space import WrongSpaceError
+from kraftcheck.ci.dataset.search.levels import splits
+from kraftcheck.ci.dataset.store.levelfiles import RowGroup
 from kraftcheck.ci.spark.errors import job_error
-from kraftcheck.ci.spark.jobs import splits
-from kraftcheck.ci.spark.store.levelfiles import RowGroup
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_different_spaces_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> N
     """Engines that differ in what they found are an error, not a row."""
     monkeypatch.setattr(bench_spark, "native", lambda *_: row("native"))
     monkeypatch.setattr(bench_spark, "spark", lambda *_: row("spark", distinct=9))
-    with pytest.raises(bench_spark.WrongSpaceError, match="fixed-cost"):
+    with pytest.raises(WrongSpaceError, match="fixed-cost"):
         bench_spark.measure(["fixed-cost"])
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.spark import jobs
 from kraftcheck.ci.spark.jobs import SparkCluster
-from kraftcheck.ci.spark.store.commits import CommitLog
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.trace import trace

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.lease import NAME, lease_on
+from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.lease import NAME, lease_on
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
@@ -24,7 +24,7 @@ from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 
 HOLD = (
-    "import sys, time; from pathlib import Path; from kraftcheck.ci.spark.store.lease import lease_on\n"
+    "import sys, time; from pathlib import Path; from kraftcheck.ci.dataset.store.lease import lease_on\n"
     "with lease_on(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
 )
 

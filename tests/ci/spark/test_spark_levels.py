@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.dataset.store import levelfiles
+from kraftcheck.ci.dataset.store.lease import lease_on
+from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, verify
+from kraftcheck.ci.dataset.store.places import StatePlace
 from kraftcheck.ci.spark import tasks
-from kraftcheck.ci.spark.store import levelfiles
-from kraftcheck.ci.spark.store.lease import lease_on
-from kraftcheck.ci.spark.store.levelfiles import DamagedLevelError, verify
-from kraftcheck.ci.spark.store.places import StatePlace
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
@@ -70,7 +70,7 @@ def rows_of(out: Path) -> list[Any]:
 @pytest.mark.parametrize("stage", ["expand", "sift"])
 def test_a_lost_attempt_changes_nothing(stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When first attempts die after any of their batches, the rows are the same, and no other file is left."""
-    monkeypatch.setattr("kraftcheck.ci.spark.jobs.SMALL_SPLIT_ROWS", 100)
+    monkeypatch.setattr("kraftcheck.ci.dataset.search.levels.SMALL_SPLIT_ROWS", 100)
     program = program_of(toys.HASTY, "5")
     calm = explored(program, tmp_path / "calm")
     run, runner = begun(program, tmp_path / "lost")

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.spark.engine import SparkRun
-from kraftcheck.ci.spark.repair import Repaired, repair
-from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.dataset import Dataset
-from kraftcheck.ci.spark.store.lease import lease_on
+from kraftcheck.ci.dataset.search.repair import Repaired, repair
+from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.dataset import Dataset
+from kraftcheck.ci.dataset.store.lease import lease_on
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
 from tests.ci.spark.levels import HELD, InProcess, begun, facts, finished, native_facts, program_of
@@ -29,10 +29,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     return explored(tmp_path_factory.mktemp("whole"))
 
 
-def mended(out: Path, run: SparkRun, runner: InProcess) -> tuple[Repaired, SparkRun]:
+def mended(out: Path, run: DatasetRun, runner: InProcess) -> tuple[Repaired, DatasetRun]:
     """What a repair did, and the run that was taken up after it and ended."""
     with lease_on(out) as lease:
-        again = SparkRun(run.kernel, run.blocks, CommitLog(out, lease), run.bounds, threading.Event(), lambda *_: None)
+        log, never = CommitLog(out, lease), threading.Event()
+        again = DatasetRun(run.kernel, run.blocks, log, run.bounds, never, lambda *_: None)
         did = repair(again, lambda: contextlib.nullcontext(runner))
         assert again.resume()
         if not again.commits:
@@ -102,7 +103,7 @@ def test_other_bytes_are_refused(whole: Whole, tmp_path: Path, monkeypatch: pyte
     out = Path(shutil.copytree(whole.out, tmp_path / "out"))
     path = level_files(out)[9]
     path.write_bytes(b"damaged")
-    monkeypatch.setattr("kraftcheck.ci.spark.store.levelfiles.COMPRESSION", "snappy")
+    monkeypatch.setattr("kraftcheck.ci.dataset.store.levelfiles.COMPRESSION", "snappy")
     with pytest.raises(Refusal, match=f"{path.name}: derived again it has other bytes than were committed"):
         mended(out, whole.run, whole.runner)
     assert path.read_bytes() == b"damaged"
@@ -111,7 +112,7 @@ def test_other_bytes_are_refused(whole: Whole, tmp_path: Path, monkeypatch: pyte
 
 def test_a_level_is_planned_for_the_cores_that_made_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A repair on other cores gives the bytes that were committed, for the job is planned as it was then."""
-    monkeypatch.setattr("kraftcheck.ci.spark.jobs.SMALL_SPLIT_ROWS", 50)
+    monkeypatch.setattr("kraftcheck.ci.dataset.search.levels.SMALL_SPLIT_ROWS", 50)
     program = program_of(toys.HASTY, "5")
     run, runner = begun(program, tmp_path, max_depth=8)
     run.expand(runner)

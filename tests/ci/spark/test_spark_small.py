@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.dataset.search.levels import JobFailedError, plan
+from kraftcheck.ci.dataset.store.levelfiles import footer
 from kraftcheck.ci.spark import small, tasks
-from kraftcheck.ci.spark.errors import JobFailedError
-from kraftcheck.ci.spark.jobs import SparkCluster, plan
+from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.small import SMALL, is_small
-from kraftcheck.ci.spark.store.levelfiles import footer
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.blocks.tasks import Expansion
 from tests import toys

@@ -12,7 +12,7 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.ci.spark.committed import refuse_constraint
+from kraftcheck.ci.dataset.search.committed import refuse_constraint
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.mutants.mutate import mutate
 from kraftcheck.solvers.program.arguments import SystemFault

@@ -1,4 +1,4 @@
-"""The distributed search: level by level under Spark, committed to a folder, restartable.
+"""A search that an engine goes on with: level by level, committed to a folder, restartable.
 
 The driver holds the commit log and counters, never states: a level is a job,
 and what comes back is which file holds what.
@@ -14,15 +14,14 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from kraftcheck.ci.spark.errors import JobFailedError
-from kraftcheck.ci.spark.jobs import JobResult, LevelRunner, UnfinishedLevelError, plan
-from kraftcheck.ci.spark.options import Bounds
-from kraftcheck.ci.spark.origins import CommittedOrigins
-from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.digests import check_locally
-from kraftcheck.ci.spark.store.handover import Export, NativeStart
-from kraftcheck.ci.spark.store.manifests import Commit
-from kraftcheck.ci.spark.store.places import PlacedOccurrence, StatePlace
+from kraftcheck.ci.dataset.search.bounds import Bounds
+from kraftcheck.ci.dataset.search.levels import JobFailedError, JobResult, LevelRunner, UnfinishedLevelError, plan
+from kraftcheck.ci.dataset.search.origins import CommittedOrigins
+from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.digests import check_locally
+from kraftcheck.ci.dataset.store.handover import Export, NativeStart
+from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import BlockKernel
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, search_liveness
 from kraftcheck.solvers.machine_code.compile import Kernel
@@ -34,7 +33,7 @@ from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Limits, Search
 
 
 @define
-class SparkRun:
+class DatasetRun:
     """A distributed search and its result, as `kraftcheck.solvers.search.result.SearchResult`.
 
     Attributes:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from attrs import evolve, frozen
 
-from kraftcheck.ci.spark.engine import SparkRun
-from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.levelfiles import RowGroup, read_states
-from kraftcheck.ci.spark.store.manifests import Commit
+from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.levelfiles import RowGroup, read_states
+from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.solvers.audit.audit import Audit, audit_space
 from kraftcheck.solvers.audit.sampling import Packed, Rows, Sampling, one_by_one
 from kraftcheck.solvers.audit.single_state import BlockEngine, NativeEngine, StateEngine
@@ -58,7 +58,7 @@ class CommittedSpace:
                 yield from one_by_one(rows)
 
 
-def audit_run(run: SparkRun, sampling: Sampling) -> Audit:
+def audit_run(run: DatasetRun, sampling: Sampling) -> Audit:
     """Compare a sample of the committed levels, by the code of the native start and by that of the jobs.
 
     Whether the successors were visited is not looked up: that would read the dataset again.

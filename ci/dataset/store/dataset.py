@@ -8,9 +8,9 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.spark.store.commits import CommitLog, identity
-from kraftcheck.ci.spark.store.digests import check_files, check_locally
-from kraftcheck.ci.spark.store.manifests import Commit
+from kraftcheck.ci.dataset.store.commits import CommitLog, identity
+from kraftcheck.ci.dataset.store.digests import check_files, check_locally
+from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.machine_code.frame import FramePlan

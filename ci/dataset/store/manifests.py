@@ -8,8 +8,8 @@ from typing import Any
 
 from attrs import asdict, evolve, field, frozen
 
-from kraftcheck.ci.spark.store.levelfiles import LevelFile, RowGroup
-from kraftcheck.ci.spark.store.places import PlacedOccurrence, StatePlace
+from kraftcheck.ci.dataset.store.levelfiles import LevelFile, RowGroup
+from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
 
 
 @frozen

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pyarrow.parquet as pq
 from attrs import frozen
 
-from kraftcheck.ci.spark.store.commits import CommitLog
-from kraftcheck.ci.spark.store.levelfiles import NO_PARENT, DamagedLevelError
-from kraftcheck.ci.spark.store.manifests import Commit
-from kraftcheck.ci.spark.store.places import PlacedOccurrence, StatePlace
+from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.levelfiles import NO_PARENT, DamagedLevelError
+from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import ROW_BITS
 from kraftcheck.solvers.traces.path import PackedRun
 

@@ -18,12 +18,11 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.spark.engine import SparkRun
-from kraftcheck.ci.spark.errors import JobFailedError
-from kraftcheck.ci.spark.jobs import LevelRunner, plan
-from kraftcheck.ci.spark.store.handover import Export, NativeStart
-from kraftcheck.ci.spark.store.levelfiles import LevelFile, footer, verify
-from kraftcheck.ci.spark.store.manifests import Commit
+from kraftcheck.ci.dataset.search.levels import JobFailedError, LevelRunner, plan
+from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.store.handover import Export, NativeStart
+from kraftcheck.ci.dataset.store.levelfiles import LevelFile, footer, verify
+from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.search.levels import Limits
 
@@ -50,12 +49,12 @@ class Repaired:
         return lines or ["repaired: nothing was damaged"]
 
 
-def repair(run: SparkRun, open_runner: OpenRunner) -> Repaired:
+def repair(run: DatasetRun, open_runner: OpenRunner) -> Repaired:
     """Mend the dataset of a run before it is resumed.
 
     Args:
         run: the run, whose identity is that of the dataset.
-        open_runner: starts what runs the jobs of levels; it is started only if a level of Spark's is damaged.
+        open_runner: starts what runs the jobs of levels; it is started only if a level that an engine made is damaged.
 
     Raises:
         Refusal: when what is derived again is not what was committed, or a job fails.
@@ -81,7 +80,7 @@ def repair(run: SparkRun, open_runner: OpenRunner) -> Repaired:
     return Repaired({depth: len(files) for depth, files in damaged.items()}, given_up)
 
 
-def _damaged(run: SparkRun, commits: Sequence[Commit]) -> dict[int, list[LevelFile]]:
+def _damaged(run: DatasetRun, commits: Sequence[Commit]) -> dict[int, list[LevelFile]]:
     """By depth the files that are not what was committed."""
     entries = [(level.depth, file) for level in commits for file in level.files]
     with ThreadPoolExecutor() as pool:
@@ -93,7 +92,7 @@ def _damaged(run: SparkRun, commits: Sequence[Commit]) -> dict[int, list[LevelFi
     return damaged
 
 
-def _natively(run: SparkRun, last: int, scratch: Path) -> dict[int, list[Path]]:
+def _natively(run: DatasetRun, last: int, scratch: Path) -> dict[int, list[Path]]:
     """The files of the native levels up to one, derived again."""
     native = NativeStart(sys.maxsize, run.bounds.memory)
     native.run(run.kernel, run.bounds.threads, Limits(run.bounds.memory, last), run.stop, lambda _: None)
@@ -105,7 +104,7 @@ def _natively(run: SparkRun, last: int, scratch: Path) -> dict[int, list[Path]]:
     return made
 
 
-def _by_job(run: SparkRun, runner: LevelRunner, commits: Sequence[Commit], scratch: Path) -> list[Path]:
+def _by_job(run: DatasetRun, runner: LevelRunner, commits: Sequence[Commit], scratch: Path) -> list[Path]:
     """The files of the last of these levels, derived again by its job, planned as it was then."""
     engine, cores = commits[-1].engine, commits[-1].cost.get("cores")
     if engine != run.engine:
@@ -117,7 +116,7 @@ def _by_job(run: SparkRun, runner: LevelRunner, commits: Sequence[Commit], scrat
     return sorted(place.glob("*.parquet"))
 
 
-def _replace(run: SparkRun, damaged: Mapping[int, Sequence[LevelFile]], made: Mapping[int, Sequence[Path]]) -> None:
+def _replace(run: DatasetRun, damaged: Mapping[int, Sequence[LevelFile]], made: Mapping[int, Sequence[Path]]) -> None:
     """Put the files that were derived again in the places of the damaged ones, by their digests.
 
     Raises:

@@ -1,6 +1,6 @@
 """Handover: the first levels are explored natively, and written as committed levels of a distributed run.
 
-A level is worth a Spark job only when it is large. The native search runs
+A level is worth the work of an engine only when it is large. The native search runs
 until a level has that many states; then every level so far is written as if a
 job had found it.
 """
@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from kraftcheck.ci.spark.store.levelfiles import LevelFile, LevelWriter, RowGroup
-from kraftcheck.ci.spark.store.places import PlacedOccurrence, StatePlace
+from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter, RowGroup
+from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, Words, first_claims
 from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.frame import NO_ACTION
@@ -33,8 +33,8 @@ class NativeStart:
 
     Attributes:
         search: the search.
-        handover: states of a level that is left to Spark; 0: even the initial states.
-        memory: bytes in use beyond which the next level is left to Spark.
+        handover: states of a level that is left to the engine; 0: even the initial states.
+        memory: bytes in use beyond which the next level is left to the engine.
         ends: for each level, how many states each shard had when it was whole.
         counters: for each level the frame before it was expanded.
         claims: for each level the claims recorded before it was expanded.

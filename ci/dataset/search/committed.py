@@ -14,16 +14,16 @@ from typing import Any, Protocol, TypeVar
 
 from attrs import frozen
 
+from kraftcheck.ci.dataset.decoding import decoding
 from kraftcheck.ci.dataset.part import DatasetPart
-from kraftcheck.ci.spark.auditing import audit_run
-from kraftcheck.ci.spark.decoding import decoding
-from kraftcheck.ci.spark.engine import SparkRun
-from kraftcheck.ci.spark.jobs import LevelRunner
-from kraftcheck.ci.spark.options import Bounds
-from kraftcheck.ci.spark.repair import repair
-from kraftcheck.ci.spark.store.commits import CommitLog, identity
-from kraftcheck.ci.spark.store.lease import lease_on
-from kraftcheck.ci.spark.store.manifests import Commit
+from kraftcheck.ci.dataset.search.auditing import audit_run
+from kraftcheck.ci.dataset.search.bounds import Bounds
+from kraftcheck.ci.dataset.search.levels import LevelRunner
+from kraftcheck.ci.dataset.search.repair import repair
+from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.store.commits import CommitLog, identity
+from kraftcheck.ci.dataset.store.lease import lease_on
+from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.progress import Meter, progress_meter, run_interruptibly, stop_flag
@@ -47,10 +47,10 @@ class LevelEngine(Protocol[R]):
     def name(self) -> str:
         """Its name on the command line."""
 
-    def opened(self, run: SparkRun, spec: BlockSpec, begin_event: threading.Event) -> AbstractContextManager[R]:
+    def opened(self, run: DatasetRun, spec: BlockSpec, begin_event: threading.Event) -> AbstractContextManager[R]:
         """What runs the jobs of levels; the event is set as long as a stop has to wait for a report."""
 
-    def go_on(self, run: SparkRun, runner: R, checked: bool) -> None:
+    def go_on(self, run: DatasetRun, runner: R, checked: bool) -> None:
         """Expand what is left, and judge what it can; `checked`: the files were compared with their digests."""
 
 
@@ -100,7 +100,7 @@ def explore_committed(
         spec = block_spec(traced, bits, ObjectCache(cache), place.target)
         compiled = time.monotonic()
         with stop_flag(awaits_report=True) as stop, progress_meter(quiet) as meter:
-            run = SparkRun(kernel, load_block_kernel(spec), log, bounds, stop, _reporter(meter), engine.name)
+            run = DatasetRun(kernel, load_block_kernel(spec), log, bounds, stop, _reporter(meter), engine.name)
             begin_event = threading.Event()
             begin_event.set()
             resumed = run_interruptibly(lambda: _search(run, spec, place, engine, begin_event), stop, begin_event)
@@ -147,7 +147,7 @@ def _open(log: CommitLog, of: Mapping[str, Any], traced: Program, *, resume: boo
 
 
 def _search(
-    run: SparkRun, spec: BlockSpec, place: Place, engine: LevelEngine[R], begin_event: threading.Event
+    run: DatasetRun, spec: BlockSpec, place: Place, engine: LevelEngine[R], begin_event: threading.Event
 ) -> int | None:
     """Resume or start, then go on if something is left; the level after which it was resumed."""
     resumed, checked = None, True

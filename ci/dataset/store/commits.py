@@ -24,10 +24,10 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.spark.store.lease import Lease
-from kraftcheck.ci.spark.store.manifests import Commit, check, check_sizes, content, parse, reason
-from kraftcheck.ci.spark.store.sealed import read_sealed, write_sealed
-from kraftcheck.ci.spark.tasks import StoredLevel
+from kraftcheck.ci.dataset.store.job import StoredLevel
+from kraftcheck.ci.dataset.store.lease import Lease
+from kraftcheck.ci.dataset.store.manifests import Commit, check, check_sizes, content, parse, reason
+from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.sync import sync

@@ -1,0 +1,121 @@
+"""The job of a level: planned, and what it brings back, whatever runs it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.job import LevelJob
+from kraftcheck.ci.dataset.store.levelfiles import LevelFile, RowGroup
+from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.blocks.tasks import BlockSpec
+
+SPLIT_ROWS = 1 << 18
+"""States that one task of the first stage expands, at most about."""
+
+SMALL_SPLIT_ROWS = 1 << 13
+"""States below which a further task costs more than it saves."""
+
+TARGET_CANDIDATES = 1 << 21
+"""Candidates that one task of the second stage sifts, about."""
+
+TARGET_VISITED = 1 << 23
+"""Visited states that one task of the second stage reads, about."""
+
+
+@frozen
+class JobResult:
+    """The result of the job of a level: never states, only the content of each file.
+
+    Attributes:
+        files, groups: the level.
+        frames: the frames of its expansions, one row a task; ids in claims are of the level before.
+        expanded: states that they expanded.
+        claims: the first state of each claim about states.
+        cost: seconds, tasks, candidates, bytes shuffled and spilled.
+    """
+
+    files: tuple[LevelFile, ...]
+    groups: tuple[RowGroup, ...]
+    frames: npt.NDArray[np.int64] = field(eq=False)
+    expanded: int
+    claims: Mapping[int, int]
+    cost: Mapping[str, float]
+
+
+class JobFailedError(Refusal):
+    """A job that failed on all attempts; what is committed stays."""
+
+
+class UnfinishedLevelError(RuntimeError):
+    """A level that a limit cut; the message says which. What was committed before stays."""
+
+
+class LevelRunner(Protocol):
+    """The runner of the jobs of levels."""
+
+    @property
+    def spec(self) -> BlockSpec:
+        """The spec that was shipped."""
+
+    @property
+    def cores(self) -> int:
+        """Tasks that run at the same time."""
+
+    def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
+        """Run the job of a level; None when it was cancelled because `stop` was set.
+
+        Raises:
+            UnfinishedLevelError: when a limit cut it.
+        """
+
+
+def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit], cores: int | None = None) -> LevelJob:
+    """The job that expands the last committed level; the number of tasks follows from sizes and cores.
+
+    Args:
+        runner: what will run it.
+        log, commits: the run.
+        cores: reckon with so many, as when the level was made first; None: those of the runner.
+    """
+    last, cores = commits[-1], cores or runner.cores
+    share = -(-last.rows // (2 * cores))
+    split_rows = max(1, min(SPLIT_ROWS, max(SMALL_SPLIT_ROWS, share)))
+    ratio = last.cost.get("candidates", 0) / max(1, last.rows) or 4.0
+    visited = sum(level.rows for level in commits)
+    tasks = max(last.rows * ratio * 2 / TARGET_CANDIDATES, visited / TARGET_VISITED)
+    small = tasks <= 1 and last.rows < SMALL_SPLIT_ROWS
+    targets = 1 if small else -(-int(tasks + 1) // cores) * cores
+    return LevelJob(
+        last.depth + 1, str(log.folder(last.depth + 1)), str(log.folder(last.depth)), splits(last.groups, split_rows),
+        tuple(log.stored(level) for level in commits), min(runner.spec.buckets, targets), cores,
+    )  # fmt: skip
+
+
+def splits(groups: Sequence[RowGroup], max_rows: int) -> tuple[tuple[RowGroup, ...], ...]:
+    """Groups in order, neighbours together up to about `max_rows` rows."""
+    result: list[list[RowGroup]] = [[]]
+    rows = 0
+    for group in groups:
+        if result[-1] and rows + group.rows > max_rows:
+            result.append([])
+            rows = 0
+        result[-1].append(group)
+        rows += group.rows
+    return tuple(tuple(part) for part in result)
+
+
+def least(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
+    """For each claim the least id of a state, among those that the parts of a level name."""
+    claims: dict[int, int] = {}
+    for part in parts:
+        for claim, identity in part.items():
+            claims[claim] = min(identity, claims.get(claim, identity))
+    return claims

@@ -10,6 +10,7 @@ from kraftcheck.ci.mutants.parts import read_parts
 from kraftcheck.ci.prove import table
 from tests.documentation import commands, coverage, defects, findings, index, live, releases
 from tests.documentation.mistakes import page as mistakes
+from tests.model.language.words import page as words
 from tests.shared.places import DOCS
 
 PAGES: Mapping[Path, Callable[[], str]] = {
@@ -21,6 +22,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "findings.md": findings.page,
     DOCS / "reference" / "load-bearing.md": lambda: load_bearing(read_parts(DOCS / "reference" / "load-bearing.json")),
     DOCS / "reference" / "proofs.md": lambda: table.page(table.read_runs(DOCS / "reference" / "proofs.json")),
+    DOCS / "reference" / "words.md": words.page,
     DOCS / "reference" / "README.md": index.reference,
     DOCS / "explanation" / "adr" / "README.md": index.decisions,
     DOCS / "how-to" / "mistakes.md": mistakes.page,

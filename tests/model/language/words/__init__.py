@@ -1,0 +1,1 @@
+"""The words of rules, each with an example that every engine computes."""

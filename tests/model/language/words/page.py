@@ -1,0 +1,81 @@
+"""The page of words: docs/reference/words.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import fields
+
+from tests.model.language.words.any_number import WORDS
+from tests.model.language.words.example import STATES, Coins, Example, Inputs, Light, Mail, Votes
+from tests.model.language.words.examples import EXAMPLES
+
+HEAD = """\
+# Every word by example
+
+An example for each word of [the language](language.md), what it gives, and which engines compute it.
+
+The examples read a state `s`, and a test runs each of them in {states} states, of which this is the first:
+
+| field | is |
+|---|---|
+{fields}
+
+* **Ints**: Python computes the example; the column has what it gives.
+* **Machine code**: a search reaches the same value, compiled.
+* **SMT**: Z3, given the state, simplifies the formula of the example to the same value.
+* **Hypothesis**: a random run on ints takes the step.
+
+`Light` has the names {names}; `Mail` has the members {mail}; `Coins` has {coins}, at most
+two of each; `Votes` has the keys {keys}; a `Line` has room for three.
+"""
+
+COLUMNS = "| word | example | ints | machine code | SMT | Hypothesis |\n|---|---|---|---|---|---|"
+
+LAST = """\
+## Any number
+
+These take `ANY` in place of a number, for [proofs of any number](../explanation/proofs.md), which only provers read:
+the other commands refuse the bound in one line. A test runs a system that has all five, and one with a defect.
+
+| word | `explore` | `simulate` | `prove` |
+|---|---|---|---|
+{rows}
+"""
+
+
+def shown(value: Any) -> str:
+    """A value as the page shows it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(shown, value))})"
+    return str(value)
+
+
+def row(example: Example) -> str:
+    """The row of an example."""
+    text = example.text.replace("|", "\\|")
+    return f"| `{example.word}` | `{text}` | {_cell(example.value(STATES[0]))} | same | same | runs |"
+
+
+def _cell(value: Any) -> str:
+    return f"`{shown(value)}`"
+
+
+def _named(values: Sequence[Any]) -> str:
+    return ", ".join(f"`{shown(value)}`" for value in values)
+
+
+def page() -> str:
+    """The page."""
+    state = STATES[0]
+    listed = "\n".join(f"| `s.{one.name}` | {_cell(getattr(state, one.name))} |" for one in fields(Inputs))
+    head = HEAD.format(states=len(STATES), fields=listed, names=_named([*Light]), mail=_named(Mail.members),
+                       coins=_named(Coins.members), keys=_named(Votes.keys))  # fmt: skip
+    parts = [head]
+    for heading, examples in EXAMPLES.items():
+        parts.append(f"## {heading}\n\n{COLUMNS}\n" + "\n".join(map(row, examples)) + "\n")
+    rows = "\n".join(f"| `{word}` | a number | a number | a number, or `ANY` |" for word in WORDS)
+    return "\n".join([*parts, LAST.format(rows=rows)])

@@ -86,7 +86,11 @@ def test_the_number_of_threads_changes_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("system", "states", "followed"),
-    [(LOCK, 1125, 60), (NO_LOCK, 1296, 93), (READERS_WRITERS, 1205, 74)],
+    [
+        (LOCK, 1125, 60),
+        pytest.param(NO_LOCK, 1296, 93, marks=pytest.mark.slow),
+        pytest.param(READERS_WRITERS, 1205, 74, marks=pytest.mark.slow),
+    ],
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_processes_that_share_little_are_explored_in_few_orders(system: System, states: int, followed: int) -> None:

@@ -14,7 +14,7 @@ from kraftcheck.ci.explore.engines import explore_with_engine
 from kraftcheck.ci.explore.find import last_line as find_line
 from kraftcheck.ci.explore.find import print_located, searched
 from kraftcheck.ci.explore.native import SearchBudget
-from kraftcheck.ci.explore.reductions import NONE, reduction_options, traced_for
+from kraftcheck.ci.explore.reductions import NONE, OFF, reduction_options, traced_for
 from kraftcheck.ci.spark.options import ClusterOptions, cluster_options
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.expressions import expression_options, find_option
@@ -208,8 +208,8 @@ def explore_command(
         write_json(target, report.document(chosen, result, None if dataset is None else dataset.document(), engine))
     code = worst_exit_code(verdict.verdict for verdict in result.verdicts)
     line = find_line(result, code) if find else last_line(result, code)
-    again = ["--strict"] * strict + ["--symmetry=on"] * (symmetry == "on") + [f"--reduce={reduce}"] * (reduce != NONE)
-    reports.write(screen, [judged_search(chosen, result, tuple(again))], code, line)
+    again = [f"--symmetry={symmetry}"] * (symmetry != OFF) + [f"--reduce={reduce}"] * (reduce != NONE)
+    reports.write(screen, [judged_search(chosen, result, (*["--strict"] * strict, *again))], code, line)
     screen.plain(line)
     sys.exit(code)
 

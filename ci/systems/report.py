@@ -145,6 +145,8 @@ def summary(result: Exploration) -> list[str]:
     names = symmetries(result)
     if names:
         lines.append(f"each state stands for all that are like it but for the names of: {', '.join(names)}")
+    if result.program.reduction is not None and result.program.reduction.proof:
+        lines.append(result.program.reduction.proof)
     if result.orders is not None:
         lines.append(result.orders.text())
     idle = [action for action, count in result.fired.items() if not count]

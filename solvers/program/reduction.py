@@ -15,7 +15,9 @@ class Reduction:
     Attributes:
         fields: each symmetry with its places in the layout, in the order they are applied.
         canonical: for each layout slot, the leaf of the state that stands for a state.
+        proof: what was proven of the symmetries, in a line; empty where they are compared by samples only.
     """
 
     fields: tuple[SymmetryFields, ...]
     canonical: tuple[Term, ...]
+    proof: str = ""

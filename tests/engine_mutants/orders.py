@@ -1,9 +1,10 @@
-"""Mutants of the reduction of orders: independence, and each condition under which successors are left out."""
+"""Mutants of the reduction of orders, and of the proof of symmetries."""
 
 from __future__ import annotations
 
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.search.orders import test_bits, test_commuting, test_orders
+from tests.solvers.search.symmetries import test_proof
 
 FIRST, SECOND, THIRD, FOURTH, FIFTH = (
     Killer(test_orders.test_verdicts_are_those_of_all_orders, (place,)) for place in range(5)
@@ -16,6 +17,14 @@ REFUSED = Killer(test_orders.test_what_is_about_all_orders_is_refused)
 GUARDS = Killer(test_orders.test_guards_are_not_reported_of_a_reduced_search)
 COMMUTE = Killer(test_commuting.test_what_does_not_commute_is_found, (0,))
 DISTURB = Killer(test_commuting.test_what_does_not_commute_is_found, (1,))
+
+START, GUARD, STATE, STEP, WAY = (
+    Killer(test_proof.test_what_tells_elements_apart_is_refused, (place,)) for place in (0, 1, 4, 5, 8)
+)
+LATE = Killer(test_proof.test_what_tells_elements_apart_is_refused, (3,))
+FORGETS = Killer(test_proof.test_a_renaming_that_forgets_is_refused)
+STRANGER = Killer(test_proof.test_a_step_that_leaves_a_domain_at_one_element_only_is_refused)
+CAPS = Killer(test_proof.test_bounds_with_different_reasons_are_refused)
 
 INDEPENDENCE = (
     Mutant("reads-forgotten", "An instance does not depend on those that write what it reads (C1).",
@@ -59,4 +68,29 @@ SELECTION = (
     Mutant("enabling-unaudited", "The audit does not notice that a step enables or disables another.",
            "solvers.audit.independence:find_dependence", "still != enabled or (after is None) != (its is None)",
            "False", DISTURB),
+)  # fmt: skip
+
+PROVEN_SYMMETRY = (
+    Mutant("starts-unproven", "Initial states may tell elements apart.",
+           "solvers.search.symmetries.proof:prove_symmetries", "prover.start(entry, order)", "pass", START),
+    Mutant("guards-unproven", "An instance and its image need not be enabled alike.",
+           "solvers.search.symmetries.proof:_Prover._is_image", "all_of(like, any_of(negate(enabled), all_of(*same)))",
+           "all_of(any_of(negate(enabled), all_of(*same)))", GUARD),
+    Mutant("properties-unproven", "Properties of a state may tell elements apart.",
+           "solvers.search.symmetries.proof:_Prover.swap", "self._require(here == there, entry, name)", "pass", STATE),
+    Mutant("step-properties-unproven", "Properties of a step may tell elements apart.",
+           "solvers.search.symmetries.proof:_Prover._is_image",
+           "zip((*after, *own.steps), (*other.after, *other.steps)", "zip(after, other.after", STEP),
+    Mutant("ways-unproven", "The way out of a property may tell elements apart.",
+           "solvers.search.symmetries.proof:_Prover._is_image",
+           "claim.allowed[number] != claim.allowed[other.number]", "False", WAY),
+    Mutant("renaming-forgets", "Renaming twice need not give the state back.",
+           "solvers.search.symmetries.proof:_Prover.swap", "all_of(*inside, *back)", "all_of(*inside)", FORGETS),
+    Mutant("domains-unproven", "A step may leave a domain where its image does not.",
+           "solvers.search.symmetries.proof:_Prover._is_image",
+           "same.append(graph.lift(self._stays(own)) == self._stays(other))", "pass", STRANGER),
+    Mutant("caps-unlike", "Items of one tuple may have bounds that are declared, and not.",
+           "solvers.search.symmetries.proof:prove_symmetries", "_check_caps(program)", "pass", CAPS),
+    Mutant("undecided-is-proven", "What Z3 refutes is proven.",
+           "solvers.search.symmetries.proof:_Prover._asked", "return bool(answer == z3.unsat)", "return True", LATE),
 )  # fmt: skip

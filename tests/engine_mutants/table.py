@@ -11,7 +11,7 @@ from tests.engine_mutants.liveness import LASSOS, SUSPECTS, SWEEPS
 from tests.engine_mutants.liveness import VERDICTS as LIVENESS
 from tests.engine_mutants.mutant import Mutant
 from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
-from tests.engine_mutants.orders import INDEPENDENCE, SELECTION
+from tests.engine_mutants.orders import INDEPENDENCE, PROVEN_SYMMETRY, SELECTION
 from tests.engine_mutants.premises import PREMISES
 from tests.engine_mutants.proving import INDUCTION, READING, UNROLLING
 from tests.shared.places import DOCS
@@ -34,6 +34,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Lassos of bounded length": LASSOS,
     "Suspected lassos": SUSPECTS,
     "Symmetry": SYMMETRY,
+    "Proof of symmetries": PROVEN_SYMMETRY,
     "Independence of steps": INDEPENDENCE,
     "Orders that are left out": SELECTION,
     "Witnesses and their files": WITNESSES,

@@ -38,25 +38,25 @@ class Specialiser:
     Attributes:
         program: whose terms.
         graph: where to.
-        state: the variables of the state there, one for each layout slot.
+        state: what stands for the state there, one term for each layout slot; new variables unless given.
     """
 
     program: Program
     graph: Graph = field(factory=Graph)
-    state: tuple[Term, ...] = field(init=False)
+    state: tuple[Term, ...] = ()
     _of_state: dict[int, Term] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        """Make the variables of the state."""
-        made = []
-        for variable in self.program.state:
-            name = self.program.graph.variables[variable.value]
-            own = self.graph.truth_variable(name) if variable.is_truth else self.graph.variable(
-                name, variable.lo, variable.hi
-            )  # fmt: skip
-            made.append(self.graph.lift(own))
-            self._of_state[variable.index] = made[-1]
-        self.state = tuple(made)
+        """Make the variables of the state, where none are given."""
+        variables = self.program.state
+        self.state = self.state or tuple(self._like(variable) for variable in variables)
+        self._of_state = {variable.index: own for variable, own in zip(variables, self.state, strict=True)}
+
+    def _like(self, variable: Term) -> Term:
+        name = self.program.graph.variables[variable.value]
+        if variable.is_truth:
+            return self.graph.truth_variable(name)
+        return self.graph.variable(name, variable.lo, variable.hi)
 
     def of_state(self, terms: Sequence[Term]) -> list[Term]:
         """Terms of the state alone."""

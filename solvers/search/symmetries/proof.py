@@ -1,0 +1,226 @@
+"""Proof that a symmetry is one: renaming two elements changes nothing, in any state of the layout.
+
+A search by symmetry compares samples. Here the rules are terms, and so is the state in which two neighbours have
+changed names. Renaming twice must give the state back. For each action instance there must be one that is enabled in
+the renamed state exactly when it is in the state, leads to the renamed successor, and leaves the domains alike; each
+property must say the same of both. What does not fold to a constant is asked of Z3, for all values of the fields within
+their domains. Exchanges of neighbours generate every order; that a search renames by orders as by such exchanges one
+after the other is proven too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import z3
+from attrs import define, field, frozen
+
+from kraftcheck.model.language.layout import Domain, cap_of
+from kraftcheck.model.language.symmetry import SymmetryError, SymmetryFields
+from kraftcheck.model.language.terms import Term, Truth
+from kraftcheck.model.language.words import all_of, any_of, negate
+from kraftcheck.solvers.program.parts import line_of
+from kraftcheck.solvers.program.program import Kind, Program
+from kraftcheck.solvers.program.starts import initial_states
+from kraftcheck.solvers.search.orders.instances import Instance, Specialiser
+from kraftcheck.solvers.search.symmetries.samples import SampleValues, scattered
+from kraftcheck.solvers.smt.z3terms import Z3Reader
+
+SAMPLES = 12
+"""Scattered states on which an instance and its likely image are compared before Z3 is asked."""
+
+
+@frozen
+class SymmetryProof:
+    """What it took to prove the symmetries of a program.
+
+    Attributes:
+        obligations: statements proven.
+        asked: how many of them Z3 was asked; the others folded to the same terms.
+    """
+
+    obligations: int
+    asked: int
+
+    def text(self) -> str:
+        """The proof in a line of a report."""
+        return f"symmetry: proven for every state of the layout, {self.obligations:,} statements, {self.asked:,} by Z3"
+
+
+def prove_symmetries(program: Program, timeout: float = 10.0) -> SymmetryProof:
+    """Prove the symmetries by which the states of a program are reduced.
+
+    Args:
+        program: a reduced program.
+        timeout: seconds that Z3 may take for one statement.
+
+    Raises:
+        SymmetryError: naming the action or property that tells elements apart or is not proven in time.
+    """
+    fields = () if program.reduction is None else program.reduction.fields
+    _check_caps(program)
+    prover = _Prover(program, timeout)
+    for entry in fields:
+        for order in entry.symmetry.swaps():
+            prover.start(entry, order)
+            prover.swap(entry, order)
+        prover.orders(entry)
+    return SymmetryProof(prover.obligations, prover.asked)
+
+
+def _check_caps(program: Program) -> None:
+    """Refuse items of a tuple whose bounds have different reasons: a cap cuts one step, a fault its image."""
+    caps: dict[str, str] = {}
+    for slot in program.layout.slots:
+        name = re.sub(r"\[\d+\]", "[*]", slot.path)
+        if caps.setdefault(name, cap_of(slot.domain)) != cap_of(slot.domain):
+            why = f"the items of {name} have bounds with different reasons; give one"
+            raise SymmetryError(f"{program.system.name}: {why}")
+
+
+@define
+class _Prover:
+    """Proves exchanges of two elements, one after the other.
+
+    Attributes:
+        program, timeout: as `prove_symmetries` takes them.
+        obligations, asked: counted so far.
+    """
+
+    program: Program
+    timeout: float
+    obligations: int = 0
+    asked: int = 0
+    _made: Specialiser = field(init=False)
+    _instances: list[Instance] = field(init=False)
+    _reader: Z3Reader = field(factory=Z3Reader)
+    _samples: SampleValues = field(init=False)
+    _undecided: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        """Make terms of the state, and states to try them on."""
+        self._made = Specialiser(self.program)
+        self._instances = list(self._made.instances())
+        layout = self.program.layout
+        rows = [list(layout.values(layout.unpack(packed))) for packed in self.program.initial[:4]]
+        rows += scattered([(slot.domain.lo, slot.domain.hi) for slot in layout.slots], SAMPLES)
+        self._samples = SampleValues(self._made.graph, rows)
+
+    def start(self, entry: SymmetryFields, order: tuple[int, ...]) -> None:
+        """Compare the initial states, all of them, with their images."""
+        layout = self.program.layout
+        values = {tuple(layout.values(state)) for state in initial_states(self.program.system, self.program.setting)}
+        if {tuple(map(int, entry.image(row, order))) for row in values} != values:
+            raise self._refused(entry, "the set of initial states", where="")
+
+    def swap(self, entry: SymmetryFields, order: tuple[int, ...]) -> None:
+        """Prove that exchanging two elements changes nothing."""
+        graph, slots = self._made.graph, self.program.layout.slots
+        image = tuple(graph.lift(value) for value in entry.image(list(self._made.state), order))
+        inside = [all_of(*_inside(value, slot.domain)) for value, slot in zip(image, slots, strict=True)]
+        back = [x == y for x, y in zip(entry.image(image, order), self._made.state, strict=True)]
+        self._require(all_of(*inside, *back), entry, "the layout")
+        renamed = Specialiser(self.program, graph, image)
+        for name, here, there in zip(*self._state_truths(renamed), strict=True):
+            self._require(here == there, entry, name)
+        images = list(renamed.instances())
+        for kind in self.program.kinds:
+            for row in range(len(kind.instances)):
+                others = (images[kind.first + other] for other in _likely(kind, row, order))
+                if not any(self._is_image(entry, order, kind.first + row, other) for other in others):
+                    raise self._refused(entry, f"action {kind.action.name}", line_of(kind.action.effect))
+
+    def orders(self, entry: SymmetryFields) -> None:
+        """Prove that each order of the elements renames a state as exchanges of neighbours do, one after the other."""
+        swaps = list(entry.symmetry.swaps()) if entry.symmetry.members else []
+        reached = {tuple(range(entry.symmetry.size)): list[Any](self._made.state)}
+        for order, values in iterate_growing(reached) if swaps else ():
+            directly = zip(entry.image(list(self._made.state), order), values, strict=True)
+            self._require(all_of(*(x == y for x, y in directly)), entry, "an order of the elements")
+            for swap in swaps:
+                reached.setdefault(tuple(swap[i] for i in order), entry.image(values, swap))
+
+    def _is_image(self, entry: SymmetryFields, order: tuple[int, ...], number: int, other: Instance) -> bool:
+        """Whether an instance does in the renamed state what one does in the state."""
+        own, graph = self._instances[number], self._made.graph
+        if any(claim.allowed[number] != claim.allowed[other.number] for claim in self.program.recovers):
+            return False
+        enabled = all_of(*own.guard)
+        after = [graph.lift(value) for value in entry.image(list(own.after), order)]
+        same = [x == y for x, y in zip((*after, *own.steps), (*other.after, *other.steps), strict=True)]
+        same.append(graph.lift(self._stays(own)) == self._stays(other))
+        like = graph.lift(enabled) == all_of(*other.guard)
+        return self._holds(all_of(like, any_of(negate(enabled), all_of(*same))))
+
+    def _stays(self, one: Instance) -> Truth:
+        """Whether an instance stays within the domains."""
+        slots = self.program.layout.slots
+        return all_of(*itertools.chain.from_iterable(_inside(one.after[n], slots[n].domain) for n in one.unchecked))
+
+    def _state_truths(self, renamed: Specialiser) -> tuple[list[str], list[Term], list[Term]]:
+        """The truths of a state that a search observes, with their names: in the state, and in the renamed one."""
+        program = self.program
+        named = [(f"property {c.id}", t) for c, t in zip(program.always, program.always_terms, strict=True)]
+        named += [(f"property {c.id}", t) for c, t in zip(program.sometimes, program.sometimes_terms, strict=True)]
+        named += [(f"property {r.claim.id}", t) for r in program.recovers for t in (r.when, r.goal)]
+        named += [(f"property {name}, initially", t) for name, t in program.starts.items()]
+        named.append(("the truth of quiescent states", program.quiescent))
+        named += [] if program.within is None else [("within", program.within)]
+        terms = [term for _, term in named]
+        return [name for name, _ in named], self._made.of_state(terms), renamed.of_state(terms)
+
+    def _require(self, truth: Truth, entry: SymmetryFields, name: str) -> None:
+        if not self._holds(truth):
+            raise self._refused(entry, name)
+
+    def _refused(
+        self, entry: SymmetryFields, name: str, line: str = "", where: str = " in a state of the layout"
+    ) -> SymmetryError:
+        system, elements = self.program.system.name, entry.symmetry.name
+        if self._undecided:
+            why = f"is not decided in {self.timeout:g} s"
+            return SymmetryError(f"{system}: whether {name} tells {elements} apart {why}{line}")
+        return SymmetryError(f"{system}: {name} tells {elements} apart{where}{line}")
+
+    def _holds(self, truth: Truth) -> bool:
+        """Whether a truth holds in every state of the layout."""
+        term = self._made.graph.lift(truth)
+        holds = bool(term.value) if term.op == "const" else self._samples.always(term) and self._asked(term)
+        self.obligations += holds
+        return holds
+
+    def _asked(self, truth: Term) -> bool:
+        """Whether Z3 finds no state in which a truth does not hold."""
+        solver = z3.Solver(ctx=self._reader.context)
+        solver.set("timeout", int(1000 * self.timeout))
+        for variable, slot in zip(self._made.state, self.program.layout.slots, strict=True):
+            solver.add(self._reader.within(variable, slot.domain.lo, slot.domain.hi))
+        solver.add(z3.Not(self._reader.expression(truth)))
+        answer = solver.check()
+        self.asked += answer == z3.unsat
+        self._undecided = self._undecided or answer == z3.unknown
+        return bool(answer == z3.unsat)
+
+
+def iterate_growing(reached: dict[tuple[int, ...], list[Any]]) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
+    """The entries of a mapping in order, those included that are added meanwhile."""
+    for place in itertools.count():
+        if place == len(reached):
+            return
+        yield list(reached.items())[place]
+
+
+def _likely(kind: Kind, row: int, order: tuple[int, ...]) -> list[int]:
+    """The instances of a kind, those first whose argument values are the renamed ones or the same."""
+    moved = dict(enumerate(order))
+    renamed = [moved.get(int(value), int(value)) for value in kind.table[row]]
+    same = [list(map(int, values)) == renamed for values in kind.table]
+    return sorted(range(len(kind.table)), key=lambda other: (not same[other], other != row))
+
+
+def _inside(value: Term, domain: Domain) -> list[Truth]:
+    """That a value is in a domain, as truths."""
+    return [] if value.is_truth else [value >= domain.lo, value <= domain.hi]

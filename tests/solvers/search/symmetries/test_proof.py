@@ -1,0 +1,139 @@
+"""Symmetries are proven of the rules, for every state of the layout, or refused by name and line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import evolve, frozen
+
+import kraftcheck as kc
+from kraftcheck.model.language.symmetry import Symmetry, SymmetryError
+from kraftcheck.model.language.system import System
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.search.explore import explore
+from kraftcheck.solvers.search.symmetries.derived import by_proven_symmetry, suggestions
+from kraftcheck.solvers.search.symmetries.proof import prove_symmetries
+from kraftcheck.solvers.search.symmetry import reduced
+from tests.shared.commands import kraftcheck
+from tests.solvers.search.orders.ports import LOCK
+from tests.solvers.search.test_symmetry import BROKEN, RING, RING_CLAIMS, Ring, asymmetric, toy
+from tests.toys import FAVOURITE, TWO_PHASE
+
+
+def traced(system: System) -> Program:
+    """A system at its first scope."""
+    return trace(system, system.setting())
+
+
+def undeclared(system: System) -> System:
+    """A system without its declared symmetries."""
+    return evolve(system, symmetries=lambda setting: [])
+
+
+EXCLUSIVE = evolve(LOCK, properties=lambda setting: [kc.always("exclusive", "One.", lambda s: s.inside.size() <= 1)])
+"""Mutual exclusion without the goal that names a process."""
+
+
+def test_declared_symmetries_are_proven() -> None:
+    """Managers in sets, and places in words, sets and tuples together, are proven; Z3 is asked of some of it."""
+    for program in (traced(TWO_PHASE), toy(RING, None, *RING_CLAIMS)):
+        proof = prove_symmetries(reduced(program))
+        assert 0 < proof.asked < proof.obligations
+
+
+@pytest.mark.parametrize(("changes", "message"), BROKEN)
+def test_what_tells_elements_apart_is_refused(changes: dict[str, Any], message: str) -> None:
+    """What a comparison of samples refuses is refused without a search, an action with its line."""
+    with pytest.raises(SymmetryError, match=r"ring: .* tells places apart") as refused:
+        prove_symmetries(asymmetric(**changes))
+    assert ("action" in str(refused.value)) == ("test_symmetry.py:" in str(refused.value))
+    assert message
+
+
+def test_a_property_that_names_an_element_is_refused() -> None:
+    """The property is named."""
+    with pytest.raises(SymmetryError, match="property first-commits tells managers apart in a state of the layout"):
+        by_proven_symmetry(traced(FAVOURITE))
+
+
+def test_what_no_reachable_state_shows_is_refused() -> None:
+    """A step that tells places apart in a state that is never reached is refused: the proof is about the layout."""
+    never = kc.Action("never", lambda s: s, lambda s: kc.all_of(s.holder == 1, s.visited == 0))
+    system = evolve(RING, actions=lambda setting: [*RING.actions(setting), never])
+    explore(reduced(traced(system)), clock=lambda: 0.0)
+    with pytest.raises(SymmetryError, match="action never tells places apart"):
+        prove_symmetries(reduced(traced(system)))
+
+
+@frozen
+class Wide:
+    """A set of three, of which a symmetry names two."""
+
+    members: kc.IntSet
+
+
+def test_a_renaming_that_forgets_is_refused() -> None:
+    """Renaming two elements of a set of three drops the third: no symmetry, although no rule tells the two apart."""
+    idle = System(
+        name="idle", summary="Nothing happens.", initial=[Wide(kc.IntSet())], layout=Wide(kc.IntSet(kc.subset_of(3))),
+        actions=[kc.Action("clear", lambda s: Wide(s.members.none()))],
+        symmetries=lambda setting: [Symmetry("pair", 2, ("",))],
+    )  # fmt: skip
+    with pytest.raises(SymmetryError, match="the layout tells pair apart"):
+        prove_symmetries(reduced(traced(idle)))
+
+
+def test_bounds_with_different_reasons_are_refused() -> None:
+    """A step that a cap may cut at one place, and a fault cuts at another, is not the same step."""
+    uneven = Ring(kc.ints(-1, 2), kc.ints(0, 7), (kc.ints(0, 2), kc.ints(0, 2, cap="two are enough"), kc.ints(0, 2)))
+    with pytest.raises(SymmetryError, match=r"the items of counts\[\*\] have bounds with different reasons"):
+        prove_symmetries(reduced(traced(evolve(RING, layout=lambda setting: uneven))))
+
+
+def test_a_step_that_leaves_a_domain_at_one_element_only_is_refused() -> None:
+    """Bits that a renaming drops do not hide that a step leaves the domain: what stays within it is compared too."""
+    far = System(
+        name="far", summary="A set that one of two adds a stranger to.", initial=[Wide(kc.IntSet())],
+        layout=Wide(kc.IntSet(kc.subset_of(2))),
+        actions=[kc.Action("add", lambda s, who: Wide(s.members.plus(
+            kc.choose(who == 0, s.members.just(2), s.members.none()))), None, {"who": [0, 1]})],
+        symmetries=lambda setting: [Symmetry("pair", 2, ("",))],
+    )  # fmt: skip
+    with pytest.raises(SymmetryError, match="action add tells pair apart"):
+        prove_symmetries(reduced(traced(far)))
+
+
+def test_symmetries_that_nobody_declared_are_derived() -> None:
+    """Tuples and sets of one size are suggested together, proven, and reduce as the declared symmetry does."""
+    program = by_proven_symmetry(traced(undeclared(TWO_PHASE)))
+    assert program.reduction is not None
+    (managers,) = program.reduction.fields
+    (declared,) = TWO_PHASE.symmetries(TWO_PHASE.setting())
+    assert (managers.symmetry.size, managers.symmetry.sets) == (declared.size, declared.sets)
+    lock = by_proven_symmetry(traced(EXCLUSIVE))
+    assert lock.reduction is not None
+    assert [entry.symmetry.tuples for entry in lock.reduction.fields] == [("at",)]
+    found = explore(lock, clock=lambda: 0.0)
+    assert found.distinct == 105
+    assert {type(one.verdict).__name__ for one in found.verdicts} == {"Holds"}
+
+
+def test_a_suggestion_that_is_none_is_refused() -> None:
+    """Where a goal names process 0 nothing is reduced, and where no field has elements nothing is suggested."""
+    assert [one.size for group in suggestions(traced(LOCK)) for one in group] == [4]
+    with pytest.raises(SymmetryError, match=r"property last-enters tells elements 0\.\.3 of at, inside apart"):
+        by_proven_symmetry(traced(LOCK))
+    bare = evolve(RING, layout=lambda setting: Wide(kc.ints(0, 1)), initial=[Wide(0)], actions=lambda setting: [])
+    with pytest.raises(SymmetryError, match="ring has neither tuples nor sets of elements"):
+        by_proven_symmetry(traced(undeclared(bare)))
+
+
+def test_the_command_says_what_was_proven() -> None:
+    """The report has a line of the proof; what is refused is one line."""
+    ran = kraftcheck("explore", "tests.solvers.search.test_symmetry:RING", "--symmetry", "proven", "--quiet")
+    assert ran.code == 0
+    assert "symmetry: proven for every state of the layout, " in ran.out
+    refusal = kraftcheck("explore", "tests.toys:FAVOURITE", "--symmetry", "proven", "--quiet").refusal()
+    assert refusal.startswith("--symmetry proven: two-phase-commit: property first-commits tells managers apart")

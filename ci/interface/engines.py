@@ -29,6 +29,7 @@ from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
+from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.program import Program
@@ -57,6 +58,9 @@ from kraftcheck.solvers.walks.walks import simulate as walk
 
 Answer = TypeVar("Answer")
 
+Invariants = Mapping[str, str] | Iterable[str]
+"""Expressions by the names that they get as properties, or expressions that are named by their texts."""
+
 
 def _bounds(bounds: Mapping[str, int | str]) -> dict[str, int]:
     """Bounds as the command line takes them: with `-` for `_`, and `any` for one that bounds nothing."""
@@ -72,6 +76,21 @@ def _check(least: int, **numbers: int | None) -> None:
     for name, value in numbers.items():
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
             raise Refusal(f"{name} takes an int of at least {least}, not {value!r}")
+
+
+def _expressions(invariants: Invariants, when: str = "") -> Expressions:
+    """Expressions as the command line takes them, with the names that they have.
+
+    Raises:
+        Refusal: for what is neither a mapping of names to texts nor a list of texts.
+    """
+    texts = list(invariants.values() if isinstance(invariants, Mapping) else invariants)
+    names = list(invariants) if isinstance(invariants, Mapping) else []
+    if isinstance(invariants, str) or not all(isinstance(text, str) and text.strip() for text in (*texts, *names)):
+        raise Refusal(f"invariants takes expressions by name, {{'led': 'a in b'}}, or a list, not {invariants!r}")
+    if when and not texts:
+        raise Refusal("when says where invariants have to hold; give one")
+    return Expressions(tuple(texts), when, names=tuple(name.strip() for name in names))
 
 
 def _one_of(name: str, value: str, choices: Iterable[str]) -> None:
@@ -126,7 +145,8 @@ def explore(
     threads: int | None = None, memory: int | None = None, max_depth: int | None = None,
     max_states: int | None = None, stop_at_first: bool = False, strict: bool = False, symmetry: bool = False,
     sampling: Sampling = DEFAULT, keep: bool = True, cache: bool = True,
-    progress: Callable[[search.SearchProgress], None] | None = None, **bounds: int,
+    progress: Callable[[search.SearchProgress], None] | None = None, invariants: Invariants = (), when: str = "",
+    **bounds: int,
 ) -> Result:  # fmt: skip
     """Explore every reachable state.
 
@@ -145,6 +165,9 @@ def explore(
         keep: whether the result keeps the states.
         cache: whether compiled code is kept between runs.
         progress: called now and then, on another thread, with how far the search is.
+        invariants: expressions to judge too, as `--invariant` takes them: by the names that they get as properties, or
+            a list, where each is named by its text.
+        when: an expression; each of `invariants` has to hold only in states that satisfy it.
         bounds: single bounds by name, with `_` for `-`.
 
     Returns:
@@ -156,7 +179,7 @@ def explore(
     """
     _check(1, threads=threads, memory=memory, max_states=max_states)
     _check(0, max_depth=max_depth)
-    chosen = subject(system, scope, _bounds(bounds), rules, properties)
+    chosen = subject(system, scope, _bounds(bounds), rules, properties, expressions=_expressions(invariants, when))
     check_switches(chosen)
     try:
         traced = reduced(program(chosen)) if symmetry else program(chosen)
@@ -175,7 +198,7 @@ def explore(
 def simulate(
     system: str | System, *, scope: str | None = None, rules: str | None = None, properties: Sequence[str] = (),
     runs: int = 1000, steps: int = 1000, seed: int = 1, schedule: str = "both", threads: int | None = None,
-    strict: bool = False, cache: bool = True, **bounds: int,
+    strict: bool = False, cache: bool = True, invariants: Invariants = (), when: str = "", **bounds: int,
 ) -> Result:  # fmt: skip
     """Walk at random, where every state is too many.
 
@@ -193,7 +216,7 @@ def simulate(
     _check(1, runs=runs, steps=steps, threads=threads)
     _check(0, seed=seed)
     _one_of("schedule", schedule, SCHEDULES)
-    chosen = subject(system, scope, _bounds(bounds), rules, properties)
+    chosen = subject(system, scope, _bounds(bounds), rules, properties, expressions=_expressions(invariants, when))
     check_switches(chosen)
     traced = program(chosen)
 
@@ -226,7 +249,7 @@ def simulate(
 def prove(
     system: str | System, *, scope: str | None = None, rules: str | None = None, properties: Sequence[str] = (),
     solver: str = "z3", timeout: float = 30.0, seed: int = 1, search_states: int = 5_000_000, cache: bool = True,
-    **bounds: int | str,
+    invariants: Invariants = (), **bounds: int | str,
 ) -> Result:  # fmt: skip
     """Prove invariants and step properties for any number of steps, by induction.
 
@@ -248,17 +271,18 @@ def prove(
         raise Refusal(f"timeout takes seconds above 0, not {timeout!r}")
     _one_of("solver", solver, SOLVERS)
     check_solver(solver, None, False)
-    request = ProofRequest(system, scope, _bounds(bounds), rules)
+    added = _expressions(invariants)
+    request = ProofRequest(system, scope, _bounds(bounds), rules, added.invariants, added.names)
     chosen = request.subject()
     refuse_liveness(chosen, "prove judges", properties, "; ask for other properties here")
     check_switches(chosen, theory)
     subject_ = request.build()
-    check_only(chosen.name, subject_, properties)
+    only = check_only(chosen.name, subject_, properties, added.names or added.invariants)
     check_endless(subject_, (solver, None), False)
     effort, begun = Effort(timeout, seed, False, solver), time.monotonic()
 
     def proven(stop: threading.Event) -> induction.Proof:
-        return induction.prove(request.build, effort=effort, clock=time.monotonic, only=tuple(properties), stop=stop)
+        return induction.prove(request.build, effort=effort, clock=time.monotonic, only=only, stop=stop)
 
     proof = _interruptible(chosen.name, proven)
 

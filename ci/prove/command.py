@@ -59,7 +59,7 @@ class ProofRequest:
     Attributes:
         name: system name, `module:attribute`, or a system, which only this process can make.
         scope, bounds, rules: as the user gave them.
-        invariants: expressions to prove as well.
+        invariants, names: expressions to prove as well, and their ids; without ids their texts are.
     """
 
     name: str | System
@@ -67,15 +67,16 @@ class ProofRequest:
     bounds: Mapping[str, int]
     rules: str | None
     invariants: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     def subject(self, proof: bool = True) -> Subject:
         """The subject, at bounds that provers (or the explorer) take."""
-        added = Expressions(self.invariants)
+        added = Expressions(self.invariants, names=self.names)
         return subject(self.name, self.scope, self.bounds, self.rules, proof=proof, expressions=added)
 
     def of_numbers(self, system: System, numbers: Mapping[str, int]) -> Subject:
         """The subject with numbers for the bounds that are `any`; what those free is no larger than they are."""
-        preset, added = system.setting(self.scope).bounds, Expressions(self.invariants)
+        preset, added = system.setting(self.scope).bounds, Expressions(self.invariants, names=self.names)
         within = {
             bound.name: min(preset[bound.name], numbers[bound.freed_by])
             for bound in system.bounds if bound.freed_by in numbers and bound.name in preset
@@ -119,6 +120,8 @@ def search_evidence(
     """
     of_any = ANY in request.bounds.values()
     wanted = any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim))
+    if not request.subject().shipped:  # of shipped systems other scopes show what a claim speaks of
+        wanted = wanted or any(claim in proof.theory.program.premises for claim in proof.targets)
     if not of_any and not wanted and not any(proof.theory.claim(claim).case for claim in proof.targets):
         return SearchEvidence()
     if not most or proof.stopped or passed():

@@ -21,7 +21,7 @@ from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.vocabulary import KAFKA
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from kraftcheck.solvers.audit.traced_sample import check_sample
-from kraftcheck.solvers.expressions.added import FIND, NO_EXPRESSIONS, Expressions
+from kraftcheck.solvers.expressions.added import FIND, NO_EXPRESSIONS, Expressions, typed_id
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.program import Program
@@ -68,9 +68,9 @@ class Subject:
     def again(self, claim: str) -> str:
         """The command that explores this subject again, and judges one property."""
         claims = self.system.properties(self.setting)
-        added = next((one.options for one in claims if one.id == claim), {})
+        added, typed = next(((one.options, typed_id(one)) for one in claims if one.id == claim), ({}, claim))
         words = [f"--{name} {shlex.quote(text)}" for name, text in added.items()]
-        judged_alone = [] if FIND in added else [f"--property {shlex.quote(claim)}"]
+        judged_alone = [] if FIND in added else [f"--property {shlex.quote(typed)}"]
         return " ".join([self.command(), *words, *judged_alone])
 
     def title(self) -> str:

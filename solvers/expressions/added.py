@@ -23,11 +23,13 @@ class Expressions:
         invariants: each has to hold in every reachable state; with `when`, in those that satisfy that.
         when: the states that the invariants are about; empty: all of them.
         find: the state to look for; empty: none.
+        names: ids of the invariants, in their order; empty: their texts are.
     """
 
     invariants: tuple[str, ...] = ()
     when: str = ""
     find: str = ""
+    names: tuple[str, ...] = ()
 
     @classmethod
     def of_options(cls, options: Mapping[str, str]) -> Expressions:
@@ -48,11 +50,19 @@ class Expressions:
         when = _checked(WHEN, self.when, shape, listing) if self.when else None
         wanted = _checked(FIND, self.find, shape, listing) if self.find else None
         claims = [invariant(_checked(INVARIANT, text, shape, listing), when) for text in self.invariants]
+        if self.names:
+            claims = [evolve(claim, id=name) for claim, name in zip(claims, self.names, strict=True)]
         goals = [goal(one, {name: one.text}) for name, one in ((WHEN, when), (FIND, wanted)) if one is not None]
         return tuple({claim.id: claim for claim in (*claims, *goals)}.values())
 
 
 NO_EXPRESSIONS = Expressions()
+
+
+def typed_id(claim: Property) -> str:
+    """The id that the command line gives a property: a name is for Python only, where an expression may have one."""
+    text, when = claim.options.get(INVARIANT), claim.options.get(WHEN)
+    return claim.id if text is None else f"{text} when {when}" if when else text
 
 
 def _checked(option: str, text: str, shape: Any, listing: str) -> Expression:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from attrs import evolve
+
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.layout import UNBOUNDED, Endless, Flag, LayoutError, leaves, rebuild
 from kraftcheck.model.language.packing import Layout
@@ -23,7 +25,7 @@ from kraftcheck.solvers.program.parts import (
     no_state,
     same_classes,
 )
-from kraftcheck.solvers.program.premises.hidden_goals import with_premises
+from kraftcheck.solvers.program.premises.hidden_goals import premises_of, with_premises
 from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
 from kraftcheck.solvers.program.pruning import constrained, is_within
 from kraftcheck.solvers.program.recovers import MAX_RECOVERS, RecoversClaim, unknown_recovery_action
@@ -72,7 +74,10 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         starts={p.id: truths.start(p, state) for p in grouped["step"] if p.initially is not None},
     )  # fmt: skip
     check_refusals(graph)
-    return with_premises(program, [says for _, says in always]) if truths.ask_twice and not free else program
+    says = [says for _, says in always]
+    if free:
+        return evolve(program, premises=premises_of(program, says))
+    return with_premises(program, says) if truths.ask_twice else program
 
 
 def _properties(system: System, setting: Setting, free: bool) -> tuple[Property, ...]:

@@ -46,11 +46,8 @@ class SearchEvidence:
         return any(v.claim == goal and isinstance(v.verdict, Holds) for one in searches for v in one.verdicts)
 
     def vacuous(self, claim: str) -> Vacuous | None:
-        """That no search reached what a claim is about, and one has looked; None elsewhere."""
-        searches = self.others if self.explored is None else (self.explored, *self.others)
-        found = [v.verdict for one in searches for v in one.verdicts if v.claim == claim]
-        if any(isinstance(verdict, Holds) for verdict in found):
-            return None
+        """That the search of the scope reached nothing of what a claim is about; None where it did, or is not whole."""
+        found = [] if self.explored is None else [v.verdict for v in self.explored.verdicts if v.claim == claim]
         return next((verdict for verdict in found if isinstance(verdict, Vacuous)), None)
 
     def refutation(self, claim: str) -> tuple[Refuted, Exploration] | None:

@@ -19,6 +19,7 @@ from kraftcheck.model.language.collections.enumeration import Enum
 from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.symbolic import record_fields
 from kraftcheck.model.nearest import nearest
+from kraftcheck.solvers.expressions.added import typed_id
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace
 
@@ -121,7 +122,7 @@ def document(trace: Trace, program: Program, system: str, rules: str | None, sho
                 "scope": setting.scope,
                 "bounds": dict(setting.bounds),
                 "rules": rules,
-                "property": trace.claim,
+                "property": _typed(trace, program),
                 "kind": trace.kind,
                 "failing": list(trace.failing),
                 "shortest": shortest,
@@ -132,6 +133,11 @@ def document(trace: Trace, program: Program, system: str, rules: str | None, sho
         **({} if trace.loop is None else {"loop": trace.loop.start}),
         "states": states,
     }
+
+
+def _typed(trace: Trace, program: Program) -> str:
+    """The id by which the command line finds the property again."""
+    return next((typed_id(claim) for claim in program.claims if claim.id == trace.claim), trace.claim)
 
 
 def _options(trace: Trace, program: Program) -> dict[str, Any]:

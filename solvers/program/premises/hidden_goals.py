@@ -23,6 +23,15 @@ NO_STEP = "no step that happens satisfies its premise, so it says nothing of any
 NO_CONTENT = "every state that the domains allow satisfies it, so it checks nothing"
 
 
+def premises_of(program: Program, says: Sequence[Term]) -> dict[str, Premise]:
+    """The properties that say something of some states or steps only, by id, without a goal; arguments as below."""
+    found = {claim.id: Premise("", NO_STEP) for claim in _of_some_steps(program).values()}
+    for claim, term in zip(program.always, says, strict=True):
+        if term.op != "const" or not term.value:
+            found[claim.id] = Premise("", NO_CONTENT if term.op == "const" else NO_STATE)
+    return found
+
+
 def with_premises(program: Program, says: Sequence[Term]) -> Program:
     """The program with a hidden goal for each property that says something of some states or steps only.
 
@@ -41,11 +50,7 @@ def with_premises(program: Program, says: Sequence[Term]) -> Program:
         premises[claim.id] = Premise(goal.id, NO_STATE)
         states.append(goal)
         terms.append(term)
-    for number, claim in enumerate(program.steps):
-        kinds = [kind for kind in program.kinds if kind.instances]
-        by_rule = all(kind.steps[number].op == "const" for kind in kinds)
-        if by_rule or all(kind.says[number].op == "const" and kind.says[number].value for kind in kinds):
-            continue
+    for number, claim in _of_some_steps(program).items():
         goal = _step_goal(claim, program, number)
         premises[claim.id] = Premise(goal.id, NO_STEP)
         happens.append(goal)
@@ -59,6 +64,17 @@ def with_premises(program: Program, says: Sequence[Term]) -> Program:
         program, kinds=tuple(judged), sometimes=(*program.sometimes, *states), happens=(*program.happens, *happens),
         sometimes_terms=(*program.sometimes_terms, *terms), premises=premises,
     )  # fmt: skip
+
+
+def _of_some_steps(program: Program) -> dict[int, Property]:
+    """The step properties, by number, that do not say something of every step; not those that the rules make true."""
+    found = {}
+    for number, claim in enumerate(program.steps):
+        kinds = [kind for kind in program.kinds if kind.instances or not program.layout.packed]
+        by_rule = all(kind.steps[number].op == "const" for kind in kinds)
+        if not by_rule and not all(kind.says[number].op == "const" and kind.says[number].value for kind in kinds):
+            found[number] = claim
+    return found
 
 
 def _goal(claim: Property, kind: str, predicate: Any) -> Property:

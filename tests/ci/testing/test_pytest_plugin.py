@@ -165,7 +165,7 @@ def test_a_simulation_tells_its_seed(run, pytester: pytest.Pytester) -> None:
     ("arguments", "passed", "failed"),
     [
         ('"tests.shared.capped:UNCAPPED"', 1, 5),
-        ('"tests.shared.capped:CAPPED"', 5, 1),
+        ('"tests.shared.capped:CAPPED"', 4, 2),
         ('"tests.shared.capped:CAPPED", strict=True', 1, 5),
         ('"tests.shared.capped:UNCAPPED", engine="simulate", runs=5, steps=9', 1, 4),
         ('"tests.shared.capped:CAPPED", engine="simulate", runs=5, steps=9', 4, 1),
@@ -175,7 +175,7 @@ def test_an_item_fails_where_a_domain_is_left(run, arguments: str, passed: int, 
     """Behind an undeclared bound only a goal that was shown passes; behind a cap only the goal there fails."""
     result = run(PLAIN.replace('"lights:LIGHT"', arguments))
     result.assert_outcomes(passed=passed, failed=failed)
-    words = "incomplete" if failed > 1 else "vacuous"
+    words = "incomplete" if passed == 1 else "vacuous"
     result.stdout.fnmatch_lines(["full: *", "tests.shared.capped:*", f"{words}: *"])
 
 

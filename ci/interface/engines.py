@@ -19,7 +19,7 @@ from kraftcheck.ci.prove.command import ProofRequest, check_only, search_evidenc
 from kraftcheck.ci.prove.second_solver import check_endless, check_solver
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.liveness import refuse_liveness
-from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.options import default_memory
@@ -79,13 +79,9 @@ def _check(least: int, **numbers: int | None) -> None:
 
 
 def _expressions(invariants: Invariants, when: str = "") -> Expressions:
-    """Expressions as the command line takes them, with the names that they have.
-
-    Raises:
-        Refusal: for what is neither a mapping of names to texts nor a list of texts.
-    """
-    texts = list(invariants.values() if isinstance(invariants, Mapping) else invariants)
-    names = list(invariants) if isinstance(invariants, Mapping) else []
+    """Expressions as the command line takes them, with the names that they have; refuses what are none."""
+    named = dict(invariants) if isinstance(invariants, Mapping) else {}
+    texts, names = list(named.values() or invariants), list(named)
     if isinstance(invariants, str) or not all(isinstance(text, str) and text.strip() for text in (*texts, *names)):
         raise Refusal(f"invariants takes expressions by name, {{'led': 'a in b'}}, or a list, not {invariants!r}")
     if when and not texts:
@@ -165,8 +161,7 @@ def explore(
         keep: whether the result keeps the states.
         cache: whether compiled code is kept between runs.
         progress: called now and then, on another thread, with how far the search is.
-        invariants: expressions to judge too, as `--invariant` takes them: by the names that they get as properties, or
-            a list, where each is named by its text.
+        invariants: expressions to judge too, by the names that they get as properties, or a list.
         when: an expression; each of `invariants` has to hold only in states that satisfy it.
         bounds: single bounds by name, with `_` for `-`.
 
@@ -190,9 +185,13 @@ def explore(
         )  # fmt: skip
     except SymmetryError as error:
         raise Refusal(f"{chosen.name}: {error}") from error
+    return _result(chosen, found)
+
+
+def _result(chosen: Subject, found: search.Exploration) -> Result:
     notes = (*(f"warning: {warning}" for warning in found.warnings), *report.summary(found))
     code, document = worst_exit_code(one.verdict for one in found.verdicts), report.document(chosen, found)
-    return Result(chosen, "explore", found.verdicts, traced.claims, notes, code, document, found)
+    return Result(chosen, "explore", found.verdicts, found.program.claims, notes, code, document, found)
 
 
 def simulate(
@@ -290,8 +289,7 @@ def prove(
         return _explored(traced, _threads(None), default_memory(), cache, DEFAULT, max_states=search_states, keep=True)
 
     judged = judge(proof, search_evidence(request, proof, search_states, explored))
-    verdicts = tuple(one.verdict for one in judged)
-    seconds = time.monotonic() - begun
+    verdicts, seconds = tuple(one.verdict for one in judged), time.monotonic() - begun
     code = worst_exit_code(one.verdict for one in verdicts)
     document = proof_report.document(chosen, proof, judged, seconds, effort, code)
     notes = [line.strip() for line in proof_report.summary(proof, seconds, solver)]

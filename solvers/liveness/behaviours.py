@@ -19,7 +19,7 @@ from kraftcheck.solvers.liveness.fair import Sweeps
 from kraftcheck.solvers.liveness.graph import Edges, Numbers, Truths
 from kraftcheck.solvers.liveness.runs import Runs
 
-STATE_BYTES = 9
+STATE_BYTES = 12
 """Bytes that the search for a lasso takes for each state of a region, besides those of its constraints' bits."""
 
 
@@ -89,7 +89,7 @@ class Behaviours:
         """The answer to a question."""
         begins, fair = question.begins, self.sweeps.fair()
         lasso = None
-        if fair.any() and (self.sweeps.reaching(fair) & begins).any():
+        if fair.any() and ((fair & begins).any() or (self.sweeps.reaching(fair) & begins).any()):
             lasso = self.lasso(begins, fair)
         uncertain = np.zeros_like(begins)
         if lasso is None and self.sweeps.cut.any():
@@ -121,15 +121,29 @@ class Behaviours:
                 if len(halts):
                     return int(halts[0]), ()
             for near in runs.numbers():
-                state = components.first_fair(near)
-                if state is not None:
-                    component = components.component(state)
-                    del components, runs
-                    return state, self._cycle(component, state)
+                found = self._first_cycle(near, components)
+                if found is not None:
+                    return found
         raise AssertionError("a fair behaviour ends in a cycle")
 
-    def _cycle(self, component: Truths, state: int) -> tuple[int, ...]:
-        return FairCycle(self.edges, self.sweeps.kinds, self.sweeps.groups, component, state).instances()
+    def _first_cycle(self, near: Numbers, components: Components) -> tuple[int, tuple[int, ...]] | None:
+        """The first of some states that is on a fair cycle, and a short one; None: none is.
+
+        It is tried first without components, for most behaviours come back by themselves.
+        """
+        tried = -1
+        while len(near := components.among(near)):
+            state = int(near[0])
+            if components.fair[state] or state != tried:
+                within = components.component(state) if components.fair[state] else components.open
+                cycle = FairCycle(self.edges, self.sweeps.kinds, self.sweeps.groups, within, state).instances()
+                if cycle is not None:
+                    return state, cycle
+                assert not components.fair[state], "a component is connected"
+                tried = state
+            else:
+                components.decide()
+        return None
 
     def _still(self, states: Numbers) -> Truths:
         """At which of some states a fair behaviour may stay for ever: nothing that is fair is enabled."""

@@ -41,19 +41,18 @@ class Components:
     open: Truths
     fair: Truths = field(init=False)
     labels: Labels = field(init=False)
+    _is_trimmed: bool = False
 
     def __attrs_post_init__(self) -> None:
         """Nothing is decided."""
         self.fair = np.zeros_like(self.open)
         self.labels = np.zeros(len(self.open), dtype=np.uint32)
 
-    def first_fair(self, states: Numbers) -> int | None:
-        """The first of some states that is in a fair component; None: none is."""
-        while len(states := states[self.fair[states] | self.open[states]]):
-            if self.fair[states[0]]:
-                return int(states[0])
-            self.decide()
-        return None
+    def among(self, states: Numbers) -> Numbers:
+        """Those of some states that are in a fair component, or may be in one."""
+        if self.open[states].any():
+            self._trim()
+        return states[self.fair[states] | self.open[states]]
 
     def decide(self) -> None:
         """Decide about some components, those with the least states among them."""
@@ -64,6 +63,7 @@ class Components:
             members[states] = self.open[states] & (self.labels[states] == _numbers(states))
         self.sweeps.lead_back(members, self.open, self.labels)
         self._judge(members)
+        self._is_trimmed = False
 
     def component(self, state: int) -> Truths:
         """The states of the component of one that is known to be fair."""
@@ -92,6 +92,9 @@ class Components:
 
     def _trim(self) -> None:
         """Leave out what no cycle leads to. The labels are used to count the edges that lead to a state."""
+        if self._is_trimmed:
+            return
+        self._is_trimmed = True
         self.labels[self.open] = 0
         for number, states in enumerate(self._blocks()):
             if self.open[states].any():

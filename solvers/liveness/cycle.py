@@ -1,4 +1,4 @@
-"""A short fair cycle through a state of a component in which every constraint can be satisfied."""
+"""A short fair cycle through a state, of whose component every constraint can be satisfied."""
 
 from __future__ import annotations
 
@@ -21,33 +21,39 @@ class FairCycle:
 
     Attributes:
         edges, kinds, groups: the region, the class of each action instance, and the constraints.
-        component: the states of the component.
+        within: the states of its component, and maybe others.
         state: where the cycle is to begin.
     """
 
     edges: Edges
     kinds: Bits
     groups: Sequence[Group]
-    component: Truths
+    within: Truths
     state: int
-    _homeward: dict[int, Run] = field(factory=dict)
+    _homeward: dict[int, Run | None] = field(factory=dict)
 
-    def instances(self) -> tuple[int, ...]:
-        """The action instances of the shorter one of two: constraint by constraint, or whichever is nearest."""
+    def instances(self) -> tuple[int, ...] | None:
+        """The action instances of the shorter one of two: constraint by constraint, or whichever is nearest.
+
+        None: from some nearest place there is no way back. In a component there always is.
+        """
         every = sum(len(group.constraints) for group in self.groups)
-        return min((self._around(most) for most in (1, every)), key=len)
+        one, other = (self._around(most) for most in (1, every))
+        return None if one is None or other is None else min(one, other, key=len)
 
-    def _around(self, most: int) -> tuple[int, ...]:
+    def _around(self, most: int) -> tuple[int, ...] | None:
         """It goes on to the nearest place that satisfies one of so many constraints not satisfied yet, and back."""
-        way = Run((self.state,))
-        while True:
-            around = way.on(self._home(way.end))
+        way: Run | None = Run((self.state,))
+        while way is not None and (home := self._home(way.end)) is not None:
+            around = way.on(home)
             missing = self._missing(around)
             if not any(missing):
                 return around.instances
-            way = way.on(self._way(way.end, self._satisfies(_first(missing, most))))
+            more = self._way(way.end, self._satisfies(_first(missing, most)))
+            way = None if more is None else way.on(more)
+        return None
 
-    def _home(self, here: int) -> Run:
+    def _home(self, here: int) -> Run | None:
         """The way back to where the cycle begins."""
         if here == self.state:
             return Run((here,))
@@ -55,8 +61,8 @@ class FairCycle:
             self._homeward[here] = self._way(here, lambda block: block.targets == self.state)
         return self._homeward[here]
 
-    def _way(self, here: int, ends: Ends) -> Run:
-        return shortest(self.edges, here, self.component, ends)
+    def _way(self, here: int, ends: Ends) -> Run | None:
+        return shortest(self.edges, here, self.within, ends)
 
     def _satisfies(self, asked: Asked) -> Ends:
         """The edges that satisfy a constraint that is asked for, by themselves or by where they lead."""

@@ -23,14 +23,12 @@ from collections.abc import Callable
 import numpy as np
 from attrs import define, field
 
+from kraftcheck.solvers.liveness.closing import Closing, Marking
 from kraftcheck.solvers.liveness.constraints import Bits, Group
 from kraftcheck.solvers.liveness.graph import Block, Edges, Truths
-from kraftcheck.solvers.liveness.late_rises import LateRises
-from kraftcheck.solvers.liveness.runs import states_of
-from kraftcheck.solvers.liveness.stored import Labels, Listed, StoredEdges, alike, only
+from kraftcheck.solvers.liveness.guides import Guides, no_guides, renumbered
+from kraftcheck.solvers.liveness.stored import Labels, Listed, StoredEdges
 from kraftcheck.solvers.machine_code.edge_kernel import NOWHERE, OUTSIDE
-from kraftcheck.solvers.machine_code.mark_kernel import raise_marks
-from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 
 
@@ -80,6 +78,7 @@ class Sweeps:
     _waiting: StoredEdges = field(init=False)
     _surveyed: Truths = field(init=False)
     _lent: int = 0
+    _guides: list[Guides] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         """Nothing is computed yet."""
@@ -94,27 +93,31 @@ class Sweeps:
     def fair(self) -> Truths:
         """The states from which a behaviour stays in the region that satisfies all constraints."""
         kept, removed = np.ones(self.edges.count, dtype=np.bool_), True
+        self._guides = self._guides or [no_guides(self.edges.count) for _ in self.groups]
         while removed and kept.any():
             removed = False
-            for group in self.groups:
-                removed |= _restrict(kept, self._satisfiable(group, kept))
+            for group, guides in zip(self.groups, self._guides, strict=True):
+                removed |= _restrict(kept, self._satisfiable(group, kept, guides))
             if removed and self._is_worth_narrowing(kept):
-                kept[kept] = self._narrowed(kept).fair()
+                narrow = self._narrowed(kept)
+                self._guides.clear()
+                kept[kept] = narrow.fair()
                 return kept
+        self._guides.clear()
         return kept
 
     def reaching(self, goal: Truths) -> Truths:
         """The states that reach a goal inside of the region."""
         marks = goal.astype(np.uint8)
         nothing = np.zeros(1 << 8 * self.kinds.itemsize, dtype=np.uint8)
-        self._close(marks, np.ones_like(goal), goal.view(np.uint8), nothing, 0, 1)
+        self._close(Marking(marks, np.ones_like(goal), goal.view(np.uint8), nothing, 0, 1))
         return marks.astype(np.bool_)
 
     def lead_back(self, goal: Truths, kept: Truths, labels: Labels) -> None:
         """Add to a goal the states that reach it among the states kept, along states of the same label."""
         marks = goal.view(np.uint8)
         nothing = np.zeros(1 << 8 * self.kinds.itemsize, dtype=np.uint8)
-        self._close(marks, kept, marks, nothing, 0, 1, labels)
+        self._close(Marking(marks, kept, marks, nothing, 0, 1, labels))
 
     def lend(self, nbytes: int) -> None:
         """Leave so many bytes to others from now on; edges that have no room besides them are dropped."""
@@ -146,46 +149,27 @@ class Sweeps:
         groups = tuple(Group(group.constraints, group.steps, group.enabled[kept]) for group in self.groups)
         narrow = Sweeps(self.edges.narrowed(kept), self.kinds, groups, self.control)
         narrow.note_survey(self.cut[kept])
+        narrow._guides = [renumbered(guides, kept) for guides in self._guides]
         return narrow
 
-    def _satisfiable(self, group: Group, kept: Truths) -> Truths:
+    def _satisfiable(self, group: Group, kept: Truths, guides: Guides) -> Truths:
         """The states that can satisfy, for ever, the constraints of a group among the states kept."""
         kind = group.enabled.dtype.type
         strong, weak = kind(group.strong), kind(group.every & ~group.strong)
         marks = np.zeros(len(kept), dtype=kind)
-        self._close(marks, kept, group.enabled, group.steps, int(weak), group.every)
+        self._close(Marking(marks, kept, group.enabled, group.steps, int(weak), group.every, guides=guides))
         satisfiable: Truths = ((marks & weak) == weak) & (((marks | ~group.enabled) & strong) == strong)
         return satisfiable
 
-    def _close(
-        self, marks: Bits, kept: Truths, enabled: Bits, steps: Bits, weak: int, full: int, labels: Labels | None = None
-    ) -> None:
-        """Raise the marks of the states kept until none can rise; with labels, along states of the same one."""
-        raise_block = raise_marks(marks.itemsize, self.kinds.itemsize)
-        waiting = self._waiting = StoredEdges(self._room)
-        watch, sweep, late = np.empty_like(marks), 0, LateRises.of(self.edges, ())
-
-        def work(thread: int, number: int, down: bool) -> None:
-            states, looks = states_of(self.edges, number), full if sweep <= 2 else late.gain(number)
-            wanted = kept[states] & ((marks.dtype.type(looks) & ~marks[states]) != 0)
-            if not wanted.any():
-                return
-            edges = waiting.get(number) or self._edges(thread, number, wanted)
-            edges = edges if labels is None else alike(edges, labels, states)
-            arrays = np.array([address(array) for array in (*edges, steps, marks, kept, enabled, watch)])
-            own = np.array([len(marks), 0])
-            raise_block(address(arrays), states.start, states.stop - states.start, weak, full, int(down), address(own))
-            rises.append((int(own[0]), int(own[1])))
-            if sweep <= 2 and not self._stored.complete and waiting.get(number) is None:
-                waiting.put(number, only(edges, kept[states] & (marks[states] != full)))
-
-        while sweep == 0 or late.states:
-            sweep, rises = sweep + 1, list[tuple[int, int]]()
-            if sweep <= 2:
-                watch[:] = full  # each state is looked at, up to those with all bits
-            self._sweep(work, down=sweep % 2 == 1)  # first from the last state to the first, for edges mostly lead up
-            late = LateRises.of(self.edges, rises)
-        waiting.clear()
+    def _close(self, marking: Marking) -> None:
+        """Raise the marks of the states kept until none can rise."""
+        self._waiting = StoredEdges(self._room)
+        closing = Closing(self.edges, self.kinds.dtype, marking, self._edges, self._stored, self._waiting)
+        while closing.goes_on:
+            closing.begin()
+            self._sweep(closing.work, down=closing.is_down)
+            closing.end()
+        self._waiting.clear()
 
     def _edges(self, thread: int, number: int, wanted: Truths) -> Listed:
         """The edges of a block's wanted states within the region: places, targets, classes."""
@@ -217,7 +201,7 @@ class Sweeps:
         places = np.concatenate([[0], np.cumsum(inner)]).astype(np.uint32)[block.starts]
         return Block(block.first, places, block.targets[inner], block.instances[inner], block.cuts)
 
-    def _sweep(self, work: Callable[[int, int, bool], None], *, down: bool) -> None:
+    def _sweep(self, work: Callable[[int, int], None], *, down: bool) -> None:
         """Do some work on every block."""
         control = self.control
         control.sweeps += 1
@@ -225,7 +209,7 @@ class Sweeps:
         self.edges.enter()
 
         def job(thread: int, position: int) -> None:
-            work(thread, count - 1 - position if down else position, down)
+            work(thread, count - 1 - position if down else position)
 
         with ThreadPool(control.threads) as pool:
             pool.run(count, job, control.stop.is_set)

@@ -12,6 +12,7 @@ from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Qu
 from kraftcheck.solvers.liveness.constraints import GROUP, TO_VISIT, Constraint, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import ExploredSpace, RegionEdges, Truths
+from kraftcheck.solvers.liveness.guides import GUIDE_BYTES
 from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE, kind_bit, truth_words
 from kraftcheck.solvers.program.liveness import LivenessClaim
 from kraftcheck.solvers.program.program import Program
@@ -145,6 +146,7 @@ class ClaimSearch:
         kinds, classes = classes_of(constraints)
         groups = groups_of(constraints, classes, edges.count)
         each = 2 + 3 * sum(group.enabled.itemsize for group in groups)  # marks, watches, what is enabled, kept, waiting
+        each += GUIDE_BYTES * len(groups)
         own = edges.nbytes + edges.count * each + region.nbytes
         self.control.budget, self.control.stored = max(0, self.room - own), 0
         del region

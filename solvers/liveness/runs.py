@@ -129,10 +129,10 @@ Ends = Callable[[Block], Truths]
 """For each edge of a block whether a run may end with it."""
 
 
-def shortest(edges: Edges, start: int, within: Truths, ends: Ends) -> Run:
+def shortest(edges: Edges, start: int, within: Truths, ends: Ends) -> Run | None:
     """A shortest run from a state that stays among some states, up to an edge that may be its last.
 
-    Of runs of equal length it is the first by number. There must be one.
+    Of runs of equal length it is the first by number. None: there is none.
     """
     runs = Runs.none(edges, back=True)
     runs.begin(start, np.ones(1, dtype=np.bool_))
@@ -147,7 +147,7 @@ def shortest(edges: Edges, start: int, within: Truths, ends: Ends) -> Run:
                 return runs.back(source).on(step)
             runs.note(block, within)
         runs.leave()
-    raise AssertionError("there is a run")
+    return None
 
 
 def states_of(edges: Edges, number: int) -> slice:

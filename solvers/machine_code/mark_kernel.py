@@ -2,6 +2,13 @@
 
 Each state of a graph has a mark, a bit for each of some demands, and each edge a class, which says for what demands
 it is a step. A mark has a bit once its state can reach, among the states that are kept, what the demand asks for.
+
+It gets the bits of the marks that edges lead to, those which an edge is a step for that are enabled, and of the weak
+ones those not enabled. States with all bits are passed over. Several threads may raise the marks of different states.
+
+A watch loses the bits that a state lacks from which an edge leads there, once that was looked at. The guide of a
+state that gets its last bits is one that an edge leads to, and whose mark alone gives it all bits, with the weak ones
+that it has by itself; `UNGUIDED` where there is none.
 """
 
 from __future__ import annotations
@@ -27,8 +34,11 @@ from kraftcheck.solvers.machine_code.irtools import (
 )
 from kraftcheck.solvers.machine_code.objectcode import Library, object_code
 
-ARRAYS = 8
+ARRAYS = 9
 """Arrays of a graph's part that `raise_marks` works on."""
+
+UNGUIDED = 0xFFFF_FFFF
+"""The guide of a state that has none."""
 
 
 def raise_marks(mark: int, kind: int) -> Callable[..., int]:
@@ -46,17 +56,13 @@ def emit_raise(mark: int, kind: int) -> ir.Module:
 
     `arrays` holds the addresses of: the place of the first edge of each of these states and the end of the last;
     target and class of each edge; for each class the bits that it is a step for; and by state its mark, whether it
-    is kept, the bits of the demands whose steps it enables, and its watch. A mark gets the bits of the marks that edges
-    lead to, those which an edge is a step for that are enabled, and of the `weak` ones those not enabled. States with
-    all bits of `full` are passed over. Several threads may raise the marks of different states at once.
-
-    A watch loses the bits that a state lacks from which an edge leads there, once that was looked at. `late` has the
-    least state so far whose mark has more than its watch, and the bits of all such marks.
+    is kept, the bits of the demands whose steps it enables, its watch, and its guide (0 instead: none are noted).
+    `late` has the least state whose mark has more than its watch, and the bits of all such.
     """
     module = ir.Module("kraftcheck-marks")
     function, b = begin(module, "raise", [POINTER, *[WORD] * 5, POINTER], public=True)
     arrays, first, count, weak, full, down, late = function.args
-    starts, targets, kinds, table, marks, kept, enabled, watch = (
+    starts, targets, kinds, table, marks, kept, enabled, watch, guides = (
         b.inttoptr(load(b, arrays, n), POINTER) for n in range(ARRAYS)
     )
     bits, classes = ir.IntType(8 * mark), ir.IntType(8 * kind)
@@ -68,26 +74,31 @@ def emit_raise(mark: int, kind: int) -> ir.Module:
         old, reached, taken = shared.get(marks, state), Local(b, word(0)), Local(b, word(0))
         waits = b.and_(_is_kept(b, kept, state), b.icmp_unsigned("!=", old, full))
         with b.if_then(waits):
+            own = b.zext(load(b, enabled, state, bits), WORD)
+            rests = b.and_(weak, b.not_(own))
+            guide = Local(b, word(UNGUIDED))
             begin_, end = (b.zext(load(b, starts, n, U32), WORD) for n in (row, b.add(row, word(1))))
             with count_up(b, begin_, end) as at:
                 target = b.zext(load(b, targets, at, U32), WORD)
                 steps = b.zext(load(b, table, b.zext(load(b, kinds, at, classes), WORD), bits), WORD)
                 counts = b.sext(_is_kept(b, kept, target), WORD)  # no branch: which one it takes is hard to foresee
-                reached.set(b.or_(reached.get(), b.and_(counts, shared.get(marks, target))))
+                given = b.and_(counts, shared.get(marks, target))
+                reached.set(b.or_(reached.get(), given))
+                suffices = b.icmp_unsigned("==", b.and_(b.or_(given, rests), full), full)
+                guide.set(b.select(suffices, target, guide.get()))
                 taken.set(b.or_(taken.get(), b.and_(counts, steps)))
-            own = b.zext(load(b, enabled, state, bits), WORD)
-            rests = b.and_(weak, b.not_(own))
             new = b.or_(b.or_(reached.get(), rests), b.and_(taken.get(), own))
             new = b.or_(old, b.and_(new, full))
             with b.if_then(b.icmp_unsigned("!=", new, old)):
                 b.atomic_rmw("or", element(b, marks, state, bits), b.trunc(new, bits), "seq_cst")
                 changed.add(word(1))
                 shared.note_beyond(state, new, shared.get(watch, state))
+            with b.if_then(b.and_(b.icmp_unsigned("==", new, full), _is_there(b, guides))):
+                store(b, b.trunc(guide.get(), U32), guides, state, U32)
             with b.if_then(b.icmp_unsigned("!=", new, full)), count_up(b, begin_, end) as at:
                 target = b.zext(load(b, targets, at, U32), WORD)
                 with b.if_then(_is_kept(b, kept, target)):
-                    shared.watch(watch, target, new, b.and_(full, b.not_(new)))
-                    shared.note_beyond(target, shared.get(marks, target), new)
+                    shared.watch_target((watch, marks), target, new, b.and_(full, b.not_(new)))
     b.ret(changed.get())
     return module
 
@@ -113,6 +124,12 @@ class _SharedBits:
         with b.if_then(b.icmp_unsigned("!=", b.and_(self.get(array, state), lacks), word(0))):
             b.atomic_rmw("and", element(b, array, state, self._bits), b.trunc(bits, self._bits), "seq_cst")
 
+    def watch_target(self, arrays: tuple[Any, Any], target: Any, bits: Any, lacks: Any) -> None:
+        """Watch a state for one that an edge leads from, and note it if it has more already."""
+        watch, marks = arrays
+        self.watch(watch, target, bits, lacks)
+        self.note_beyond(target, self.get(marks, target), bits)
+
     def note_beyond(self, state: Any, mark: Any, watch: Any) -> None:
         """Note a state whose mark has more than a watch."""
         b = self._b
@@ -120,6 +137,10 @@ class _SharedBits:
             least = load(b, self._late, 0)
             store(b, b.select(b.icmp_unsigned("<", state, least), state, least), self._late, 0)
             store(b, b.or_(load(b, self._late, 1), mark), self._late, 1)
+
+
+def _is_there(b: ir.IRBuilder, pointer: Any) -> Any:
+    return b.icmp_unsigned("!=", pointer, ir.Constant(POINTER, None))
 
 
 def _is_kept(b: ir.IRBuilder, kept: Any, state: Any) -> Any:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from tests.engine_mutants.mutant import Killer, Mutant
-from tests.solvers.liveness import test_components, test_engine, test_lasso_memory, test_marks, test_sweeps
+from tests.solvers.liveness import (
+    test_components,
+    test_engine,
+    test_guides,
+    test_lasso_memory,
+    test_marks,
+    test_sweeps,
+)
 from tests.solvers.smt import test_lassos
 from tests.solvers.walks import test_suspects
 
 GRAPHS = Killer(test_sweeps.test_the_sweeps_say_what_components_say, (0,))
 COMPONENTS = Killer(test_components.test_fair_components_are_those_of_the_naive_judge)
+GUIDES = Killer(test_guides.test_guides_are_renumbered_with_their_states)
+GUIDED = Killer(test_guides.test_what_guides_put_off_is_looked_at)
 MEMORY = Killer(test_lasso_memory.test_a_lasso_is_found_without_a_list_of_edges, (1,))
 LITTLE = Killer(test_sweeps.test_without_memory_the_naive_verdicts_stay)
 THIN = Killer(test_sweeps.test_a_late_rise_concerns_the_level_before)
@@ -54,6 +63,14 @@ SWEEPS = (
     Mutant("late-rise-passed-over", "A late rise concerns only states of its own level and deeper ones.",
            "solvers.liveness.late_rises:LateRises.gain", "bisect_right(levels, last) + 1", "bisect_right(levels, last)",
            THIN),
+    Mutant("guide-left-out-guides", "A state that was left out when a region was narrowed guides as another one.",
+           "solvers.liveness.guides:renumbered", "numbers[~kept] = UNGUIDED", "pass", GUIDES),
+    Mutant("guide-is-any", "A state guides another one although its mark alone does not give all bits.",
+           "solvers.machine_code.mark_kernel:emit_raise", "b.select(suffices, target, guide.get())", "target", MARKS),
+    Mutant("put-off-for-good", "States whose guides come later in a sweep are not looked at in the next one.",
+           "solvers.liveness.closing:Closing.goes_on", "or (self.sweep == 1 and self._put_off)", "", GUIDED),
+    Mutant("edges-of-others", "Edges kept of some states of a block are taken for those of all.",
+           "solvers.liveness.closing:Closing.work", "if not put_off.any():", "if True:", GUIDED),
     Mutant("excuse-ignored", "An action counts as enabled where it is excused.",
            "solvers.liveness.fair:Sweeps._survey", "group.enabled[states] &= found",
            "group.enabled[states] = found", GRAPHS),
@@ -75,8 +92,7 @@ SWEEPS = (
            "solvers.liveness.components:Components._seen", "self.labels[sources] == self.labels[targets]",
            "np.ones(len(sources), dtype=np.bool_)", COMPONENTS),
     Mutant("lower-label-leads-back", "What leads to another component is taken for a part of one.",
-           "solvers.liveness.fair:Sweeps._close", "if labels is None else alike(edges, labels, states)", "",
-           COMPONENTS),
+           "solvers.liveness.closing:Closing.work", "if self.marking.labels is not None:", "if False:", COMPONENTS),
     Mutant("cycle-left-out", "What no edge leads to is left out, with all that it leads to.",
            "solvers.liveness.components:Components._trim", "self.labels[states] == 0", "self.labels[states] <= 1",
            COMPONENTS),

@@ -10,6 +10,7 @@ import pytest
 from attrs import define, field
 
 from kraftcheck.solvers.liveness.behaviours import Behaviours
+from kraftcheck.solvers.liveness.components import Components
 from kraftcheck.solvers.liveness.constraints import TO_VISIT, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import Block
@@ -82,3 +83,19 @@ def test_a_lasso_is_found_without_a_list_of_edges(each: int) -> None:
         tracemalloc.stop()
     assert (lasso.entry, lasso.way, len(lasso.cycle)) == (0, (), 14)
     assert more < (8 if each else 24) * STATES
+
+
+def test_components_are_found_without_a_list_of_edges() -> None:
+    """The one component, of all states, takes a few bytes a state as well."""
+    behaviours, _ = judge(STATES, 0)
+    fair = behaviours.sweeps.fair()
+    tracemalloc.start()
+    try:
+        components = Components(behaviours.sweeps, fair)
+        components.decide()
+        more = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert components.fair.all()
+    assert components.component(1).all()
+    assert more < 24 * STATES

@@ -171,8 +171,11 @@ def buildable(request: ProofRequest, only: Sequence[str], for_lassos: bool = Fal
 
 
 def check_only(name: str, subject_: Theory, only: Sequence[str], invariants: Sequence[str] = ()) -> tuple[str, ...]:
-    """The ids to judge, those of expressions too; refuses ids that are no claim of the theory."""
+    """The ids to judge, those of expressions too; refuses ids that are no claim, and a theory without claims."""
     claims = [claim.id for claim in subject_.claims]
+    if not claims:
+        raise Refusal(f"{name} has no claim to prove: prove judges neither goals nor `recovers`; "
+                      "give it one of `always` or `step`, or ask `kraftcheck explore`")  # fmt: skip
     for id_ in only:
         if id_ not in claims:
             raise Refusal(f"{name} has nothing to prove named {id_!r} at this setting; {nearest(id_, claims)}")

@@ -10,6 +10,7 @@ from attrs import fields
 from tests.model.language.words.any_number import WORDS
 from tests.model.language.words.example import STATES, Coins, Example, Inputs, Light, Mail, Votes
 from tests.model.language.words.examples import EXAMPLES
+from tests.model.language.words.kinds import JUDGED
 
 HEAD = """\
 # Every word by example
@@ -42,6 +43,17 @@ the other commands refuse the bound in one line. A test runs a system that has a
 | word | `explore` | `simulate` | `prove` |
 |---|---|---|---|
 {rows}
+
+## Claims
+
+What is done with a claim of each kind. A test asks every engine of a claim that holds, and of one that does not.
+
+| kind | `explore` | `prove` | `simulate` | Hypothesis |
+|---|---|---|---|---|
+{claims}
+
+A claim that is not judged is none that holds: `prove` of a system without any other is refused, and `simulate` lists
+it. Random runs refute, and never prove.
 """
 
 
@@ -78,4 +90,5 @@ def page() -> str:
     for heading, examples in EXAMPLES.items():
         parts.append(f"## {heading}\n\n{COLUMNS}\n" + "\n".join(map(row, examples)) + "\n")
     rows = "\n".join(f"| `{word}` | a number | a number | a number, or `ANY` |" for word in WORDS)
-    return "\n".join([*parts, LAST.format(rows=rows)])
+    claims = "\n".join(f"| `{kind}` | {' | '.join(cells)} |" for kind, cells in JUDGED.items())
+    return "\n".join([*parts, LAST.format(rows=rows, claims=claims)])

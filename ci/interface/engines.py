@@ -15,7 +15,8 @@ from typing import TypeVar
 from kraftcheck.ci.explore import walk_report
 from kraftcheck.ci.interface.result import Result
 from kraftcheck.ci.prove import report as proof_report
-from kraftcheck.ci.prove.command import ProofRequest, check_only, search_evidence
+from kraftcheck.ci.prove.command import check_only, search_evidence
+from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.prove.second_solver import check_endless, check_solver
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.liveness import refuse_liveness

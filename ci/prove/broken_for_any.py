@@ -15,7 +15,7 @@ from attrs import evolve
 
 from kraftcheck.ci.explore.native import SearchBudget, run_to_end
 from kraftcheck.ci.prove.broken_proofs import BrokenProof, BrokenProofRow
-from kraftcheck.ci.prove.command import ProofRequest
+from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.options import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal

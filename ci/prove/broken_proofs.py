@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from kraftcheck.ci.prove.command import ProofRequest, run_proof
+from kraftcheck.ci.prove.command import run_proof
+from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json

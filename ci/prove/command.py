@@ -11,19 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import click
-from attrs import evolve, frozen
+from attrs import evolve
 
 from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.prove.bounded import run_bounded
 from kraftcheck.ci.prove.certificates import write_certificate
 from kraftcheck.ci.prove.report import document, print_proof
+from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.prove.second_solver import check_endless, check_ready, check_solver, second_opinion
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.expressions import invariant_option, with_added
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import find_system
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, faults_refused, program, subject, traced
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, faults_refused, program, traced
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
@@ -36,61 +37,25 @@ from kraftcheck.ci.verdicts.reports.files import report_options
 from kraftcheck.ci.verdicts.reports.judged import judged_proof
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.layout import LayoutError
-from kraftcheck.model.language.system import System
 from kraftcheck.model.nearest import nearest
-from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import worst_exit_code
 from kraftcheck.solvers.search.explore import Exploration
-from kraftcheck.solvers.smt.induction import Proof, TheoryBuilder, prove
+from kraftcheck.solvers.smt.induction import Proof, prove
 from kraftcheck.solvers.smt.queries import REFUTED, SOLVERS, Effort
 from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.verdicts import ClaimJudgement, SearchEvidence, judge
+from kraftcheck.solvers.smt.worker import TheoryBuilder
 
 OTHERS = ", --bmc K looks for lassos of at most K steps, and --property NAME proves another one here"
 """What to do about liveness in proofs."""
 
 
-@frozen
-class ProofRequest:
-    """A request for a proof, from which a worker process builds the theory.
-
-    Attributes:
-        name: system name, `module:attribute`, or a system, which only this process can make.
-        scope, bounds, rules: as the user gave them.
-        invariants, names: expressions to prove as well, and their ids; without ids their texts are.
-    """
-
-    name: str | System
-    scope: str | None
-    bounds: Mapping[str, int]
-    rules: str | None
-    invariants: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-
-    def subject(self, proof: bool = True) -> Subject:
-        """The subject, at bounds that provers (or the explorer) take."""
-        added = Expressions(self.invariants, names=self.names)
-        return subject(self.name, self.scope, self.bounds, self.rules, proof=proof, expressions=added)
-
-    def of_numbers(self, system: System, numbers: Mapping[str, int]) -> Subject:
-        """The subject with numbers for the bounds that are `any`; what those free is no larger than they are."""
-        preset, added = system.setting(self.scope).bounds, Expressions(self.invariants, names=self.names)
-        within = {
-            bound.name: min(preset[bound.name], numbers[bound.freed_by])
-            for bound in system.bounds if bound.freed_by in numbers and bound.name in preset
-        }  # fmt: skip
-        return subject(self.name, self.scope, {**self.bounds, **within, **numbers}, self.rules, expressions=added)
-
-    def build(self) -> Theory:
-        """The theory."""
-        return traced(self.subject(), theory)
-
-
 def run_proof(request: ProofRequest, effort: Effort, only: Sequence[str], workers: int, quiet: bool) -> Proof:
     """Prove with progress on standard error; Ctrl-C and SIGTERM cut it."""
     build: TheoryBuilder = functools.partial(ProofRequest.build, request)
+    few: TheoryBuilder | None = functools.partial(ProofRequest.few, request) if request.of_any() else None
     with faults_refused(request.name), stop_flag() as stop, progress_tally(quiet, "queries") as tally:
         begin_event = threading.Event()
         begin_event.set()
@@ -98,7 +63,7 @@ def run_proof(request: ProofRequest, effort: Effort, only: Sequence[str], worker
         def prove_request() -> Proof:
             return prove(
                 build, effort=effort, clock=time.monotonic, only=only, workers=workers, stop=stop,
-                progress=tally if tally is not None else _no_progress,
+                progress=tally if tally is not None else _no_progress, few=few,
             )  # fmt: skip
 
         return run_interruptibly(prove_request, stop, begin_event)
@@ -118,7 +83,7 @@ def search_evidence(
         most: states to explore; 0: none.
         explorer: stops there.
     """
-    of_any = ANY in request.bounds.values()
+    of_any = request.of_any()
     wanted = any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim))
     if not request.subject().shipped:  # of shipped systems other scopes show what a claim speaks of
         wanted = wanted or any(claim in proof.theory.program.premises for claim in proof.targets)

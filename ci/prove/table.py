@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.prove.command import ProofRequest
+from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY, spelled

@@ -9,7 +9,8 @@ from pathlib import Path
 from attrs import evolve, field, frozen
 
 from kraftcheck.ci.prove.certificates import check_certificate, write_certificate
-from kraftcheck.ci.prove.command import ProofRequest, run_proof
+from kraftcheck.ci.prove.command import run_proof
+from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.console import Screen

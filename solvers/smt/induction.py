@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from kraftcheck.solvers.program.stop import STOPPED, stop_reason
 from kraftcheck.solvers.smt.queries import (
@@ -29,14 +29,10 @@ from kraftcheck.solvers.smt.queries import (
     Effort,
     Obligation,
     ObligationAnswer,
-    Questions,
 )
 from kraftcheck.solvers.smt.runs.starts import check_described
-from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory
-
-TheoryBuilder = Callable[[], Theory]
-"""Makes the theory anew in a worker process; it must be picklable."""
+from kraftcheck.solvers.smt.worker import ProofWorker, TheoryBuilder, proof_worker, rests_on
 
 CHUNK = 10
 """Obligations given to a worker at a time."""
@@ -125,39 +121,13 @@ def obligations(subject: Theory, claims: Sequence[str]) -> list[Obligation]:
     return result + [Obligation(name, action) for action in actions for name in names if name in claims]
 
 
-@define
-class ProofWorker:
-    """Answers obligations about one theory."""
-
-    questions: Questions
-    effort: Effort
-    clock: Clock
-
-    def answer(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
-        """The answers to obligations about one action, in order."""
-        premises = self.questions.premises(batch[0].action, assumed, batch[0].claim not in DOMAINS)
-        session = SolverSession(self.questions, premises, self.effort, self.clock)
-        answers = [session.ask(obligation) for obligation in batch]
-        return [
-            self._with_fields(session, a) if a.obligation.claim in DOMAINS and a.result != PROVEN else a
-            for a in answers
-        ]
-
-    @staticmethod
-    def _with_fields(session: SolverSession, answer: ObligationAnswer) -> ObligationAnswer:
-        """An answer about domains, with the fields that may leave theirs."""
-        action = answer.obligation.action
-        fields, faults = session.fields_left(action), session.fields_left(action, or_capped=True)
-        return evolve(answer, fields=tuple(fields), faults=tuple(faults))
-
-
 _WORKER: list[ProofWorker] = []
 """The worker of this process, once a pool has started it."""
 
 
-def _start(build: TheoryBuilder, effort: Effort, clock: Clock) -> None:
+def _start(build: TheoryBuilder, few: TheoryBuilder | None, effort: Effort, clock: Clock) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides what a Ctrl-C ends
-    _WORKER[:] = [ProofWorker(Questions(build()), effort, clock)]
+    _WORKER[:] = [proof_worker(build, few, effort, clock)]
 
 
 def _answer(batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
@@ -231,14 +201,15 @@ def chunks_of(batch: Sequence[Obligation]) -> Iterator[Sequence[Obligation]]:
 
 @contextlib.contextmanager
 def proof_pool(
-    build: TheoryBuilder, effort: Effort, clock: Clock, workers: int, stop: threading.Event, progress: ProofProgress
-) -> Iterator[ProofPool]:
+    build: TheoryBuilder, few: TheoryBuilder | None, effort: Effort, clock: Clock, workers: int, stop: threading.Event,
+    progress: ProofProgress,
+) -> Iterator[ProofPool]:  # fmt: skip
     """A bench with so many worker processes; with one, this process works."""
     if workers == 1:
-        yield ProofPool(None, ProofWorker(Questions(build()), effort, clock), stop, progress)
+        yield ProofPool(None, proof_worker(build, few, effort, clock), stop, progress)
         return
     spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, spawn, _start, (build, effort, clock))
+    pool = ProcessPoolExecutor(workers, spawn, _start, (build, few, effort, clock))
     try:
         yield ProofPool(pool, None, stop, progress)
     finally:
@@ -252,6 +223,7 @@ def proof_pool(
 def prove(
     build: TheoryBuilder, *, effort: Effort, clock: Clock, only: Sequence[str] = (), workers: int = 1,
     stop: threading.Event | None = None, progress: ProofProgress = lambda count, total: None,
+    few: TheoryBuilder | None = None,
 ) -> Proof:  # fmt: skip
     """Prove the claims of a theory.
 
@@ -263,6 +235,7 @@ def prove(
         workers: processes.
         stop: once set, the proof ends unfinished.
         progress: called with the number of answers in each round, and of obligations.
+        few: makes the theory of the same system with few participants, for a proof about any number.
     """
     halt, subject = stop or threading.Event(), build()
     check_described(subject, effort)
@@ -271,7 +244,7 @@ def prove(
     answers: dict[Obligation, ObligationAnswer] = {}
     unproven: list[str] = []
     pending, rounds = obligations(subject, claims), 0
-    with proof_pool(build, effort, clock, workers, halt, progress) as pool:
+    with proof_pool(build, few, effort, clock, workers, halt, progress) as pool:
         while pending and not halt.is_set():
             rounds += 1
             assumed = [claim.id for claim in subject.invariants if claim.id not in unproven]
@@ -288,12 +261,3 @@ def prove(
             ]
     order = {targets: answers[targets] for targets in obligations(subject, claims) if targets in answers}
     return Proof(subject, targets, tuple(claims), order, tuple(unproven), rounds, halt.is_set(), stop_reason(halt))
-
-
-def rests_on(answer: ObligationAnswer) -> list[str]:
-    """The invariants that a proof used."""
-    return [name.removeprefix(PREMISE) for name in answer.core if name.startswith(PREMISE)]
-
-
-PREMISE = "invariant: "
-"""Group of the premises that are invariants."""

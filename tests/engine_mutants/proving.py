@@ -11,6 +11,7 @@ from tests.solvers.smt import (
     test_proof_edges,
     test_session,
     test_smtlib,
+    test_worker,
     test_z3reader,
 )
 
@@ -111,6 +112,14 @@ INDUCTION = (
            "terms |= {'guard: ': self.subject.program.graph.constant(False)}", UNREACHABLE),
     Mutant("all-assumed", "Every invariant is assumed, also those that fell.",
            "solvers.smt.queries:Questions.premises", "for name in assumed}", "for name in state_truths}", FALLEN),
+    Mutant("few-assume-what-fell", "What few participants use is assumed for any number, also what fell.",
+           "solvers.smt.worker:ProofWorker._from_some", "[name for name in assumed if name in chosen]",
+           "[name for name in truths if name in chosen]",
+           Killer(test_worker.test_nothing_is_assumed_that_may_not_be)),
+    Mutant("few-suffice", "What few participants prove is proven for any number.",
+           "solvers.smt.worker:ProofWorker._from_some", "if (answer := session.ask(obligation)).result == PROVEN:",
+           "if answer := evolve(session.ask(obligation), result=PROVEN):",
+           Killer(test_worker.test_a_defect_is_not_proven_from_what_few_use, (0,))),
     Mutant("fallen-proofs-kept", "Proofs that rest on an invariant that fell are kept.",
            "solvers.smt.induction:prove", "or {*failed} & {*rests_on(answers[obligation])}", "", FALLEN),
     Mutant("proven-in-part", "A claim is proven once one of its obligations is.",

@@ -12,7 +12,7 @@ from kraftcheck.ci.prove import broken_for_any
 from kraftcheck.ci.prove import broken_proofs as bugs_z3
 from kraftcheck.ci.prove.broken_for_any import attempt_any, places
 from kraftcheck.ci.prove.broken_proofs import BrokenProofRow, attempt, rows
-from kraftcheck.ci.prove.command import ProofRequest
+from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS

@@ -13,7 +13,8 @@ from kraftcheck.ci.explore import walk_report
 from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.explore.simulate import WalkPlan, walk
 from kraftcheck.ci.prove import report as proof_report
-from kraftcheck.ci.prove.command import ProofRequest, check_only, proof_judgements
+from kraftcheck.ci.prove.command import check_only, proof_judgements
+from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches

@@ -13,7 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.ci.prove.broken_proofs import BrokenProofRow, rows
-from kraftcheck.ci.prove.command import ProofRequest, run_proof
+from kraftcheck.ci.prove.command import run_proof
+from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.model.language.initially import filled
 from kraftcheck.model.language.layout import counter, endless
 from kraftcheck.model.language.sequences import Sequence, every, word_at

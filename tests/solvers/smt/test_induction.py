@@ -19,10 +19,11 @@ from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unkno
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.smt.cti import NOT_DECIDED, REACHABLE, UNREACHABLE
-from kraftcheck.solvers.smt.induction import Proof, obligations, prove, rests_on
+from kraftcheck.solvers.smt.induction import Proof, obligations, prove
 from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, REFUTED, Effort, ObligationAnswer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
+from kraftcheck.solvers.smt.worker import rests_on
 from tests import toys
 from tests.shared.samples import one_in
 

@@ -1,0 +1,62 @@
+"""Requests for proofs, from which worker processes build theories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from kraftcheck.ci.systems.subject import Subject, subject, traced
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import System
+from kraftcheck.solvers.expressions.added import Expressions
+from kraftcheck.solvers.smt.theory import Theory, theory
+
+FEW = 3
+"""Of so many participants it is asked what a proof about any number rests on."""
+
+
+@frozen
+class ProofRequest:
+    """A request for a proof, from which a worker process builds the theory.
+
+    Attributes:
+        name: system name, `module:attribute`, or a system, which only this process can make.
+        scope, bounds, rules: as the user gave them.
+        invariants, names: expressions to prove as well, and their ids; without ids their texts are.
+    """
+
+    name: str | System
+    scope: str | None
+    bounds: Mapping[str, int]
+    rules: str | None
+    invariants: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def subject(self, proof: bool = True) -> Subject:
+        """The subject, at bounds that provers (or the explorer) take."""
+        added = Expressions(self.invariants, names=self.names)
+        return subject(self.name, self.scope, self.bounds, self.rules, proof=proof, expressions=added)
+
+    def of_numbers(self, system: System, numbers: Mapping[str, int]) -> Subject:
+        """The subject with numbers for the bounds that are `any`; what those free is no larger than they are."""
+        preset, added = system.setting(self.scope).bounds, Expressions(self.invariants, names=self.names)
+        within = {
+            bound.name: min(preset[bound.name], numbers[bound.freed_by])
+            for bound in system.bounds if bound.freed_by in numbers and bound.name in preset
+        }  # fmt: skip
+        return subject(self.name, self.scope, {**self.bounds, **within, **numbers}, self.rules, expressions=added)
+
+    def build(self) -> Theory:
+        """The theory."""
+        return traced(self.subject(), theory)
+
+    def of_any(self) -> bool:
+        """Whether it is about any number."""
+        return ANY in self.bounds.values()
+
+    def few(self) -> Theory:
+        """The theory with few participants, where the request is about any number of them."""
+        system = self.subject().system
+        numbers = {b.name: min(b.hi, FEW) for b in system.bounds if self.bounds.get(b.name) == ANY}
+        return traced(self.of_numbers(system, numbers), theory)

@@ -1,0 +1,121 @@
+"""Workers: who answers obligations, and with which premises first.
+
+A claim about any number of participants is proven from few invariants, and each
+that is assumed besides costs instances at every place of interest. Which are
+needed a proof with few participants tells at once: its unsat core. So those are
+assumed first, then those that are short as well, and all only in the end. A
+proof from fewer premises is a proof; what none of them proves is asked from all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import define, evolve
+
+from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.smt.queries import (
+    DOMAINS,
+    INITIATION,
+    PROVEN,
+    Clock,
+    Effort,
+    Obligation,
+    ObligationAnswer,
+    Questions,
+)
+from kraftcheck.solvers.smt.session import SolverSession
+from kraftcheck.solvers.smt.theory import Theory
+
+TheoryBuilder = Callable[[], Theory]
+"""Makes the theory anew in a worker process; it must be picklable."""
+
+PREMISE = "invariant: "
+"""Group of the premises that are invariants."""
+
+SHORT = 30
+"""Terms of an invariant that is assumed second: it says little, and that of all participants alike."""
+
+FEW_SECONDS = 10.0
+"""How long a query with few participants may take: it only saves time."""
+
+
+@define
+class ProofWorker:
+    """Answers obligations about one theory.
+
+    Attributes:
+        questions, effort, clock: of the theory, of each query, and the seconds from any origin.
+        few: questions about the same system with few participants; None: all invariants are assumed at once.
+    """
+
+    questions: Questions
+    effort: Effort
+    clock: Clock
+    few: Questions | None = None
+
+    def answer(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
+        """The answers to obligations about one action, in order."""
+        used, start, whole = self._used_by_few(batch, assumed), self.clock(), list[SolverSession]()
+        answers = []
+        for obligation in batch:
+            first = self._from_some(obligation, used[obligation], assumed) if obligation in used else None
+            if first is None and not whole:
+                whole.append(self._session(batch[0].action, assumed, batch[0].claim not in DOMAINS))
+            answers.append(whole[0].ask(obligation) if first is None else evolve(first, seconds=self.clock() - start))
+            start = self.clock()
+        return [
+            self._with_fields(whole[0], a) if a.obligation.claim in DOMAINS and a.result != PROVEN else a
+            for a in answers
+        ]
+
+    def _session(self, action: str, assumed: Sequence[str], within: bool = True) -> SolverSession:
+        premises = self.questions.premises(action, assumed, within)
+        return SolverSession(self.questions, premises, self.effort, self.clock)
+
+    def _used_by_few(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> Mapping[Obligation, list[str]]:
+        """The invariants that the proof of each obligation with few participants uses, if it is proven there."""
+        action = batch[0].action
+        if self.few is None or action == INITIATION or batch[0].claim in DOMAINS:
+            return {}
+        of = self.few.subject
+        if action not in {kind.action.name for kind in of.program.kinds}:
+            return {}
+        known, claims = [claim.id for claim in of.invariants if claim.id in assumed], {claim.id for claim in of.claims}
+        effort = Effort(min(FEW_SECONDS, self.effort.timeout), self.effort.seed, minimise=True)
+        session = SolverSession(self.few, self.few.premises(action, known), effort, self.clock)
+        answers = [session.ask(obligation) for obligation in batch if obligation.claim in claims]
+        strangers = {obligation: list[str]() for obligation in batch if obligation.claim not in claims}
+        return strangers | {answer.obligation: rests_on(answer) for answer in answers if answer.result == PROVEN}
+
+    def _from_some(
+        self, obligation: Obligation, used: Sequence[str], assumed: Sequence[str]
+    ) -> ObligationAnswer | None:
+        """A proof from some of the invariants that may be assumed; None where neither choice of them suffices."""
+        assert self.few is not None
+        of, truths = self.few.subject, self.questions.subject.state_truths()
+        shared = {claim.id for claim in of.invariants}
+        first = {obligation.claim, *used, *(name for name in assumed if name not in shared)}
+        short = {name for name in assumed if len(closure([truths[name]])) < SHORT}
+        for chosen in (first, first | short):
+            session = self._session(obligation.action, [name for name in assumed if name in chosen])
+            if (answer := session.ask(obligation)).result == PROVEN:
+                return answer
+        return None
+
+    @staticmethod
+    def _with_fields(session: SolverSession, answer: ObligationAnswer) -> ObligationAnswer:
+        """An answer about domains, with the fields that may leave theirs."""
+        action = answer.obligation.action
+        fields, faults = session.fields_left(action), session.fields_left(action, or_capped=True)
+        return evolve(answer, fields=tuple(fields), faults=tuple(faults))
+
+
+def proof_worker(build: TheoryBuilder, few: TheoryBuilder | None, effort: Effort, clock: Clock) -> ProofWorker:
+    """A worker that makes its theories itself."""
+    return ProofWorker(Questions(build()), effort, clock, None if few is None else Questions(few()))
+
+
+def rests_on(answer: ObligationAnswer) -> list[str]:
+    """The invariants that a proof used."""
+    return [name.removeprefix(PREMISE) for name in answer.core if name.startswith(PREMISE)]

@@ -1,0 +1,84 @@
+"""What a proof with few participants uses is assumed first for any number, and changes no verdict."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+import kraftcheck as kc
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.solvers.smt import worker as module
+from kraftcheck.solvers.smt.induction import obligations
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.session import SolverSession
+from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.worker import ProofWorker
+from tests.shared.any_number import EWD_840, LEASE, TWO_PHASE, lease, two_phase
+
+
+def of_number(system: kc.System, number: int) -> Theory:
+    """The theory with a number of participants, or any."""
+    bound = next(bound.name for bound in system.bounds if bound.takes_any)
+    return theory(system, system.setting(None, {bound: number}, proof=True))
+
+
+def worker(system: kc.System, few: kc.System | None = None) -> ProofWorker:
+    """A worker about any number, that asks what few use of a system, if any."""
+    asked = None if few is None else Questions(of_number(few, 3))
+    return ProofWorker(Questions(of_number(system, ANY)), Effort(timeout=30), time.monotonic, asked)
+
+
+def results(of: ProofWorker, *claims: str) -> dict[Obligation, str]:
+    """The result of each obligation, or of each about some claims."""
+    subject = of.questions.subject
+    assumed = [claim.id for claim in subject.invariants]
+    asked = obligations(subject, claims or [claim.id for claim in subject.claims])
+    return {one: of.answer([one], assumed)[0].result for one in asked}
+
+
+@pytest.mark.parametrize("system", [LEASE, EWD_840], ids=lambda system: system.name)
+def test_what_few_use_changes_no_result(system: kc.System) -> None:
+    """Each obligation has the same result whether or not few were asked, and all are proven."""
+    with_few = results(worker(system, system))
+    assert with_few == results(worker(system))
+    assert set(with_few.values()) == {PROVEN}
+
+
+@pytest.mark.parametrize(("wrong", "right", "claim"), [
+    (lease(forgets=True), LEASE, "leader-unfenced"), (two_phase(enough=2), TWO_PHASE, "decided-when-all-promised"),
+])  # fmt: skip
+def test_a_defect_is_not_proven_from_what_few_use(wrong: kc.System, right: kc.System, claim: str) -> None:
+    """What fails for any number is not proven, even where few of the right system say what to assume."""
+    found = results(worker(wrong, right), claim)
+    assert {*found.values()} > {PROVEN}
+    assert found == results(worker(wrong), claim)
+
+
+def test_less_is_assumed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first session of an obligation has the invariants of the proof with few, not all; it suffices here."""
+    assumed: list[list[str]] = []
+
+    class Noted(SolverSession):
+        def __init__(self, questions: Questions, premises: Premises, *rest: Any) -> None:
+            if questions is of.questions:
+                assumed.append([name for name in premises.truths if name.startswith("invariant: ")])
+            super().__init__(questions, premises, *rest)
+
+    of = worker(TWO_PHASE, TWO_PHASE)
+    monkeypatch.setattr(module, "SolverSession", Noted)
+    everything = [claim.id for claim in of.questions.subject.invariants]
+    (answer,) = of.answer([Obligation("heard-is-promised", "hear")], everything)
+    assert answer.result == PROVEN
+    assert assumed == [["invariant: heard-is-promised"]]
+    assert len(everything) > 1
+
+
+def test_nothing_is_assumed_that_may_not_be() -> None:
+    """A claim that few do not have, and that is its own premise, is not proven where it may not be assumed."""
+    claimless = evolve(LEASE, properties=lambda setting: [])
+    of, obligation = worker(LEASE, claimless), Obligation("leader-unfenced", "unfence")
+    assert of.answer([obligation], ["leader-unfenced"])[0].result == PROVEN
+    assert of.answer([obligation], [])[0].result != PROVEN
